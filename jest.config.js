@@ -1,0 +1,9 @@
+/** Tests run on what tsc built (TypeScript 7 has no compiler API for ts-jest), so build first. */
+export default {
+  roots: ['<rootDir>/dist/test'],
+  testMatch: ['**/*.test.js'],
+  transform: {},
+  testEnvironment: 'node',
+  testTimeout: 60_000,
+  maxWorkers: 2,
+};
