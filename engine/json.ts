@@ -1,0 +1,274 @@
+import { AppError } from './errors.js';
+import { budgets } from './budgets.js';
+import type { Value } from './types.js';
+
+export interface ParseJsonOptions {
+  /** Levels of nesting allowed; a deeper text is refused by name. */
+  readonly maxDepth?: number;
+  /** Told of every key that an object repeats; the last value wins in any case. */
+  readonly onDuplicate?: (key: string, offset: number) => void;
+}
+
+/** A text that is not JSON: the message says where (line and column count from 1) and what was expected. */
+export class JsonError extends AppError {
+  readonly line: number;
+  readonly column: number;
+  readonly reason: string;
+  constructor(line: number, column: number, reason: string, cause?: unknown) {
+    super('invalid', `malformed JSON, line ${line} column ${column}: ${reason}`, undefined, cause);
+    this.name = 'JsonError';
+    this.line = line;
+    this.column = column;
+    this.reason = reason;
+  }
+}
+
+/**
+ * Reads one JSON value without loss. Integers beyond 2^53-1 become bigints, the tokens `NaN`, `Infinity` and `-Infinity`
+ * (which Python writes) become those numbers, as does whatever overflows a double, integers of 310 digits and more included.
+ * The last of equal keys wins; `__proto__` and its like are ordinary own properties.
+ */
+export function parseJson(input: string | Uint8Array, options: ParseJsonOptions = {}): Value {
+  const text = typeof input === 'string' ? input : decode(input);
+  const maxDepth = options.maxDepth ?? budgets.jsonDepth;
+  if (options.onDuplicate === undefined && !longInteger.test(text) && isShallow(text, maxDepth)) {
+    try {
+      return JSON.parse(text) as Value;
+    } catch {
+      // A syntax error or a NaN token: the slow parser accepts the one and says where the other is.
+    }
+  }
+  return new Parser(text, maxDepth, options.onDuplicate).document();
+}
+
+/** Integers that a double may not hold, where a value can stand; a hit inside a text only costs the fast path. */
+const longInteger = /(?:^|[:[,\s])-?\d{16,}(?![\d.eE])/;
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new JsonError(1, 1, 'the text is not valid UTF-8', cause);
+  }
+}
+
+/** Whether nesting certainly stays within the limit; brackets inside strings are skipped. */
+function isShallow(text: string, maxDepth: number): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 34) {
+      do {
+        i = text.indexOf('"', i + 1);
+        if (i < 0) return true; // unclosed: JSON.parse refuses it before it could nest deeper
+      } while (isEscaped(text, i));
+    } else if (c === 123 || c === 91) {
+      if (++depth > maxDepth) return false;
+    } else if (c === 125 || c === 93) depth--;
+  }
+  return true;
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let i = quote - 1;
+  while (text.charCodeAt(i) === 92) i--;
+  return (quote - 1 - i) % 2 === 1;
+}
+
+const numberToken = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+const words: readonly (readonly [string, Value])[] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+  ['NaN', NaN],
+  ['Infinity', Infinity],
+  ['-Infinity', -Infinity],
+];
+
+/** Recursive descent; the depth budget bounds the stack. */
+class Parser {
+  private at = 0;
+  private depth = 0;
+  constructor(
+    private readonly text: string,
+    private readonly maxDepth: number,
+    private readonly onDuplicate: ParseJsonOptions['onDuplicate'],
+  ) {}
+
+  document(): Value {
+    const value = this.value();
+    if (this.skipSpace() < this.text.length) this.fail('unexpected text after the value');
+    return value;
+  }
+
+  private value(): Value {
+    const at = this.skipSpace();
+    const c = this.text.charCodeAt(at);
+    if (c === 123) return this.object();
+    if (c === 91) return this.array();
+    if (c === 34) return this.string();
+    for (const [word, value] of words) {
+      if (this.text.startsWith(word, at)) {
+        this.at += word.length;
+        return value;
+      }
+    }
+    return this.number();
+  }
+
+  private object(): Value {
+    this.enter();
+    const object: Record<string, Value> = {};
+    if (this.skipSpace() < this.text.length && this.text.charCodeAt(this.at) === 125)
+      return this.leave(object);
+    for (;;) {
+      const keyAt = this.skipSpace();
+      if (this.text.charCodeAt(keyAt) !== 34) this.fail('expected a key in double quotes');
+      const key = this.string();
+      if (this.onDuplicate && Object.hasOwn(object, key)) this.onDuplicate(key, keyAt);
+      this.skipSpace();
+      if (this.text.charCodeAt(this.at) !== 58) this.fail('expected `:` after the key');
+      this.at++;
+      const value = this.value();
+      if (key === '__proto__') {
+        Object.defineProperty(object, key, {
+          value,
+          writable: true,
+          enumerable: true,
+          configurable: true,
+        });
+      } else object[key] = value;
+      this.skipSpace();
+      const c = this.text.charCodeAt(this.at);
+      if (c === 125) return this.leave(object);
+      if (c !== 44) this.fail('expected `,` or `}`');
+      this.at++;
+    }
+  }
+
+  private array(): Value {
+    this.enter();
+    const array: Value[] = [];
+    this.skipSpace();
+    if (this.text.charCodeAt(this.at) === 93) return this.leave(array);
+    for (;;) {
+      array.push(this.value());
+      this.skipSpace();
+      const c = this.text.charCodeAt(this.at);
+      if (c === 93) return this.leave(array);
+      if (c !== 44) this.fail('expected `,` or `]`');
+      this.at++;
+    }
+  }
+
+  private enter(): void {
+    if (++this.depth > this.maxDepth)
+      this.fail(`nested deeper than ${this.maxDepth} levels (budget jsonDepth)`);
+    this.at++;
+  }
+
+  private leave<T extends Value>(value: T): T {
+    this.depth--;
+    this.at++;
+    return value;
+  }
+
+  private string(): string {
+    const start = this.at;
+    let end = start;
+    do {
+      end = this.text.indexOf('"', end + 1);
+      if (end < 0) this.fail('the text in quotes does not end');
+    } while (isEscaped(this.text, end));
+    this.at = end + 1;
+    try {
+      return JSON.parse(this.text.slice(start, end + 1)) as string;
+    } catch (cause) {
+      this.at = start;
+      return this.fail('the text in quotes holds a bad escape or a bare control character', cause);
+    }
+  }
+
+  private number(): number | bigint {
+    numberToken.lastIndex = this.at;
+    const match = numberToken.exec(this.text);
+    if (!match)
+      return this.fail(
+        this.at < this.text.length ? `unexpected ${this.show()}` : 'the text ends too early',
+      );
+    this.at = numberToken.lastIndex;
+    const value = Number(match[0]);
+    const isInteger = match[1] === undefined && match[2] === undefined;
+    return isInteger && Number.isFinite(value) && !Number.isSafeInteger(value)
+      ? BigInt(match[0])
+      : value;
+  }
+
+  private skipSpace(): number {
+    for (; this.at < this.text.length; this.at++) {
+      const c = this.text.charCodeAt(this.at);
+      if (c !== 32 && c !== 10 && c !== 13 && c !== 9) break;
+    }
+    return this.at;
+  }
+
+  private show(): string {
+    return JSON.stringify(String.fromCodePoint(this.text.codePointAt(this.at) ?? 0));
+  }
+
+  private fail(reason: string, cause?: unknown): never {
+    const before = this.text.slice(0, this.at);
+    const line = before.split('\n').length;
+    throw new JsonError(line, this.at - before.lastIndexOf('\n'), reason, cause);
+  }
+}
+
+export interface StringifyJsonOptions {
+  /** What NaN and the infinities become: their bare tokens (lossless, the default) or `null` (valid JSON, for answers). */
+  readonly nonFinite?: 'token' | 'null';
+}
+
+/** Writes a value as JSON text, the counterpart of `parseJson`: bigints as digits, `-0` kept, `undefined` properties left out. */
+export function stringifyJson(value: unknown, options: StringifyJsonOptions = {}): string {
+  if (options.nonFinite === 'null') {
+    try {
+      return JSON.stringify(value) ?? 'null';
+    } catch {
+      // A bigint somewhere inside, most likely; the walk below meets any other fault again.
+    }
+  }
+  return text(value, options.nonFinite !== 'null');
+}
+
+function text(value: unknown, keepsTokens: boolean): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value);
+    case 'bigint':
+      return value.toString();
+    case 'number':
+      if (!Number.isFinite(value)) return keepsTokens ? String(value) : 'null';
+      return Object.is(value, -0) ? '-0' : String(value);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'object':
+      if (value === null) return 'null';
+      if (Array.isArray(value))
+        return `[${value.map((item) => text(item, keepsTokens)).join(',')}]`;
+      if ('toJSON' in value && typeof value.toJSON === 'function')
+        return text(value.toJSON(), keepsTokens);
+      return objectText(value as Readonly<Record<string, unknown>>, keepsTokens);
+    default:
+      return 'null';
+  }
+}
+
+function objectText(object: Readonly<Record<string, unknown>>, keepsTokens: boolean): string {
+  let out = '';
+  for (const key of Object.keys(object)) {
+    const value = object[key];
+    if (value === undefined) continue;
+    out += `${out === '' ? '{' : ','}${JSON.stringify(key)}:${text(value, keepsTokens)}`;
+  }
+  return out === '' ? '{}' : `${out}}`;
+}
