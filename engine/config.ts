@@ -1,0 +1,260 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { AppError } from './errors.js';
+
+/** How much the server says about what it does. */
+export type LogLevel = 'silent' | 'error' | 'info' | 'debug';
+
+/** Every setting of the server, validated: plain data, so that it can be handed to another process as it is. */
+export interface Config {
+  /** Address to listen on. */
+  readonly host: string;
+  /** Port to listen on; 0 picks a free one. */
+  readonly port: number;
+  /** Absolute path of the data folder. */
+  readonly data: string;
+  /** Origin that clients use, without a slash at the end; null: taken from each request. */
+  readonly publicUrl: string | null;
+  /** Threads of the worker's pool, and of one query. */
+  readonly threads: number;
+  /** Memory that the API process may use, half of it for the query engine. */
+  readonly apiMemoryMb: number;
+  /** Memory that the worker process may use. */
+  readonly workerMemoryMb: number;
+  /** The first token's secret; null: a random one. */
+  readonly token: string | null;
+  /** Whether the first start imports the bundled example. */
+  readonly examples: boolean;
+  /** Addresses that manifests may name although they are not public: `host:port`, an address or a CIDR block. */
+  readonly allowAddresses: readonly string[];
+  /** Requests per minute, per token and per address; 0 switches the limit off. */
+  readonly rateLimit: number;
+  readonly log: LogLevel;
+}
+
+/** One setting: how it is spelled, read and explained. */
+export interface Setting<T> {
+  readonly flag: string;
+  readonly env: string;
+  readonly hint: string;
+  readonly help: string;
+  readonly shown: string; // the default, as the help text says it
+  readonly fallback: T;
+  /** The value of a text; throws an Error that says what is expected. */
+  readonly parse: (text: string) => T;
+}
+
+/** The one table of settings: parsing, `--help` and the README's table come from it. */
+export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
+  host: {
+    ...named('host', '<address>', 'address to listen on'),
+    ...byDefault('127.0.0.1'),
+    parse: (text) => matching(text, /^[A-Za-z0-9.:_-]+$/, 'a host name or an address'),
+  },
+  port: {
+    ...named('port', '<number>', 'port to listen on; 0 picks a free one'),
+    ...byDefault(3000),
+    parse: (text) => wholeNumber(text, 0, 65_535),
+  },
+  data: {
+    ...named('data', '<folder>', 'data folder, created when missing'),
+    ...byDefault(resolve('data'), './data'),
+    parse: (text) => resolve(text),
+  },
+  publicUrl: {
+    ...named('public-url', '<url>', 'address that clients use, when a proxy stands in front'),
+    ...byDefault<string | null>(null, "the request's host"),
+    parse: origin,
+  },
+  threads: {
+    ...named('threads', '<number>', 'threads for imports and exports, and for one query'),
+    ...byDefault(Math.min(availableParallelism(), 64), 'one per core'),
+    parse: (text) => wholeNumber(text, 1, 256),
+  },
+  apiMemoryMb: {
+    ...named('api-memory-mb', '<MB>', 'memory of the API process, half of it for queries'),
+    ...byDefault(1024),
+    parse: (text) => wholeNumber(text, 256, 4_194_304),
+  },
+  workerMemoryMb: {
+    ...named('worker-memory-mb', '<MB>', 'memory of the worker process'),
+    ...byDefault(1024),
+    parse: (text) => wholeNumber(text, 256, 4_194_304),
+  },
+  token: {
+    ...named('token', '<30 characters>', 'secret of the first token'),
+    ...byDefault<string | null>(null, 'a random one'),
+    parse: (text) =>
+      matching(text, /^[A-Za-z0-9_-]{30}$/, 'exactly 30 letters, digits, "-" or "_"', true),
+  },
+  examples: {
+    ...named('examples', '<on|off>', 'import the bundled ClinVar file on the first start'),
+    ...byDefault(true, 'on'),
+    parse: onOrOff,
+  },
+  allowAddresses: {
+    ...named('allow-addresses', '<list>', 'manifest hosts that are not public: host:port or CIDR'),
+    ...byDefault<readonly string[]>([], 'none'),
+    parse: addresses,
+  },
+  rateLimit: {
+    ...named('rate-limit', '<number>', 'requests per minute of one token or address; 0: no limit'),
+    ...byDefault(6000),
+    parse: (text) => wholeNumber(text, 0, 1_000_000_000),
+  },
+  log: {
+    ...named('log', '<level>', 'silent, error, info or debug'),
+    ...byDefault<LogLevel>('info'),
+    parse: logLevel,
+  },
+};
+
+/** What a command line says: the settings, and what is not a setting. */
+export interface Arguments {
+  readonly config: Config;
+  readonly positionals: readonly string[];
+  readonly help: boolean;
+}
+
+/**
+ * Reads flags (`--port 3000`), then the environment (`STRANDLAKE_PORT`), then the defaults.
+ * Throws one AppError that lists everything that is wrong.
+ */
+export function parseArguments(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Arguments {
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: {
+      ...Object.fromEntries(table().map(([, s]) => [s.flag, { type: 'string' as const }])),
+      help: { type: 'boolean', short: 'h' },
+    },
+    strict: false,
+    tokens: true,
+  });
+  const errors: Record<string, string[]> = {};
+  const flags = new Map<string, string>();
+  const known = new Set(['help', ...table().map(([, s]) => s.flag)]);
+  for (const token of tokens) {
+    if (token.kind !== 'option' || token.name === 'help') continue;
+    if (!known.has(token.name)) {
+      errors[token.rawName] = ['is not a setting; --help lists them'];
+    } else if (token.value === undefined || (!token.inlineValue && token.value.startsWith('--'))) {
+      errors[token.rawName] = ['needs a value'];
+    } else flags.set(token.name, token.value);
+  }
+  const config: Record<string, unknown> = {};
+  for (const [key, setting] of table()) {
+    const flag = flags.get(setting.flag);
+    const text = flag ?? env[setting.env];
+    config[key] = setting.fallback;
+    if (text === undefined || (flag === undefined && text === '')) continue; // an empty variable is an unset one
+    try {
+      config[key] = setting.parse(text);
+    } catch (error) {
+      const name = flag === undefined ? setting.env : `--${setting.flag}`;
+      errors[name] = [error instanceof Error ? error.message : String(error)];
+    }
+  }
+  const wrong = Object.entries(errors).map(([name, [text]]) => `${name}: ${text}`);
+  if (wrong.length > 0) throw new AppError('invalid', wrong.join('\n'), errors);
+  return {
+    config: config as unknown as Config, // every key of the table was set above
+    positionals: tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : [])),
+    help: tokens.some((token) => token.kind === 'option' && token.name === 'help'),
+  };
+}
+
+/** The settings alone: refuses anything on the command line that is not one. */
+export function parseConfig(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Config {
+  const { config, positionals } = parseArguments(argv, env);
+  if (positionals.length === 0) return config;
+  throw new AppError('invalid', `${positionals.join(', ')}: not expected here; --help has the use`);
+}
+
+/** The settings as lines for `--help`. */
+export function settingsHelp(): string {
+  const rows = table().map(([, s]) => [`--${s.flag} ${s.hint}`, s.env, `${s.help} (${s.shown})`]);
+  const width = (at: number): number => Math.max(...rows.map((row) => row[at]?.length ?? 0));
+  return rows
+    .map(
+      ([flag = '', env = '', help = '']) =>
+        `  ${flag.padEnd(width(0))}  ${env.padEnd(width(1))}  ${help}`,
+    )
+    .join('\n');
+}
+
+/** The settings as a Markdown table. */
+export function settingsMarkdown(): string {
+  const rows = table().map(
+    ([, s]) =>
+      `| \`--${s.flag} ${s.hint.replaceAll('|', '\\|')}\` | \`${s.env}\` | ${s.help} | ${s.shown} |`,
+  );
+  return ['| Flag | Environment | Meaning | Default |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function table(): [string, Setting<unknown>][] {
+  return Object.entries(settings);
+}
+
+function named(
+  flag: string,
+  hint: string,
+  help: string,
+): Pick<Setting<unknown>, 'flag' | 'env' | 'hint' | 'help'> {
+  return { flag, hint, help, env: `STRANDLAKE_${flag.toUpperCase().replaceAll('-', '_')}` };
+}
+
+function byDefault<T>(fallback: T, shown = String(fallback)): { fallback: T; shown: string } {
+  return { fallback, shown };
+}
+
+function matching(text: string, shape: RegExp, expected: string, secret = false): string {
+  if (shape.test(text)) return text;
+  throw new Error(`must be ${expected}${secret ? '' : `, not "${text}"`}`);
+}
+
+function wholeNumber(text: string, least: number, most: number): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new Error(`must be a whole number from ${least} to ${most}, not "${text}"`);
+}
+
+function onOrOff(text: string): boolean {
+  if (/^(on|true|1|yes)$/i.test(text)) return true;
+  if (/^(off|false|0|no)$/i.test(text)) return false;
+  throw new Error(`must be on or off, not "${text}"`);
+}
+
+function origin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const plain = url && url.pathname === '/' && !url.search && !url.hash && !url.username;
+  if (plain && /^https?:$/.test(url.protocol)) return url.origin;
+  // Clients join absolute paths to the host and drop any prefix, so the interface lives at the root.
+  throw new Error(`must be http(s)://host[:port] without a path, not "${text}"`);
+}
+
+function addresses(text: string): readonly string[] {
+  return text
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .map((entry) =>
+      matching(
+        entry,
+        /^([\w.-]+:\d{1,5}|\[[0-9a-fA-F:.]+\]:\d{1,5}|\d+(\.\d+){3}(\/\d{1,2})?|[0-9a-fA-F]*:[0-9a-fA-F:.]*(\/\d{1,3})?)$/,
+        'host:port, an address or a CIDR block',
+      ),
+    );
+}
+
+function logLevel(text: string): LogLevel {
+  const levels: readonly LogLevel[] = ['silent', 'error', 'info', 'debug'];
+  const level = levels.find((name) => name === text);
+  if (level) return level;
+  throw new Error(`must be one of ${levels.join(', ')}, not "${text}"`);
+}
