@@ -1,0 +1,397 @@
+import { createHash, type Hash } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
+import { DataFolder } from './data-folder.js';
+import { AppError } from './errors.js';
+
+/*
+ * The one door to the file system. Everything but `openLocalFile` works on the data folder, refuses symbolic links
+ * (in the last name by O_NOFOLLOW, in the folders above by comparing the real path) and makes what it wrote durable
+ * before it says so.
+ */
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants;
+const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
+const readBytes = 1 << 20;
+
+/** Makes the data folder where it is missing, readable by its owner alone, and returns it without symbolic links. */
+export async function openDataFolder(root: string): Promise<DataFolder> {
+  await fs.mkdir(root, { recursive: true, mode: 0o700 });
+  const folder = new DataFolder(await fs.realpath(root));
+  for (const name of ['keys', 'datasets', 'objects', 'exports', 'scratch']) {
+    await makeFolder(folder.path(name));
+  }
+  return folder;
+}
+
+/** A file opened for reading. Close it in `finally`. */
+export class FileReader {
+  readonly path: string;
+  readonly bytes: number;
+  readonly modifiedAt: number;
+  readonly #handle: fs.FileHandle;
+
+  constructor(path: string, handle: fs.FileHandle, stats: Stats) {
+    this.path = path;
+    this.bytes = stats.size;
+    this.modifiedAt = Math.trunc(stats.mtimeMs);
+    this.#handle = handle;
+  }
+
+  /** The bytes from `from` on, as many as asked for or as there are. */
+  async read(from: number, length: number): Promise<Uint8Array> {
+    const into = new Uint8Array(Math.max(0, Math.min(length, this.bytes - from)));
+    return into.subarray(0, await this.readInto(into, from));
+  }
+
+  /** Fills `into` from the position `from`; returns how many bytes there were. */
+  async readInto(into: Uint8Array, from: number): Promise<number> {
+    let filled = 0;
+    while (filled < into.byteLength) {
+      const { bytesRead } = await this.#handle.read(
+        into,
+        filled,
+        into.byteLength - filled,
+        from + filled,
+      );
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return filled;
+  }
+
+  /** The bytes from `from` up to (not including) `to`, in pieces. */
+  async *stream(from = 0, to = this.bytes, pieceBytes = readBytes): AsyncGenerator<Uint8Array> {
+    for (let at = from; at < to;) {
+      const piece = await this.read(at, Math.min(pieceBytes, to - at));
+      if (piece.byteLength === 0) throw damaged(this.path, 'ends early');
+      yield piece;
+      at += piece.byteLength;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+}
+
+/** Opens a file of the data folder; a missing one, a symbolic link or anything but a plain file is `damaged`. */
+export async function openFile(path: string): Promise<FileReader> {
+  await refuseLinkedFolder(path);
+  return openReader(path, O_RDONLY | O_NOFOLLOW);
+}
+
+/** Opens a file that the person at the command line named, wherever it lies; never call it with a name from a request. */
+export async function openLocalFile(path: string): Promise<FileReader> {
+  return openReader(path, O_RDONLY);
+}
+
+async function openReader(path: string, flags: number): Promise<FileReader> {
+  const handle = await explained(path, 'read', fs.open(path, flags));
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw damaged(path, 'is not a plain file');
+    return new FileReader(path, handle, stats);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** A whole small file; more than `maxBytes` is `damaged`. */
+export async function readFile(path: string, maxBytes = 64 << 20): Promise<Uint8Array> {
+  const file = await openFile(path);
+  try {
+    if (file.bytes > maxBytes) throw damaged(path, `has more than ${maxBytes} bytes`);
+    return await file.read(0, file.bytes);
+  } finally {
+    await file.close();
+  }
+}
+
+/** What `FileWriter.finish` and `writeStream` found while writing; `md5` in hex. */
+export interface Written {
+  readonly bytes: number;
+  readonly md5: string;
+}
+
+/** A new file being written. End with `finish` (then it is durable) or `abort` (then it is gone). */
+export class FileWriter {
+  readonly path: string;
+  #bytes = 0;
+  readonly #handle: fs.FileHandle;
+  readonly #md5: Hash | undefined;
+
+  constructor(path: string, handle: fs.FileHandle, md5: boolean) {
+    this.path = path;
+    this.#handle = handle;
+    this.#md5 = md5 ? createHash('md5') : undefined;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  async write(piece: Uint8Array): Promise<void> {
+    this.#md5?.update(piece);
+    let written = 0;
+    while (written < piece.byteLength) {
+      const step = this.#handle.write(piece, written, piece.byteLength - written);
+      written += (await explained(this.path, 'write', step)).bytesWritten;
+    }
+    this.#bytes += piece.byteLength;
+  }
+
+  /** Flushes and closes; `md5` is empty unless it was asked for. The name itself is durable after `syncFolder`. */
+  async finish(): Promise<Written> {
+    try {
+      // A failed flush is never retried: the pages may be gone (threats R6). The caller abandons the file.
+      await explained(this.path, 'flush', this.#handle.sync());
+    } finally {
+      await this.#handle.close();
+    }
+    return { bytes: this.#bytes, md5: this.#md5?.digest('hex') ?? '' };
+  }
+
+  /** Closes and removes the file; safe after `finish` failed. */
+  async abort(): Promise<void> {
+    await this.#handle.close().catch(() => undefined); // closed already: nothing is lost
+    await fs.rm(this.path, { force: true });
+  }
+}
+
+/** Creates a file that must not exist yet. */
+export async function createFile(
+  path: string,
+  options: { md5?: boolean; mode?: number } = {},
+): Promise<FileWriter> {
+  await refuseLinkedFolder(path);
+  const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+  const handle = await explained(path, 'create', fs.open(path, flags, options.mode ?? 0o600));
+  return new FileWriter(path, handle, options.md5 ?? false);
+}
+
+/** Writes all pieces to a new file and makes it durable; on any failure nothing is left. */
+export async function writeStream(
+  path: string,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: { maxBytes?: number; tooLarge?: () => Error } = {},
+): Promise<Written> {
+  const file = await createFile(path, { md5: true });
+  try {
+    for await (const piece of pieces) {
+      if (options.maxBytes !== undefined && file.bytes + piece.byteLength > options.maxBytes) {
+        const message = `more than the ${options.maxBytes} bytes announced`;
+        throw options.tooLarge?.() ?? new AppError('too-large', message);
+      }
+      await file.write(piece);
+    }
+    const written = await file.finish();
+    await syncFolder(dirname(path));
+    return written;
+  } catch (error) {
+    await file.abort();
+    throw error;
+  }
+}
+
+/** Replaces (or creates) a small file as a whole: readers see the old bytes or the new ones. */
+export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
+  const aside = await writeAside(path, bytes, mode);
+  try {
+    await explained(path, 'write', fs.rename(aside, path));
+    await syncFolder(dirname(path));
+  } catch (error) {
+    await fs.rm(aside, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Gives a small file its name exactly once: false if the name is taken, and never a torn file, even for an instant.
+ * `steps` are called where a crash test wants to stop.
+ */
+export async function publishFile(
+  path: string,
+  bytes: Uint8Array,
+  steps: { written?: () => void; linked?: () => void } = {},
+): Promise<boolean> {
+  const aside = await writeAside(path, bytes, 0o600);
+  steps.written?.();
+  try {
+    await fs.link(aside, path);
+    steps.linked?.();
+    await syncFolder(dirname(path));
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw wrapped(path, 'publish', error);
+  } finally {
+    await fs.rm(aside, { force: true });
+  }
+}
+
+let asideNumber = 0;
+
+/** Names of files that are being written aside begin so: a leftover of a crash, never data. */
+export const asidePrefix = '_aside-';
+
+async function writeAside(path: string, bytes: Uint8Array, mode: number): Promise<string> {
+  asideNumber += 1;
+  const name = `${asidePrefix}${process.pid}-${asideNumber}-${basename(path)}`;
+  const aside = join(dirname(path), name);
+  await fs.rm(aside, { force: true }); // of an earlier process with our number
+  const file = await createFile(aside, { mode });
+  try {
+    await file.write(bytes);
+    await file.finish();
+    return aside;
+  } catch (error) {
+    await file.abort();
+    throw error;
+  }
+}
+
+/** Moves a file within the data folder; call `syncFolder` on the target once all are moved. */
+export async function moveFile(from: string, to: string): Promise<void> {
+  await refuseLinkedFolder(from);
+  await refuseLinkedFolder(to);
+  await explained(from, 'move', fs.rename(from, to));
+}
+
+/** Makes a folder and those above it, durably. */
+export async function makeFolder(path: string): Promise<void> {
+  const first = await explained(path, 'create', fs.mkdir(path, { recursive: true, mode: 0o700 }));
+  if (first !== undefined) {
+    for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at));
+  }
+  await refuseLinkedFolder(join(path, 'x'));
+}
+
+/** Makes the names in a folder durable. */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return; // folders cannot be opened there
+  const handle = await explained(path, 'flush', fs.open(path, O_RDONLY));
+  try {
+    await explained(path, 'flush', handle.sync());
+  } finally {
+    await handle.close();
+  }
+}
+
+/** One name in a folder. */
+export interface Entry {
+  readonly name: string;
+  readonly kind: 'file' | 'folder' | 'other';
+}
+
+/** The names in a folder, sorted; none if there is no such folder. */
+export async function list(path: string): Promise<readonly Entry[]> {
+  const entries = await fs.readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw wrapped(path, 'list', error);
+  });
+  return entries
+    .map((entry): Entry => ({
+      name: entry.name,
+      kind: entry.isFile() ? 'file' : entry.isDirectory() ? 'folder' : 'other',
+    }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Size and time of a plain file; undefined if nothing has that name, `damaged` if something else has. */
+export async function fileStats(
+  path: string,
+): Promise<{ readonly bytes: number; readonly modifiedAt: number } | undefined> {
+  const stats = await fs.lstat(path).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw wrapped(path, 'read', error);
+  });
+  if (stats === undefined) return undefined;
+  if (!stats.isFile()) throw damaged(path, 'is not a plain file');
+  return { bytes: stats.size, modifiedAt: Math.trunc(stats.mtimeMs) };
+}
+
+/** Removes a file; nothing happens if it is gone already. */
+export async function removeFile(path: string): Promise<void> {
+  await explained(path, 'remove', fs.rm(path, { force: true }));
+}
+
+/** Removes a folder with all that is in it, without following links; nothing happens if it is gone already. */
+export async function removeTree(path: string): Promise<void> {
+  await explained(path, 'remove', fs.rm(path, { recursive: true, force: true, maxRetries: 2 }));
+}
+
+/** Removes everything in a folder that `keep` does not claim; returns the names removed. */
+export async function sweep(
+  path: string,
+  keep: (name: string) => boolean = () => false,
+): Promise<readonly string[]> {
+  const gone = (await list(path)).map((entry) => entry.name).filter((name) => !keep(name));
+  for (const name of gone) await removeTree(join(path, name));
+  return gone;
+}
+
+/** Bytes that may still be written to the disk under this path. */
+export async function freeBytes(path: string): Promise<number> {
+  const stats = await fs.statfs(path);
+  return stats.bavail * stats.bsize;
+}
+
+/** A folder above that is a symbolic link would lead out of the data folder: refused (threats D2). */
+async function refuseLinkedFolder(path: string): Promise<void> {
+  const folder = dirname(path);
+  const real = await explained(folder, 'read', fs.realpath(folder));
+  if (real !== folder) throw damaged(path, 'is reached through a symbolic link');
+}
+
+async function explained<T>(path: string, verb: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw wrapped(path, verb, error);
+  }
+}
+
+function wrapped(path: string, verb: string, error: unknown): Error {
+  if (error instanceof AppError) return error;
+  switch (codeOf(error)) {
+    case 'ENOENT':
+      return damaged(path, 'is missing', error);
+    case 'ELOOP':
+    case 'EMLINK':
+      return damaged(path, 'is a symbolic link', error);
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new AppError(
+        'internal',
+        `no space left on the disk to ${verb} ${shortName(path)}; free some and try again`,
+        undefined,
+        error,
+      );
+    default: {
+      const reason = codeOf(error) ?? String(error);
+      return new AppError(
+        'internal',
+        `cannot ${verb} ${shortName(path)}: ${reason}`,
+        undefined,
+        error,
+      );
+    }
+  }
+}
+
+function damaged(path: string, what: string, cause?: unknown): AppError {
+  return new AppError('damaged', `${shortName(path)} ${what}`, undefined, cause);
+}
+
+/** The last three names: enough to find the file, without showing clients where the data folder lies. */
+function shortName(path: string): string {
+  return path.split(sep).slice(-3).join('/');
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
