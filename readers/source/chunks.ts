@@ -1,10 +1,20 @@
 /**
  * A piece of a source that a pool thread turns into whole lines by itself: plain data.
- * `range`: bytes of a plain file, `bgzf`: compressed bytes from one block's start to another's; both begin at the first line start at or after
- * `from` (the very start when `skip` says how many decoded bytes belong to the header) and run to the end of the line that crosses `to`.
- * `bytes`: decoded already, whole lines.
+ *
+ * `range` holds bytes of a plain file, `bgzf` compressed bytes from one block's start to another's, `bytes` decoded whole
+ * lines. A piece owns the lines that begin behind the first line end at or after its start, up to and with the line that
+ * the first line end at or after its end closes; so neighbours share nothing and miss nothing, whatever the cut. The
+ * first piece begins `skip` decoded bytes behind its start instead: at the first record.
  */
 export type ChunkRef =
-  | { readonly kind: 'range'; readonly file: string; readonly from: number; readonly to: number; readonly isFirst: boolean }
-  | { readonly kind: 'bgzf'; readonly file: string; readonly from: number; readonly to: number; readonly isFirst: boolean; readonly skip: number }
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array };
+  | {
+      readonly kind: 'range' | 'bgzf';
+      /** The file's name to people, for messages. */
+      readonly name: string;
+      readonly file: string;
+      readonly from: number;
+      readonly to: number;
+      readonly isFirst: boolean;
+      readonly skip: number;
+    }
+  | { readonly kind: 'bytes'; readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> };

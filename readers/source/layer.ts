@@ -1,0 +1,53 @@
+import { InputError } from '../../engine/errors.js';
+
+/** How a file is packed, found from its first bytes and never from its name. */
+export type Layer = 'plain' | 'gzip' | 'bgzf';
+
+/**
+ * The layer of a file that begins with `head` (18 bytes or more where there are as many).
+ * Throws InputError for what no reader can use: other compressions, archives, UTF-16, a web page.
+ */
+export function layerOf(head: Uint8Array, name: string): Layer {
+  for (const { what, magic, fix } of refused) {
+    if (magic.every((byte, i) => head[i] === byte)) {
+      throw new InputError({ file: name, byte: 0 }, `this is ${what}, not a text file: ${fix}`);
+    }
+  }
+  if (head[0] !== 0x1f || head[1] !== 0x8b) return 'plain';
+  return bgzfBlockBytes(head, 0) > 0 ? 'bgzf' : 'gzip';
+}
+
+/**
+ * The size of the BGZF block that begins at `at`, 0 when none begins there (SAM specification, section 4.1: a gzip member
+ * whose extra field holds the subfield `BC` with the block's size less one).
+ */
+export function bgzfBlockBytes(bytes: Uint8Array, at: number): number {
+  if (at + 18 > bytes.length) return 0;
+  const isMember = bytes[at] === 0x1f && bytes[at + 1] === 0x8b && (bytes[at + 3]! & 4) !== 0;
+  if (!isMember) return 0;
+  const extraEnd = at + 12 + bytes[at + 10]! + (bytes[at + 11]! << 8);
+  for (let field = at + 12; field + 4 <= extraEnd && field + 6 <= bytes.length;) {
+    const size = bytes[field + 2]! + (bytes[field + 3]! << 8);
+    if (bytes[field] === 66 && bytes[field + 1] === 67 && size === 2)
+      return bytes[field + 4]! + (bytes[field + 5]! << 8) + 1;
+    field += 4 + size;
+  }
+  return 0;
+}
+
+/** Whether decoded text begins with the UTF-8 byte order mark, which is dropped. */
+export function hasByteOrderMark(text: Uint8Array): boolean {
+  return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf;
+}
+
+const refused = [
+  { what: 'a zip archive', magic: [0x50, 0x4b, 3, 4], fix: 'unpack it first' },
+  { what: 'bzip2-compressed', magic: [0x42, 0x5a, 0x68], fix: 'compress it with gzip or bgzip' },
+  { what: 'xz-compressed', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], fix: 'compress it with gzip' },
+  { what: 'zstd-compressed', magic: [0x28, 0xb5, 0x2f, 0xfd], fix: 'compress it with gzip' },
+  { what: 'UTF-16 text', magic: [0xff, 0xfe], fix: 'save it as UTF-8' },
+  { what: 'UTF-16 text', magic: [0xfe, 0xff], fix: 'save it as UTF-8' },
+  { what: 'a BCF file', magic: [0x42, 0x43, 0x46], fix: 'convert it with bcftools view' },
+  { what: 'a BAM or CRAM file', magic: [0x42, 0x41, 0x4d, 1], fix: 'import variants, not reads' },
+  { what: 'a Parquet file', magic: [0x50, 0x41, 0x52, 0x31], fix: 'export it as JSON lines' },
+] as const;

@@ -1,0 +1,104 @@
+import { gunzipSync } from 'node:zlib';
+import { budgets } from '../../engine/budgets.js';
+import { InputError } from '../../engine/errors.js';
+import { openFile, type FileReader } from '../../engine/files.js';
+import type { ChunkRef } from './chunks.js';
+import { bgzfBlockBytes } from './layer.js';
+import { asInputError, truncated } from './open.js';
+
+/** The whole lines that a piece owns, decoded (see `ChunkRef`); runs in a pool thread. */
+export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
+  if (ref.kind === 'bytes') return ref.bytes;
+  const file = await openFile(ref.file);
+  try {
+    const own = await file.read(ref.from, ref.to - ref.from);
+    const isPlain = ref.kind === 'range';
+    const text = isPlain ? own : inflate(own, ref.name, ref.from);
+    const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
+    if (start === 0) return text.subarray(0, 0);
+    const tail = isPlain
+      ? await restOfLine(file, ref.to, ref.name)
+      : await restOfLineInBlocks(file, ref.to, ref.name);
+    if (tail.length === 0) return text.subarray(start);
+    const lines = new Uint8Array(text.length - start + tail.length);
+    lines.set(text.subarray(start));
+    lines.set(tail, text.length - start);
+    return lines;
+  } finally {
+    await file.close();
+  }
+}
+
+/** The bytes from `from` to the first line end, that one included. */
+async function restOfLine(file: FileReader, from: number, name: string): Promise<Uint8Array> {
+  for (let size = 64 << 10; ; size *= 4) {
+    const bytes = await file.read(from, size);
+    const end = bytes.indexOf(10);
+    if (end >= 0) return bytes.subarray(0, end + 1);
+    if (from + bytes.length >= file.bytes) return bytes;
+    if (size > budgets.lineBytes) throw lineTooLong(name);
+  }
+}
+
+/** The same in decoded bytes, from the BGZF block that begins at `from` on. */
+async function restOfLineInBlocks(
+  file: FileReader,
+  from: number,
+  name: string,
+): Promise<Uint8Array> {
+  let tail: Uint8Array = new Uint8Array(0);
+  for (let at = from; at < file.bytes;) {
+    const block = await file.read(at, 65_536);
+    const size = bgzfBlockBytes(block, 0);
+    if (size === 0) return tail; // zero padding: whoever cut the file into pieces has checked it
+    if (size > block.length) throw truncated(name, at);
+    const text = inflate(block.subarray(0, size), name, at);
+    const end = text.indexOf(10);
+    const more = end < 0 ? text : text.subarray(0, end + 1);
+    const longer = new Uint8Array(tail.length + more.length);
+    longer.set(tail);
+    longer.set(more, tail.length);
+    tail = longer;
+    if (end >= 0) return tail;
+    if (tail.length > budgets.lineBytes) throw lineTooLong(name);
+    at += size;
+  }
+  return tail;
+}
+
+/** Inflates whole BGZF blocks; zlib checks each block's CRC and length. */
+function inflate(blocks: Uint8Array, name: string, byte: number): Uint8Array {
+  let decodedBytes = 0;
+  for (let at = 0; at < blocks.length;) {
+    const size = bgzfBlockBytes(blocks, at);
+    if (size === 0 || at + size > blocks.length) throw truncated(name, byte + at);
+    const end = at + size;
+    decodedBytes +=
+      (blocks[end - 4]! |
+        (blocks[end - 3]! << 8) |
+        (blocks[end - 2]! << 16) |
+        (blocks[end - 1]! << 24)) >>>
+      0;
+    at = end;
+  }
+  // A block decodes to 64 KiB at most, so a length field that lies cannot ask for more than that.
+  const most = Math.ceil(blocks.length / 28) * 65_536;
+  if (decodedBytes > most)
+    throw new InputError(
+      { file: name, byte },
+      'a BGZF block names an impossible length: the file is damaged',
+    );
+  try {
+    // One output buffer of the known size: no growing, no joining.
+    return gunzipSync(blocks, { chunkSize: Math.max(64, decodedBytes + 1) });
+  } catch (error) {
+    throw asInputError(error, name, byte);
+  }
+}
+
+function lineTooLong(name: string): InputError {
+  return new InputError(
+    { file: name },
+    `a line is longer than ${budgets.lineBytes} bytes (budget lineBytes)`,
+  );
+}

@@ -1,0 +1,308 @@
+import { createGunzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { budgets } from '../../engine/budgets.js';
+import { AppError, InputError } from '../../engine/errors.js';
+import { openFile, type FileReader } from '../../engine/files.js';
+import type { HeadSource } from '../reader.js';
+import type { ChunkRef } from './chunks.js';
+import { bgzfBlockBytes, hasByteOrderMark, layerOf, type Layer } from './layer.js';
+
+/** A file to import: its decoded head, and its pieces for the pool. Close it in `finally`. */
+export interface Source {
+  /** The file's name to people. */
+  readonly name: string;
+  readonly layer: Layer;
+  /** Bytes on disk. */
+  readonly bytes: number;
+  readonly head: HeadSource;
+  /** What is unusual but no error, such as a missing BGZF end block; complete once `chunks` has ended. */
+  readonly warnings: readonly string[];
+  /**
+   * The pieces behind the first `bodyOffset` decoded bytes, about `targetBytes` of decoded text each, in order; asked for
+   * again, the same pieces come again. `sourceBytes` counts the bytes on disk up to the piece's end, for progress.
+   */
+  chunks(
+    bodyOffset: number,
+    targetBytes: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<{ readonly ref: ChunkRef; readonly sourceBytes: number }>;
+  close(): Promise<void>;
+}
+
+/** Opens a file of the data folder as a source; its layer is found from its content. */
+export async function openSource(path: string, name: string): Promise<Source> {
+  const file = await openFile(path);
+  try {
+    const layer = layerOf(await file.read(0, 64), name);
+    const head = new DecodedHead(file, layer, name);
+    const markBytes = hasByteOrderMark((await head.raw(4)).bytes) ? 3 : 0;
+    if (layer !== 'plain') refuseSecondLayer((await head.raw(64)).bytes, name);
+    head.skip(markBytes);
+    const warnings: string[] = [];
+    return {
+      name,
+      layer,
+      bytes: file.bytes,
+      head,
+      warnings,
+      chunks(bodyOffset, targetBytes, signal) {
+        const from = bodyOffset + markBytes;
+        if (layer === 'plain') return ranges(file, name, from, targetBytes);
+        if (layer === 'bgzf') return blocks(file, name, from, targetBytes, warnings, signal);
+        return decodedLines(file, name, from, targetBytes, signal);
+      },
+      async close() {
+        await head.close();
+        await file.close();
+      },
+    };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+function refuseSecondLayer(decoded: Uint8Array, name: string): void {
+  if (layerOf(decoded, name) !== 'plain') {
+    throw new InputError({ file: name, byte: 0 }, 'compressed twice: unpack one layer first');
+  }
+}
+
+/** The decoded start of a file, read on demand. */
+class DecodedHead implements HeadSource {
+  readonly name: string;
+  readonly #pieces: AsyncGenerator<Uint8Array>;
+  #bytes: Uint8Array = new Uint8Array(0);
+  #isWhole = false;
+  #skip = 0;
+
+  constructor(file: FileReader, layer: Layer, name: string) {
+    this.name = name;
+    this.#pieces = layer === 'plain' ? file.stream() : decoded(file, name);
+  }
+
+  async bytes(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
+    const { bytes, isWhole } = await this.raw(atLeast + this.#skip);
+    return { bytes: bytes.subarray(this.#skip), isWhole };
+  }
+
+  async raw(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
+    while (this.#bytes.length < atLeast && !this.#isWhole) {
+      const { value, done } = await this.#pieces.next();
+      if (done) this.#isWhole = true;
+      else this.#bytes = joined(this.#bytes, value);
+    }
+    return { bytes: this.#bytes, isWhole: this.#isWhole };
+  }
+
+  skip(bytes: number): void {
+    this.#skip = bytes;
+  }
+
+  async close(): Promise<void> {
+    await this.#pieces.return(undefined);
+  }
+}
+
+async function* ranges(
+  file: FileReader,
+  name: string,
+  bodyOffset: number,
+  targetBytes: number,
+): ReturnType<Source['chunks']> {
+  const common = { kind: 'range', name, file: file.path, skip: 0 } as const;
+  for (let from = bodyOffset; from < file.bytes;) {
+    const to = Math.min(from + targetBytes, file.bytes);
+    yield { ref: { ...common, from, to, isFirst: from === bodyOffset }, sourceBytes: to };
+    from = to;
+  }
+}
+
+/** Walks the block headers, which name their size, and cuts by decoded bytes, which each block's last four bytes name. */
+async function* blocks(
+  file: FileReader,
+  name: string,
+  bodyOffset: number,
+  targetBytes: number,
+  warnings: string[],
+  signal?: AbortSignal,
+): ReturnType<Source['chunks']> {
+  const common = { kind: 'bgzf', name, file: file.path } as const;
+  let from = 0;
+  let decodedBytes = 0;
+  let wanted = bodyOffset + targetBytes;
+  let at = 0;
+  let lastDecoded = -1;
+  let isFirst = true;
+  let window: Uint8Array = new Uint8Array(0);
+  let windowFrom = 0;
+  while (at < file.bytes) {
+    if (at + 65_536 > windowFrom + window.length && windowFrom + window.length < file.bytes) {
+      signal?.throwIfAborted();
+      window = await file.read(at, 4 << 20);
+      windowFrom = at;
+    }
+    const size = bgzfBlockBytes(window, at - windowFrom);
+    if (size === 0) {
+      if (await isZeroFrom(file, at)) break;
+      throw new InputError(
+        { file: name, byte: at },
+        'no BGZF block begins at this compressed byte: the file is damaged or has something appended',
+      );
+    }
+    const end = at + size;
+    if (end > file.bytes) throw truncated(name, at);
+    lastDecoded = littleEndian32(window, end - 4 - windowFrom);
+    decodedBytes += lastDecoded;
+    at = end;
+    if (decodedBytes >= wanted) {
+      yield {
+        ref: { ...common, from, to: at, isFirst, skip: isFirst ? bodyOffset : 0 },
+        sourceBytes: at,
+      };
+      from = at;
+      isFirst = false;
+      wanted = decodedBytes + targetBytes;
+    }
+  }
+  if (at > from)
+    yield {
+      ref: { ...common, from, to: at, isFirst, skip: isFirst ? bodyOffset : 0 },
+      sourceBytes: at,
+    };
+  const warning = 'the BGZF end block is missing: the file may have been cut at a block border';
+  if (lastDecoded !== 0 && !warnings.includes(warning)) warnings.push(warning);
+}
+
+/** A plain gzip stream: one thread decodes it and hands out whole lines. */
+async function* decodedLines(
+  file: FileReader,
+  name: string,
+  bodyOffset: number,
+  targetBytes: number,
+  signal?: AbortSignal,
+): ReturnType<Source['chunks']> {
+  let toSkip = bodyOffset;
+  let pending: Uint8Array[] = [];
+  let pendingBytes = 0;
+  const progress = { read: 0 };
+  for await (const piece of decoded(file, name, progress)) {
+    signal?.throwIfAborted();
+    const skipped = Math.min(toSkip, piece.length);
+    toSkip -= skipped;
+    if (skipped === piece.length) continue;
+    pending.push(piece.subarray(skipped));
+    pendingBytes += piece.length - skipped;
+    if (pendingBytes < targetBytes) continue;
+    const all = concat(pending, pendingBytes);
+    const end = all.lastIndexOf(10) + 1;
+    if (end === 0) {
+      if (pendingBytes > budgets.lineBytes)
+        throw new InputError(
+          { file: name },
+          `a line is longer than ${budgets.lineBytes} bytes (budget lineBytes)`,
+        );
+      pending = [all];
+      continue;
+    }
+    pending = [all.slice(end)];
+    pendingBytes = all.length - end;
+    const bytes = end === all.length ? all : all.slice(0, end);
+    yield { ref: { kind: 'bytes', name, bytes }, sourceBytes: progress.read };
+  }
+  if (pendingBytes > 0)
+    yield {
+      ref: { kind: 'bytes', name, bytes: concat(pending, pendingBytes) },
+      sourceBytes: file.bytes,
+    };
+}
+
+/** The decoded pieces of a gzip file with one or many members. Bytes are counted as they appear. */
+async function* decoded(
+  file: FileReader,
+  name: string,
+  progress = { read: 0 },
+): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip({ chunkSize: 1 << 20 });
+  const input = Readable.from(countedInput(file, progress));
+  input.on('error', (error) => gunzip.destroy(error));
+  input.pipe(gunzip);
+  let total = 0;
+  try {
+    for await (const piece of gunzip as AsyncIterable<Uint8Array>) {
+      total += piece.length;
+      if (total > budgets.decompressedBytes)
+        throw new AppError(
+          'budget',
+          `${name}: more than ${budgets.decompressedBytes} decompressed bytes (budget decompressedBytes)`,
+        );
+      yield piece;
+    }
+    // zlib stops in silence at bytes behind the last member that do not begin another one.
+    if (gunzip.bytesWritten < file.bytes && !(await isZeroFrom(file, gunzip.bytesWritten)))
+      throw new InputError(
+        { file: name, byte: gunzip.bytesWritten },
+        'something other than gzip data follows the last gzip member',
+      );
+  } catch (error) {
+    throw asInputError(error, name);
+  } finally {
+    input.destroy();
+    gunzip.destroy();
+  }
+}
+
+async function* countedInput(
+  file: FileReader,
+  progress: { read: number },
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of file.stream()) {
+    progress.read += piece.length;
+    yield piece;
+  }
+}
+
+/** An error of zlib in words: what is wrong with the file. */
+export function asInputError(error: unknown, name: string, byte?: number): unknown {
+  const code = (error as { code?: unknown }).code;
+  const position = byte === undefined ? { file: name } : { file: name, byte };
+  if (code === 'Z_BUF_ERROR') return truncated(name, byte);
+  if (code === 'Z_DATA_ERROR')
+    return new InputError(
+      position,
+      `the compressed data is damaged (${(error as Error).message})`,
+      error,
+    );
+  return error;
+}
+
+/** A compressed file that ends in the middle. */
+export function truncated(name: string, byte?: number): InputError {
+  const position = byte === undefined ? { file: name } : { file: name, byte };
+  return new InputError(position, 'the compressed file ends early: it was cut off, fetch it again');
+}
+
+async function isZeroFrom(file: FileReader, from: number): Promise<boolean> {
+  for await (const piece of file.stream(from)) if (piece.some((byte) => byte !== 0)) return false;
+  return true;
+}
+
+function littleEndian32(bytes: Uint8Array, at: number): number {
+  return (
+    (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
+  );
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+  return a.length === 0 ? b : concat([a, b], a.length + b.length);
+}
+
+function concat(pieces: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
