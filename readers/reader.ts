@@ -24,6 +24,21 @@ export interface HeadSource {
 }
 
 /**
+ * Where a reader says what is wrong with a line; `engine/ingest/findings.ts` implements it. `line` counts from 1 within the
+ * chunk. Codes are those of the specification's "Validation codes"; 0 stands for a line that cannot be read at all.
+ */
+export interface Report {
+  /** An error: the record is not stored (the reader has rolled its values back) and counts as rejected. */
+  reject(line: number, code: number, field: string | null, message: string): void;
+  /** A warning: the record is stored. True when strict validation makes it an error: the reader then rolls back. */
+  warn(line: number, code: number, field: string | null, message: string): boolean;
+  /** Validation is off (`validation_params.disable`): what does not fit becomes null, quietly. */
+  readonly isDisabled: boolean;
+  /** Nothing more needs to be read: `raise_on_errors` and an error has come. Checked once per line. */
+  readonly isStopped: boolean;
+}
+
+/**
  * Bytes to columns. Adding a format is one file and one line in `index.ts`.
  * `read` is called once per chunk, in any thread; a chunk holds whole lines, and nothing may be kept between chunks.
  */
@@ -33,5 +48,16 @@ export interface Reader<P = unknown, H = unknown> {
   /** The only place where raw `reader_params` are looked at; throws `invalid('reader_params', …)`. */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   readonly header: (head: HeadSource, params: P) => Promise<Head<H>>;
-  readonly read: (chunk: Uint8Array, header: H, params: P, out: BatchBuilder) => void;
+  /**
+   * Reads the lines of one chunk; returns how many there were. `columns` are the dataset's fields and, in a second pass
+   * (`isFinal`), all columns as they must come out; a reader that declares its columns in the head may ignore them.
+   */
+  readonly read: (
+    chunk: Uint8Array,
+    header: H,
+    params: P,
+    out: BatchBuilder,
+    report: Report,
+    given: { readonly columns: Columns; readonly isFinal: boolean },
+  ) => number;
 }
