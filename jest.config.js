@@ -6,4 +6,5 @@ export default {
   testEnvironment: 'node',
   testTimeout: 60_000,
   maxWorkers: 2,
+  reporters: ['default', '<rootDir>/dist/test/reporter.js'],
 };

@@ -127,6 +127,7 @@ function installIn(folder, what) {
         status,
       );
   }
+  mkdirSync(join(folder, 'node_modules'), { recursive: true });
   // Hashed again: npm install may have rewritten the lock file.
   writeFileSync(
     stamp,
