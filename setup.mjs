@@ -181,19 +181,19 @@ function build() {
   if (read(stamp) === wanted) return;
   say('Building …');
   const fresh = `dist.${process.pid}`;
-  try {
-    const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
-    const { status } = spawnSync(runtime(), [tsc, '-p', '.', '--outDir', fresh], {
-      stdio: 'inherit',
-    });
-    if (status !== 0) stop('The build failed; the errors are above.', status ?? 1);
+  const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
+  const { status } = spawnSync(runtime(), [tsc, '-p', '.', '--outDir', fresh], {
+    stdio: 'inherit',
+  });
+  if (status === 0) {
     mkdirSync(fresh, { recursive: true });
     writeFileSync(join(fresh, '.strandlake-build'), wanted);
     rmSync('dist', { recursive: true, force: true });
     renameSync(fresh, 'dist');
-  } finally {
-    rmSync(fresh, { recursive: true, force: true });
+    return;
   }
+  rmSync(fresh, { recursive: true, force: true });
+  stop('The build failed; the errors are above.', status ?? 1);
 }
 
 /** A hash over name, size and time of everything that the build depends on. */

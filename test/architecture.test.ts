@@ -1,0 +1,133 @@
+import { describe, expect, test } from '@jest/globals';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadedBy, mayImport, violations } from './architecture/rules.js';
+import { type Source, readSource } from './architecture/source.js';
+
+const sources: readonly Source[] = Object.keys(mayImport).flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name).replaceAll('\\', '/'))
+    .map((path) => readSource(path, readFileSync(path, 'utf8'))),
+);
+
+describe('the sources', () => {
+  test('keep the import directions, the doors and the ban on code from text', () => {
+    expect(sources.length).toBeGreaterThan(20);
+    expect(violations(sources)).toEqual([]);
+  });
+
+  test.each(['scheduler/thread.ts', 'scheduler/worker-process.ts'])(
+    '%s loads nothing of the catalogue',
+    (entry) => {
+      const loaded = [...loadedBy(entry, sources).keys()];
+      expect(loaded).toContain(entry);
+      expect(loaded.filter((path) => path.startsWith('engine/catalog/'))).toEqual([]);
+    },
+  );
+
+  test('a pool thread holds no native handle', () => {
+    const native = [...loadedBy('scheduler/thread.ts', sources).values()].filter(({ imports }) =>
+      imports.some((one) => !one.isType && /^@duckdb\/|^node:sqlite$/.test(one.specifier)),
+    );
+    expect(native.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('ARCHITECTURE.md holds the same table of imports', () => {
+    const page = readFileSync('ARCHITECTURE.md', 'utf8');
+    for (const [folder, others] of Object.entries(mayImport)) {
+      const rest = others.filter((name) => name !== folder).map((name) => `\`${name}\``);
+      expect(page).toContain(`| \`${folder}\` | ${rest.join(', ') || 'nothing else'} |`);
+    }
+  });
+});
+
+describe('the checker', () => {
+  test.each([
+    [
+      'engine/store/log.ts',
+      `import { x } from '../../scheduler/task.js';`,
+      'engine may not import scheduler',
+    ],
+    [
+      'engine/query/sql.ts',
+      `import { x } from '../catalog/catalog.js';`,
+      'engine/query may not import engine/catalog',
+    ],
+    [
+      'engine/types.ts',
+      `export { x } from './query/run.js';`,
+      'engine/types.ts may not import engine/query',
+    ],
+    [
+      'readers/vcf.ts',
+      `import type { X } from '../writers/csv.js';`,
+      'readers may not import writers',
+    ],
+    [
+      'api/main.ts',
+      `const { x } = await import('../readers/index.js');`,
+      'api may not import readers',
+    ],
+    ['scheduler/a.ts', `import '../api/main.js';`, 'scheduler may not import api'],
+    ['api/download.ts', `import { open } from 'node:fs/promises';`, 'imports node:fs/promises'],
+    ['engine/store/log.ts', `import fs from 'fs';`, 'imports fs'],
+    ['api/a.ts', `import { request } from 'node:https';`, 'imports node:https'],
+    ['api/a.ts', `import {\n  type Agent,\n  request,\n} from 'undici';`, 'imports undici'],
+    ['api/a.ts', `import { fork } from 'node:child_process';`, 'imports node:child_process'],
+    ['readers/a.ts', `import { DatabaseSync } from 'node:sqlite';`, 'imports node:sqlite'],
+    ['engine/a.ts', `import { Module } from '@nestjs/common';`, 'imports @nestjs/common'],
+    ['engine/a.ts', `import vm from 'node:vm';`, 'imports node:vm'],
+    ['scheduler/a.ts', 'const answer = await fetch(url);', 'uses fetch'],
+    ['scheduler/a.ts', 'const get = globalThis.fetch;', 'uses fetch'],
+    ['engine/a.ts', 'return eval(text);', 'uses eval'],
+    ['engine/a.ts', `return new Function('x', text);`, 'uses Function()'],
+    ['engine/a.ts', 'return new RegExp(pattern);', 'uses RegExp() of text'],
+    ['engine/a.ts', `const fs = process.getBuiltinModule('fs');`, 'uses require'],
+    ['engine/a.ts', 'await import(name);', 'uses import() of what is not a literal'],
+    ['engine/catalog/a.ts', 'db.exec(`PRAGMA x = ${y}`);', 'passes put-together text to exec()'],
+    [
+      'engine/catalog/a.ts',
+      `db.prepare('SELECT ' + name);`,
+      'passes put-together text to prepare()',
+    ],
+    ['engine/catalog/a.ts', 'const text = `SELECT * FROM ${table}`;', 'puts a statement together'],
+    ['engine/a.ts', 'const t = `${/`/.test(x) ? `a` : "b"}`; eval(t);', 'uses eval'],
+  ])('finds in %s: %s', (path, text, expected) => {
+    expect(violations([readSource(path, text)]).join('\n')).toContain(expected);
+  });
+
+  test.each([
+    ['engine/query/sql.ts', `import type { FieldRow } from '../catalog/rows.js';`],
+    ['engine/store/log.ts', `import { readFile } from '../files.js';`],
+    ['engine/files.ts', `import { open } from 'node:fs/promises';`],
+    ['api/a.ts', `import type { IncomingMessage } from 'node:http';`],
+    ['engine/a.ts', `// fetch(url), eval(x) and import fs from 'node:fs' are words of a comment`],
+    ['engine/a.ts', `throw new Error("do not eval(x) or import x from 'node:fs'");`],
+    ['engine/a.ts', 'const text = `no eval(x) here: ${value}`;'],
+    ['engine/a.ts', `const quote = /['"\`]/; const half = a / b; const rest = "eval(x)" / c;`],
+    ['engine/a.ts', 'const found = rows.fetch(1); const options = { fetch: 1 };'],
+    ['engine/a.ts', 'const url = import.meta.url; const match = pattern.exec(`${a} FROM`);'],
+    ['engine/catalog/a.ts', 'db.get(sql`SELECT * FROM users WHERE id = ${id}`); db.exec("BEGIN");'],
+    ['engine/catalog/a.ts', 'throw new Error(`${name}: choose another`);'],
+  ])('accepts in %s: %s', (path, text) => {
+    expect(violations([readSource(path, text)])).toEqual([]);
+  });
+
+  test('follows what a file loads, and not its types', () => {
+    const graph = [
+      readSource('scheduler/thread.ts', `import { run } from './chunk.js';`),
+      readSource(
+        'scheduler/chunk.ts',
+        `import type { Row } from './row.js'; export * from './write.js';`,
+      ),
+      readSource('scheduler/write.ts', ''),
+      readSource('scheduler/row.ts', ''),
+    ];
+    expect([...loadedBy('scheduler/thread.ts', graph).keys()]).toEqual([
+      'scheduler/thread.ts',
+      'scheduler/chunk.ts',
+      'scheduler/write.ts',
+    ]);
+  });
+});

@@ -1,0 +1,157 @@
+import { posix } from 'node:path';
+import type { Import, Source } from './source.js';
+
+/** Which folder may import which. Changing this table is an architecture decision: it also stands in ARCHITECTURE.md. */
+export const mayImport: Readonly<Record<string, readonly string[]>> = {
+  engine: ['engine'],
+  readers: ['readers', 'engine'],
+  writers: ['writers', 'engine'],
+  scheduler: ['scheduler', 'readers', 'writers', 'engine'],
+  api: ['api', 'scheduler', 'engine'],
+  cli: ['cli', 'scheduler', 'engine'],
+};
+
+/** Which part of the engine may import which other part; files directly in `engine/` may be imported by all of it. */
+export const insideEngine: Readonly<Record<string, readonly string[]>> = {
+  catalog: [],
+  expression: [],
+  store: [],
+  ingest: ['expression', 'store'],
+  query: ['expression', 'store'],
+};
+
+/** One door each: the modules that only the named files (or folders, ending in a slash) may load. */
+const doors: readonly { readonly modules: RegExp; readonly through: readonly string[] }[] = [
+  { modules: /^(node:)?fs(\/promises)?$/, through: ['engine/files.ts'] },
+  {
+    modules: /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/,
+    through: ['scheduler/fetch.ts'],
+  },
+  {
+    modules: /^(node:)?(child_process|worker_threads|cluster)$|^piscina$/,
+    through: ['scheduler/'],
+  },
+  {
+    modules: /^node:sqlite$/,
+    through: ['engine/catalog/database.ts', 'engine/catalog/instance-lock.ts'],
+  },
+  { modules: /^@duckdb\//, through: ['engine/query/engine.ts'] },
+  { modules: /^@nestjs\/|^fastify$|^@fastify\//, through: ['api/'] },
+  { modules: /^(node:)?(vm|module|inspector|repl|wasi)$/, through: [] },
+];
+
+/** Words that reach outside without an import. */
+const words: readonly {
+  readonly word: RegExp;
+  readonly name: string;
+  readonly through: readonly string[];
+}[] = [
+  {
+    word: /(?<![\w$.#'])fetch\b(?!\s*[:?])|\bglobalThis\s*\.\s*fetch\b/,
+    name: 'fetch',
+    through: ['cli/client.ts', 'scheduler/fetch.ts'],
+  },
+  { word: /\bnew\s+(WebSocket|EventSource)\b/, name: 'WebSocket', through: [] },
+  { word: /(?<![\w$.#])eval\s*\(|\bglobalThis\s*\.\s*eval\b/, name: 'eval', through: [] },
+  { word: /(?<![\w$.#])Function\s*\(/, name: 'Function()', through: [] },
+  {
+    word: /(?<![\w$.#])RegExp\s*\(/,
+    name: 'RegExp() of text',
+    // These put constants of their own together; a user's pattern never becomes one.
+    through: ['engine/catalog/tokens.ts', 'engine/query/words.ts'],
+  },
+  {
+    word: /(?<![\w$.#])require\s*\(|\bgetBuiltinModule\b|\bprocess\s*\.\s*binding\b/,
+    name: 'require',
+    through: [],
+  },
+  { word: /\bimport\s*\(\s*(?!""\s*\))/, name: 'import() of what is not a literal', through: [] },
+];
+
+/** Everything in these sources that breaks a rule, as `path: what`. */
+export function violations(sources: readonly Source[]): string[] {
+  return sources.flatMap((source) =>
+    [...directions(source), ...modules(source), ...forbidden(source), ...sql(source)].map(
+      (text) => `${source.path}: ${text}`,
+    ),
+  );
+}
+
+/** Every file that loading `entry` loads; type imports are gone by then. */
+export function loadedBy(entry: string, sources: readonly Source[]): Map<string, Source> {
+  const byPath = new Map(sources.map((source) => [source.path, source]));
+  const loaded = new Map<string, Source>();
+  const open = [entry];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    const source = byPath.get(path);
+    if (!source || loaded.has(path)) continue;
+    loaded.set(path, source);
+    for (const one of source.imports) {
+      const target = one.isType ? undefined : targetOf(source.path, one);
+      if (target !== undefined) open.push(target);
+    }
+  }
+  return loaded;
+}
+
+function* directions(source: Source): Generator<string> {
+  const [folder = '', part = ''] = source.path.split('/');
+  for (const one of source.imports) {
+    const target = targetOf(source.path, one);
+    if (target === undefined) continue;
+    const [into = '', intoPart = ''] = target.split('/');
+    if (!mayImport[folder]?.includes(into))
+      yield `imports ${target}, but ${folder} may not import ${into}`;
+    // Rows and tables are described by types alone; a type loads nothing.
+    if (folder !== 'engine' || into !== 'engine' || one.isType) continue;
+    if (intoPart.endsWith('.ts') || intoPart === part) continue;
+    if (part.endsWith('.ts') || !insideEngine[part]?.includes(intoPart)) {
+      yield `imports ${target}, but engine/${part} may not import engine/${intoPart}`;
+    }
+  }
+}
+
+function* modules(source: Source): Generator<string> {
+  for (const one of source.imports) {
+    const door = one.isType ? undefined : doors.find(({ modules }) => modules.test(one.specifier));
+    if (door && !isThrough(source.path, door.through))
+      yield `imports ${one.specifier}${allowed(door.through)}`;
+  }
+}
+
+function* forbidden(source: Source): Generator<string> {
+  for (const { word, name, through } of words) {
+    if (word.test(source.code) && !isThrough(source.path, through))
+      yield `uses ${name}${allowed(through)}`;
+  }
+}
+
+/** Text with something in it never becomes a statement: values are bound, and only the tag `sql` may put pieces together. */
+function* sql(source: Source): Generator<string> {
+  if (!source.path.startsWith('engine/catalog/')) return;
+  const call = /\.\s*(prepare|exec)\s*\(\s*([^)]*)/g;
+  for (const [, name, argument = ''] of source.code.matchAll(call)) {
+    if (/`|\+/.test(argument)) yield `passes put-together text to ${name}()`;
+  }
+  // The schema is made of constants of that one file, which imports nothing.
+  if (source.path === 'engine/catalog/schema.ts' && source.imports.length === 0) return;
+  const statement = /\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|WHERE|ORDER BY)\b/;
+  for (const { tag, text } of source.templates) {
+    if (text.includes('${}') && statement.test(text) && !/(^|\.)sql$/.test(tag)) {
+      yield `puts a statement together from text: ${text.trim().slice(0, 60)}`;
+    }
+  }
+}
+
+function targetOf(path: string, { specifier }: Import): string | undefined {
+  if (!specifier.startsWith('.')) return undefined;
+  return posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts');
+}
+
+function isThrough(path: string, through: readonly string[]): boolean {
+  return through.some((door) => (door.endsWith('/') ? path.startsWith(door) : path === door));
+}
+
+function allowed(through: readonly string[]): string {
+  return through.length === 0 ? ', which nothing may' : `, which only ${through.join(', ')} may`;
+}

@@ -1,0 +1,124 @@
+/** One import of a source file. `isType` ones vanish when the file is built. */
+export interface Import {
+  readonly specifier: string;
+  readonly isType: boolean;
+}
+
+/** A source file as the rules look at it. */
+export interface Source {
+  readonly path: string;
+  readonly imports: readonly Import[];
+  /** The text without comments and without what stands in quotes; templates keep their `${`. */
+  readonly code: string;
+  /** The templates of the file: the word before the backtick, and the text with its expressions as `${}`. */
+  readonly templates: readonly { readonly tag: string; readonly text: string }[];
+}
+
+/** Takes a source file apart. Knows strings, templates, comments and regular expressions, and nothing else of the language. */
+export function readSource(path: string, text: string): Source {
+  const { code, strings, templates } = scan(text);
+  const imports: Import[] = [];
+  const quoted = /"(\d+)"/.source; // how `scan` leaves a string behind: its number
+  const patterns = [
+    new RegExp(`\\b(?:import|export)\\s+(type\\s)?[^;"]*?\\bfrom\\s*${quoted}`, 'g'),
+    new RegExp(`\\bimport\\s*()${quoted}`, 'g'),
+    new RegExp(`\\bimport\\s*\\(\\s*()${quoted}`, 'g'),
+  ];
+  for (const pattern of patterns) {
+    for (const [, type, number] of code.matchAll(pattern)) {
+      imports.push({ specifier: strings[Number(number)] ?? '', isType: Boolean(type) });
+    }
+  }
+  return { path, imports, code: code.replaceAll(/"\d+"/g, '""'), templates };
+}
+
+interface Scanned {
+  readonly code: string;
+  readonly strings: readonly string[];
+  readonly templates: readonly { readonly tag: string; readonly text: string }[];
+}
+
+function scan(text: string): Scanned {
+  const strings: string[] = [];
+  const templates: { tag: string; text: string }[] = [];
+  let code = '';
+  let at = 0;
+
+  /** Copies code up to the brace that closes a template's expression, or to the end of the file. */
+  function walk(isInTemplate: boolean): void {
+    let depth = 0;
+    while (at < text.length) {
+      const char = text.charAt(at);
+      if (text.startsWith('//', at)) skipTo('\n');
+      else if (text.startsWith('/*', at)) {
+        skipTo('*/');
+        at += 2;
+      } else if (char === "'" || char === '"') string(char);
+      else if (char === '`') template();
+      else if (char === '/' && startsExpression(code)) regularExpression();
+      else {
+        if (char === '{') depth += 1;
+        if (char === '}' && isInTemplate && depth === 0) return;
+        if (char === '}') depth -= 1;
+        code += char;
+        at += 1;
+      }
+    }
+  }
+
+  function skipTo(end: string): void {
+    const found = text.indexOf(end, at);
+    at = found === -1 ? text.length : found;
+    code += ' ';
+  }
+
+  function string(quote: string): void {
+    const from = ++at;
+    while (at < text.length && text[at] !== quote) at += text[at] === '\\' ? 2 : 1;
+    code += `"${strings.push(text.slice(from, at)) - 1}"`;
+    at += 1;
+  }
+
+  function template(): void {
+    const found = { tag: /[\w$.]*$/.exec(code)?.[0] ?? '', text: '' };
+    templates.push(found);
+    code += '`';
+    at += 1;
+    while (at < text.length && text[at] !== '`') {
+      if (text.startsWith('${', at)) {
+        at += 2;
+        code += '${';
+        found.text += '${}';
+        walk(true);
+        code += '}';
+        at += 1;
+      } else {
+        const length = text[at] === '\\' ? 2 : 1;
+        found.text += text.slice(at, at + length);
+        at += length;
+      }
+    }
+    code += '`';
+    at += 1;
+  }
+
+  function regularExpression(): void {
+    let isInClass = false;
+    for (at += 1; at < text.length && (isInClass || text[at] !== '/'); at += 1) {
+      if (text[at] === '\\') at += 1;
+      else if (text[at] === '[') isInClass = true;
+      else if (text[at] === ']') isInClass = false;
+    }
+    code += '/ /';
+    at += 1;
+  }
+
+  walk(false);
+  return { code, strings, templates };
+}
+
+/** Whether a slash after this code begins a regular expression; otherwise it divides. */
+function startsExpression(code: string): boolean {
+  const before = code.trimEnd();
+  return before === '' || /[(,=:[!&|?{};+*%<>~^-]$|\b(return|typeof|case|of|in)$/.test(before);
+}
