@@ -1,15 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadedBy, mayImport, violations } from './architecture/rules.js';
 import { type Source, readSource } from './architecture/source.js';
 
-const sources: readonly Source[] = Object.keys(mayImport).flatMap((folder) =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => join(folder, name).replaceAll('\\', '/'))
-    .map((path) => readSource(path, readFileSync(path, 'utf8'))),
-);
+const sources: readonly Source[] = Object.keys(mayImport)
+  .filter((folder) => existsSync(folder))
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => join(folder, name).replaceAll('\\', '/'))
+      .map((path) => readSource(path, readFileSync(path, 'utf8'))),
+  );
 
 describe('the sources', () => {
   test('keep the import directions, the doors and the ban on code from text', () => {
@@ -34,7 +36,7 @@ describe('the sources', () => {
   });
 
   test('ARCHITECTURE.md holds the same table of imports', () => {
-    const page = readFileSync('ARCHITECTURE.md', 'utf8');
+    const page = readFileSync('ARCHITECTURE.md', 'utf8').replaceAll(/ +/g, ' ');
     for (const [folder, others] of Object.entries(mayImport)) {
       const rest = others.filter((name) => name !== folder).map((name) => `\`${name}\``);
       expect(page).toContain(`| \`${folder}\` | ${rest.join(', ') || 'nothing else'} |`);
