@@ -1,0 +1,37 @@
+import { invalid } from '../engine/errors.js';
+import type { Reader } from './reader.js';
+import { vcf } from './vcf/vcf.js';
+
+/** Every format; the first whose extension fits is taken. */
+export const readers: readonly Reader<never, never>[] = [vcf] as readonly Reader<never, never>[];
+
+/** The reader of that name, whatever its letter case. */
+export function readerNamed(name: string): Reader {
+  const found = readers.find((reader) => reader.name === name.toLowerCase());
+  if (found === undefined) {
+    const known = readers.map((reader) => reader.name).join(', ');
+    throw invalid(
+      'reader_params',
+      `reader: unknown reader "${name.slice(0, 40)}", expected one of ${known}`,
+    );
+  }
+  return found as unknown as Reader;
+}
+
+/** The reader for a file name: its extension before `.gz` or `.bgz`. */
+export function readerForFile(filename: string): Reader {
+  const extension = filename
+    .toLowerCase()
+    .replace(/\.(?:gz|bgz|bgzf)$/, '')
+    .split('.')
+    .at(-1);
+  const found = readers.find((reader) => reader.extensions.includes(extension ?? ''));
+  if (found === undefined) {
+    const known = readers.flatMap((reader) => reader.extensions.map((one) => `.${one}`)).join(', ');
+    throw invalid(
+      'object_id',
+      `no reader for the file name "${filename.slice(0, 200)}": expected ${known} (also with .gz), or set reader_params.reader`,
+    );
+  }
+  return found as unknown as Reader;
+}

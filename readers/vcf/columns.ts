@@ -1,0 +1,160 @@
+import type { NewField } from '../../engine/catalog/rows.js';
+import { invalid } from '../../engine/errors.js';
+import type { Column, Columns, StoredType } from '../../engine/types.js';
+import type { VcfParams } from './vcf.js';
+import type { Definition, VcfHeader } from './header.js';
+
+/** The columns that a header promises, in the order of the record (contract 10.6). */
+export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
+  const columns: Column[] = [
+    object('genomic_coordinates', [
+      scalar('build', 'string'),
+      scalar('chromosome', 'string'),
+      scalar('start', 'long'),
+      scalar('stop', 'long'),
+    ]),
+    scalar('variant', 'string'),
+    scalar('allele', 'string'),
+    scalar('row_id', 'string'),
+    scalar('reference_allele', 'string'),
+    { ...scalar('alternate_alleles', 'string'), isList: true },
+    scalar('qual', 'double'),
+    { ...scalar('filter', 'string'), isList: true },
+  ];
+  if (header.info.length > 0) {
+    const keys = annotationKeysOf(header, params);
+    columns.push(
+      object(
+        'info',
+        header.info.map((one) => infoColumn(one, keys.get(one.id))),
+      ),
+    );
+  }
+  if (header.samples.length > 0) {
+    const format = header.format.map((one) => definedColumn(one));
+    const key = params.sampleKey;
+    if (columns.some((column) => column.name === key))
+      throw invalid(
+        'reader_params',
+        `sample_key: "${key}" is the name of another column of a VCF record`,
+      );
+    const name = scalar('name', 'string');
+    columns.push({
+      ...object(key, [name, ...format.filter((one) => one.name !== 'name')]),
+      isList: true,
+    });
+  }
+  return withPhysicalNames(columns);
+}
+
+/** Titles, descriptions and entity types that a VCF header gives its fields. */
+export function declaredFields(header: VcfHeader, params: VcfParams): readonly Partial<NewField>[] {
+  const of = (root: string, definitions: readonly Definition[]) =>
+    definitions
+      .filter((one) => one.description !== '')
+      .map((one) => ({
+        name: `${root}.${one.id}`,
+        path: [root, one.id],
+        description: one.description,
+      }));
+  return [
+    { name: 'variant', path: ['variant'], entityType: 'variant' },
+    ...of('info', header.info),
+    ...(header.samples.length > 0 ? of(params.sampleKey, header.format) : []),
+  ];
+}
+
+/** The subfields of the annotation keys, as the header's own text lists them, by key. */
+export function annotationKeysOf(
+  header: VcfHeader,
+  params: VcfParams,
+): ReadonlyMap<string, readonly string[]> {
+  const known = new Set([params.annotationsKey, 'ANN', 'CSQ', 'vep']);
+  const keys = new Map<string, readonly string[]>();
+  for (const { id, description } of header.info) {
+    if (!known.has(id)) continue;
+    const names = subfields(description);
+    if (names.length > 1) keys.set(id, names);
+  }
+  return keys;
+}
+
+/**
+ * `Functional annotations: 'Allele | Annotation | …'` (SnpEff) or `… Format: Allele|Consequence|…` (VEP): the names between
+ * the bars, with `.` and `/` as `_` and without spaces (contract 10.6).
+ */
+function subfields(description: string): string[] {
+  const quoted = /'([^']*\|[^']*)'/.exec(description)?.[1];
+  const listed = quoted ?? /Format:\s*(\S[^"]*\|[^"]*)/i.exec(description)?.[1];
+  if (listed === undefined) return [];
+  const names = listed
+    .split('|')
+    .map((name) => name.replaceAll(/[./]/g, '_').replaceAll(/\s/g, ''));
+  return names.map((name, i) => (name === '' || names.indexOf(name) < i ? `field_${i + 1}` : name));
+}
+
+/** Subfields that hold several values joined with `&`. */
+const joinedSubfields = new Set(['Annotation', 'Consequence']);
+
+function infoColumn(definition: Definition, parts: readonly string[] | undefined): Column {
+  if (parts === undefined) return definedColumn(definition);
+  const children = parts.map((name) => ({
+    ...scalar(name, 'string'),
+    isList: joinedSubfields.has(name),
+  }));
+  return { ...object(definition.id, children), isList: true };
+}
+
+const storedTypes: Readonly<Record<Definition['type'], StoredType>> = {
+  Integer: 'integer',
+  Float: 'double',
+  Flag: 'boolean',
+  Character: 'string',
+  String: 'string',
+};
+
+function definedColumn({ id, number, type }: Definition): Column {
+  const isList = type !== 'Flag' && number !== '1' && number !== '0';
+  return { ...scalar(id, type === 'Flag' ? 'boolean' : storedTypes[type]), isList };
+}
+
+function scalar(name: string, type: StoredType): Column {
+  return { name, physical: name, type, isList: false };
+}
+
+function object(name: string, children: Columns): Column {
+  return { name, physical: name, type: 'object', isList: false, children };
+}
+
+/** Gives columns whose names differ by letter case alone physical names that differ. */
+function withPhysicalNames(columns: Columns): Columns {
+  const taken = new Set<string>();
+  return columns.map((column) => ({
+    ...column,
+    physical: freePhysical(column.name, taken),
+    ...(column.children && { children: withPhysicalNames(column.children) }),
+  }));
+}
+
+/** A physical name for `name` that no sibling has, whatever the letter case; added to `taken` (lower case). */
+export function freePhysical(name: string, taken: Set<string>): string {
+  let physical = name === '' ? '~1' : name;
+  for (let n = 2; taken.has(physical.toLowerCase()); n++) physical = `${name}~${n}`;
+  taken.add(physical.toLowerCase());
+  return physical;
+}
+
+/**
+ * The declared columns with the types that the dataset has for them already; columns that only the dataset has are left
+ * out, but their physical names stay theirs.
+ */
+export function overlaid(declared: Columns, given: Columns): Columns {
+  const byName = new Map(given.map((column) => [column.name, column]));
+  const taken = new Set(given.map((column) => column.physical.toLowerCase()));
+  return declared.map((column) => {
+    const known = byName.get(column.name);
+    if (known === undefined) return { ...column, physical: freePhysical(column.name, taken) };
+    if (known.type !== 'object' || column.type !== 'object') return known;
+    return { ...known, children: overlaid(column.children ?? [], known.children ?? []) };
+  });
+}

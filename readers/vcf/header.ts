@@ -1,0 +1,199 @@
+import { budgets } from '../../engine/budgets.js';
+import { AppError, InputError } from '../../engine/errors.js';
+import type { GenomeBuild } from '../../engine/types.js';
+import type { HeadSource } from '../reader.js';
+import { guessBuild } from './build.js';
+
+/** One `##INFO` or `##FORMAT` line. */
+export interface Definition {
+  readonly id: string;
+  readonly number: string;
+  readonly type: 'Integer' | 'Float' | 'Flag' | 'Character' | 'String';
+  readonly description: string;
+}
+
+/** What the meta lines and the `#CHROM` line say: plain data, for every thread. */
+export interface VcfHeader {
+  /** `4.3` as a number; 4.2 when the file does not say. */
+  readonly version: number;
+  readonly info: readonly Definition[];
+  readonly format: readonly Definition[];
+  readonly hasFormat: boolean;
+  readonly samples: readonly string[];
+  readonly build: GenomeBuild;
+  readonly isBuildGuessed: boolean;
+}
+
+/** The header with where it ends. */
+export interface ParsedHeader {
+  readonly header: VcfHeader;
+  readonly bodyOffset: number;
+  readonly bodyLine: number;
+  readonly warnings: readonly string[];
+}
+
+/** Reads up to and with the `#CHROM` line (VCF 4.5, sections 1.1 to 1.5). Throws InputError with the line. */
+export async function readHeader(
+  source: HeadSource,
+  build: GenomeBuild | undefined,
+): Promise<ParsedHeader> {
+  const lines = new HeaderLines(source);
+  const warnings: string[] = [];
+  const info = new Map<string, Definition>();
+  const format = new Map<string, Definition>();
+  const hints: string[] = [];
+  let version = 4.2;
+  let hasVersion = false;
+  for (;;) {
+    const text = await lines.next();
+    const fail = (message: string) =>
+      new InputError({ file: source.name, line: lines.line }, message);
+    if (text === null || !text.startsWith('#')) {
+      const found = text === null ? 'the end of the file' : `"${text.slice(0, 40)}"`;
+      throw fail(`a line "#CHROM\tPOS\t…" must come before the records, found ${found}`);
+    }
+    if (!text.startsWith('##')) {
+      const row = columnRow(text, fail);
+      if (!hasVersion) warnings.push('the line ##fileformat is missing: read as VCF 4.2');
+      const guess = guessBuild(hints);
+      return {
+        header: {
+          version,
+          info: [...info.values()],
+          format: [...format.values()],
+          ...row,
+          build: build ?? guess ?? 'GRCh37',
+          isBuildGuessed: build === undefined,
+        },
+        bodyOffset: lines.offset,
+        bodyLine: lines.line,
+        warnings,
+      };
+    }
+    if (text.startsWith('##fileformat=')) {
+      const match = /^##fileformat=VCFv?(\d\.\d)/.exec(text);
+      if (!match)
+        throw fail(`unknown file format "${text.slice(13, 60)}": expected VCFv4.0 to VCFv4.5`);
+      version = Number(match[1]);
+      if (version < 4 || version >= 5)
+        throw fail(`VCF ${match[1]} is not supported: expected VCFv4.0 to VCFv4.5`);
+      hasVersion = true;
+    } else if (text.startsWith('##INFO=<')) define(info, text.slice(7), 'INFO', fail, warnings);
+    else if (text.startsWith('##FORMAT=<')) define(format, text.slice(9), 'FORMAT', fail, warnings);
+    else if (/^##(contig|reference|assembly|source|commandline|GATK)/i.test(text)) hints.push(text);
+  }
+}
+
+/** The decoded lines of the header, within its budgets. */
+class HeaderLines {
+  line = 0;
+  offset = 0;
+  readonly #source: HeadSource;
+  #bytes: Uint8Array = new Uint8Array(0);
+  #isWhole = false;
+
+  constructor(source: HeadSource) {
+    this.#source = source;
+  }
+
+  async next(): Promise<string | null> {
+    let end = this.#bytes.indexOf(10, this.offset);
+    while (end < 0 && !this.#isWhole) {
+      const wanted = Math.max(65_536, this.#bytes.length * 2);
+      if (wanted > 2 * budgets.vcfHeaderBytes) throw budget('vcfHeaderBytes', this.#source.name);
+      ({ bytes: this.#bytes, isWhole: this.#isWhole } = await this.#source.bytes(wanted));
+      end = this.#bytes.indexOf(10, this.offset);
+    }
+    if (end < 0 && this.offset >= this.#bytes.length) return null;
+    this.line++;
+    if (this.line > budgets.vcfHeaderLines) throw budget('vcfHeaderLines', this.#source.name);
+    const stop = end < 0 ? this.#bytes.length : end;
+    const text = decoder.decode(this.#bytes.subarray(this.offset, stop));
+    this.offset = end < 0 ? stop : end + 1;
+    return text.endsWith('\r') ? text.slice(0, -1) : text;
+  }
+}
+
+const decoder = new TextDecoder();
+
+function budget(name: 'vcfHeaderBytes' | 'vcfHeaderLines' | 'vcfSamples', file: string): AppError {
+  return new AppError(
+    'budget',
+    `${file}: the VCF header exceeds ${budgets[name]} (budget ${name})`,
+  );
+}
+
+const fixed = ['#CHROM', 'POS', 'ID', 'REF', 'ALT', 'QUAL', 'FILTER', 'INFO'];
+
+function columnRow(
+  text: string,
+  fail: (message: string) => InputError,
+): { hasFormat: boolean; samples: string[] } {
+  const names = text.split('\t');
+  // A stray tab at the end names nothing; files of dbSNP have one.
+  while (names.length > 8 && names.at(-1) === '') names.pop();
+  if (names.length === 1 && /^#CHROM\s+POS\s/.test(text))
+    throw fail('the columns of the #CHROM line must be separated by tabs, not spaces');
+  for (const [i, name] of fixed.entries()) {
+    if (names[i] !== name)
+      throw fail(
+        `column ${i + 1} of the #CHROM line must be ${name}, found "${(names[i] ?? 'nothing').slice(0, 40)}"`,
+      );
+  }
+  if (names.length > 8 && names[8] !== 'FORMAT')
+    throw fail(`column 9 of the #CHROM line must be FORMAT, found "${names[8]!.slice(0, 40)}"`);
+  const samples = names.slice(9);
+  if (samples.length > budgets.vcfSamples)
+    throw fail(`more than ${budgets.vcfSamples} samples (budget vcfSamples)`);
+  const seen = new Set<string>();
+  for (const [i, sample] of samples.entries()) {
+    if (sample === '') throw fail(`sample ${i + 1} has no name`);
+    if (seen.has(sample)) throw fail(`two samples are named "${sample.slice(0, 40)}"`);
+    seen.add(sample);
+  }
+  return { hasFormat: names.length > 8, samples };
+}
+
+const types = new Set(['Integer', 'Float', 'Flag', 'Character', 'String']);
+
+function define(
+  into: Map<string, Definition>,
+  text: string,
+  kind: string,
+  fail: (message: string) => InputError,
+  warnings: string[],
+): void {
+  const values = structured(text);
+  const id = values.get('ID');
+  if (id === undefined || id === '') throw fail(`this ##${kind} line has no ID`);
+  const number = values.get('Number') ?? '.';
+  const type = values.get('Type') ?? 'String';
+  // -1 stood for "unknown" before VCF 4.1; P, M and the L kinds came with 4.4 and 4.5.
+  if (!/^(?:-1|\d+|\.|[ARGPM]|L[ARG])$/.test(number))
+    throw fail(`##${kind} ${id} has Number=${number}: expected a count, A, R, G or "."`);
+  if (!types.has(type))
+    throw fail(
+      `##${kind} ${id} has Type=${type}: expected Integer, Float, Flag, Character or String`,
+    );
+  if (into.has(id)) {
+    warnings.push(`##${kind} ${id} is defined twice: the first definition holds`);
+    return;
+  }
+  into.set(id, {
+    id,
+    number,
+    type: type as Definition['type'],
+    description: values.get('Description') ?? '',
+  });
+}
+
+/** The keys and values between `<` and `>`; quoted values may hold commas and escaped quotes. */
+export function structured(text: string): Map<string, string> {
+  const values = new Map<string, string>();
+  const body = text.startsWith('<') ? text.slice(1, text.endsWith('>') ? -1 : undefined) : text;
+  const pair = /([^=,\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^,]*))\s*(?:,|$)/g;
+  for (const [, key, quoted, plain] of body.matchAll(pair)) {
+    values.set(key!, quoted === undefined ? plain! : quoted.replaceAll(/\\(["\\])/g, '$1'));
+  }
+  return values;
+}

@@ -1,0 +1,194 @@
+import {
+  type BatchBuilder,
+  StructBuilder,
+  type BooleanBuilder,
+} from '../../engine/ingest/batch.js';
+import type { Column } from '../../engine/types.js';
+import type { Report } from '../reader.js';
+import { freePhysical } from './columns.js';
+import { integerAt } from './numbers.js';
+import { appendValue, entryOf, Kind, type Entry } from './values.js';
+
+/** Reads the INFO column into the struct column `info`. */
+export class InfoParser {
+  /** The value of END on the line just read, -1 when there is none. */
+  end = -1;
+  readonly #struct: StructBuilder;
+  readonly #entries = new Map<string, Entry>();
+  readonly #decodes: boolean;
+  readonly #out: BatchBuilder;
+  readonly #report: Report;
+  /** Columns that the dataset has for keys which this header does not declare. */
+  readonly #known: ReadonlyMap<string, Column>;
+  readonly #physicals: Set<string>;
+  readonly #decoder = new TextDecoder();
+  #guess: Entry | null = null;
+  #first: Entry | null = null;
+  #line = 0;
+  #isAdded = false;
+
+  constructor(
+    column: Column | undefined,
+    given: Column | undefined,
+    decodes: boolean,
+    out: BatchBuilder,
+    report: Report,
+  ) {
+    const empty: Column = {
+      name: 'info',
+      physical: 'info',
+      type: 'object',
+      isList: false,
+      children: [],
+    };
+    this.#struct = new StructBuilder(column ?? { ...(given ?? empty), children: [] });
+    this.#decodes = decodes;
+    this.#out = out;
+    this.#report = report;
+    this.#known = new Map((given?.children ?? []).map((child) => [child.name, child]));
+    this.#physicals = new Set(
+      [...(column?.children ?? []), ...(given?.children ?? [])].map((child) =>
+        child.physical.toLowerCase(),
+      ),
+    );
+    for (const [name, builder] of this.#struct.children)
+      this.#entries.set(name, entryOf(name, builder));
+    if (this.#entries.size > 0) this.#add();
+  }
+
+  /** Reads `bytes[from..to)` as the INFO of record `row`; false when the line was rejected. */
+  parse(bytes: Uint8Array, from: number, to: number, row: number, line: number): boolean {
+    this.end = -1;
+    this.#line = line;
+    if (from >= to || (to - from === 1 && bytes[from] === 46)) {
+      if (this.#isAdded) this.#struct.padTo(row);
+      return true;
+    }
+    this.#struct.padTo(row);
+    this.#guess = this.#first;
+    let previous: Entry | null = null;
+    for (let at = from; at < to;) {
+      // The key runs to '=' or ';'. Files repeat the order of their keys, so the one that followed last time is tried first.
+      let entry = this.#guess;
+      let keyEnd = at;
+      if (entry !== null && matches(entry.bytes, bytes, at, to)) keyEnd = at + entry.bytes.length;
+      else {
+        while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
+        if (keyEnd === at) {
+          // `;;` and a trailing `;` hold nothing; `=x` has no name.
+          if (bytes[at] === 61) return this.#reject(null, 'a value without a key in INFO');
+          at++;
+          continue;
+        }
+        entry = this.#lookUp(bytes, at, keyEnd, to);
+        if (previous === null) this.#first = entry;
+        else previous.next = entry;
+      }
+      const hasValue = keyEnd < to && bytes[keyEnd] === 61;
+      let valueEnd = hasValue ? keyEnd + 1 : keyEnd;
+      let hasComma = false;
+      let hasEscape = false;
+      if (hasValue) {
+        for (; valueEnd < to; valueEnd++) {
+          const c = bytes[valueEnd]!;
+          if (c === 59) break;
+          if (c === 44) hasComma = true;
+          else if (c === 37) hasEscape = true;
+        }
+      }
+      if (!this.#append(entry, bytes, keyEnd, valueEnd, hasValue, hasComma, hasEscape, row))
+        return false;
+      previous = entry;
+      this.#guess = entry.next;
+      at = valueEnd + 1;
+    }
+    this.#struct.endObject();
+    return true;
+  }
+
+  #append(
+    entry: Entry,
+    bytes: Uint8Array,
+    keyEnd: number,
+    valueEnd: number,
+    hasValue: boolean,
+    hasComma: boolean,
+    hasEscape: boolean,
+    row: number,
+  ): boolean {
+    const { column } = entry;
+    if (column.length > row)
+      return this.#warn(entry, 'the key occurs twice: the first value holds');
+    column.padTo(row);
+    if (!hasValue) {
+      if (entry.kind === Kind.Flag && !entry.isList) (column as BooleanBuilder).append(true);
+      else if (entry.kind === Kind.Text && !entry.isList) appendWord(entry, 'true');
+      else column.appendNull();
+      return true;
+    }
+    const from = keyEnd + 1;
+    let to = valueEnd;
+    if (hasComma && !entry.isList && entry.kind !== Kind.Annotation) {
+      if (!this.#warn(entry, 'several values where the header promises one')) return false;
+      // Numbers keep the first; text is kept whole.
+      if (entry.kind !== Kind.Text) to = bytes.indexOf(44, from);
+    }
+    if (entry.name === 'END') this.end = integerAt(bytes, from, to);
+    const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
+    if (fault === null) return true;
+    if (this.#report.isDisabled) {
+      column.truncate(row);
+      column.appendNull();
+      return true;
+    }
+    this.#report.reject(this.#line, fault.code, `info.${entry.name}`, fault.message);
+    return false;
+  }
+
+  #warn(entry: Entry, message: string): boolean {
+    const isError = this.#report.warn(this.#line, 303, `info.${entry.name}`, message);
+    return !isError;
+  }
+
+  #reject(field: string | null, message: string): boolean {
+    this.#report.reject(this.#line, 0, field, message);
+    return false;
+  }
+
+  /** The entry of a key; an undeclared one is text, or a flag when its first occurrence has no value (contract 10.6). */
+  #lookUp(bytes: Uint8Array, from: number, keyEnd: number, to: number): Entry {
+    const name = this.#decoder.decode(bytes.subarray(from, keyEnd));
+    const known = this.#entries.get(name);
+    const hasValue = keyEnd < to && bytes[keyEnd] === 61;
+    if (known !== undefined) return known;
+    const column = this.#known.get(name) ?? {
+      name,
+      physical: freePhysical(name, this.#physicals),
+      type: hasValue ? ('string' as const) : ('boolean' as const),
+      isList: false,
+    };
+    const entry = entryOf(name, this.#struct.child(column));
+    this.#entries.set(name, entry);
+    this.#add();
+    return entry;
+  }
+
+  #add(): void {
+    if (this.#isAdded) return;
+    this.#isAdded = true;
+    this.#out.add('info', this.#struct);
+  }
+}
+
+/** Whether `bytes` at `at` hold the key and then its end. */
+function matches(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
+  const end = at + key.length;
+  if (end > to) return false;
+  for (let i = 0; i < key.length; i++) if (key[i] !== bytes[at + i]) return false;
+  return end === to || bytes[end] === 61 || bytes[end] === 59;
+}
+
+function appendWord(entry: Entry, word: string): void {
+  const bytes = new TextEncoder().encode(word);
+  appendValue(entry, bytes, 0, bytes.length, false);
+}

@@ -1,0 +1,79 @@
+/** Powers of ten that a double holds exactly. */
+const powers = Array.from({ length: 23 }, (_, i) => 10 ** i);
+
+/**
+ * The whole number in `bytes[from..to)`, NaN when the text is no plain decimal integer. Exact within 15 digits; longer texts
+ * come back as NaN too, see `isDigits`.
+ */
+export function integerAt(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  const sign = bytes[at];
+  if (sign === 45 || sign === 43) at++;
+  if (at >= to || to - at > 15) return NaN;
+  let value = 0;
+  for (; at < to; at++) {
+    const digit = bytes[at]! - 48;
+    if (digit < 0 || digit > 9) return NaN;
+    value = value * 10 + digit;
+  }
+  return sign === 45 ? -value : value;
+}
+
+/** Whether `bytes[from..to)` is a decimal integer of any length. */
+export function isDigits(bytes: Uint8Array, from: number, to: number): boolean {
+  const start = bytes[from] === 45 || bytes[from] === 43 ? from + 1 : from;
+  if (start >= to) return false;
+  for (let at = start; at < to; at++) if (bytes[at]! < 48 || bytes[at]! > 57) return false;
+  return true;
+}
+
+/**
+ * The floating-point number in `bytes[from..to)`, rounded as `Number` rounds it; NaN for `nan` and for what is no number
+ * (`isNotANumber` tells them apart). Up to 15 digits and 22 decimals need one exact division (Clinger's fast path), which
+ * is nearly every value of a real file; the rest goes through `Number`.
+ */
+export function floatAt(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  const isNegative = bytes[at] === 45;
+  if (isNegative || bytes[at] === 43) at++;
+  let mantissa = 0;
+  let digits = 0;
+  let decimals = 0;
+  let hasPoint = false;
+  for (; at < to; at++) {
+    const c = bytes[at]!;
+    const digit = c - 48;
+    if (digit >= 0 && digit <= 9) {
+      mantissa = mantissa * 10 + digit;
+      digits++;
+      if (hasPoint) decimals++;
+    } else if (c === 46 && !hasPoint) hasPoint = true;
+    else return slowFloat(bytes, from, to);
+  }
+  if (digits === 0 || digits > 15) return slowFloat(bytes, from, to);
+  const value = decimals === 0 ? mantissa : mantissa / powers[decimals]!;
+  return isNegative ? -value : value;
+}
+
+const decimal = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/;
+const infinite = /^[-+]?inf(?:inity)?$/i;
+
+function slowFloat(bytes: Uint8Array, from: number, to: number): number {
+  const text = latin1(bytes, from, to);
+  if (decimal.test(text)) return Number(text);
+  if (infinite.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
+  return NaN;
+}
+
+/** Whether the text is the VCF word for "not a number" (VCF 4.3, section 1.3), which is stored as null. */
+export function isNotANumber(bytes: Uint8Array, from: number, to: number): boolean {
+  return to - from <= 4 && /^[-+]?nan$/i.test(latin1(bytes, from, to));
+}
+
+/** `bytes[from..to)` as text, byte by byte: for messages and for what is ASCII by definition. */
+export function latin1(bytes: Uint8Array, from: number, to: number): string {
+  let text = '';
+  const end = Math.min(to, from + 80);
+  for (let at = from; at < end; at++) text += String.fromCharCode(bytes[at]!);
+  return text;
+}

@@ -1,0 +1,428 @@
+import { isUtf8 } from 'node:buffer';
+import {
+  makeBuilder,
+  type BatchBuilder,
+  type ColumnBuilder,
+  type ListBuilder,
+  type LongBuilder,
+  type NumberBuilder,
+  type StructBuilder,
+  type Utf8Builder,
+} from '../../engine/ingest/batch.js';
+import { AppError } from '../../engine/errors.js';
+import type { Columns } from '../../engine/types.js';
+import type { Report } from '../reader.js';
+import { declaredColumns, overlaid } from './columns.js';
+import type { VcfHeader } from './header.js';
+import { InfoParser } from './info.js';
+import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from './numbers.js';
+import { SampleParser } from './samples.js';
+import type { VcfParams } from './vcf.js';
+
+/**
+ * Reads the record lines of one chunk into columns. A line becomes one record per alternate allele; everything is taken
+ * from the bytes by offset, no text or object is made for a well-formed line.
+ */
+export class VcfParser {
+  readonly #out: BatchBuilder;
+  readonly #report: Report;
+  readonly #columns: number;
+  readonly #coordinates: StructBuilder;
+  readonly #build: Utf8Builder;
+  readonly #chromosome: Utf8Builder;
+  readonly #start: LongBuilder;
+  readonly #stop: LongBuilder;
+  readonly #variant: Utf8Builder;
+  readonly #allele: Utf8Builder;
+  readonly #rowId: Utf8Builder;
+  readonly #reference: Utf8Builder;
+  readonly #alternates: ListBuilder<Utf8Builder>;
+  readonly #qual: NumberBuilder;
+  readonly #filter: ListBuilder<Utf8Builder>;
+  readonly #info: InfoParser;
+  readonly #samples: SampleParser | null;
+  readonly #buildName: Uint8Array;
+  readonly #buildUpper: Uint8Array;
+  readonly #tabs = new Int32Array(9);
+  #line = 0;
+
+  constructor(
+    header: VcfHeader,
+    params: VcfParams,
+    out: BatchBuilder,
+    report: Report,
+    given: Columns,
+  ) {
+    this.#out = out;
+    this.#report = report;
+    this.#columns = header.hasFormat ? 9 + header.samples.length : 8;
+    const columns = overlaid(declaredColumns(header, params), given);
+    const column = <B extends ColumnBuilder>(name: string): B => {
+      const wanted = columns.find((one) => one.name === name)!;
+      checkType(wanted.name, wanted.type, wanted.isList);
+      return out.column(wanted) as B;
+    };
+    this.#coordinates = column('genomic_coordinates');
+    const part = <B extends ColumnBuilder>(name: string, type: string): B => {
+      const builder = this.#coordinates.children.get(name)!;
+      const found = builder.column();
+      if (found.type !== type || found.isList)
+        throw typeConflict(`genomic_coordinates.${name}`, found.type, type);
+      return builder as B;
+    };
+    this.#build = part('build', 'string');
+    this.#chromosome = part('chromosome', 'string');
+    this.#start = part('start', 'long');
+    this.#stop = part('stop', 'long');
+    this.#variant = column('variant');
+    this.#allele = column('allele');
+    this.#rowId = column('row_id');
+    this.#reference = column('reference_allele');
+    this.#alternates = column('alternate_alleles');
+    this.#qual = column('qual');
+    this.#filter = column('filter');
+    const info = columns.find((one) => one.name === 'info');
+    const givenInfo = given.find((one) => one.name === 'info');
+    this.#info = new InfoParser(info, givenInfo, header.version >= 4.3, out, report);
+    const samples = columns.find((one) => one.name === params.sampleKey);
+    this.#samples =
+      header.samples.length > 0 && samples !== undefined
+        ? new SampleParser(makeBuilder(samples), header, params.sampleKey, out, report)
+        : null;
+    this.#buildName = new TextEncoder().encode(header.build);
+    this.#buildUpper = new TextEncoder().encode(`${header.build.toUpperCase()}-`);
+  }
+
+  /** Reads all lines; returns how many there were. */
+  read(chunk: Uint8Array): number {
+    const bytes = isUtf8(chunk) ? chunk : this.#repaired(chunk);
+    let at = 0;
+    while (at < bytes.length && !this.#report.isStopped) {
+      const newline = bytes.indexOf(10, at);
+      const next = newline < 0 ? bytes.length : newline + 1;
+      let end = newline < 0 ? bytes.length : newline;
+      if (end > at && bytes[end - 1] === 13) end--;
+      this.#line++;
+      if (end > at) this.#readLine(bytes, at, end);
+      at = next;
+    }
+    return this.#line;
+  }
+
+  #readLine(bytes: Uint8Array, from: number, to: number): void {
+    const rows = this.#out.rows;
+    if (!this.#parse(bytes, from, to)) this.#out.rollback(rows);
+  }
+
+  /** False when the line was rejected; what it had appended is then rolled back. */
+  #parse(bytes: Uint8Array, from: number, to: number): boolean {
+    if (bytes[from] === 35)
+      return this.#reject(0, null, 'a header line among the records: were two VCF files joined?');
+    const tabs = this.#tabs;
+    let count = 0;
+    const wanted = this.#columns === 8 ? 8 : 9;
+    for (let at = from; at < to && count < wanted; at++) if (bytes[at] === 9) tabs[count++] = at;
+    if (count < 7)
+      return this.#reject(
+        0,
+        null,
+        `${count + 1} columns separated by tabs, a VCF record has at least 8`,
+      );
+    if (this.#columns === 8 && count === 8 && tabs[7]! < to - 1)
+      return this.#reject(0, null, 'more columns than the 8 of the #CHROM line');
+    const infoEnd = count >= 8 ? tabs[7]! : to;
+    const formatEnd = this.#columns > 8 ? (count >= 9 ? tabs[8]! : to) : to;
+    if (this.#columns > 8 && count < 8)
+      return this.#reject(0, null, `${count + 1} columns, the #CHROM line has ${this.#columns}`);
+
+    // CHROM
+    let chromFrom = from;
+    const chromTo = tabs[0]!;
+    if (!isChromosome(bytes, chromFrom, chromTo))
+      return this.#reject(
+        301,
+        'CHROM',
+        `"${latin1(bytes, chromFrom, chromTo)}" is not a chromosome name`,
+      );
+    if (hasChrPrefix(bytes, chromFrom, chromTo)) chromFrom += 3;
+
+    // POS
+    const posFrom = chromTo + 1;
+    const posTo = tabs[1]!;
+    const start = integerAt(bytes, posFrom, posTo);
+    if (!(start >= 0) || start > 4_294_967_295) {
+      const text = latin1(bytes, posFrom, posTo);
+      const is = isDigits(bytes, posFrom, posTo) ? 'is out of range' : 'is not a position';
+      return this.#reject(301, 'POS', `"${text}" ${is}`);
+    }
+
+    // REF and ALT
+    const refFrom = tabs[2]! + 1;
+    const refTo = tabs[3]!;
+    if (!isReference(bytes, refFrom, refTo))
+      return this.#reject(
+        301,
+        'REF',
+        `"${latin1(bytes, refFrom, refTo)}" is not a sequence of bases`,
+      );
+    const altFrom = refTo + 1;
+    const altTo = tabs[4]!;
+    if (altFrom === altTo)
+      return this.#reject(301, 'ALT', 'the allele is empty: "." stands for none');
+    const hasAlternate = !(altTo - altFrom === 1 && bytes[altFrom] === 46);
+
+    // QUAL
+    const qualFrom = altTo + 1;
+    const qualTo = tabs[5]!;
+    let qual: number | null = null;
+    if (!(qualTo - qualFrom === 1 && bytes[qualFrom] === 46)) {
+      qual = floatAt(bytes, qualFrom, qualTo);
+      if (qual !== qual && !isNotANumber(bytes, qualFrom, qualTo))
+        return this.#reject(301, 'QUAL', `"${latin1(bytes, qualFrom, qualTo)}" is not a number`);
+      if (qual !== qual) qual = null;
+      else if (qual - qual !== 0) {
+        if (!this.#report.isDisabled) return this.#reject(305, 'QUAL', 'infinity cannot be stored');
+        qual = null;
+      }
+    }
+
+    for (let alleleFrom = altFrom; alleleFrom <= altTo;) {
+      let alleleTo = alleleFrom;
+      while (alleleTo < altTo && bytes[alleleTo] !== 44) alleleTo++;
+      if (hasAlternate && !isAllele(bytes, alleleFrom, alleleTo))
+        return this.#reject(
+          301,
+          'ALT',
+          `"${latin1(bytes, alleleFrom, alleleTo)}" is not an allele`,
+        );
+      const row = this.#out.rows;
+
+      if (!this.#info.parse(bytes, tabs[6]! + 1, infoEnd, row, this.#line)) return false;
+      const isSymbolic = bytes[alleleFrom] === 60;
+      const refStop = start + (refTo - refFrom) - 1;
+      const end = this.#info.end;
+      const stop = isSymbolic && end >= start ? end : refStop;
+
+      this.#build.padTo(row);
+      this.#build.appendBytes(this.#buildName, 0, this.#buildName.length);
+      this.#chromosome.appendBytes(bytes, chromFrom, chromTo);
+      this.#start.append(start);
+      this.#stop.append(stop);
+      this.#coordinates.endObject();
+      const a = hasAlternate ? alleleFrom : refFrom;
+      const b = hasAlternate ? alleleTo : refTo;
+      this.#appendVariant(bytes, chromFrom, chromTo, posFrom, posTo, start, stop, a, b);
+      if (b - a > maxString) return this.#tooLong('allele', b - a);
+      this.#allele.appendBytes(bytes, a, b);
+      appendIdentifier(this.#rowId, bytes, posTo + 1, tabs[2]!);
+      this.#reference.appendBytes(bytes, refFrom, refTo);
+      if (hasAlternate) appendSplit(this.#alternates.items, bytes, altFrom, altTo, 44);
+      this.#alternates.endList();
+      if (qual === null) this.#qual.appendNull();
+      else this.#qual.append(qual);
+      if (!this.#appendFilter(bytes, qualTo + 1, tabs[6]!)) return false;
+      if (
+        this.#samples !== null &&
+        !this.#samples.parse(bytes, infoEnd + 1, formatEnd, to, row, this.#line)
+      )
+        return false;
+      this.#out.endRecord();
+      alleleFrom = alleleTo + 1;
+    }
+    return true;
+  }
+
+  /** `<BUILD>-<chromosome>-<start>-<stop>-<allele>`, all upper case (contract 10.6). */
+  #appendVariant(
+    bytes: Uint8Array,
+    chromFrom: number,
+    chromTo: number,
+    posFrom: number,
+    posTo: number,
+    start: number,
+    stop: number,
+    alleleFrom: number,
+    alleleTo: number,
+  ): void {
+    const prefix = this.#buildUpper;
+    const room =
+      prefix.length + (chromTo - chromFrom) + (posTo - posFrom) + (alleleTo - alleleFrom) + 24;
+    const into = this.#variant.reserve(room);
+    let at = this.#variant.end;
+    for (let i = 0; i < prefix.length; i++) into[at++] = prefix[i]!;
+    at = upper(into, at, bytes, chromFrom, chromTo);
+    into[at++] = 45;
+    const startAt = at;
+    at = digits(into, at, start);
+    const startEnd = at;
+    into[at++] = 45;
+    if (stop === start) for (let i = startAt; i < startEnd; i++) into[at++] = into[i]!;
+    else at = digits(into, at, stop);
+    into[at++] = 45;
+    at = upper(into, at, bytes, alleleFrom, alleleTo);
+    this.#variant.commit(at);
+  }
+
+  #appendFilter(bytes: Uint8Array, from: number, to: number): boolean {
+    if (to - from === 1 && bytes[from] === 46) {
+      this.#filter.appendNull();
+      return true;
+    }
+    const isPass =
+      to - from === 4 &&
+      bytes[from] === 80 &&
+      bytes[from + 1] === 65 &&
+      bytes[from + 2] === 83 &&
+      bytes[from + 3] === 83;
+    if (!isPass) {
+      for (let at = from; at <= to;) {
+        let end = at;
+        while (end < to && bytes[end] !== 59) end++;
+        if (end === at || (end - at === 1 && bytes[at] === 46))
+          return this.#reject(
+            301,
+            'FILTER',
+            `"${latin1(bytes, from, to)}" has an item that is no filter name`,
+          );
+        this.#filter.items.appendBytes(bytes, at, end);
+        at = end + 1;
+      }
+    }
+    this.#filter.endList();
+    return true;
+  }
+
+  #tooLong(field: string, size: number): boolean {
+    return this.#reject(306, field, `${size} bytes of text, a string holds ${maxString}`);
+  }
+
+  #reject(code: number, field: string | null, message: string): false {
+    this.#report.reject(this.#line, code, field, message);
+    return false;
+  }
+
+  /** Bytes that are no UTF-8 become U+FFFD, with one warning (files before VCF 4.3 may hold anything). */
+  #repaired(chunk: Uint8Array): Uint8Array {
+    const bytes = new TextEncoder().encode(new TextDecoder().decode(chunk));
+    this.#report.warn(1, 0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    return bytes;
+  }
+}
+
+const maxString = 32_766;
+
+const expected: Readonly<Record<string, readonly [string, boolean]>> = {
+  genomic_coordinates: ['object', false],
+  variant: ['string', false],
+  allele: ['string', false],
+  row_id: ['string', false],
+  reference_allele: ['string', false],
+  alternate_alleles: ['string', true],
+  qual: ['double', false],
+  filter: ['string', true],
+};
+
+function checkType(name: string, type: string, isList: boolean): void {
+  const [wanted, wantsList] = expected[name]!;
+  const isText = wanted === 'string' && (type === 'text' || type === 'blob');
+  if ((type !== wanted && !isText) || isList !== wantsList)
+    throw typeConflict(
+      name,
+      `${isList ? 'list of ' : ''}${type}`,
+      `${wantsList ? 'list of ' : ''}${wanted}`,
+    );
+}
+
+function typeConflict(name: string, found: string, wanted: string): AppError {
+  return new AppError(
+    'invalid',
+    `field ${name} is of type ${found} in this dataset, a VCF record needs ${wanted}: import into another dataset`,
+    {
+      dataset_id: [`Field ${name} is of type ${found}, a VCF record needs ${wanted}`],
+    },
+  );
+}
+
+/** A name of printable characters without blanks; one in angle brackets must close them (VCF 4.3, section 1.6.1). */
+function isChromosome(bytes: Uint8Array, from: number, to: number): boolean {
+  if (from === to || (bytes[from] === 46 && to - from === 1)) return false;
+  if (bytes[from] === 60 && (bytes[to - 1] !== 62 || to - from < 3)) return false;
+  for (let at = from; at < to; at++) if (bytes[at]! <= 32) return false;
+  return true;
+}
+
+function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boolean {
+  return (
+    to - from > 3 &&
+    (bytes[from]! | 32) === 99 &&
+    (bytes[from + 1]! | 32) === 104 &&
+    (bytes[from + 2]! | 32) === 114
+  );
+}
+
+/** 1: a base of ALT; 2: also in REF, where old references hold ambiguity codes. */
+const bases = new Uint8Array(256);
+for (const c of 'ACGTNacgtn') bases[c.charCodeAt(0)] = 3;
+for (const c of 'RYKMSWBDHVUrykmswbdhvu') bases[c.charCodeAt(0)] = 2;
+
+function isReference(bytes: Uint8Array, from: number, to: number): boolean {
+  if (from === to) return false;
+  for (let at = from; at < to; at++) if (bases[bytes[at]!]! === 0) return false;
+  return true;
+}
+
+/** Bases, `*`, a symbol in angle brackets, or a breakend (VCF 4.3, sections 1.6.1 and 5.4). */
+function isAllele(bytes: Uint8Array, from: number, to: number): boolean {
+  if (from === to) return false;
+  let at = from;
+  while (at < to && (bases[bytes[at]!]! & 1) === 1) at++;
+  if (at === to) return true;
+  const c = bytes[at]!;
+  if (to - from === 1) return c === 42;
+  if (c === 60 && at === from) return bytes[to - 1] === 62 && to - from > 2;
+  // Breakends: `G[17:198982[`, `]13:123456]T`, and single ones: `.TC`, `CT.`; an insertion of an assembled contig: `C<ctg1>`.
+  if (c === 91 || c === 93) return bytes.subarray(at + 1, to).includes(c);
+  if (c === 46) return at === from || at === to - 1;
+  return c === 60 && bytes[to - 1] === 62;
+}
+
+function appendIdentifier(column: Utf8Builder, bytes: Uint8Array, from: number, to: number): void {
+  if (from === to || (to - from === 1 && bytes[from] === 46)) column.appendNull();
+  else column.appendBytes(bytes, from, to);
+}
+
+function appendSplit(
+  column: Utf8Builder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  separator: number,
+): void {
+  for (let at = from; at <= to;) {
+    let end = at;
+    while (end < to && bytes[end] !== separator) end++;
+    column.appendBytes(bytes, at, end);
+    at = end + 1;
+  }
+}
+
+function upper(into: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
+  for (let i = from; i < to; i++) {
+    const c = bytes[i]!;
+    into[at++] = c >= 97 && c <= 122 ? c - 32 : c;
+  }
+  return at;
+}
+
+/** Writes a whole number in decimal; returns the position behind it. */
+function digits(into: Uint8Array, at: number, value: number): number {
+  let size = 1;
+  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;
+  let rest = value;
+  for (let i = at + size - 1; i >= at; i--) {
+    const tenth = Math.floor(rest / 10);
+    into[i] = 48 + (rest - tenth * 10);
+    rest = tenth;
+  }
+  return at + size;
+}

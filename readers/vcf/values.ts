@@ -1,0 +1,277 @@
+import {
+  BooleanBuilder,
+  ListBuilder,
+  LongBuilder,
+  NumberBuilder,
+  StructBuilder,
+  Utf8Builder,
+  type ColumnBuilder,
+} from '../../engine/ingest/batch.js';
+import { budgets } from '../../engine/budgets.js';
+import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from './numbers.js';
+
+/** What is wrong with a value: the parser adds line and field. */
+export interface Fault {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** How the text of one INFO or FORMAT key is stored: decided once per chunk, from the column's type. */
+export const enum Kind {
+  Flag,
+  Integer,
+  Long,
+  Double,
+  Text,
+  Annotation,
+}
+
+/** One INFO or FORMAT key with the builder that takes its values. */
+export interface Entry {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly kind: Kind;
+  readonly isList: boolean;
+  /** The column; `items` the element builder of a list, else the same. */
+  readonly column: ColumnBuilder;
+  readonly items: ColumnBuilder;
+  /** The key that followed this one last time: real files repeat their order. */
+  next: Entry | null;
+}
+
+/** The entry for a column builder. */
+export function entryOf(name: string, column: ColumnBuilder): Entry {
+  const isList = column instanceof ListBuilder;
+  const items = isList ? column.items : column;
+  return {
+    name,
+    bytes: new TextEncoder().encode(name),
+    kind: kindOf(items),
+    isList,
+    column,
+    items,
+    next: null,
+  };
+}
+
+function kindOf(items: ColumnBuilder): Kind {
+  if (items instanceof BooleanBuilder) return Kind.Flag;
+  if (items instanceof LongBuilder) return Kind.Long;
+  if (items instanceof StructBuilder) return Kind.Annotation;
+  if (items instanceof NumberBuilder)
+    return items.column().type === 'integer' ? Kind.Integer : Kind.Double;
+  return Kind.Text;
+}
+
+/**
+ * Appends the value in `bytes[from..to)` to a key's column, which must be padded; returns what is wrong with it, or null.
+ * `decode` says that percent-escapes stand for their characters (VCF 4.3, section 1.2).
+ */
+export function appendValue(
+  entry: Entry,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+): Fault | null {
+  if (entry.kind === Kind.Annotation) return appendAnnotations(entry, bytes, from, to, decode);
+  if (!entry.isList) return appendOne(entry.column, entry.kind, bytes, from, to, decode);
+  if (to - from === 1 && bytes[from] === 46) {
+    entry.column.appendNull();
+    return null;
+  }
+  for (let at = from; ;) {
+    let end = at;
+    while (end < to && bytes[end] !== 44) end++;
+    const fault = appendOne(entry.items, entry.kind, bytes, at, end, decode);
+    if (fault !== null) return fault;
+    if (end === to) break;
+    at = end + 1;
+  }
+  (entry.column as ListBuilder).endList();
+  return null;
+}
+
+function appendOne(
+  column: ColumnBuilder,
+  kind: Kind,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+): Fault | null {
+  // A missing value, and an empty list item (`AF=0.1,,0.2`): null, never 0.
+  if (from === to || (to - from === 1 && bytes[from] === 46)) {
+    column.appendNull();
+    return null;
+  }
+  switch (kind) {
+    case Kind.Integer: {
+      const value = integerAt(bytes, from, to);
+      if (value !== (value | 0)) return badInteger(bytes, from, to, '32-bit ');
+      (column as NumberBuilder).append(value);
+      return null;
+    }
+    case Kind.Long:
+      return appendLong(column as LongBuilder, bytes, from, to);
+    case Kind.Double: {
+      const value = floatAt(bytes, from, to);
+      if (value - value === 0) {
+        (column as NumberBuilder).append(value);
+        return null;
+      }
+      if (isNotANumber(bytes, from, to)) {
+        column.appendNull();
+        return null;
+      }
+      if (value === Infinity || value === -Infinity)
+        return { code: 305, message: 'infinity cannot be stored' };
+      return { code: 301, message: `"${latin1(bytes, from, to)}" is not a number` };
+    }
+    case Kind.Flag: {
+      const isTrue = to - from === 1 && bytes[from] === 49;
+      const isFalse = to - from === 1 && bytes[from] === 48;
+      if (!isTrue && !isFalse)
+        return { code: 301, message: `the flag has the value "${latin1(bytes, from, to)}"` };
+      (column as BooleanBuilder).append(isTrue);
+      return null;
+    }
+    default:
+      return appendText(column as Utf8Builder, bytes, from, to, decode);
+  }
+}
+
+function appendLong(
+  column: LongBuilder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): Fault | null {
+  const value = integerAt(bytes, from, to);
+  if (value === value) {
+    column.append(value);
+    return null;
+  }
+  if (!isDigits(bytes, from, to) || to - from > 20) return badInteger(bytes, from, to, '64-bit ');
+  const exact = BigInt(latin1(bytes, from, to).replace('+', ''));
+  if (exact !== BigInt.asIntN(64, exact)) return badInteger(bytes, from, to, '64-bit ');
+  column.appendBigint(exact);
+  return null;
+}
+
+function badInteger(bytes: Uint8Array, from: number, to: number, width: string): Fault {
+  const text = latin1(bytes, from, to);
+  return isDigits(bytes, from, to)
+    ? { code: 301, message: `${text} does not fit a signed ${width}integer` }
+    : { code: 301, message: `"${text}" is not an integer` };
+}
+
+function appendText(
+  column: Utf8Builder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+): Fault | null {
+  if (to - from > budgets.stringBytes && column.column().type === 'string')
+    return {
+      code: 306,
+      message: `${to - from} bytes of text, a string holds ${budgets.stringBytes}: declare the field as text`,
+    };
+  if (!decode) column.appendBytes(bytes, from, to);
+  else appendDecoded(column, bytes, from, to);
+  return null;
+}
+
+/** Appends with `%3A` and its like as the bytes they stand for; a `%` that no two hexadecimal digits follow stays. */
+function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to: number): void {
+  const into = column.reserve(to - from);
+  let end = column.end;
+  for (let at = from; at < to; at++) {
+    const c = bytes[at]!;
+    const value = c === 37 && at + 2 < to ? hex(bytes[at + 1]!) * 16 + hex(bytes[at + 2]!) : -1;
+    // Only ASCII is ever escaped; anything else would let a file smuggle in broken UTF-8.
+    if (value >= 0 && value < 128) {
+      into[end++] = value;
+      at += 2;
+    } else into[end++] = c;
+  }
+  column.commit(end);
+}
+
+function hex(c: number): number {
+  if (c >= 48 && c <= 57) return c - 48;
+  if (c >= 65 && c <= 70) return c - 55;
+  if (c >= 97 && c <= 102) return c - 87;
+  return -1000;
+}
+
+/** `A|b|c,A2|b2|c2` to a list of objects; missing parts are null, parts beyond the header's names are a fault. */
+function appendAnnotations(
+  entry: Entry,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+): Fault | null {
+  const struct = entry.items as StructBuilder;
+  const parts = [...struct.children.values()];
+  if (to - from === 1 && bytes[from] === 46) {
+    entry.column.appendNull();
+    return null;
+  }
+  for (let at = from; at <= to;) {
+    let end = at;
+    while (end < to && bytes[end] !== 44) end++;
+    for (let i = 0, start = at; start <= end; i++) {
+      let stop = start;
+      while (stop < end && bytes[stop] !== 124) stop++;
+      const part = parts[i];
+      if (part === undefined) {
+        if (stop > start)
+          return {
+            code: 301,
+            message: `an annotation has more than the ${parts.length} parts that the header names`,
+          };
+      } else {
+        part.padTo(struct.length);
+        const fault = appendPart(part, bytes, start, stop, decode);
+        if (fault !== null) return fault;
+      }
+      start = stop + 1;
+    }
+    struct.endObject();
+    at = end + 1;
+    if (!entry.isList) return null;
+  }
+  (entry.column as ListBuilder).endList();
+  return null;
+}
+
+function appendPart(
+  part: ColumnBuilder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+): Fault | null {
+  let start = from;
+  let stop = to;
+  while (start < stop && bytes[start] === 32) start++;
+  while (stop > start && bytes[stop - 1] === 32) stop--;
+  if (start === stop) {
+    part.appendNull();
+    return null;
+  }
+  if (!(part instanceof ListBuilder))
+    return appendOne(part, kindOf(part), bytes, start, stop, decode);
+  for (let at = start; at <= stop;) {
+    let end = at;
+    while (end < stop && bytes[end] !== 38) end++;
+    const fault = appendOne(part.items, kindOf(part.items), bytes, at, end, decode);
+    if (fault !== null) return fault;
+    at = end + 1;
+  }
+  part.endList();
+  return null;
+}

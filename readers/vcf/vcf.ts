@@ -1,0 +1,85 @@
+import { invalid } from '../../engine/errors.js';
+import type { GenomeBuild } from '../../engine/types.js';
+import type { Reader } from '../reader.js';
+import { declaredColumns, declaredFields } from './columns.js';
+import { readHeader, type VcfHeader } from './header.js';
+import { VcfParser } from './parser.js';
+
+/** Reader parameters (specification, "VCF parameters"). */
+export interface VcfParams {
+  readonly build: GenomeBuild | undefined;
+  readonly annotationsKey: string;
+  readonly sampleKey: string;
+}
+
+/** VCF 4.0 to 4.5: one record per alternate allele (contract 10.6). */
+export const vcf: Reader<VcfParams, VcfHeader> = {
+  name: 'vcf',
+  extensions: ['vcf'],
+  params(input) {
+    const flag = input.explode_annotations;
+    if (flag !== undefined && flag !== null && flag !== false)
+      throw invalid(
+        'reader_params',
+        'explode_annotations is not available yet: leave it out; the annotations come as a list of objects',
+      );
+    return {
+      build: buildOf(input.genome_build),
+      annotationsKey: key(input, 'annotations_key', 'ANN'),
+      sampleKey: key(input, 'sample_key', 'sample'),
+    };
+  },
+  async header(source, params) {
+    const { bytes, isWhole } = await source.bytes(1);
+    if (bytes.length === 0 && isWhole) return emptyHead;
+    const { header, ...rest } = await readHeader(source, params.build);
+    return {
+      header,
+      ...rest,
+      columns: declaredColumns(header, params),
+      fields: declaredFields(header, params),
+      genomeBuild: header.build,
+    };
+  },
+  read(chunk, header, params, out, report, given) {
+    return new VcfParser(header, params, out, report, given.columns).read(chunk);
+  },
+};
+
+/** A file of no bytes holds no records. */
+const emptyHead = {
+  header: {
+    version: 4.2,
+    info: [],
+    format: [],
+    hasFormat: false,
+    samples: [],
+    build: 'GRCh37',
+    isBuildGuessed: true,
+  },
+  bodyOffset: 0,
+  bodyLine: 0,
+  columns: [],
+  fields: [],
+  genomeBuild: null,
+  warnings: ['the file is empty'],
+} as const;
+
+function buildOf(value: unknown): GenomeBuild | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const text = String(value).toUpperCase();
+  if (text === 'GRCH37') return 'GRCh37';
+  if (text === 'GRCH38') return 'GRCh38';
+  throw invalid(
+    'reader_params',
+    `genome_build: expected GRCh37 or GRCh38, found "${String(value).slice(0, 40)}"`,
+  );
+}
+
+function key(input: Readonly<Record<string, unknown>>, name: string, fallback: string): string {
+  const value = input[name];
+  if (value === undefined || value === null) return fallback;
+  if (typeof value !== 'string' || value === '')
+    throw invalid('reader_params', `${name}: expected a field name`);
+  return value;
+}
