@@ -1,0 +1,295 @@
+import { join } from 'node:path';
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  DuckDBInstance,
+  FLOAT,
+  INTEGER,
+  LIST,
+  StatementType,
+  TIMESTAMPTZ,
+  VARCHAR,
+  DuckDBTimestampTZValue,
+  listValue,
+  type DuckDBConnection,
+  type DuckDBPreparedStatement,
+  type DuckDBType,
+  type DuckDBValue,
+} from '@duckdb/node-api';
+import { budgets } from '../budgets.js';
+import { AppError } from '../errors.js';
+import type { Param, ParamType } from './params.js';
+
+/** How much the SQL engine may use, and where its data lies. */
+export interface EngineOptions {
+  /** Absolute. Only `datasets/` below it can be opened. */
+  readonly dataFolder: string;
+  readonly memoryMb: number;
+  readonly threads: number;
+  readonly spillFolder: string;
+  readonly spillMb: number;
+  /** Statements that run at once; each occupies one thread of libuv's pool while it runs. Default 4. */
+  readonly connections?: number;
+}
+
+/** How one statement runs. */
+export interface RunOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** What the statement reads, for the message when a file is missing or torn: `dataset 4812`. */
+  readonly subject?: string | undefined;
+}
+
+/** The SQL engine: reads committed files and nothing else. */
+export interface QueryEngine {
+  /** Runs one SELECT and returns its rows. */
+  run(sql: string, params: readonly Param[], options?: RunOptions): Promise<readonly (readonly unknown[])[]>;
+  /** Runs one SELECT and hands over its rows as they come, without holding them all. */
+  stream(
+    sql: string,
+    params: readonly Param[],
+    options?: RunOptions,
+  ): AsyncIterable<readonly (readonly unknown[])[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens an embedded DuckDB that can read `dataFolder/datasets` and nothing else: no other file, no network, no extension, no
+ * change of its settings. Statements come from the compiler of this folder; one that is not a SELECT is refused all the same.
+ */
+export async function openQueryEngine(options: EngineOptions): Promise<QueryEngine> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: String(options.threads),
+    memory_limit: `${options.memoryMb}MB`,
+    temp_directory: options.spillFolder,
+    max_temp_directory_size: `${options.spillMb}MB`,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    allow_unsigned_extensions: 'false',
+  });
+  const setup = await instance.connect();
+  const allowed = `${join(options.dataFolder, 'datasets')}/`;
+  // The only statements that are not prepared; the path is our own configuration.
+  await setup.run(`SET GLOBAL TimeZone = 'UTC'`);
+  await setup.run('SET GLOBAL parquet_metadata_cache = true');
+  await setup.run(`SET GLOBAL allowed_directories = ['${allowed.replaceAll("'", "''")}']`);
+  await setup.run('SET GLOBAL enable_external_access = false');
+  await setup.run('SET GLOBAL lock_configuration = true');
+  setup.closeSync();
+  return new Engine(instance, options.connections ?? 4);
+}
+
+/** A statement that waits for a connection. */
+interface Waiting {
+  readonly resolve: (connection: DuckDBConnection) => void;
+  readonly reject: (error: Error) => void;
+}
+
+class Engine implements QueryEngine {
+  readonly #instance: DuckDBInstance;
+  readonly #limit: number;
+  readonly #idle: DuckDBConnection[] = [];
+  readonly #waiting = new Set<Waiting>();
+  #open = 0;
+  #closed = false;
+  #drained: (() => void) | null = null;
+  readonly #closing = new AbortController();
+
+  constructor(instance: DuckDBInstance, limit: number) {
+    this.#instance = instance;
+    this.#limit = limit;
+  }
+
+  async run(
+    sql: string,
+    params: readonly Param[],
+    options: RunOptions = {},
+  ): Promise<readonly (readonly unknown[])[]> {
+    const rows: (readonly unknown[])[] = [];
+    for await (const batch of this.stream(sql, params, options)) rows.push(...batch);
+    return rows;
+  }
+
+  async *stream(
+    sql: string,
+    params: readonly Param[],
+    options: RunOptions = {},
+  ): AsyncIterable<readonly (readonly unknown[])[]> {
+    const guard = new Guard(options, this.#closing.signal);
+    try {
+      const connection = await this.#acquire(guard);
+      guard.watch(connection);
+      let statement: DuckDBPreparedStatement | undefined;
+      try {
+        statement = await connection.prepare(sql);
+        if (statement.statementType !== StatementType.SELECT) {
+          throw new AppError('internal', 'Only SELECT statements run here');
+        }
+        bind(statement, params);
+        const result = await statement.stream();
+        for (;;) {
+          guard.check();
+          const chunk = await result.fetchChunk();
+          if (!chunk || chunk.rowCount === 0) break;
+          yield chunk.getRows();
+        }
+      } finally {
+        statement?.destroySync();
+        guard.release();
+        this.#release(connection);
+      }
+    } catch (error) {
+      throw guard.translate(error);
+    } finally {
+      guard.release();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#closing.abort();
+    for (const waiting of this.#waiting) waiting.reject(closedError());
+    this.#waiting.clear();
+    if (this.#open > this.#idle.length) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+      });
+    }
+    for (const connection of this.#idle) connection.closeSync();
+    this.#instance.closeSync();
+  }
+
+  async #acquire(guard: Guard): Promise<DuckDBConnection> {
+    if (this.#closed) throw closedError();
+    guard.check();
+    const idle = this.#idle.pop();
+    if (idle) return idle;
+    if (this.#open < this.#limit) {
+      this.#open += 1;
+      return this.#instance.connect();
+    }
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { resolve, reject };
+      this.#waiting.add(waiting);
+      guard.onStop(() => {
+        if (this.#waiting.delete(waiting)) reject(new Error('INTERRUPT Error: Interrupted!'));
+      });
+    });
+  }
+
+  #release(connection: DuckDBConnection): void {
+    const [next] = this.#waiting;
+    if (next) {
+      this.#waiting.delete(next);
+      next.resolve(connection);
+      return;
+    }
+    this.#idle.push(connection);
+    if (this.#closed && this.#open === this.#idle.length) this.#drained?.();
+  }
+}
+
+/** Ends a statement when its client leaves or its time is up, and says why it ended. */
+class Guard {
+  readonly #options: RunOptions;
+  readonly #timeoutMs: number;
+  readonly #signal: AbortSignal;
+  readonly #stop = (): void => this.#stopped();
+  #connection: DuckDBConnection | null = null;
+  #interrupting: NodeJS.Timeout | null = null;
+  readonly #listeners: (() => void)[] = [];
+
+  constructor(options: RunOptions, closing: AbortSignal) {
+    this.#options = options;
+    this.#timeoutMs = options.timeoutMs ?? budgets.queryMs;
+    const signals = [closing, AbortSignal.timeout(this.#timeoutMs)];
+    if (options.signal) signals.push(options.signal);
+    this.#signal = AbortSignal.any(signals);
+    this.#signal.addEventListener('abort', this.#stop);
+  }
+
+  watch(connection: DuckDBConnection): void {
+    this.#connection = connection;
+    if (this.#signal.aborted) this.#stopped();
+  }
+
+  onStop(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  check(): void {
+    if (this.#signal.aborted) throw new Error('INTERRUPT Error: Interrupted!');
+  }
+
+  release(): void {
+    this.#signal.removeEventListener('abort', this.#stop);
+    if (this.#interrupting) clearInterval(this.#interrupting);
+    this.#interrupting = null;
+    this.#connection = null;
+  }
+
+  translate(error: unknown): unknown {
+    if (error instanceof AppError) return error;
+    const message = String((error as { message?: unknown } | null)?.message ?? error);
+    const subject = this.#options.subject ?? 'the query';
+    if (this.#signal.aborted && message.startsWith('INTERRUPT')) {
+      const gaveUp = this.#options.signal?.aborted === true;
+      if (gaveUp) return new AppError('canceled', 'The client gave up', undefined, error);
+      const seconds = this.#timeoutMs / 1000;
+      return new AppError('budget', `The query took longer than ${seconds} s (budget queryMs)`, undefined, error);
+    }
+    if (/^(Out of Memory|OutOfMemory)/i.test(message)) {
+      const text = 'The query needs more memory than it may use (budget query memory); narrow it';
+      return new AppError('budget', text, undefined, error);
+    }
+    if (damage.test(message)) {
+      return new AppError('damaged', `A stored file of ${subject} is missing or damaged`, undefined, error);
+    }
+    return error;
+  }
+
+  #stopped(): void {
+    for (const listener of this.#listeners) listener();
+    const connection = this.#connection;
+    if (!connection || this.#interrupting) return;
+    // An interrupt that arrives before the statement has started is forgotten, so it is repeated.
+    connection.interrupt();
+    this.#interrupting = setInterval(() => connection.interrupt(), 10);
+  }
+}
+
+/** How DuckDB starts the messages of a file that cannot be opened or decoded. */
+const damage =
+  /^(IO Error|Serialization Error|Corrupt|Invalid Error: (ZSTD|Snappy|Unsupported)|Invalid Input Error: (No magic|File|Footer|Failed to read|Unsupported compression)|.*(magic bytes|Parquet|parquet|thrift|Thrift|TProtocol))/;
+
+function closedError(): AppError {
+  return new AppError('internal', 'The query engine is closed');
+}
+
+function bind(statement: DuckDBPreparedStatement, params: readonly Param[]): void {
+  params.forEach((param, index) => {
+    const type = duckTypes[param.type];
+    if (Array.isArray(param.value)) {
+      const members = (param.value as readonly Param['value'][]).map((value) => duckValue(param.type, value));
+      statement.bindList(index + 1, listValue(members), LIST(type));
+    } else {
+      statement.bindValue(index + 1, duckValue(param.type, param.value), type);
+    }
+  });
+}
+
+function duckValue(type: ParamType, value: Param['value']): DuckDBValue {
+  return type === 'date' ? new DuckDBTimestampTZValue(value as bigint) : (value as DuckDBValue);
+}
+
+const duckTypes: Readonly<Record<ParamType, DuckDBType>> = {
+  string: VARCHAR,
+  boolean: BOOLEAN,
+  integer: INTEGER,
+  long: BIGINT,
+  double: DOUBLE,
+  float: FLOAT,
+  date: TIMESTAMPTZ,
+};

@@ -1,0 +1,50 @@
+import type { FieldRow } from '../catalog/rows.js';
+import type { FieldRef } from './predicate.js';
+
+/** The fields that a request may name; the one door from a name in a request to a stored column. */
+export interface FieldIndex {
+  find(name: string): FieldRow | undefined;
+  readonly rows: readonly FieldRow[];
+}
+
+/**
+ * Indexes the fields of a dataset by name. A field whose own name holds a dot is found before one inside an object, and the
+ * reserved `_id` and `_commit` are always there.
+ */
+export function indexFields(rows: readonly FieldRow[]): FieldIndex {
+  const byName = new Map<string, FieldRow>(reserved.map((row) => [row.name, row]));
+  for (const row of rows) if (row.path.length > 1 && !byName.has(row.name)) byName.set(row.name, row);
+  for (const row of rows) if (row.path.length === 1) byName.set(row.name, row);
+  return { find: (name) => byName.get(name), rows };
+}
+
+/** The field as a predicate refers to it. */
+export function fieldRef(row: FieldRow): FieldRef {
+  return Object.freeze({ name: row.name, path: row.path, type: row.dataType });
+}
+
+/** True for `_id` and `_commit`, which are ASCII and compare exactly. */
+export function isReserved(path: readonly string[]): boolean {
+  return path.length === 1 && (path[0] === '_id' || path[0] === '_commit');
+}
+
+const reserved: readonly FieldRow[] = ['_id', '_commit'].map((name) => ({
+  id: 0,
+  datasetId: 0,
+  name,
+  path: [name],
+  title: name,
+  description: '',
+  dataType: 'string',
+  isList: null,
+  entityType: null,
+  expression: null,
+  isHidden: false,
+  isReadOnly: true,
+  isValid: true,
+  ordering: null,
+  dependsOn: [],
+  urlTemplate: null,
+  createdAt: 0,
+  updatedAt: 0,
+}));

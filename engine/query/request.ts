@@ -1,0 +1,184 @@
+import type { FieldRow } from '../catalog/rows.js';
+import { budgets } from '../budgets.js';
+import { AppError, invalid, type FieldErrors } from '../errors.js';
+import { parseFacets, type Facet } from './facets.js';
+import { fieldRef, indexFields, type FieldIndex } from './fields.js';
+import { parseFilters } from './filter.js';
+import { all, and, node, or, type FieldRef, type Predicate } from './predicate.js';
+import { show } from './problem.js';
+
+/** A checked query: nothing in it needs to be looked at again. */
+export interface QueryRequest {
+  readonly predicate: Predicate;
+  /** Paths to return, in the order asked; null = all, with `_id` and `_commit`. */
+  readonly fields: readonly (readonly string[])[] | null;
+  readonly excludeFields: readonly (readonly string[])[];
+  readonly ordering: readonly OrderKey[];
+  readonly limit: number;
+  readonly offset: number;
+  /** Null = none asked for. */
+  readonly facets: readonly Facet[] | null;
+}
+
+/** One key of an ordering; records without a value come last in both directions. */
+export interface OrderKey {
+  readonly field: FieldRef;
+  readonly descending: boolean;
+}
+
+/**
+ * Parses the body of a query (contract 8.1). Unknown keys are ignored; everything else that is wrong is reported together, as a
+ * 400 with one key for each part of the request.
+ */
+export function parseQuery(body: unknown, fields: readonly FieldRow[]): QueryRequest {
+  return parse(body, fields, { limit: 100, smallest: 0, largest: budgets.pageLimit });
+}
+
+/** Parses the `params` of an export: a query without facets and offset, whose default is every record. */
+export function parseExportParams(params: unknown, fields: readonly FieldRow[]): QueryRequest {
+  const largest = budgets.exportLimit;
+  const request = parse(params, fields, { limit: Number.MAX_SAFE_INTEGER, smallest: 1, largest });
+  const refused = (['facets', 'offset'] as const).filter((key) => isGiven((params as Body | null)?.[key]));
+  if (refused.length > 0) {
+    const messages = refused.map((key) => [key, ['Not supported in an export']] as const);
+    throw new AppError('invalid', `Not supported in an export: ${refused.join(', ')}`, Object.fromEntries(messages));
+  }
+  return request;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+interface LimitRule {
+  readonly limit: number;
+  readonly smallest: number;
+  readonly largest: number;
+}
+
+function parse(input: unknown, rows: readonly FieldRow[], rule: LimitRule): QueryRequest {
+  const body = asBody(input);
+  const index = indexFields(rows);
+  const errors: AppError[] = [];
+  // Every part is parsed, so that a client learns of all its mistakes at once.
+  const part = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      errors.push(error);
+      return undefined as T;
+    }
+  };
+  for (const key of notYet) part(() => refuse(key, body[key]));
+  const filters = part(() => parseFilters(body['filters'], index));
+  const build = part(() => genomeBuild(body['genome_build'], index));
+  const request: QueryRequest = {
+    predicate: and([filters ?? all, build ?? all]),
+    fields: part(() => fieldPaths('fields', body['fields'], index)),
+    excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
+    ordering: part(() => parseOrdering(body['ordering'], index)),
+    limit: part(() => count('limit', body['limit'], rule)),
+    offset: part(() =>
+      count('offset', body['offset'], { limit: 0, smallest: 0, largest: Number.MAX_SAFE_INTEGER }),
+    ),
+    facets: part(() => parseFacets(body['facets'], index)),
+  };
+  if (errors.length > 0) throw merged(errors);
+  return request;
+}
+
+/** Known keys of the interface that later releases serve: refused, never silently ignored. */
+const notYet = ['query', 'entities', 'target_fields'] as const;
+
+function refuse(key: string, value: unknown): void {
+  if (isGiven(value)) throw invalid(key, `${key} is not supported yet`);
+}
+
+/** `null`, an empty text and an empty list all mean "not given": clients send them for every optional part. */
+function isGiven(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return false;
+  if (typeof value === 'object') return Object.keys(value).length > 0;
+  return true;
+}
+
+function asBody(input: unknown): Body {
+  if (input === undefined || input === null) return {};
+  if (typeof input !== 'object' || Array.isArray(input)) {
+    throw new AppError('invalid', 'The query must be a JSON object', {
+      non_field_errors: ['The query must be a JSON object'],
+    });
+  }
+  return input as Body;
+}
+
+function merged(errors: readonly AppError[]): AppError {
+  const fields: FieldErrors = Object.fromEntries(errors.flatMap((error) => Object.entries(error.fields ?? {})));
+  return new AppError(errors[0]!.code, errors.map((error) => error.message).join('; '), fields);
+}
+
+/** A list of names, or one name; null if not given. */
+function names(key: string, input: unknown): readonly string[] | null {
+  if (!isGiven(input)) return null;
+  const list: readonly unknown[] = Array.isArray(input) ? input : [input];
+  if (list.length > budgets.filterNodes) throw invalid(key, `At most ${budgets.filterNodes} names`);
+  return list.map((name) => {
+    if (typeof name !== 'string') throw invalid(key, `Expected field names, not ${show(name)}`);
+    return name;
+  });
+}
+
+function fieldPaths(key: string, input: unknown, index: FieldIndex): readonly (readonly string[])[] | null {
+  const wanted = names(key, input);
+  if (!wanted) return null;
+  return wanted.map((name) => {
+    const field = index.find(name);
+    if (!field) throw invalid(key, `Unknown field: ${name}`);
+    return field.path;
+  });
+}
+
+/** Unknown names are ignored. */
+function excludedPaths(input: unknown, index: FieldIndex): readonly (readonly string[])[] {
+  return (names('exclude_fields', input) ?? []).flatMap((name) => {
+    const field = index.find(name);
+    return field ? [field.path] : [];
+  });
+}
+
+function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
+  return (names('ordering', input) ?? []).map((name) => {
+    // A field whose name starts with a minus sign is found first.
+    const descending = !index.find(name) && name.startsWith('-');
+    const field = index.find(descending ? name.slice(1) : name);
+    if (!field) throw invalid('ordering', `Unknown field: ${descending ? name.slice(1) : name}`);
+    if (unordered.has(field.dataType)) {
+      throw invalid('ordering', `Cannot order by ${field.name}, which is of type ${field.dataType}`);
+    }
+    return { field: fieldRef(field), descending };
+  });
+}
+
+const unordered: ReadonlySet<string> = new Set(['text', 'blob', 'object']);
+
+function count(key: string, input: unknown, rule: LimitRule): number {
+  if (input === undefined || input === null) return rule.limit;
+  const text = typeof input === 'string' ? input.trim() : String(input as number);
+  const number = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(number) || number < rule.smallest) {
+    throw invalid(key, `Expected a whole number from ${rule.smallest}, not ${show(input)}`);
+  }
+  if (number > rule.largest) throw invalid(key, `At most ${rule.largest}, not ${number}`);
+  return number;
+}
+
+/** Records of another build are left out; records and datasets without a build are not restricted. */
+function genomeBuild(input: unknown, index: FieldIndex): Predicate {
+  if (!isGiven(input)) return all;
+  const build = typeof input === 'string' ? input.toUpperCase() : '';
+  if (build !== 'GRCH37' && build !== 'GRCH38') {
+    throw invalid('genome_build', `Expected GRCh37 or GRCh38, not ${show(input)}`);
+  }
+  const row = index.find('genomic_coordinates.build');
+  if (row?.dataType !== 'string') return all;
+  const field = fieldRef(row);
+  const equal = node({ kind: 'in', field, values: [build], ignoreCase: true });
+  return or([node({ kind: 'missing', field }), equal]);
+}
