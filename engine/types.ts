@@ -30,6 +30,11 @@ export interface Column {
   readonly type: StoredType;
   readonly isList: boolean;
   readonly children?: readonly Column[];
+  /**
+   * Only on a column as one chunk saw it: `null` when it held nothing but nulls or empty lists (any type fits), `mixed` when
+   * its values can be stored only in a second pass. Such a column is not in the chunk's segment.
+   */
+  readonly seen?: 'null' | 'mixed';
 }
 
 /** The columns of a dataset or a segment, without the reserved `_id` and `_commit`. */
@@ -37,13 +42,7 @@ export type Columns = readonly Column[];
 
 /** One value as it stands in JSON; a `long` beyond 2^53 is a bigint. */
 export type Value =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | readonly Value[]
-  | { readonly [key: string]: Value };
+  null | boolean | number | bigint | string | readonly Value[] | { readonly [key: string]: Value };
 
 /** One record at the edges: inline records, the page of a result. */
 export type Row = Record<string, Value>;

@@ -1,6 +1,9 @@
+import type { Findings, ValidationParams } from '../engine/ingest/findings.js';
 import type { Columns } from '../engine/types.js';
 import type { Segment } from '../engine/store/store.js';
 import type { ChunkRef } from '../readers/source/chunks.js';
+
+export type { Finding, Findings, ValidationParams } from '../engine/ingest/findings.js';
 
 /** One chunk's work for a pool thread: plain data. */
 export interface ChunkJob {
@@ -16,30 +19,6 @@ export interface ChunkJob {
   readonly commitId: number;
   /** Absolute path of the segment to write, inside the task's scratch folder. */
   readonly file: string;
-}
-
-export interface ValidationParams {
-  readonly disable: boolean;
-  readonly raiseOnErrors: boolean;
-  readonly strict: boolean;
-  readonly allowNewFields: boolean;
-}
-
-/** One validation finding; `line` counts from 1 within the chunk until the task adds the lines before it. */
-export interface Finding {
-  readonly code: number; // specification, "Validation codes"; 0 = the line cannot be read at all
-  readonly level: 'warning' | 'error';
-  readonly line: number;
-  readonly field: string | null;
-  readonly message: string;
-}
-export interface Findings {
-  /** How often each code occurred, errors and warnings. */
-  readonly counts: Readonly<Record<string, number>>;
-  readonly errors: number;
-  readonly warnings: number;
-  /** The first few of each code. */
-  readonly examples: readonly Finding[];
 }
 
 /** What a chunk came to; `read = stored + rejected` always. */

@@ -15,10 +15,14 @@ import {
   type Data,
 } from 'apache-arrow';
 import type { Column, Columns } from '../types.js';
+import { storedColumns } from './unify.js';
 
 /** Columns of one chunk, ready to be written as a segment. */
 export interface Batch {
+  /** The columns in `data`. */
   readonly columns: Columns;
+  /** Every column that the chunk saw, those marked `seen` included, which are not in `data`: what unifying needs. */
+  readonly seen: Columns;
   readonly rows: number;
   readonly data: RecordBatch;
 }
@@ -63,9 +67,10 @@ export class BatchBuilder {
   /** The finished columns, in the order in which they were first asked for. The builder is used up. */
   finish(): Batch {
     const builders = [...this.#columns.values()];
-    const children = builders.map((builder) => builder.finish(this.rows));
-    const columns = builders.map((builder) => builder.column());
-    return makeBatch(columns, this.rows, children);
+    const seen = builders.map((builder) => builder.column());
+    const stored = builders.filter((_, i) => seen[i]!.seen === undefined);
+    const children = stored.map((builder) => builder.finish(this.rows));
+    return { ...makeBatch(storedColumns(seen), this.rows, children), seen };
   }
 }
 
@@ -78,7 +83,7 @@ export function makeBatch(columns: Columns, rows: number, children: readonly Dat
     nullCount: 0,
     children: [...children],
   });
-  return { columns, rows, data: new RecordBatch(new Schema(fields), struct) };
+  return { columns, seen: columns, rows, data: new RecordBatch(new Schema(fields), struct) };
 }
 
 /** One column under construction. */

@@ -1,0 +1,173 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  columnFindings,
+  errorMessage,
+  FindingCollector,
+  mergeFindings,
+  noFindings,
+  progressErrors,
+  validationJson,
+} from '../../../engine/ingest/findings.js';
+import type { Column } from '../../../engine/types.js';
+
+const lenient = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false };
+
+test('counts a record with several errors once', () => {
+  const collector = new FindingCollector(lenient);
+  collector.reject(2, 301, 'a', 'no');
+  collector.reject(2, 304, 'b', 'no');
+  collector.reject(3, 301, 'a', 'again');
+  expect(collector.result()).toMatchObject({
+    counts: { 301: 2, 304: 1 },
+    errors: 3,
+    records: 2,
+    examples: [
+      { code: 301, field: 'a', line: 2, message: 'no', count: 2 },
+      { code: 304, field: 'b', line: 2 },
+    ],
+  });
+});
+
+test('stops at the first error when asked to', () => {
+  const collector = new FindingCollector({ ...lenient, raiseOnErrors: true });
+  collector.warn(1, 302, 'a', 'list');
+  expect(collector.isStopped).toBe(false);
+  collector.reject(2, 301, 'a', 'no');
+  expect(collector.isStopped).toBe(true);
+});
+
+test('strict validation makes warnings errors', () => {
+  expect(new FindingCollector(lenient).warn(1, 302, 'a', 'x')).toBe(false);
+  const strict = new FindingCollector({ ...lenient, strict: true });
+  expect(strict.warn(1, 302, 'a', 'x')).toBe(true);
+  expect(strict.result()).toMatchObject({ errors: 1, warnings: 0, records: 1 });
+});
+
+test('a final pass and disabled validation collect no warnings', () => {
+  for (const collector of [
+    new FindingCollector({ ...lenient, strict: true }, true),
+    new FindingCollector({ ...lenient, disable: true }),
+  ]) {
+    expect(collector.warn(1, 302, 'a', 'x')).toBe(false);
+    expect(collector.result()).toEqual(noFindings);
+  }
+});
+
+describe('merged findings', () => {
+  const part = (lines: readonly number[]) => {
+    const collector = new FindingCollector(lenient);
+    for (const line of lines) collector.reject(line, 301, 'pos', `line ${line} is wrong`);
+    collector.warn(1, 302, 'tags', 'one value');
+    return collector.result();
+  };
+  const merged = mergeFindings([
+    { findings: part([]), linesBefore: 0 },
+    { findings: part([4, 9]), linesBefore: 100 },
+    { findings: part([1]), linesBefore: 200 },
+  ]);
+
+  test('carry the line of the file', () => {
+    expect(merged.examples).toEqual([
+      { code: 302, level: 'warning', line: 1, field: 'tags', message: 'one value', count: 3 },
+      { code: 301, level: 'error', line: 104, field: 'pos', message: 'line 4 is wrong', count: 3 },
+    ]);
+  });
+
+  test('become metadata.validation', () => {
+    expect(validationJson(merged)).toEqual({
+      errors: [
+        {
+          code: 301,
+          name: 'Invalid Value for Field',
+          field: 'pos',
+          line: 104,
+          message: 'line 4 is wrong',
+          count: 3,
+        },
+      ],
+      warnings: [
+        {
+          code: 302,
+          name: 'List Expected',
+          field: 'tags',
+          line: 1,
+          message: 'one value',
+          count: 3,
+        },
+      ],
+      errors_count: 3,
+      warnings_count: 3,
+      error_codes: [301],
+      detections: null,
+    });
+    expect(validationJson(noFindings)).toEqual({
+      errors: [],
+      warnings: [],
+      errors_count: 0,
+      warnings_count: 0,
+      error_codes: [],
+      detections: null,
+    });
+  });
+
+  test('become metadata.progress.errors', () => {
+    expect(progressErrors(merged)).toEqual({
+      records: 3,
+      fields: 1,
+      examples: [{ line: 104, field: 'pos', message: 'line 4 is wrong' }],
+    });
+  });
+
+  test('become one message that names file, line and cause', () => {
+    expect(errorMessage('a.json', merged)).toBe(
+      'a.json, line 104: line 4 is wrong (code 301, Invalid Value for Field); 2 more errors',
+    );
+    expect(errorMessage('a.json', noFindings)).toBeNull();
+  });
+
+  test('are bounded in answers, however many fields are wrong', () => {
+    const collector = new FindingCollector(lenient);
+    for (let i = 0; i < 10_000; i++) collector.reject(i + 1, 301, `f${i}`, 'no');
+    const json = validationJson(mergeFindings([{ findings: collector.result(), linesBefore: 0 }]));
+    expect(json['errors']).toHaveLength(20);
+    expect(json['errors_count']).toBe(10_000);
+  });
+});
+
+describe('new columns', () => {
+  const column = (name: string): Column => ({ name, physical: name, type: 'long', isList: false });
+  const codes = (existing: Column[], final: Column[], params = lenient) =>
+    columnFindings(existing, final, params).examples.map(
+      ({ code, level, field }) => `${code} ${level} ${field}`,
+    );
+
+  test('are a warning once the dataset has columns', () => {
+    expect(codes([], [column('a')])).toEqual([]);
+    expect(codes([column('a')], [column('a'), column('b')])).toEqual(['203 warning b']);
+  });
+
+  test('are an error under strict validation unless allowed', () => {
+    const final = [column('a'), column('b')];
+    expect(codes([column('a')], final, { ...lenient, strict: true })).toEqual(['203 error b']);
+    expect(codes([column('a')], final, { ...lenient, strict: true, allowNewFields: true })).toEqual(
+      [],
+    );
+  });
+
+  test('with names that break the strict rules get code 202', () => {
+    expect(codes([], ['ok_1.x', 'a b', '_x', 'a__b', '1a', ''].map(column))).toEqual(
+      ['a b', '_x', 'a__b', '1a', ''].map((name) => `202 warning ${name}`),
+    );
+  });
+
+  test('inside objects count too', () => {
+    const object = (...children: Column[]): Column => ({
+      ...column('o'),
+      type: 'object',
+      children,
+    });
+    expect(codes([object(column('x'))], [object(column('x'), column('y'))])).toEqual([
+      '203 warning o.y',
+    ]);
+  });
+});
