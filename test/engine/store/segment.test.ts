@@ -1,0 +1,225 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { wasmMemory } from 'parquet-wasm/node';
+import { checkFooter } from '../../../engine/store/footer.js';
+import { schemaFile } from '../../../engine/store/schema-file.js';
+import { writeSegment } from '../../../engine/store/segment.js';
+import { batchStats } from '../../../engine/store/stats.js';
+import type { Column, Columns, Value } from '../../../engine/types.js';
+import { readWithDuckdb } from './duckdb.js';
+import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-segment-')));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const simple = (name: string, type: Column['type'], isList = false): Column => ({
+  name,
+  physical: name,
+  type,
+  isList,
+});
+
+/** Statistics the plain way, from the values. */
+function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
+  const stats: Record<string, { nulls: number; size: number }> = {};
+  const walk = (column: Column, cells: readonly Value[], path: readonly string[]) => {
+    const names = [...path, column.physical.replaceAll('.', '\\.')];
+    if (column.type !== 'object' || column.isList) {
+      const nulls = cells.filter((cell) => cell === null).length;
+      stats[names.join('.')] = { nulls, size: cells.length };
+      return;
+    }
+    for (const child of column.children!) {
+      const below = cells.map((cell) => (cell as Record<string, Value> | null)?.[child.physical]);
+      walk(
+        child,
+        below.map((cell) => cell ?? null),
+        names,
+      );
+    }
+  };
+  columns.forEach((column, i) => walk(column, values[i]!, []));
+  return stats;
+}
+
+describe('a segment', () => {
+  // A fixed seed and a random one; a failure prints it (threats R2d).
+  const seeds = [...Array.from({ length: 60 }, (_, i) => i), Math.floor(Math.random() * 2 ** 31)];
+  test.each(seeds)('gives every value back to DuckDB (seed %i)', async (seed) => {
+    const next = random(seed);
+    const columns = randomColumns(next);
+    const rows = [0, 1, 7, 100, 2049, 20_000][Math.floor(next() * 6)]!;
+    const values = columns.map((column) => {
+      const style = randomStyle(next);
+      return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
+    });
+    const whole = batchOf(columns, values, rows, 123456789012345n);
+    const cut = Math.floor(next() * rows);
+    const data = rows > 1 && next() < 0.5 ? [whole.slice(0, cut), whole.slice(cut, rows)] : whole;
+    const path = join(folder, `${seed}.parquet`);
+    const segment = await writeSegment({ columns, data, rows }, path);
+
+    const read = await readWithDuckdb([path]);
+    expect(read.names).toEqual(['_id', '_commit', ...columns.map((column) => column.physical)]);
+    const found = rows === 0 ? columns.map(() => []) : read.columns.slice(2);
+    for (const [i, column] of columns.entries()) {
+      const row = values[i]!.findIndex((value, at) => !isDeepStrictEqual(value, found[i]![at]));
+      const difference = row < 0 ? undefined : [row, values[i]![row], found[i]![row]];
+      expect({ column, difference }).toEqual({ column, difference: undefined });
+      expect(found[i]).toHaveLength(rows);
+    }
+    expect(new Set(read.columns[0]).size).toBe(rows);
+
+    const file = await readFile(path);
+    expect(segment).toMatchObject({ path: `${seed}.parquet`, rows, bytes: file.byteLength });
+    expect(segment.checksum).toBe(createHash('sha256').update(file).digest('hex'));
+    for (const [key, { nulls, size }] of Object.entries(naiveStats(columns, values))) {
+      expect({ key, nulls: segment.stats[key]?.nulls }).toEqual({ key, nulls });
+      if (nulls === size) expect(segment.stats[key]).toEqual({ nulls });
+    }
+    await rm(path);
+  });
+
+  test('knows smallest and largest values as Delta wants them', async () => {
+    const columns = [
+      simple('n', 'long'),
+      simple('t', 'string'),
+      simple('d', 'date'),
+      simple('x', 'double'),
+      simple('f', 'double'),
+    ];
+    const long = '漢'.repeat(40);
+    const values: Value[][] = [
+      [-(2n ** 63n), null, 5n],
+      ['b', long, 'a'],
+      [-1n, 1_500_001n, null],
+      [1, NaN, 2],
+      [-0, 0.5, null],
+    ];
+    const path = join(folder, 'stats.parquet');
+    const data = batchOf(columns, values, 3, 36n);
+    const { stats } = await writeSegment({ columns, data, rows: 3 }, path);
+    expect(stats).toMatchObject({
+      _id: { nulls: 0, min: '0000000010000000000', max: '0000000010000000002' },
+      n: { nulls: 1, min: '-9223372036854775808', max: 5 },
+      t: { nulls: 0, min: 'a', max: `${'漢'.repeat(32)}\u{10FFFF}` },
+      d: { nulls: 1, min: '1969-12-31T23:59:59.999Z', max: '1970-01-01T00:00:01.501Z' },
+      x: { nulls: 0 },
+      f: { nulls: 1, min: 0, max: 0.5 },
+    });
+    expect(stats['x']).toEqual({ nulls: 0 });
+  });
+
+  test('is refused when its footer disagrees with the batch (R2d)', async () => {
+    const columns = [simple('n', 'long'), simple('t', 'string', true)];
+    const write = async (name: string, values: Value[][]) => {
+      const data = batchOf(columns, values, values[0]!.length, 1n);
+      const path = join(folder, name);
+      await writeSegment({ columns, data, rows: data.numRows }, path);
+      return { path, data };
+    };
+    const { path } = await write('right.parquet', [
+      [1n, 2n, null],
+      [['a'], [], null],
+    ]);
+    const others: [string, Value[][]][] = [
+      [
+        'rows',
+        [
+          [1n, 2n],
+          [['a'], []],
+        ],
+      ],
+      [
+        'nulls',
+        [
+          [1n, 2n, 2n],
+          [['a'], [], null],
+        ],
+      ],
+      [
+        'extreme',
+        [
+          [1n, 3n, null],
+          [['a'], [], null],
+        ],
+      ],
+      [
+        'not written',
+        [
+          [1n, 1n, null],
+          [['a'], [], null],
+        ],
+      ],
+      [
+        'nulls',
+        [
+          [1n, 2n, null],
+          [['a'], ['a', 'a'], null],
+        ],
+      ],
+      [
+        'not written',
+        [
+          [1n, 2n, null],
+          [['b'], [], null],
+        ],
+      ],
+    ];
+    for (const [message, values] of others) {
+      const other = batchOf(columns, values, values[0]!.length, 1n);
+      const { leaves } = batchStats(columns, [other]);
+      const check = checkFooter(path, other.numRows, leaves);
+      await expect(check).rejects.toMatchObject({ code: 'damaged' });
+      await expect(check).rejects.toThrow(message);
+    }
+    const torn = (await readFile(path)).subarray(0, -20);
+    await writeFile(join(folder, 'torn.parquet'), torn);
+    await expect(checkFooter(join(folder, 'torn.parquet'), 3, [])).rejects.toThrow('torn.parquet');
+  });
+
+  test('is not written, and leaves no file, when batch and columns disagree', async () => {
+    const data = batchOf([simple('n', 'long')], [[1n]], 1, 1n);
+    const path = join(folder, 'wrong', 'x.parquet');
+    const columns = [simple('n', 'double')];
+    await expect(writeSegment({ columns, data, rows: 1 }, path)).rejects.toThrow(
+      'column 2 of a batch should be n: Float64, and is n: Int64',
+    );
+    const counts = writeSegment({ columns: [simple('n', 'long')], data, rows: 2 }, path);
+    await expect(counts).rejects.toThrow('says 2 rows and holds 1');
+    expect(await readdir(folder)).not.toContain('wrong');
+  });
+
+  test('without records still tells its columns, as does a schema file', async () => {
+    const columns = randomColumns(random(3));
+    const path = join(folder, 'empty.parquet');
+    const none = columns.map(() => []);
+    await writeSegment({ columns, data: batchOf(columns, none, 0, 1n), rows: 0 }, path);
+    await writeFile(join(folder, 'schema.parquet'), schemaFile(columns));
+    const segment = await readWithDuckdb([path]);
+    const schema = await readWithDuckdb([join(folder, 'schema.parquet')]);
+    expect(segment.names.slice(2)).toEqual(columns.map((column) => column.physical));
+    expect(schema).toEqual(segment);
+    expect(schema.types).not.toEqual([]);
+  });
+
+  test('leaves nothing behind in the encoder, however many are written', async () => {
+    const columns = [simple('n', 'long'), simple('t', 'string')];
+    const n = Array.from({ length: 20_000 }, (_, i) => BigInt(i));
+    const data = batchOf(columns, [n, n.map((i) => `rs${i * 7919n}`)], n.length, 1n);
+    const sizes: number[] = [];
+    for (let i = 0; i < 60; i++) {
+      const path = join(folder, `many-${i}.parquet`);
+      await writeSegment({ columns, data, rows: n.length }, path);
+      sizes.push((wasmMemory() as { buffer: ArrayBuffer }).buffer.byteLength);
+    }
+    expect(sizes[59]).toBe(sizes[9]);
+  });
+});
