@@ -67,6 +67,8 @@ export interface ObjectRow {
   readonly mimetype: string | null;
   readonly size: number | null;
   readonly md5: string | null; // hex
+  /** Which upload of the file's bytes counts; 0 until one has arrived. Always 0 for folders and datasets. */
+  readonly revision: number;
   readonly availability: string | null;
   readonly documentsCount: number | null;
   readonly userId: number;
@@ -129,6 +131,8 @@ export interface TaskRow {
   readonly targetObjectId: number | null;
   readonly sourceObjectId: number | null;
   readonly cancelRequested: boolean;
+  /** From the moment its result is being made visible: too late to cancel. */
+  readonly isPublishing: boolean;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
 }

@@ -1,0 +1,53 @@
+import { invalid } from '../errors.js';
+import type { Database } from './database.js';
+import { nextSmallId } from './ids.js';
+import { fold } from './names.js';
+import type { AccountRow } from './rows.js';
+import { sql } from './sql.js';
+import { table } from './table.js';
+
+/** The organisations; a domain is unique whatever its letter case. */
+export interface AccountTable {
+  get(id: number): Promise<AccountRow | undefined>;
+  byDomain(domain: string): Promise<AccountRow | undefined>;
+  create(account: { readonly domain: string; readonly name?: string }): Promise<AccountRow>;
+}
+
+const accounts = table<AccountRow, { domainKey: string }>(
+  'accounts',
+  { id: 'plain', domain: 'plain', name: 'plain', createdAt: 'plain' },
+  { domainKey: 'plain' },
+);
+
+/** The accounts of a catalogue. */
+export function accountTable(db: Database): AccountTable {
+  const byDomain = async (domain: string): Promise<AccountRow | undefined> => {
+    const row = await db.get(
+      sql`SELECT ${accounts.columns} FROM accounts WHERE domain_key = ${fold(domain)}`,
+    );
+    return row && accounts.parse(row);
+  };
+  return {
+    byDomain,
+    get: async (id) => {
+      const row = await db.get(sql`SELECT ${accounts.columns} FROM accounts WHERE id = ${id}`);
+      return row && accounts.parse(row);
+    },
+    create: async ({ domain, name }) => {
+      if (!/^[a-zA-Z0-9-]{1,100}$/.test(domain)) {
+        throw invalid('domain', 'A domain consists of letters, digits and hyphens.');
+      }
+      if ((await byDomain(domain)) !== undefined) {
+        throw invalid('domain', `An account with the domain ${domain} exists already.`);
+      }
+      const row = {
+        id: await nextSmallId(db, 'account'),
+        domain,
+        name: name ?? domain,
+        createdAt: Date.now(),
+      };
+      await db.run(accounts.insert({ ...row, domainKey: fold(domain) }));
+      return row;
+    },
+  };
+}

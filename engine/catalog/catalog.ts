@@ -1,0 +1,155 @@
+import { dirname, join } from 'node:path';
+import { AppError } from '../errors.js';
+import { fileStats, list } from '../files.js';
+import { accountTable, type AccountTable } from './accounts.js';
+import { commitTable, type CommitTable } from './commits.js';
+import { SqliteDatabase, type Database } from './database.js';
+import { datasetTable, type DatasetTable } from './datasets.js';
+import { exportTable, type ExportTable } from './exports.js';
+import { fieldTable, type FieldTable } from './fields.js';
+import { nextLargeId } from './ids.js';
+import { importTable, type ImportTable } from './imports.js';
+import { takeInstanceLock, type InstanceLock } from './instance-lock.js';
+import { migrate, migrations, schemaVersion } from './migrations.js';
+import { objectTable, type ObjectTable } from './objects.js';
+import { publish } from './publish.js';
+import type { Publication } from './rows.js';
+import { sql } from './sql.js';
+import { taskTable, type TaskTable } from './tasks.js';
+import { tokenTable, type TokenTable } from './tokens.js';
+import { userTable, type UserTable } from './users.js';
+import { vaultTable, type VaultTable } from './vaults.js';
+
+/** Everything that the catalogue keeps, either as it is committed or inside one open transaction. */
+export interface Tables {
+  readonly accounts: AccountTable;
+  readonly users: UserTable;
+  readonly tokens: TokenTable;
+  readonly vaults: VaultTable;
+  readonly objects: ObjectTable;
+  readonly datasets: DatasetTable;
+  readonly fields: FieldTable;
+  readonly imports: ImportTable;
+  readonly exports: ExportTable;
+  readonly commits: CommitTable;
+  readonly tasks: TaskTable;
+  /** The next id for an object, a job or a task. */
+  nextId(): Promise<number>;
+  /** Takes in a commit whose log entry exists; doing it again changes nothing. */
+  publish(publication: Publication): Promise<void>;
+}
+
+/** The catalogue: who may do what, where everything is, and what is to be done. */
+export interface Catalog extends Tables {
+  /**
+   * One writer at a time: all that is done through `tx` happens or nothing does. Inside, use `tx` alone; a write through the
+   * catalogue itself would wait for the end of the transaction, that is for ever.
+   */
+  transaction<T>(work: (tx: Tables) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/**
+ * A server holds the catalogue for itself. A command does its work beside a running server, or alone if none runs (then it may
+ * also migrate); both write through the same locks of SQLite.
+ */
+export type CatalogUser = 'server' | 'command';
+
+/** Opens the catalogue, making or migrating its tables; refuses, saying why, whatever it should not touch (threats R8). */
+export async function openCatalog(
+  file: string | ':memory:',
+  user: CatalogUser = 'server',
+): Promise<Catalog> {
+  if (file === ':memory:') {
+    const db = new SqliteDatabase(file);
+    await migrate(db);
+    return catalogOf(db, null);
+  }
+  await refuseMissing(file);
+  const lock = takeInstanceLock(file) ?? null;
+  if (lock === null && user === 'server') {
+    throw new AppError(
+      'conflict',
+      `another server uses ${file}; stop it or choose another data folder`,
+    );
+  }
+  try {
+    const db = new SqliteDatabase(file);
+    try {
+      await refuseDamaged(db, file);
+      if (lock !== null) await migrate(db);
+      else await refuseOlder(db, file);
+      return catalogOf(db, lock);
+    } catch (error) {
+      await db.close();
+      throw error;
+    }
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+function catalogOf(db: SqliteDatabase, lock: InstanceLock | null): Catalog {
+  return {
+    ...tablesOf(db),
+    transaction: (work) => db.atomic((tx) => work(tablesOf(tx))),
+    close: async () => {
+      await db.close();
+      lock?.release();
+    },
+  };
+}
+
+function tablesOf(db: Database): Tables {
+  return {
+    accounts: accountTable(db),
+    users: userTable(db),
+    tokens: tokenTable(db),
+    vaults: vaultTable(db),
+    objects: objectTable(db),
+    datasets: datasetTable(db),
+    fields: fieldTable(db),
+    imports: importTable(db),
+    exports: exportTable(db),
+    commits: commitTable(db),
+    tasks: taskTable(db),
+    nextId: () => nextLargeId(db),
+    publish: (publication) => publish(db, publication),
+  };
+}
+
+async function refuseDamaged(db: Database, file: string): Promise<void> {
+  const rows = await db.all(sql`PRAGMA quick_check(1)`);
+  const verdict = rows[0]?.['quick_check'];
+  if (verdict !== 'ok') {
+    throw new AppError(
+      'damaged',
+      `${file} is damaged (${String(verdict)}); restore it from a backup`,
+    );
+  }
+}
+
+/** An empty catalogue must never appear next to data that it should know; without any, it is simply the first start. */
+async function refuseMissing(file: string): Promise<void> {
+  const stats = await fileStats(file);
+  if (stats !== undefined && stats.bytes > 0) return;
+  for (const name of ['datasets', 'objects', 'exports']) {
+    const folder = join(dirname(file), name);
+    if ((await list(folder)).length === 0) continue;
+    throw new AppError(
+      'damaged',
+      `${file} is ${stats === undefined ? 'missing' : 'empty'}, but ${folder} holds data; restore the catalogue ` +
+        'from a backup or choose an empty data folder',
+    );
+  }
+}
+
+async function refuseOlder(db: Database, file: string): Promise<void> {
+  const version = await schemaVersion(db);
+  if (version === migrations.length) return;
+  throw new AppError(
+    'conflict',
+    `${file} has schema version ${version} and a server of another release uses it; run its commands instead`,
+  );
+}

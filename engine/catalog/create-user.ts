@@ -1,0 +1,51 @@
+import type { AccountRow, Role, TokenRow, UserRow, VaultRow } from './rows.js';
+import type { Tables } from './catalog.js';
+import type { NewToken } from './tokens.js';
+
+/** A user to be, by the domain of an account that may not exist yet. */
+export interface NewUser {
+  readonly email: string;
+  readonly domain: string;
+  /** Choice: the first user of a new account is its primary owner, whatever is asked for. */
+  readonly role?: Role;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  /** A first token, random unless it has a secret. */
+  readonly token?: Omit<NewToken, 'userId'>;
+}
+
+export interface CreatedUser {
+  readonly account: AccountRow;
+  readonly user: UserRow;
+  readonly vault: VaultRow;
+  readonly token: { readonly row: TokenRow; readonly secret: string } | null;
+}
+
+/**
+ * Makes a user with a personal vault, the account if it is missing, and a token if asked for. Call it inside
+ * `catalog.transaction`, so that it is all or nothing. `key` is the server's signing key.
+ */
+export async function createUser(
+  tx: Tables,
+  { email, domain, role, token, ...names }: NewUser,
+  key: Uint8Array,
+): Promise<CreatedUser> {
+  const known = await tx.accounts.byDomain(domain);
+  const account = known ?? (await tx.accounts.create({ domain }));
+  const user = await tx.users.create({
+    ...names,
+    accountId: account.id,
+    email,
+    role: known === undefined ? 'primary_owner' : (role ?? 'member'),
+  });
+  const vault = await tx.vaults.create({
+    accountId: account.id,
+    userId: user.id,
+    name: `user-${user.id}`,
+    vaultType: 'user',
+    description: 'Personal vault',
+  });
+  const created =
+    token === undefined ? null : await tx.tokens.create({ ...token, userId: user.id }, key);
+  return { account, user, vault, token: created };
+}

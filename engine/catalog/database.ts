@@ -1,0 +1,192 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { AppError } from '../errors.js';
+import type { Sql } from './sql.js';
+import type { Raw } from './table.js';
+
+/** Runs statements: against the whole database, or inside one open transaction. */
+export interface Database {
+  all(statement: Sql): Promise<readonly Raw[]>;
+  get(statement: Sql): Promise<Raw | undefined>;
+  /** Returns how many rows it changed. */
+  run(statement: Sql): Promise<number>;
+  /** All of the work or nothing; inside a transaction it is simply part of that one. */
+  atomic<T>(work: (db: Database) => Promise<T>): Promise<T>;
+}
+
+const cachedStatements = 500;
+const busyTimeoutMs = 5_000;
+
+/**
+ * One connection that writes, behind a queue, and one that only reads, so that reads see committed rows alone and never wait.
+ * (A database in memory has one connection for both: there, reads see an open transaction.)
+ */
+export class SqliteDatabase implements Database {
+  readonly #writer: Connection;
+  readonly #reader: Connection;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(file: string) {
+    this.#writer = new Connection(file, false);
+    try {
+      this.#reader = file === ':memory:' ? this.#writer : new Connection(file, true);
+    } catch (error) {
+      this.#writer.close();
+      throw error;
+    }
+  }
+
+  async all(statement: Sql): Promise<readonly Raw[]> {
+    return this.#reader.all(statement);
+  }
+
+  async get(statement: Sql): Promise<Raw | undefined> {
+    return this.#reader.all(statement)[0];
+  }
+
+  async run(statement: Sql): Promise<number> {
+    return this.#alone(async () => this.#writer.run(statement));
+  }
+
+  async atomic<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    return this.#alone(async () => {
+      this.#writer.begin();
+      const open = new OpenTransaction(this.#writer);
+      try {
+        const result = await work(open);
+        this.#writer.commit();
+        return result;
+      } catch (error) {
+        this.#writer.rollback();
+        throw error;
+      } finally {
+        open.end();
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#alone(async () => {
+      if (this.#reader !== this.#writer) this.#reader.close();
+      this.#writer.close();
+    });
+  }
+
+  /** One writer at a time. Waiting here from inside a transaction would never end: use the transaction's own tables there. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#queue.then(work);
+    this.#queue = turn.catch(() => undefined); // the caller has the error; the queue goes on
+    return turn;
+  }
+}
+
+/** The writer while a transaction is open. */
+class OpenTransaction implements Database {
+  readonly #connection: Connection;
+  #isOpen = true;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async all(statement: Sql): Promise<readonly Raw[]> {
+    return this.#open().all(statement);
+  }
+
+  async get(statement: Sql): Promise<Raw | undefined> {
+    return this.#open().all(statement)[0];
+  }
+
+  async run(statement: Sql): Promise<number> {
+    return this.#open().run(statement);
+  }
+
+  async atomic<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+
+  end(): void {
+    this.#isOpen = false;
+  }
+
+  #open(): Connection {
+    if (!this.#isOpen) throw new Error('the transaction has ended: await everything inside it');
+    return this.#connection;
+  }
+}
+
+/** One connection of node:sqlite with its prepared statements. The only code that hands text to SQLite. */
+class Connection {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(file: string, readOnly: boolean) {
+    this.#db = explained(() => new DatabaseSync(file, { readOnly, timeout: busyTimeoutMs }));
+    try {
+      explained(() => {
+        if (!readOnly) this.#db.exec('PRAGMA journal_mode = WAL');
+        this.#db.exec('PRAGMA synchronous = FULL');
+        this.#db.exec('PRAGMA foreign_keys = ON');
+      });
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  all(statement: Sql): readonly Raw[] {
+    return explained(() => this.#prepare(statement.text).all(...statement.values));
+  }
+
+  run(statement: Sql): number {
+    return explained(() => Number(this.#prepare(statement.text).run(...statement.values).changes));
+  }
+
+  begin(): void {
+    explained(() => this.#db.exec('BEGIN IMMEDIATE'));
+  }
+
+  commit(): void {
+    explained(() => this.#db.exec('COMMIT'));
+  }
+
+  rollback(): void {
+    // After some failures (disk full, say) SQLite has rolled back by itself.
+    if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#db.close();
+  }
+
+  #prepare(text: string): StatementSync {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    if (this.#statements.size >= cachedStatements) this.#statements.clear();
+    const prepared = this.#db.prepare(text);
+    this.#statements.set(text, prepared);
+    return prepared;
+  }
+}
+
+/** The causes that a person can act on, by SQLite's primary result code; the rest are bugs and surface as they are. */
+const causes = new Map<number, readonly [AppError['code'], string]>([
+  [5, ['conflict', 'the catalogue is locked by another process; try again']],
+  [8, ['internal', 'the catalogue cannot be written: the disk or the file is read-only']],
+  [10, ['internal', 'the disk failed to read or write the catalogue']],
+  [11, ['damaged', 'the catalogue is damaged; restore it from a backup']],
+  [13, ['internal', 'no space left on the disk for the catalogue; free some and try again']],
+  [14, ['internal', 'the catalogue cannot be opened; check that its folder exists and is yours']],
+  [26, ['damaged', 'the catalogue is damaged or not a catalogue; restore it from a backup']],
+]);
+
+function explained<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const code = (error as { errcode?: unknown }).errcode;
+    const cause = typeof code === 'number' ? causes.get(code & 0xff) : undefined;
+    if (cause === undefined) throw error;
+    throw new AppError(cause[0], cause[1], undefined, error);
+  }
+}

@@ -1,0 +1,134 @@
+import type { Database } from './database.js';
+import { fold } from './names.js';
+import { insertObject, type NewObject } from './objects.js';
+import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
+import { mayAccess } from './permission.js';
+import type { DatasetRow, ObjectRow } from './rows.js';
+import { all, isOneOf, likeLiteral, sql, type Sql } from './sql.js';
+import { table } from './table.js';
+
+/** A dataset to be, with its object in the vault. */
+export interface NewDataset extends Omit<NewObject, 'objectType' | 'size' | 'md5'> {
+  readonly capacity?: DatasetRow['capacity'];
+  readonly storageClass: string;
+}
+
+export type DatasetPatch = Partial<Pick<DatasetRow, 'storageClass' | 'availability'>>;
+
+export interface DatasetFilter extends AccessFilter {
+  readonly ids?: readonly number[];
+  readonly vaultIds?: readonly number[];
+  /** The filename, whatever its letter case. */
+  readonly name?: string;
+  readonly tag?: string;
+  readonly storageClass?: string;
+}
+
+/** The datasets: what they have beyond their objects, under the same ids. They are removed with their objects. */
+export interface DatasetTable {
+  get(id: number): Promise<DatasetRow | undefined>;
+  /** By path. */
+  list(filter: DatasetFilter, page: Page): Promise<Listed<DatasetRow>>;
+  /** Makes the object too; its filename may have got a number. */
+  create(
+    dataset: NewDataset,
+  ): Promise<{ readonly dataset: DatasetRow; readonly object: ObjectRow }>;
+  update(id: number, patch: DatasetPatch): Promise<DatasetRow | undefined>;
+  /** All datasets with the log version that the catalogue has taken in, for the reconciliation at start. */
+  logVersions(): Promise<readonly { readonly id: number; readonly logVersion: number }[]>;
+}
+
+/** How datasets are stored. */
+export const datasets = table<DatasetRow>(
+  'datasets',
+  {
+    id: 'plain',
+    capacity: 'plain',
+    storageClass: 'plain',
+    availability: 'plain',
+    documentsCount: 'plain',
+    bytes: 'plain',
+    genomeBuilds: 'json',
+    logVersion: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+  },
+  {},
+);
+
+/** The datasets of a catalogue. */
+export function datasetTable(db: Database): DatasetTable {
+  const get = async (id: number): Promise<DatasetRow | undefined> => {
+    const row = await db.get(sql`SELECT ${datasets.columns} FROM datasets WHERE id = ${id}`);
+    return row && datasets.parse(row);
+  };
+  return {
+    get,
+    list: async (filter, page) =>
+      listPage(
+        db,
+        datasets,
+        {
+          from: sql`datasets JOIN objects ON objects.id = datasets.id
+            JOIN vaults ON vaults.id = objects.vault_id`,
+          where: all(conditions(filter)),
+          orderBy: sql`vaults.name_key, vaults.id, objects.path_key, datasets.id`,
+        },
+        page,
+      ),
+    create: ({ capacity, storageClass, ...object }) =>
+      db.atomic(async (tx) => {
+        const mimetype = 'application/vnd.solvebio.dataset'; // what clients know (contract 6.1)
+        const made = await insertObject(tx, { mimetype, ...object, objectType: 'dataset' });
+        const row: DatasetRow = {
+          id: made.id,
+          capacity: capacity ?? 'small',
+          storageClass,
+          availability: 'available',
+          documentsCount: 0,
+          bytes: 0,
+          genomeBuilds: [],
+          logVersion: -1,
+          createdAt: made.createdAt,
+          updatedAt: made.createdAt,
+        };
+        await tx.run(datasets.insert(row));
+        return { dataset: row, object: made };
+      }),
+    update: (id, patch) =>
+      db.atomic(async (tx) => {
+        const now = Date.now();
+        const change = datasets.update(id, { ...patch, updatedAt: now });
+        if (change !== undefined) await tx.run(change);
+        if (patch.availability !== undefined) {
+          await tx.run(sql`UPDATE objects SET availability = ${patch.availability}, updated_at = ${now}
+            WHERE id = ${id}`);
+        }
+        return datasetTable(tx).get(id);
+      }),
+    logVersions: async () => {
+      const rows = await db.all(sql`SELECT id, log_version FROM datasets ORDER BY id`);
+      return rows.map((row) => ({
+        id: row['id'] as number,
+        logVersion: row['log_version'] as number,
+      }));
+    },
+  };
+}
+
+function conditions(filter: DatasetFilter): Sql[] {
+  const found: Sql[] = [mayAccess(filter.access)];
+  if (filter.ids) found.push(isOneOf(sql`datasets.id`, filter.ids));
+  if (filter.vaultIds) found.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
+  if (filter.name !== undefined) {
+    found.push(sql`objects.path_key LIKE ${`%/${likeLiteral(fold(filter.name))}`} ESCAPE '\\'`);
+  }
+  if (filter.tag !== undefined) {
+    found.push(sql`EXISTS (SELECT 1 FROM object_tags
+      WHERE object_tags.object_id = datasets.id AND object_tags.tag = ${filter.tag.trim()})`);
+  }
+  if (filter.storageClass !== undefined) {
+    found.push(sql`datasets.storage_class = ${filter.storageClass}`);
+  }
+  return found;
+}

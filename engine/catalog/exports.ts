@@ -1,0 +1,117 @@
+import type { Database } from './database.js';
+import { nextLargeId } from './ids.js';
+import { listJobs, type JobFilter } from './job-list.js';
+import { exports } from './job-rows.js';
+import { insertTask, newJob } from './job-status.js';
+import type { Listed, Page } from './page.js';
+import type { ExportRow, Json, TaskRow } from './rows.js';
+import { sql } from './sql.js';
+
+/** An export to be. */
+export interface NewExport {
+  readonly id?: number;
+  readonly datasetId: number;
+  readonly userId: number;
+  readonly accountId: number;
+  readonly format: string;
+  readonly params?: Json;
+  readonly targetFields?: readonly Json[] | null;
+  readonly annotatorParams?: Json | null;
+  readonly targetFullPath?: string | null;
+  readonly sendEmailOnCompletion?: boolean;
+  readonly priority?: number;
+  readonly documentsCount?: number | null;
+  readonly metadata?: Json;
+  readonly taskDescription?: string;
+}
+
+/** What is known once the file is written. */
+export type ExportPatch = Partial<
+  Pick<
+    ExportRow,
+    | 'metadata'
+    | 'targetObjectId'
+    | 'documentsCount'
+    | 'filename'
+    | 'bytes'
+    | 'logVersion'
+    | 'expiresAt'
+  >
+>;
+
+const defaultPriority = 20; // between imports and commits, as their tasks have 10 and 30
+
+/** The exports. Their statuses follow their tasks. */
+export interface ExportTable {
+  get(id: number): Promise<ExportRow | undefined>;
+  /** Newest first. */
+  list(filter: JobFilter, page: Page): Promise<Listed<ExportRow>>;
+  /** Queues it, with its task. */
+  create(job: NewExport): Promise<{ readonly row: ExportRow; readonly task: TaskRow }>;
+  update(id: number, patch: ExportPatch): Promise<ExportRow | undefined>;
+  delete(id: number): Promise<void>;
+  /** Completed ones whose time is over but whose file is still noted; set `filename` to null when it is gone. */
+  expired(now: number): Promise<readonly ExportRow[]>;
+}
+
+/** The exports of a catalogue. */
+export function exportTable(db: Database): ExportTable {
+  const get = async (id: number): Promise<ExportRow | undefined> => {
+    const row = await db.get(sql`SELECT ${exports.columns} FROM exports WHERE id = ${id}`);
+    return row && exports.parse(row);
+  };
+  return {
+    get,
+    list: (filter, page) => listJobs(db, exports, filter, page),
+    create: (job) =>
+      db.atomic(async (tx) => {
+        const id = job.id ?? (await nextLargeId(tx));
+        const priority = job.priority ?? defaultPriority;
+        const task = await insertTask(tx, {
+          kind: 'export',
+          resourceId: id,
+          description: job.taskDescription ?? 'Export records',
+          priority,
+          userId: job.userId,
+          accountId: job.accountId,
+          targetObjectId: null,
+          sourceObjectId: job.datasetId,
+        });
+        const row: ExportRow = {
+          ...newJob(id, task, job.datasetId),
+          metadata: job.metadata ?? {},
+          format: job.format,
+          params: job.params ?? {},
+          targetFields: job.targetFields ?? null,
+          annotatorParams: job.annotatorParams ?? null,
+          targetFullPath: job.targetFullPath ?? null,
+          targetObjectId: null,
+          sendEmailOnCompletion: job.sendEmailOnCompletion ?? false,
+          priority,
+          documentsCount: job.documentsCount ?? null,
+          filename: null,
+          bytes: null,
+          logVersion: null,
+          expiresAt: null,
+        };
+        await tx.run(exports.insert(row));
+        return { row, task };
+      }),
+    update: async (id, patch) => {
+      const change = exports.update(id, { ...patch, updatedAt: Date.now() });
+      if (change !== undefined) await db.run(change);
+      return get(id);
+    },
+    delete: async (id) => {
+      await db.atomic(async (tx) => {
+        await tx.run(sql`DELETE FROM exports WHERE id = ${id}`);
+        await tx.run(sql`DELETE FROM tasks WHERE kind = 'export' AND resource_id = ${id}`);
+      });
+    },
+    expired: async (now) => {
+      const rows = await db.all(sql`SELECT ${exports.columns} FROM exports
+        WHERE filename IS NOT NULL AND expires_at <= ${now} ORDER BY id`);
+      return rows.map((row) => exports.parse(row));
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { invalid } from '../errors.js';
+import type { Database } from './database.js';
+import { nextSmallId } from './ids.js';
+import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
+import { mayAccess } from './permission.js';
+import type { FieldRow } from './rows.js';
+import { all, sql, type Sql } from './sql.js';
+import { table } from './table.js';
+
+/** A field that a user declares before or after there are data of it. */
+export interface NewFieldRow extends Partial<
+  Omit<FieldRow, 'id' | 'datasetId' | 'name' | 'createdAt' | 'updatedAt'>
+> {
+  readonly datasetId: number;
+  readonly name: string;
+}
+
+export type FieldPatch = Partial<Omit<FieldRow, 'id' | 'datasetId' | 'createdAt' | 'updatedAt'>>;
+
+export interface FieldFilter extends AccessFilter {
+  readonly datasetId?: number;
+  readonly name?: string;
+}
+
+/** The fields of the datasets. */
+export interface FieldTable {
+  get(id: number): Promise<FieldRow | undefined>;
+  /** By ordering, those without one last, then by name. */
+  list(filter: FieldFilter, page: Page): Promise<Listed<FieldRow>>;
+  /** All fields of one dataset in the same order, for queries and imports. */
+  all(datasetId: number): Promise<readonly FieldRow[]>;
+  /** The names of a user's field are checked; see `createInternal` for ours. */
+  create(field: NewFieldRow): Promise<FieldRow>;
+  /** Also `_commit` and names from data, which follow no rule. */
+  createInternal(field: NewFieldRow, now?: number): Promise<FieldRow>;
+  update(id: number, patch: FieldPatch, now?: number): Promise<FieldRow | undefined>;
+  delete(id: number): Promise<void>;
+}
+
+const fields = table<FieldRow>(
+  'fields',
+  {
+    id: 'plain',
+    datasetId: 'plain',
+    name: 'plain',
+    path: 'json',
+    title: 'plain',
+    description: 'plain',
+    dataType: 'plain',
+    isList: 'flag',
+    entityType: 'plain',
+    expression: 'plain',
+    isHidden: 'flag',
+    isReadOnly: 'flag',
+    isValid: 'flag',
+    ordering: 'plain',
+    dependsOn: 'json',
+    urlTemplate: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+  },
+  {},
+);
+
+const orderBy = sql`CASE WHEN fields.ordering IS NULL THEN 1 ELSE 0 END, fields.ordering, fields.name, fields.id`;
+
+/** The fields of a catalogue. */
+export function fieldTable(db: Database): FieldTable {
+  const get = async (id: number): Promise<FieldRow | undefined> => {
+    const row = await db.get(sql`SELECT ${fields.columns} FROM fields WHERE id = ${id}`);
+    return row && fields.parse(row);
+  };
+  const createInternal = async (field: NewFieldRow, now = Date.now()): Promise<FieldRow> => {
+    const row: FieldRow = {
+      id: await nextSmallId(db, 'field'),
+      datasetId: field.datasetId,
+      name: field.name,
+      path: field.path ?? [field.name],
+      title: field.title ?? field.name,
+      description: field.description ?? '',
+      dataType: field.dataType ?? 'auto',
+      isList: field.isList ?? null,
+      entityType: field.entityType ?? null,
+      expression: field.expression ?? null,
+      isHidden: field.isHidden ?? false,
+      isReadOnly: field.isReadOnly ?? false,
+      isValid: field.isValid ?? false,
+      ordering: field.ordering ?? null,
+      dependsOn: field.dependsOn ?? [],
+      urlTemplate: field.urlTemplate ?? null,
+      createdAt: now,
+      updatedAt: now,
+    };
+    await db.run(fields.insert(row));
+    return row;
+  };
+  return {
+    get,
+    createInternal,
+    list: async (filter, page) =>
+      listPage(
+        db,
+        fields,
+        {
+          from: sql`fields JOIN objects ON objects.id = fields.dataset_id
+            JOIN vaults ON vaults.id = objects.vault_id`,
+          where: all(conditions(filter)),
+          orderBy,
+        },
+        page,
+      ),
+    all: async (datasetId) => {
+      const rows = await db.all(
+        sql`SELECT ${fields.columns} FROM fields WHERE fields.dataset_id = ${datasetId} ORDER BY ${orderBy}`,
+      );
+      return rows.map((row) => fields.parse(row));
+    },
+    create: (field) =>
+      db.atomic(async (tx) => {
+        checkFieldName(field.name);
+        const taken = await tx.get(
+          sql`SELECT id FROM fields WHERE dataset_id = ${field.datasetId} AND name = ${field.name}`,
+        );
+        if (taken !== undefined) {
+          throw invalid('name', `A field named ${JSON.stringify(field.name)} exists already.`);
+        }
+        return fieldTable(tx).createInternal(field);
+      }),
+    update: async (id, patch, now = Date.now()) => {
+      const change = fields.update(id, { ...patch, updatedAt: now });
+      if (change !== undefined) await db.run(change);
+      return get(id);
+    },
+    delete: async (id) => {
+      await db.run(sql`DELETE FROM fields WHERE id = ${id}`);
+    },
+  };
+}
+
+/** What a user may call a field (contract 9). */
+function checkFieldName(name: string): void {
+  if (name.trim() === '') throw invalid('name', 'This field may not be blank.');
+  if (name.startsWith('_'))
+    throw invalid('name', 'A field name must not begin with an underscore.');
+  if (name.includes('__'))
+    throw invalid('name', 'A field name must not contain two underscores in a row.');
+  if (name.length > 1_000 || !name.isWellFormed() || name.includes('\0')) {
+    throw invalid(
+      'name',
+      'A field name has at most 1000 characters and no NUL or broken surrogate.',
+    );
+  }
+}
+
+function conditions(filter: FieldFilter): Sql[] {
+  const found: Sql[] = [mayAccess(filter.access)];
+  if (filter.datasetId !== undefined) found.push(sql`fields.dataset_id = ${filter.datasetId}`);
+  if (filter.name !== undefined) found.push(sql`fields.name = ${filter.name}`);
+  return found;
+}

@@ -1,0 +1,64 @@
+/** One step of a pattern: a literal character, `?`, `*`, or `**`. */
+type Step =
+  { readonly kind: 'literal'; readonly char: string } | { readonly kind: 'one' | 'many' | 'any' };
+
+/**
+ * A matcher for `*` and `?`, which do not cross a slash, and `**`, which does. Everything else is literal; there is no escape.
+ * It walks the text once with the set of pattern positions that are still possible, so its time is at most text times pattern,
+ * whatever the pattern (threats Q3).
+ */
+export function compileGlob(pattern: string): (text: string) => boolean {
+  const steps = parse(pattern);
+  return (text) => {
+    let active = closure(steps, new Set([0]));
+    for (const char of text) {
+      const next = new Set<number>();
+      for (const at of active) {
+        const step = steps[at];
+        if (step === undefined) continue;
+        if (step.kind === 'any' || (step.kind === 'many' && char !== '/')) next.add(at);
+        else if (
+          step.kind === 'one' ? char !== '/' : step.kind === 'literal' && step.char === char
+        ) {
+          next.add(at + 1);
+        }
+      }
+      if (next.size === 0) return false;
+      active = closure(steps, next);
+    }
+    return active.has(steps.length);
+  };
+}
+
+/** Whether a pattern has a wildcard at all. */
+export function hasWildcard(pattern: string): boolean {
+  return pattern.includes('*') || pattern.includes('?');
+}
+
+/** The text before the first wildcard: what a database can look up by its index. */
+export function literalPrefix(pattern: string): string {
+  const at = [pattern.indexOf('*'), pattern.indexOf('?')].filter((index) => index !== -1);
+  return at.length === 0 ? pattern : pattern.slice(0, Math.min(...at));
+}
+
+function parse(pattern: string): readonly Step[] {
+  const steps: Step[] = [];
+  for (const char of pattern) {
+    const last = steps.at(-1);
+    if (char === '*' && last !== undefined && (last.kind === 'many' || last.kind === 'any')) {
+      steps[steps.length - 1] = { kind: 'any' };
+    } else if (char === '*') steps.push({ kind: 'many' });
+    else if (char === '?') steps.push({ kind: 'one' });
+    else steps.push({ kind: 'literal', char });
+  }
+  return steps;
+}
+
+/** Stars may match nothing: the positions behind them are possible too. */
+function closure(steps: readonly Step[], positions: Set<number>): Set<number> {
+  for (const at of positions) {
+    const kind = steps[at]?.kind;
+    if (kind === 'many' || kind === 'any') positions.add(at + 1);
+  }
+  return positions;
+}

@@ -1,0 +1,114 @@
+import type { Database } from './database.js';
+import { nextLargeId } from './ids.js';
+import { listJobs, type JobFilter } from './job-list.js';
+import { imports } from './job-rows.js';
+import { insertTask, newJob } from './job-status.js';
+import type { Listed, Page } from './page.js';
+import type { ImportRow, Json, TaskRow } from './rows.js';
+import { sql } from './sql.js';
+import { cleanTags } from './tags.js';
+
+/** An import to be. `id` and `commitId` may be allocated before, where a file has to carry them. */
+export interface NewImport {
+  readonly id?: number;
+  readonly commitId?: number;
+  readonly datasetId: number;
+  readonly userId: number;
+  readonly accountId: number;
+  readonly source: ImportRow['source'];
+  readonly title?: string;
+  readonly description?: string | null;
+  readonly objectId?: number | null;
+  readonly manifest?: Json;
+  readonly commitMode?: ImportRow['commitMode'];
+  readonly targetFields?: readonly Json[];
+  readonly entityParams?: Json | null;
+  readonly readerParams?: Json | null;
+  readonly validationParams?: Json | null;
+  readonly annotatorParams?: Json | null;
+  readonly includeErrors?: boolean;
+  readonly genomeBuild?: string | null;
+  readonly priority?: number;
+  readonly metadata?: Json;
+  readonly tags?: readonly string[];
+  /** What the task's line says; contract 15.1 has the usual ones. */
+  readonly taskDescription?: string;
+}
+
+export type ImportPatch = Partial<Pick<ImportRow, 'title' | 'description' | 'metadata' | 'tags'>>;
+
+const defaultPriority = 10; // seen on the original service (contract 15.1)
+
+/** The imports. Their statuses follow their tasks. */
+export interface ImportTable {
+  get(id: number): Promise<ImportRow | undefined>;
+  /** Newest first. */
+  list(filter: JobFilter, page: Page): Promise<Listed<ImportRow>>;
+  /** Queues it, with its task. */
+  create(job: NewImport): Promise<{ readonly row: ImportRow; readonly task: TaskRow }>;
+  update(id: number, patch: ImportPatch): Promise<ImportRow | undefined>;
+  /** Removes it and its task, but not the commits that it made. */
+  delete(id: number): Promise<void>;
+}
+
+/** The imports of a catalogue. */
+export function importTable(db: Database): ImportTable {
+  const get = async (id: number): Promise<ImportRow | undefined> => {
+    const row = await db.get(sql`SELECT ${imports.columns} FROM imports WHERE id = ${id}`);
+    return row && imports.parse(row);
+  };
+  return {
+    get,
+    list: (filter, page) => listJobs(db, imports, filter, page),
+    create: (job) =>
+      db.atomic(async (tx) => {
+        const id = job.id ?? (await nextLargeId(tx));
+        const commitId = job.commitId ?? (await nextLargeId(tx));
+        const priority = job.priority ?? defaultPriority;
+        const task = await insertTask(tx, {
+          kind: 'import',
+          resourceId: id,
+          description: job.taskDescription ?? 'Validate and prepare records',
+          priority,
+          userId: job.userId,
+          accountId: job.accountId,
+          targetObjectId: job.datasetId,
+          sourceObjectId: null,
+        });
+        const row: ImportRow = {
+          ...newJob(id, task, job.datasetId),
+          metadata: job.metadata ?? {},
+          title: job.title ?? 'Records Import',
+          description: job.description ?? null,
+          source: job.source,
+          objectId: job.objectId ?? null,
+          manifest: job.manifest ?? {},
+          commitMode: job.commitMode ?? 'append',
+          targetFields: job.targetFields ?? [],
+          entityParams: job.entityParams ?? null,
+          readerParams: job.readerParams ?? null,
+          validationParams: job.validationParams ?? null,
+          annotatorParams: job.annotatorParams ?? null,
+          includeErrors: job.includeErrors ?? true,
+          genomeBuild: job.genomeBuild ?? null,
+          priority,
+          commitId,
+          tags: cleanTags(job.tags ?? []),
+        };
+        await tx.run(imports.insert(row));
+        return { row, task };
+      }),
+    update: async (id, patch) => {
+      const tags = patch.tags && cleanTags(patch.tags);
+      const change = imports.update(id, { ...patch, ...(tags && { tags }), updatedAt: Date.now() });
+      if (change !== undefined) await db.run(change);
+      return get(id);
+    },
+    delete: async (id) => {
+      await db.atomic(async (tx) => {
+        await tx.run(sql`DELETE FROM imports WHERE id = ${id}`);
+        await tx.run(sql`DELETE FROM tasks WHERE kind = 'import' AND resource_id = ${id}`);
+      });
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { AppError } from '../errors.js';
+import type { Database } from './database.js';
+import { firstSchema } from './schema.js';
+import { constant, sql } from './sql.js';
+
+/** One step of the schema; a released one never changes. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+/** Every step so far, in order: version n is the nth. */
+export const migrations: readonly Migration[] = [
+  { version: 1, name: 'first release', statements: firstSchema },
+];
+
+/** What a catalogue file turned out to be; `version` 0 has no tables yet. */
+export async function schemaVersion(db: Database, known = migrations): Promise<number> {
+  const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
+  if (tables.length === 0) return 0;
+  if (!tables.some((table) => table['name'] === 'schema_versions')) {
+    throw new AppError('damaged', 'the catalogue file is a database of something else');
+  }
+  const rows = await db.all(sql`SELECT version FROM schema_versions ORDER BY version`);
+  const versions = rows.map((row) => row['version'] as number);
+  if (versions.some((version, i) => version !== i + 1) || versions.length === 0) {
+    const found = versions.join(', ') || 'none';
+    throw new AppError('damaged', `the catalogue is damaged: its schema versions are ${found}`);
+  }
+  if (versions.length > known.length) {
+    throw new AppError(
+      'conflict',
+      `the catalogue was written by a newer release (schema version ${versions.length}, this release knows ` +
+        `${known.length}); run that release or a newer one`,
+    );
+  }
+  return versions.length;
+}
+
+/** Brings the schema to the newest version, each step in its own transaction. */
+export async function migrate(db: Database, known = migrations): Promise<void> {
+  for (const step of known.slice(await schemaVersion(db, known))) {
+    await db.atomic(async (tx) => {
+      if (step.version === 1) {
+        await tx.run(sql`CREATE TABLE schema_versions (
+          version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`);
+      }
+      for (const statement of step.statements) await tx.run(constant(statement));
+      await tx.run(sql`INSERT INTO schema_versions (version, name, applied_at)
+        VALUES (${step.version}, ${step.name}, ${Date.now()})`);
+    });
+  }
+}

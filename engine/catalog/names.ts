@@ -1,0 +1,49 @@
+import { invalid } from '../errors.js';
+
+const nameCharacters = 1_000;
+// oxlint-disable-next-line no-control-regex -- refusing control characters is the point
+const controlCharacters = /[\u0000-\u001f\u007f]/;
+
+/**
+ * The form under which names are compared: NFC, case-insensitive (contract 6.2, threats D1). Upper case first and then lower
+ * case comes close to Unicode's case folding (ß = SS, all three sigmas are one).
+ */
+export function fold(name: string): string {
+  return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
+}
+
+/** Refuses what cannot be one name in a path; `field` is the key of the request that the error names. */
+export function checkFilename(field: string, name: string): void {
+  checkName(field, name);
+  if (name.includes('/')) throw invalid(field, 'A name must not contain a slash.');
+  if (name === '.' || name === '..') throw invalid(field, 'A name must not be . or ..');
+}
+
+/** Vault names also stay clear of what separates the parts of a full path. */
+export function checkVaultName(field: string, name: string): void {
+  checkName(field, name);
+  if (/[/:*?]/.test(name)) throw invalid(field, 'A vault name must not contain any of / : * ?');
+  if (name.startsWith('~')) throw invalid(field, 'A vault name must not begin with ~');
+}
+
+function checkName(field: string, name: string): void {
+  if (name.trim() === '') throw invalid(field, 'This field may not be blank.');
+  if (name.length > nameCharacters) {
+    throw invalid(field, `A name must not be longer than ${nameCharacters} characters.`);
+  }
+  if (controlCharacters.test(name) || !name.isWellFormed()) {
+    throw invalid(field, 'A name must not contain control characters or broken surrogates.');
+  }
+}
+
+const compressed = /^(.+?)(\.[A-Za-z0-9]+\.(?:gz|bgz|bz2|zip|xz|zst))$/i;
+const plain = /^(.+)(\.[A-Za-z0-9]+)$/;
+
+/**
+ * `reads.vcf.gz` with number 2 becomes `reads-2.vcf.gz`.
+ * Choice: only files have extensions, and a compression suffix belongs to the one before it.
+ */
+export function numberedName(name: string, number: number, isFile: boolean): string {
+  const parts = isFile ? (compressed.exec(name) ?? plain.exec(name)) : null;
+  return parts === null ? `${name}-${number}` : `${parts[1]}-${number}${parts[2]}`;
+}

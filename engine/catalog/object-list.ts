@@ -1,0 +1,185 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Database } from './database.js';
+import { normalizePath, parseFullPath } from './full-path.js';
+import { fold } from './names.js';
+import { isBelow, objects } from './object-row.js';
+import { listPage, type Access, type AccessFilter, type Listed, type Page } from './page.js';
+import { compilePart, compilePathRegex, parseGlob } from './path-pattern.js';
+import { mayAccess } from './permission.js';
+import type { ObjectRow, ObjectType, Permission } from './rows.js';
+import { all, isOneOf, likeLiteral, sql, type Sql } from './sql.js';
+import { isVaultOf } from './vaults.js';
+
+/** The list filters of contract 6.3. Ids that are null mean the root. */
+export interface ObjectFilter extends AccessFilter {
+  readonly ids?: readonly number[];
+  readonly vaultIds?: readonly number[];
+  readonly vaultName?: string;
+  /** Any form of a full path; what follows the vault is ignored. */
+  readonly vaultFullPath?: string;
+  readonly parentId?: number | null;
+  readonly filename?: string;
+  readonly path?: string;
+  readonly fullPath?: string;
+  readonly objectTypes?: readonly ObjectType[];
+  readonly depth?: number;
+  readonly query?: string;
+  readonly regex?: string;
+  readonly glob?: string;
+  readonly ancestorId?: number | null;
+  readonly minDistance?: number;
+  readonly tag?: string;
+  readonly storageClass?: string;
+  readonly permission?: Permission;
+}
+
+const from = sql`objects JOIN vaults ON vaults.id = objects.vault_id`;
+/** Choice: the vault's name first, so that a list over several vaults is grouped by vault. */
+const orderBy = sql`vaults.name_key, vaults.id, objects.path_key, objects.id`;
+
+/** The objects that match and that the user may read, by path. */
+export async function listObjects(
+  db: Database,
+  filter: ObjectFilter,
+  page: Page,
+): Promise<Listed<ObjectRow>> {
+  const found = conditions(filter);
+  const matchers = [regexMatcher(filter), globMatcher(filter, found)].filter((one) => one !== null);
+  const where = all(found);
+  if (matchers.length === 0) return listPage(db, objects, { from, where, orderBy }, page);
+  const ids = await matchingIds(db, where, matchers);
+  const shown = ids.slice(page.offset, page.offset + page.limit);
+  return { rows: await rowsInOrder(db, shown), total: ids.length };
+}
+
+/** What a matcher looks at. */
+interface Candidate {
+  readonly id: number;
+  readonly path: string;
+  readonly pathKey: string;
+  readonly vaultKey: string;
+  readonly domainKey: string;
+}
+type Matcher = (candidate: Candidate) => boolean;
+
+const rowsPerTurn = 500;
+
+/** Patterns cannot be asked of the database; between batches other requests get their turn (threats W10). */
+async function matchingIds(
+  db: Database,
+  where: Sql,
+  matchers: readonly Matcher[],
+): Promise<readonly number[]> {
+  const rows = await db.all(sql`SELECT objects.id AS id, objects.path AS path,
+      objects.path_key AS "pathKey", vaults.name_key AS "vaultKey", accounts.domain_key AS "domainKey"
+    FROM ${from} JOIN accounts ON accounts.id = vaults.account_id
+    WHERE ${where} ORDER BY ${orderBy}`);
+  const ids: number[] = [];
+  for (let i = 0; i < rows.length; i++) {
+    if (i > 0 && i % rowsPerTurn === 0) await nextTurn();
+    const candidate = rows[i] as unknown as Candidate;
+    if (matchers.every((matches) => matches(candidate))) ids.push(candidate.id);
+  }
+  return ids;
+}
+
+async function rowsInOrder(db: Database, ids: readonly number[]): Promise<readonly ObjectRow[]> {
+  const rows = await db.all(
+    sql`SELECT ${objects.columns} FROM objects WHERE ${isOneOf(sql`objects.id`, ids)}`,
+  );
+  const byId = new Map(rows.map((row) => [row['id'] as number, objects.parse(row)]));
+  return ids.map((id) => byId.get(id)).filter((row) => row !== undefined);
+}
+
+function regexMatcher({ regex }: ObjectFilter): Matcher | null {
+  if (regex === undefined) return null;
+  const matches = compilePathRegex('regex', regex);
+  return ({ path }) => matches(path);
+}
+
+/** Adds what the database can check itself to the conditions. */
+function globMatcher(filter: ObjectFilter, conditions: Sql[]): Matcher | null {
+  if (filter.glob === undefined) return null;
+  const hasVault = filter.vaultIds !== undefined || filter.vaultName !== undefined;
+  const glob = parseGlob('glob', filter.glob, hasVault);
+  if (glob.pathPrefix.length > 1) {
+    const prefix = `${likeLiteral(glob.pathPrefix)}%`;
+    conditions.push(sql`objects.path_key LIKE ${prefix} ESCAPE '\\'`);
+  }
+  if (glob.vault === null) conditions.push(isPersonalVault(filter.access));
+  if (glob.domain === undefined && glob.vault !== null) {
+    conditions.push(isOwnAccount(filter.access));
+  }
+  const domain = typeof glob.domain === 'string' ? compilePart(glob.domain) : null;
+  const vault = typeof glob.vault === 'string' ? compilePart(glob.vault) : null;
+  const path = compilePart(glob.path);
+  return (candidate) =>
+    (domain === null || domain(candidate.domainKey)) &&
+    (vault === null || vault(candidate.vaultKey)) &&
+    path(candidate.pathKey);
+}
+
+function conditions(filter: ObjectFilter): Sql[] {
+  const { access } = filter;
+  const found: Sql[] = [mayAccess(access, filter.permission)];
+  if (filter.ids) found.push(isOneOf(sql`objects.id`, filter.ids));
+  if (filter.vaultIds) found.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
+  if (filter.vaultName !== undefined) {
+    found.push(sql`vaults.name_key = ${fold(filter.vaultName)}`);
+  }
+  if (filter.vaultFullPath !== undefined) {
+    const path = parseFullPath(filter.vaultFullPath);
+    found.push(path === undefined || access === null ? never : isVaultOf(path, access));
+  }
+  if (filter.parentId === null) found.push(sql`objects.parent_id IS NULL`);
+  else if (filter.parentId !== undefined) found.push(sql`objects.parent_id = ${filter.parentId}`);
+  if (filter.filename !== undefined) {
+    // The name is the end of the path; the slash before it cannot be part of a name.
+    const parent = `%/${likeLiteral(fold(filter.filename))}`;
+    found.push(sql`objects.path_key LIKE ${parent} ESCAPE '\\'`);
+  }
+  if (filter.path !== undefined) {
+    found.push(sql`objects.path_key = ${fold(normalizePath(filter.path))}`);
+  }
+  if (filter.fullPath !== undefined) {
+    const path = parseFullPath(filter.fullPath);
+    if (path === undefined || access === null) found.push(never);
+    else {
+      found.push(isVaultOf(path, access), sql`objects.path_key = ${fold(path.path)}`);
+    }
+  }
+  if (filter.objectTypes) found.push(isOneOf(sql`objects.object_type`, filter.objectTypes));
+  if (filter.depth !== undefined) found.push(sql`objects.depth = ${filter.depth}`);
+  if (filter.query !== undefined) {
+    found.push(sql`objects.path_key LIKE ${`%${likeLiteral(fold(filter.query))}%`} ESCAPE '\\'`);
+  }
+  found.push(...ancestorConditions(filter));
+  if (filter.tag !== undefined) {
+    found.push(sql`EXISTS (SELECT 1 FROM object_tags
+      WHERE object_tags.object_id = objects.id AND object_tags.tag = ${filter.tag.trim()})`);
+  }
+  if (filter.storageClass !== undefined) {
+    found.push(sql`objects.id IN (
+      SELECT datasets.id FROM datasets WHERE datasets.storage_class = ${filter.storageClass})`);
+  }
+  return found;
+}
+
+/** The direct children of an ancestor are at distance 1; the root stands one above depth 0. */
+function ancestorConditions({ ancestorId, minDistance = 1 }: ObjectFilter): Sql[] {
+  if (ancestorId === undefined) return [];
+  if (ancestorId === null) return [sql`objects.depth + 1 >= ${minDistance}`];
+  const ancestorDepth = sql`(SELECT above.depth FROM objects above WHERE above.id = ${ancestorId})`;
+  return [isBelow(ancestorId), sql`objects.depth - ${ancestorDepth} >= ${minDistance}`];
+}
+
+const never = sql`1 = 0`;
+
+function isPersonalVault(access: Access | null): Sql {
+  if (access === null) return never;
+  return sql`vaults.vault_type = 'user' AND vaults.user_id = ${access.userId}`;
+}
+
+function isOwnAccount(access: Access | null): Sql {
+  return access === null ? never : sql`vaults.account_id = ${access.accountId}`;
+}

@@ -1,0 +1,267 @@
+import { invalid } from '../errors.js';
+import type { Database } from './database.js';
+import { namesOf, normalizePath } from './full-path.js';
+import { nextLargeId } from './ids.js';
+import { checkFilename, fold, numberedName } from './names.js';
+import { listObjects, type ObjectFilter } from './object-list.js';
+import { isBelow, objects } from './object-row.js';
+import type { Listed, Page } from './page.js';
+import { removedWith, type Removed } from './removed.js';
+import type { Json, ObjectRow, ObjectType } from './rows.js';
+import { sql, type Sql } from './sql.js';
+import { encodeIds } from './table.js';
+import { cleanTags, indexObjectTags } from './tags.js';
+
+/** A file or folder to be; datasets are made by `datasets.create`. */
+export interface NewObject {
+  readonly vaultId: number;
+  readonly parentId: number | null;
+  readonly objectType: ObjectType;
+  /** Gets `-1`, `-2`, … if the name is taken in that folder. */
+  readonly filename: string;
+  readonly userId: number;
+  readonly description?: string | null;
+  readonly metadata?: Json;
+  readonly tags?: readonly string[];
+  readonly mimetype?: string | null;
+  readonly size?: number | null;
+  readonly md5?: string | null;
+}
+
+/** `filename` renames and `parentId` moves; the paths below follow. */
+export type ObjectPatch = Partial<
+  Pick<
+    ObjectRow,
+    | 'filename'
+    | 'parentId'
+    | 'description'
+    | 'metadata'
+    | 'tags'
+    | 'mimetype'
+    | 'size'
+    | 'md5'
+    | 'revision'
+    | 'availability'
+    | 'documentsCount'
+  >
+>;
+
+/** What stands below an object. */
+export interface DescendantCounts {
+  readonly children: number;
+  readonly folders: number;
+  readonly descendants: number;
+}
+
+/** The trees of folders, files and datasets, one per vault. Paths are unique in a vault, whatever their letter case. */
+export interface ObjectTable {
+  get(id: number): Promise<ObjectRow | undefined>;
+  byPath(vaultId: number, path: string): Promise<ObjectRow | undefined>;
+  /** By path. */
+  list(filter: ObjectFilter, page: Page): Promise<Listed<ObjectRow>>;
+  create(object: NewObject): Promise<ObjectRow>;
+  /** The folder of a path, made with those above it where missing; an error if something else has such a name. */
+  ensureFolder(vaultId: number, path: string, userId: number): Promise<ObjectRow | null>;
+  update(id: number, patch: ObjectPatch): Promise<ObjectRow | undefined>;
+  /** Removes the object and all below it. */
+  delete(id: number): Promise<Removed>;
+  counts(ids: readonly number[]): Promise<ReadonlyMap<number, DescendantCounts>>;
+}
+
+/** The objects of a catalogue. */
+export function objectTable(db: Database): ObjectTable {
+  const one = async (where: Sql): Promise<ObjectRow | undefined> => {
+    const row = await db.get(sql`SELECT ${objects.columns} FROM objects WHERE ${where}`);
+    return row && objects.parse(row);
+  };
+  const get = (id: number): Promise<ObjectRow | undefined> => one(sql`id = ${id}`);
+  const byPath = (vaultId: number, path: string): Promise<ObjectRow | undefined> =>
+    one(sql`vault_id = ${vaultId} AND path_key = ${fold(normalizePath(path))}`);
+
+  return {
+    get,
+    byPath,
+    list: (filter, page) => listObjects(db, filter, page),
+    create: (object) => db.atomic((tx) => insertObject(tx, object)),
+    ensureFolder: (vaultId, path, userId) =>
+      db.atomic(async (tx) => {
+        let parent: ObjectRow | null = null;
+        for (const filename of namesOf(path)) {
+          parent = await ensureChildFolder(tx, { vaultId, parent, filename, userId });
+        }
+        return parent;
+      }),
+    update: (id, patch) =>
+      db.atomic(async (tx) => {
+        const before = await objectTable(tx).get(id);
+        if (before === undefined) return undefined;
+        const { filename, parentId, ...rest } = patch;
+        await relocate(tx, before, filename ?? before.filename, parentId);
+        const tags = rest.tags && cleanTags(rest.tags);
+        const change = objects.update(id, {
+          ...rest,
+          ...(tags && { tags }),
+          updatedAt: Date.now(),
+        });
+        if (change !== undefined) await tx.run(change);
+        if (tags !== undefined) await indexObjectTags(tx, id, tags);
+        return objectTable(tx).get(id);
+      }),
+    delete: (id) =>
+      db.atomic(async (tx) => {
+        const removed = await removedWith(tx, sql`(objects.id = ${id} OR ${isBelow(id)})`);
+        await tx.run(sql`DELETE FROM objects WHERE id = ${id}`);
+        return removed;
+      }),
+    counts: async (ids) => {
+      const counts = new Map<number, DescendantCounts>();
+      for (const id of ids) counts.set(id, await countBelow(db, id));
+      return counts;
+    },
+  };
+}
+
+/** Adds an object inside an open transaction; also the first half of a new dataset. */
+export async function insertObject(tx: Database, object: NewObject): Promise<ObjectRow> {
+  checkFilename('filename', object.filename);
+  const parent = await parentFolder(tx, object.vaultId, object.parentId);
+  const isFile = object.objectType === 'file';
+  const filename = await freeName(tx, { ...object, parent, isFile, besidesId: null });
+  const now = Date.now();
+  const row: ObjectRow = {
+    id: await nextLargeId(tx),
+    vaultId: object.vaultId,
+    parentId: object.parentId,
+    objectType: object.objectType,
+    filename,
+    ...place(parent, filename),
+    description: object.description ?? null,
+    metadata: object.metadata ?? {},
+    tags: cleanTags(object.tags ?? []),
+    mimetype: object.mimetype ?? null,
+    size: isFile ? (object.size ?? null) : null,
+    md5: isFile ? (object.md5 ?? null) : null,
+    revision: 0,
+    availability: { file: 'unverified', dataset: 'available', folder: null }[object.objectType],
+    documentsCount: object.objectType === 'dataset' ? 0 : null,
+    userId: object.userId,
+    createdAt: now,
+    updatedAt: now,
+  };
+  await tx.run(objects.insert({ ...row, pathKey: fold(row.path) }));
+  await indexObjectTags(tx, row.id, row.tags);
+  return row;
+}
+
+async function ensureChildFolder(
+  tx: Database,
+  child: {
+    readonly vaultId: number;
+    readonly parent: ObjectRow | null;
+    readonly filename: string;
+    readonly userId: number;
+  },
+): Promise<ObjectRow> {
+  const { parent, ...names } = child;
+  const found = await objectTable(tx).byPath(
+    child.vaultId,
+    `${parent?.path ?? ''}/${child.filename}`,
+  );
+  if (found === undefined) {
+    return insertObject(tx, { ...names, parentId: parent?.id ?? null, objectType: 'folder' });
+  }
+  if (found.objectType === 'folder') return found;
+  throw invalid('path', `${found.path} is a ${found.objectType}, not a folder.`);
+}
+
+async function parentFolder(
+  tx: Database,
+  vaultId: number,
+  parentId: number | null,
+): Promise<ObjectRow | null> {
+  if (parentId === null) return null;
+  const parent = await objectTable(tx).get(parentId);
+  if (parent === undefined || parent.vaultId !== vaultId || parent.objectType !== 'folder') {
+    throw invalid('parent_object_id', 'The parent must be a folder in the same vault.');
+  }
+  return parent;
+}
+
+function place(
+  parent: ObjectRow | null,
+  filename: string,
+): Pick<ObjectRow, 'path' | 'depth' | 'ancestorIds'> {
+  return parent === null
+    ? { path: `/${filename}`, depth: 0, ancestorIds: [] }
+    : {
+        path: `${parent.path}/${filename}`,
+        depth: parent.depth + 1,
+        ancestorIds: [...parent.ancestorIds, parent.id],
+      };
+}
+
+/** The name itself or the first free one with a number (contract 6.4). */
+async function freeName(
+  tx: Database,
+  wanted: {
+    readonly vaultId: number;
+    readonly parent: ObjectRow | null;
+    readonly filename: string;
+    readonly isFile: boolean;
+    readonly besidesId: number | null;
+  },
+): Promise<string> {
+  for (let number = 0; ; number++) {
+    const name =
+      number === 0 ? wanted.filename : numberedName(wanted.filename, number, wanted.isFile);
+    const taken = await objectTable(tx).byPath(
+      wanted.vaultId,
+      `${wanted.parent?.path ?? ''}/${name}`,
+    );
+    if (taken === undefined || taken.id === wanted.besidesId) return name;
+  }
+}
+
+/**
+ * Renames or moves an object; what is below gets its new paths, depths and ancestors in one statement, by replacing the
+ * beginning of each text.
+ * Choice: a name that is taken gets a number, as on creation.
+ */
+async function relocate(
+  tx: Database,
+  object: ObjectRow,
+  filename: string,
+  parentId: number | null = object.parentId,
+): Promise<void> {
+  if (filename === object.filename && parentId === object.parentId) return;
+  checkFilename('filename', filename);
+  const { id, vaultId } = object;
+  const parent = await parentFolder(tx, vaultId, parentId);
+  if (parent !== null && (parent.id === id || parent.ancestorIds.includes(id))) {
+    throw invalid('parent_object_id', 'A folder cannot be moved into itself.');
+  }
+  const isFile = object.objectType === 'file';
+  const name = await freeName(tx, { vaultId, parent, filename, isFile, besidesId: id });
+  const to = place(parent, name);
+  await tx.run(objects.update(id, { filename: name, parentId, ...to, pathKey: fold(to.path) })!);
+  const oldIds = encodeIds([...object.ancestorIds, id]);
+  const newIds = encodeIds([...to.ancestorIds, id]);
+  await tx.run(sql`UPDATE objects SET
+      path = ${to.path} || SUBSTR(path, LENGTH(${object.path}) + 1),
+      path_key = ${fold(to.path)} || SUBSTR(path_key, LENGTH(${fold(object.path)}) + 1),
+      ancestor_ids = ${newIds} || SUBSTR(ancestor_ids, LENGTH(${oldIds}) + 1),
+      depth = depth + ${to.depth - object.depth}
+    WHERE vault_id = ${vaultId}
+      AND path_key > ${`${fold(object.path)}/`} AND path_key < ${`${fold(object.path)}0`}`);
+}
+
+async function countBelow(db: Database, id: number): Promise<DescendantCounts> {
+  const direct = await db.get(sql`SELECT COUNT(*) AS children,
+      COALESCE(SUM(CASE WHEN object_type = 'folder' THEN 1 ELSE 0 END), 0) AS folders
+    FROM objects WHERE parent_id = ${id}`);
+  const children = direct!['children'] as number;
+  const folders = direct!['folders'] as number;
+  if (folders === 0) return { children, folders, descendants: children };
+  const below = await db.get(sql`SELECT COUNT(*) AS descendants FROM objects WHERE ${isBelow(id)}`);
+  return { children, folders, descendants: below!['descendants'] as number };
+}

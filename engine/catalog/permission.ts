@@ -1,0 +1,42 @@
+import type { Access } from './page.js';
+import type { Permission } from './rows.js';
+import { sql, type Sql } from './sql.js';
+
+/** Permissions in the order of what they allow; the catalogue stores the number. */
+export const permissionLevels: Readonly<Record<Permission, number>> = Object.freeze({
+  read: 1,
+  write: 2,
+  admin: 3,
+});
+
+/** The permission of a stored level; null for none. */
+export function permissionOfLevel(level: number): Permission | null {
+  return level >= 3 ? 'admin' : level === 2 ? 'write' : level === 1 ? 'read' : null;
+}
+
+/**
+ * What a user may do in the vault of the surrounding statement's `vaults` row, as a level: the one definition that both single
+ * checks and lists use.
+ * Choice: an owner has admin, except on the personal vault, which has read and write and so cannot be deleted (contract 5.2).
+ * Choice: the account's admins have admin on all general vaults of the account and nothing on others' personal vaults; plain
+ * members need a grant; a public vault gives read to everybody.
+ */
+export function vaultLevel(access: Access): Sql {
+  const isAccountAdmin = access.role !== 'member';
+  return sql`CASE
+    WHEN vaults.user_id = ${access.userId} AND vaults.vault_type = 'user' THEN 2
+    WHEN vaults.user_id = ${access.userId} THEN 3
+    WHEN vaults.vault_type = 'general' AND vaults.account_id = ${access.accountId} AND ${isAccountAdmin} = 1 THEN 3
+    ELSE COALESCE(
+      (SELECT vault_permissions.level FROM vault_permissions
+        WHERE vault_permissions.vault_id = vaults.id AND vault_permissions.user_id = ${access.userId}),
+      vaults.is_public)
+  END`;
+}
+
+/** The condition of a list over `vaults`: true for the system itself. */
+export function mayAccess(access: Access | null, permission: Permission = 'read'): Sql {
+  return access === null
+    ? sql`1 = 1`
+    : sql`${vaultLevel(access)} >= ${permissionLevels[permission]}`;
+}

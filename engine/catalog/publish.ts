@@ -1,0 +1,164 @@
+import { notFound } from '../errors.js';
+import { commitTable } from './commits.js';
+import type { Database } from './database.js';
+import { datasetTable, datasets } from './datasets.js';
+import { commitField, fieldsOfColumns } from './field-columns.js';
+import { fieldTable } from './fields.js';
+import { importTable } from './imports.js';
+import { commits, imports } from './job-rows.js';
+import { insertTask, newJob, setStatus } from './job-status.js';
+import type { CommitRow, FieldRow, NewField, Publication } from './rows.js';
+import { sql } from './sql.js';
+import { taskTable } from './tasks.js';
+import { userTable } from './users.js';
+
+const commitPriority = 30; // seen on the original service (contract 15.1)
+
+/**
+ * Makes a commit visible in the catalogue, in one transaction, after its log entry exists. Applying it again changes nothing, so
+ * a restart may replay the log. The log is the truth: an import that was canceled after its entry was written is completed.
+ */
+export async function publish(db: Database, publication: Publication): Promise<void> {
+  await db.atomic(async (tx) => {
+    const dataset = await datasetTable(tx).get(publication.datasetId);
+    if (dataset === undefined) throw notFound();
+    if (dataset.logVersion >= publication.logVersion) return;
+    if ((await commitTable(tx).get(publication.commitId)) !== undefined) return;
+
+    const added = await publishFields(tx, publication);
+    await publishCommit(tx, publication, added);
+    const builds = new Set(dataset.genomeBuilds);
+    if (publication.genomeBuild !== null) builds.add(publication.genomeBuild);
+    const change = datasets.update(publication.datasetId, {
+      documentsCount: publication.recordsTotal,
+      bytes: publication.bytesTotal,
+      genomeBuilds: [...builds].sort(),
+      logVersion: publication.logVersion,
+      updatedAt: publication.time,
+    });
+    await tx.run(change!);
+    await tx.run(sql`UPDATE objects SET documents_count = ${publication.recordsTotal},
+      updated_at = ${publication.time} WHERE id = ${publication.datasetId}`);
+    await completeImport(tx, publication);
+  });
+}
+
+/** Adds the fields that the columns bring and settles the types of those that were only declared; returns the new names. */
+async function publishFields(tx: Database, publication: Publication): Promise<ReadonlySet<string>> {
+  const table = fieldTable(tx);
+  const { datasetId, time } = publication;
+  const known = await table.all(datasetId);
+  const byPath = new Map(known.map((field) => [JSON.stringify(field.path), field]));
+  const declared = new Map(
+    known.filter((field) => !field.isValid).map((field) => [field.name, field]),
+  );
+  const hints = new Map(publication.newFields.map((field) => [JSON.stringify(field.path), field]));
+  let nextOrdering = 1 + Math.max(-1, ...known.map((field) => field.ordering ?? -1));
+  const added = new Set<string>();
+
+  for (const column of fieldsOfColumns(publication.columns)) {
+    const key = JSON.stringify(column.path);
+    const field = byPath.get(key) ?? declared.get(column.name);
+    const hint = hints.get(key);
+    if (field?.isValid === true) continue;
+    added.add(column.name);
+    if (field !== undefined) await table.update(field.id, settled(field, column, hint), time);
+    else {
+      const ordering = hint?.ordering ?? nextOrdering++;
+      await table.createInternal({ ...column, ...hint, ordering, datasetId, isValid: true }, time);
+    }
+  }
+  if (!byPath.has(JSON.stringify(commitField.path))) {
+    const reserved = { isReadOnly: true, isValid: true };
+    await table.createInternal({ ...commitField, ...reserved, datasetId }, time);
+  }
+  return added;
+}
+
+/** A declared field keeps what its user said; data decide what was left open. */
+function settled(field: FieldRow, column: NewField, hint: NewField | undefined): Partial<FieldRow> {
+  return {
+    path: column.path,
+    isValid: true,
+    dataType: field.dataType === 'auto' ? column.dataType : field.dataType,
+    isList: field.isList ?? column.isList,
+    entityType: field.entityType ?? hint?.entityType ?? null,
+    ordering: field.ordering ?? hint?.ordering ?? null,
+  };
+}
+
+async function publishCommit(
+  tx: Database,
+  publication: Publication,
+  added: ReadonlySet<string>,
+): Promise<void> {
+  const importTask = await taskTable(tx).get(publication.taskId);
+  const job = await importTable(tx).get(publication.importId);
+  const userId = importTask?.userId ?? job?.userId ?? (await ownerOf(tx, publication.datasetId));
+  const user = await userTable(tx).get(userId);
+  const title = publication.title;
+  const task = await insertTask(
+    tx,
+    {
+      kind: 'commit',
+      resourceId: publication.commitId,
+      description: `${verbs[publication.mode]} ${publication.recordsModified} records`,
+      priority: commitPriority,
+      userId,
+      accountId: user!.accountId,
+      parentId: importTask?.id ?? null,
+      targetObjectId: publication.datasetId,
+      sourceObjectId: null,
+    },
+    'completed',
+    publication.time,
+  );
+  const time = publication.time;
+  const row: CommitRow = {
+    ...newJob(publication.commitId, task, publication.datasetId),
+    timestamps: [
+      ['new', 'queued', time],
+      ['queued', 'running', time],
+      ['running', 'completed', time],
+    ],
+    title,
+    description: job?.description ?? null,
+    mode: publication.mode,
+    parentJobModel: 'datasets.DatasetImport',
+    parentJobId: publication.importId,
+    recordsTotal: publication.recordsTotal,
+    recordsModified: publication.recordsModified,
+    fields: fieldsOfColumns(publication.columns).map(({ name }) => ({
+      name,
+      is_new: added.has(name),
+    })),
+    size: publication.size,
+    logVersion: publication.logVersion,
+    genomeBuild: publication.genomeBuild,
+  };
+  await tx.run(commits.insert(row));
+}
+
+const verbs: Readonly<Record<Publication['mode'], string>> = {
+  append: 'Add',
+  overwrite: 'Overwrite',
+  upsert: 'Upsert',
+  delete: 'Delete',
+};
+
+async function completeImport(tx: Database, publication: Publication): Promise<void> {
+  const { genomeBuild, time } = publication;
+  if (genomeBuild !== null) {
+    await tx.run(imports.update(publication.importId, { genomeBuild })!);
+  }
+  const task = await taskTable(tx).get(publication.taskId);
+  if (task === undefined || task.status === 'completed') return;
+  const metadata = publication.metadata;
+  await setStatus(tx, task, 'completed', { metadata, errorMessage: null, now: time });
+}
+
+/** The user of a replayed commit whose import has been deleted. */
+async function ownerOf(tx: Database, datasetId: number): Promise<number> {
+  const row = await tx.get(sql`SELECT user_id FROM objects WHERE id = ${datasetId}`);
+  return row!['user_id'] as number;
+}

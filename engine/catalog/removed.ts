@@ -1,0 +1,51 @@
+import type { Database } from './database.js';
+import { sql, type Sql } from './sql.js';
+
+/** What a deletion took away, so that its files can be dropped and its running tasks stopped afterwards. */
+export interface Removed {
+  readonly objectIds: readonly number[];
+  readonly datasetIds: readonly number[];
+  readonly files: readonly { readonly objectId: number; readonly revision: number }[];
+  readonly exports: readonly { readonly id: number; readonly filename: string | null }[];
+  readonly imports: readonly number[];
+  readonly activeTaskIds: readonly number[];
+}
+
+/** What goes when a vault goes. */
+export async function removedWithVault(db: Database, vaultId: number): Promise<Removed> {
+  return removedWith(db, sql`objects.vault_id = ${vaultId}`);
+}
+
+/** What goes with the objects of a condition over `objects`; read before the DELETE that cascades to it. */
+export async function removedWith(db: Database, condition: Sql): Promise<Removed> {
+  const objects = await db.all(
+    sql`SELECT objects.id, objects.object_type, objects.revision FROM objects WHERE ${condition}
+        ORDER BY objects.id`,
+  );
+  const datasets = sql`SELECT objects.id FROM objects
+    WHERE objects.object_type = 'dataset' AND ${condition}`;
+  const exports = await db.all(
+    sql`SELECT exports.id, exports.filename FROM exports WHERE exports.dataset_id IN (${datasets})`,
+  );
+  const imports = await db.all(
+    sql`SELECT imports.id FROM imports WHERE imports.dataset_id IN (${datasets})`,
+  );
+  const tasks = await db.all(sql`SELECT tasks.id FROM tasks
+    WHERE tasks.status IN ('pending', 'queued', 'running')
+      AND (tasks.target_object_id IN (${datasets}) OR tasks.source_object_id IN (${datasets}))`);
+  const ofType = (type: string) => objects.filter((row) => row['object_type'] === type);
+  return {
+    objectIds: objects.map((row) => row['id'] as number),
+    datasetIds: ofType('dataset').map((row) => row['id'] as number),
+    files: ofType('file').map((row) => ({
+      objectId: row['id'] as number,
+      revision: row['revision'] as number,
+    })),
+    exports: exports.map((row) => ({
+      id: row['id'] as number,
+      filename: row['filename'] as string | null,
+    })),
+    imports: imports.map((row) => row['id'] as number),
+    activeTaskIds: tasks.map((row) => row['id'] as number),
+  };
+}

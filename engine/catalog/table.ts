@@ -1,0 +1,92 @@
+import { parseJson, stringifyJson } from '../json.js';
+import type { Value } from '../types.js';
+import { alias, identifier, join, sql, type Bindable, type Sql } from './sql.js';
+
+/** How a column keeps a property: as it is, as 0/1, as JSON text, or as ids in the form `/1/2/`. */
+type Codec = 'plain' | 'flag' | 'json' | 'ids';
+type Codecs<R> = { readonly [K in keyof R]-?: Codec };
+
+/** A row as the driver gives it. */
+export type Raw = Readonly<Record<string, unknown>>;
+
+/** The one place where rows in camelCase meet columns in snake_case. */
+export interface TableShape<R, X> {
+  readonly name: Sql;
+  /** `vaults.id AS "id", …`, for a SELECT from this table under its own name. */
+  readonly columns: Sql;
+  parse(raw: Raw): R;
+  insert(row: R & X): Sql;
+  /** Sets what the patch gives; undefined if that is nothing. */
+  update(id: number, patch: Partial<R & X>): Sql | undefined;
+}
+
+/** Describes a table: the columns of its rows, and hidden ones that only conditions use (folded names, hashes). */
+export function table<R extends object, X extends object = object>(
+  name: string,
+  columns: Codecs<R>,
+  hidden: Codecs<X>,
+): TableShape<R, X> {
+  const visible = Object.entries(columns) as [string, Codec][];
+  const stored = [...visible, ...(Object.entries(hidden) as [string, Codec][])];
+  const tableName = identifier(name);
+  const named = new Map(stored.map(([key]) => [key, identifier(key)]));
+  const insertNames = join([...named.values()], sql`, `);
+  return {
+    name: tableName,
+    columns: join(
+      visible.map(([key]) => sql`${tableName}.${alias(key)}`),
+      sql`, `,
+    ),
+    parse: (raw) =>
+      Object.fromEntries(visible.map(([key, codec]) => [key, decode(codec, raw[key])])) as R,
+    insert: (row) => {
+      const values = stored.map(([key, codec]) => {
+        const value = (row as Raw)[key];
+        if (value === undefined) throw new Error(`${name}: no value for ${key}`);
+        return sql`${encode(codec, value)}`;
+      });
+      return sql`INSERT INTO ${tableName} (${insertNames}) VALUES (${join(values, sql`, `)})`;
+    },
+    update: (id, patch) => {
+      const given = stored.filter(([key]) => (patch as Raw)[key] !== undefined && key !== 'id');
+      if (given.length === 0) return undefined;
+      const changes = given.map(
+        ([key, codec]) => sql`${identifier(key)} = ${encode(codec, (patch as Raw)[key])}`,
+      );
+      return sql`UPDATE ${tableName} SET ${join(changes, sql`, `)} WHERE id = ${id}`;
+    },
+  };
+}
+
+/** Ids, root first, as one text: a move replaces its beginning for a whole subtree in one statement. */
+export function encodeIds(ids: readonly number[]): string {
+  return `/${ids.map((id) => `${id}/`).join('')}`;
+}
+
+function encode(codec: Codec, value: unknown): Bindable {
+  if (value === null) return null;
+  switch (codec) {
+    case 'plain':
+      return value as Bindable;
+    case 'flag':
+      return value === true;
+    case 'json':
+      return stringifyJson(value as Value);
+    case 'ids':
+      return encodeIds(value as readonly number[]);
+  }
+}
+
+function decode(codec: Codec, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  switch (codec) {
+    case 'plain':
+      return value;
+    case 'flag':
+      return value === 1;
+    case 'json':
+      return parseJson(value as string, { maxDepth: 1_000 });
+    case 'ids':
+      return (value as string).split('/').filter(Boolean).map(Number);
+  }
+}

@@ -1,0 +1,128 @@
+import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
+import { invalid } from '../errors.js';
+import type { Database } from './database.js';
+import { nextSmallId } from './ids.js';
+import { listPage, type Listed, type Page } from './page.js';
+import type { TokenRow } from './rows.js';
+import { sql } from './sql.js';
+import { table } from './table.js';
+
+/** One client refuses secrets of any other length (contract 2.1). */
+export const tokenLength = 30;
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const secretPattern = new RegExp(`^[A-Za-z0-9_-]{${tokenLength}}$`);
+const touchEveryMs = 60_000;
+
+export interface NewToken {
+  readonly userId: number;
+  readonly name?: string;
+  readonly scope?: TokenRow['scope'];
+  readonly expiresAt?: number | null;
+  /** A random one unless given. */
+  readonly secret?: string;
+}
+
+/** Personal access tokens. The secret leaves `create` once; only its hash under the server's key is stored (threats A7). */
+export interface TokenTable {
+  get(id: number): Promise<TokenRow | undefined>;
+  /** Newest first. */
+  list(filter: { readonly userId?: number }, page: Page): Promise<Listed<TokenRow>>;
+  create(
+    token: NewToken,
+    key: Uint8Array,
+  ): Promise<{ readonly row: TokenRow; readonly secret: string }>;
+  /** The token with this secret, unless it is revoked or expired. */
+  authenticate(secret: string, key: Uint8Array, now?: number): Promise<TokenRow | undefined>;
+  /** Notes that it was used, at most once a minute. */
+  touch(token: TokenRow, now?: number): Promise<void>;
+  revoke(id: number): Promise<TokenRow | undefined>;
+}
+
+const tokens = table<TokenRow, { hash: string }>(
+  'tokens',
+  {
+    id: 'plain',
+    userId: 'plain',
+    name: 'plain',
+    prefix: 'plain',
+    scope: 'plain',
+    createdAt: 'plain',
+    expiresAt: 'plain',
+    revokedAt: 'plain',
+    lastUsedAt: 'plain',
+  },
+  { hash: 'plain' },
+);
+
+/** The tokens of a catalogue. */
+export function tokenTable(db: Database): TokenTable {
+  const get = async (id: number): Promise<TokenRow | undefined> => {
+    const row = await db.get(sql`SELECT ${tokens.columns} FROM tokens WHERE id = ${id}`);
+    return row && tokens.parse(row);
+  };
+  return {
+    get,
+    list: async ({ userId }, page) => {
+      const where = userId === undefined ? sql`1 = 1` : sql`tokens.user_id = ${userId}`;
+      return listPage(db, tokens, { from: sql`tokens`, where, orderBy: sql`tokens.id DESC` }, page);
+    },
+    create: async (token, key) => {
+      const secret = token.secret ?? randomSecret();
+      if (!secretPattern.test(secret)) {
+        throw invalid(
+          'token',
+          `A token consists of exactly ${tokenLength} letters, digits, _ or -.`,
+        );
+      }
+      const hash = hashSecret(secret, key);
+      if ((await db.get(sql`SELECT id FROM tokens WHERE hash = ${hash}`)) !== undefined) {
+        throw invalid('token', 'This token exists already; choose another.');
+      }
+      const row: TokenRow = {
+        id: await nextSmallId(db, 'token'),
+        userId: token.userId,
+        name: token.name ?? '',
+        prefix: secret.slice(0, 4),
+        scope: token.scope ?? 'read write',
+        createdAt: Date.now(),
+        expiresAt: token.expiresAt ?? null,
+        revokedAt: null,
+        lastUsedAt: null,
+      };
+      await db.run(tokens.insert({ ...row, hash }));
+      return { row, secret };
+    },
+    authenticate: async (secret, key, now = Date.now()) => {
+      // The index compares hashes, whose bytes nobody can steer without the key; the last word has a constant-time compare.
+      const hash = hashSecret(secret, key);
+      const row = await db.get(
+        sql`SELECT ${tokens.columns}, tokens.hash FROM tokens WHERE hash = ${hash}`,
+      );
+      if (row === undefined) return undefined;
+      if (!timingSafeEqual(Buffer.from(row['hash'] as string), Buffer.from(hash))) return undefined;
+      const token = tokens.parse(row);
+      const isExpired = token.expiresAt !== null && token.expiresAt <= now;
+      return token.revokedAt !== null || isExpired ? undefined : token;
+    },
+    touch: async (token, now = Date.now()) => {
+      if (token.lastUsedAt !== null && now - token.lastUsedAt < touchEveryMs) return;
+      await db.run(sql`UPDATE tokens SET last_used_at = ${now} WHERE id = ${token.id}`);
+    },
+    revoke: async (id) => {
+      await db.run(
+        sql`UPDATE tokens SET revoked_at = ${Date.now()} WHERE id = ${id} AND revoked_at IS NULL`,
+      );
+      return get(id);
+    },
+  };
+}
+
+/** 30 characters of 62: 178 bits. */
+function randomSecret(): string {
+  return Array.from({ length: tokenLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+}
+
+/** The purpose goes into the hash, so that the same key signs URLs without either being usable as the other. */
+function hashSecret(secret: string, key: Uint8Array): string {
+  return createHmac('sha256', key).update('access token\n').update(secret).digest('hex');
+}

@@ -1,0 +1,96 @@
+import { invalid } from '../errors.js';
+import type { Database } from './database.js';
+import { nextSmallId } from './ids.js';
+import { fold } from './names.js';
+import { listPage, type Listed, type Page } from './page.js';
+import type { Role, UserRow } from './rows.js';
+import { all, sql } from './sql.js';
+import { table } from './table.js';
+
+/** What a new user needs; `create-user.ts` adds the account, the personal vault and a token. */
+export interface NewUserRow {
+  readonly accountId: number;
+  readonly email: string;
+  readonly role: Role;
+  readonly firstName?: string;
+  readonly lastName?: string;
+}
+
+export interface UserFilter {
+  readonly accountId?: number;
+}
+
+/** The people; an email address is unique in the whole catalogue. */
+export interface UserTable {
+  get(id: number): Promise<UserRow | undefined>;
+  byEmail(email: string): Promise<UserRow | undefined>;
+  /** In the order of their ids. */
+  list(filter: UserFilter, page: Page): Promise<Listed<UserRow>>;
+  create(user: NewUserRow): Promise<UserRow>;
+  update(
+    id: number,
+    patch: Partial<Pick<UserRow, 'firstName' | 'lastName' | 'role' | 'isActive'>>,
+  ): Promise<UserRow | undefined>;
+}
+
+const users = table<UserRow, { emailKey: string }>(
+  'users',
+  {
+    id: 'plain',
+    accountId: 'plain',
+    email: 'plain',
+    firstName: 'plain',
+    lastName: 'plain',
+    role: 'plain',
+    isActive: 'flag',
+    createdAt: 'plain',
+  },
+  { emailKey: 'plain' },
+);
+
+/** The users of a catalogue. */
+export function userTable(db: Database): UserTable {
+  const get = async (id: number): Promise<UserRow | undefined> => {
+    const row = await db.get(sql`SELECT ${users.columns} FROM users WHERE id = ${id}`);
+    return row && users.parse(row);
+  };
+  const byEmail = async (email: string): Promise<UserRow | undefined> => {
+    const row = await db.get(
+      sql`SELECT ${users.columns} FROM users WHERE email_key = ${fold(email)}`,
+    );
+    return row && users.parse(row);
+  };
+  return {
+    get,
+    byEmail,
+    list: async ({ accountId }, page) => {
+      const where = all(accountId === undefined ? [] : [sql`users.account_id = ${accountId}`]);
+      return listPage(db, users, { from: sql`users`, where, orderBy: sql`users.id` }, page);
+    },
+    create: async (user) => {
+      if (!/^[^\s@]{1,200}@[^\s@]{1,200}$/.test(user.email)) {
+        throw invalid('email', `${JSON.stringify(user.email)} is not an email address.`);
+      }
+      if ((await byEmail(user.email)) !== undefined) {
+        throw invalid('email', `A user with the email ${user.email} exists already.`);
+      }
+      const row: UserRow = {
+        id: await nextSmallId(db, 'user'),
+        accountId: user.accountId,
+        email: user.email,
+        firstName: user.firstName ?? '',
+        lastName: user.lastName ?? '',
+        role: user.role,
+        isActive: true,
+        createdAt: Date.now(),
+      };
+      await db.run(users.insert({ ...row, emailKey: fold(user.email) }));
+      return row;
+    },
+    update: async (id, patch) => {
+      const change = users.update(id, patch);
+      if (change !== undefined) await db.run(change);
+      return get(id);
+    },
+  };
+}

@@ -1,0 +1,283 @@
+import { invalid } from '../errors.js';
+import type { Database } from './database.js';
+import { parseFullPath, type FullPath } from './full-path.js';
+import { nextSmallId } from './ids.js';
+import { checkVaultName, fold } from './names.js';
+import { listPage, type Access, type AccessFilter, type Listed, type Page } from './page.js';
+import { mayAccess, permissionLevels, permissionOfLevel, vaultLevel } from './permission.js';
+import { removedWithVault, type Removed } from './removed.js';
+import type { Json, Permission, VaultRow } from './rows.js';
+import { all, isOneOf, likeLiteral, sql, type Sql } from './sql.js';
+import { table } from './table.js';
+import { cleanTags, indexVaultTags } from './tags.js';
+
+export interface NewVault {
+  readonly accountId: number;
+  readonly userId: number;
+  readonly name: string;
+  readonly description?: string | null;
+  readonly vaultType?: VaultRow['vaultType'];
+  readonly metadata?: Json;
+  readonly tags?: readonly string[];
+  readonly defaultStorageClass?: string | null;
+  readonly isPublic?: boolean;
+  readonly versioning?: VaultRow['versioning'];
+}
+
+export type VaultPatch = Partial<
+  Pick<
+    VaultRow,
+    'name' | 'description' | 'metadata' | 'tags' | 'defaultStorageClass' | 'isPublic' | 'versioning'
+  >
+>;
+
+/** The list filters of contract 5.3. */
+export interface VaultFilter extends AccessFilter {
+  readonly ids?: readonly number[];
+  readonly accountIds?: readonly number[];
+  readonly userIds?: readonly number[];
+  /** Exact, whatever the letter case. */
+  readonly name?: string;
+  /** Any form of a full path; what follows the vault is ignored. */
+  readonly fullPath?: string;
+  readonly accountDomain?: string;
+  readonly vaultType?: VaultRow['vaultType'];
+  readonly tag?: string;
+  readonly storageClass?: string;
+  /** Somewhere in the name or the description. */
+  readonly query?: string;
+  /** Vaults in which the user has at least this. */
+  readonly permission?: Permission;
+}
+
+/** How many objects something holds directly. */
+export interface ChildCounts {
+  readonly children: number;
+  readonly folders: number;
+}
+
+/** The vaults. Names are unique per account, whatever their letter case. */
+export interface VaultTable {
+  get(id: number): Promise<VaultRow | undefined>;
+  byName(accountId: number, name: string): Promise<VaultRow | undefined>;
+  /** The vault of a full path as this user means it, readable or not. */
+  byFullPath(path: FullPath, access: Access): Promise<VaultRow | undefined>;
+  personal(userId: number): Promise<VaultRow | undefined>;
+  /** By name. */
+  list(filter: VaultFilter, page: Page): Promise<Listed<VaultRow>>;
+  create(vault: NewVault): Promise<VaultRow>;
+  update(id: number, patch: VaultPatch): Promise<VaultRow | undefined>;
+  /** Removes the vault and all in it; returns what its files and tasks were. */
+  delete(id: number): Promise<Removed>;
+  /** What the user may do in each of these vaults; vaults without any right are not in the map. */
+  permissions(access: Access, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
+  grant(id: number, userId: number, permission: Permission | null): Promise<void>;
+  grants(
+    id: number,
+  ): Promise<readonly { readonly userId: number; readonly permission: Permission }[]>;
+  childCounts(ids: readonly number[]): Promise<ReadonlyMap<number, ChildCounts>>;
+}
+
+const vaults = table<VaultRow, { nameKey: string }>(
+  'vaults',
+  {
+    id: 'plain',
+    accountId: 'plain',
+    userId: 'plain',
+    name: 'plain',
+    description: 'plain',
+    vaultType: 'plain',
+    metadata: 'json',
+    tags: 'json',
+    defaultStorageClass: 'plain',
+    isPublic: 'flag',
+    versioning: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+  },
+  { nameKey: 'plain' },
+);
+
+/** The vaults of a catalogue. */
+export function vaultTable(db: Database): VaultTable {
+  const one = async (where: Sql): Promise<VaultRow | undefined> => {
+    const row = await db.get(sql`SELECT ${vaults.columns} FROM vaults WHERE ${where}`);
+    return row && vaults.parse(row);
+  };
+  const get = (id: number): Promise<VaultRow | undefined> => one(sql`vaults.id = ${id}`);
+  const byName = (accountId: number, name: string): Promise<VaultRow | undefined> =>
+    one(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${fold(name)}`);
+
+  return {
+    get,
+    byName,
+    byFullPath: (path, access) => one(isVaultOf(path, access)),
+    personal: (userId) => one(sql`vaults.user_id = ${userId} AND vaults.vault_type = 'user'`),
+    list: async (filter, page) =>
+      listPage(
+        db,
+        vaults,
+        {
+          from: sql`vaults`,
+          where: all(conditions(filter)),
+          orderBy: sql`vaults.name_key, vaults.id`,
+        },
+        page,
+      ),
+    create: (vault) =>
+      db.atomic(async (tx) => {
+        checkVaultName('name', vault.name);
+        await refuseTaken(tx, vault.accountId, vault.name, null);
+        const now = Date.now();
+        const row: VaultRow = {
+          id: await nextSmallId(tx, 'vault'),
+          accountId: vault.accountId,
+          userId: vault.userId,
+          name: vault.name,
+          description: vault.description ?? null,
+          vaultType: vault.vaultType ?? 'general',
+          metadata: vault.metadata ?? {},
+          tags: cleanTags(vault.tags ?? []),
+          defaultStorageClass: vault.defaultStorageClass ?? null,
+          isPublic: vault.isPublic ?? false,
+          versioning: vault.versioning ?? 'disabled',
+          createdAt: now,
+          updatedAt: now,
+        };
+        await tx.run(vaults.insert({ ...row, nameKey: fold(row.name) }));
+        await indexVaultTags(tx, row.id, row.tags);
+        return row;
+      }),
+    update: (id, patch) =>
+      db.atomic(async (tx) => {
+        const before = await vaultTable(tx).get(id);
+        if (before === undefined) return undefined;
+        const { name } = patch;
+        if (name !== undefined && name !== before.name) {
+          checkVaultName('name', name);
+          if (before.vaultType === 'user') {
+            throw invalid('name', 'A personal vault cannot be renamed.');
+          }
+          await refuseTaken(tx, before.accountId, name, id);
+        }
+        const tags = patch.tags && cleanTags(patch.tags);
+        const change = vaults.update(id, {
+          ...patch,
+          ...(name !== undefined && { nameKey: fold(name) }),
+          ...(tags !== undefined && { tags }),
+          updatedAt: Date.now(),
+        });
+        if (change !== undefined) await tx.run(change);
+        if (tags !== undefined) await indexVaultTags(tx, id, tags);
+        return vaultTable(tx).get(id);
+      }),
+    delete: (id) =>
+      db.atomic(async (tx) => {
+        const removed = await removedWithVault(tx, id);
+        await tx.run(sql`DELETE FROM vaults WHERE id = ${id}`);
+        return removed;
+      }),
+    permissions: async (access, ids) => {
+      const rows = await db.all(
+        sql`SELECT vaults.id AS id, ${vaultLevel(access)} AS level FROM vaults
+            WHERE ${isOneOf(sql`vaults.id`, ids)}`,
+      );
+      const found = new Map<number, Permission>();
+      for (const row of rows) {
+        const permission = permissionOfLevel(row['level'] as number);
+        if (permission !== null) found.set(row['id'] as number, permission);
+      }
+      return found;
+    },
+    grant: async (id, userId, permission) => {
+      await db.atomic(async (tx) => {
+        await tx.run(
+          sql`DELETE FROM vault_permissions WHERE vault_id = ${id} AND user_id = ${userId}`,
+        );
+        if (permission === null) return;
+        await tx.run(sql`INSERT INTO vault_permissions (vault_id, user_id, level)
+          VALUES (${id}, ${userId}, ${permissionLevels[permission]})`);
+      });
+    },
+    grants: async (id) => {
+      const rows = await db.all(
+        sql`SELECT user_id, level FROM vault_permissions WHERE vault_id = ${id} ORDER BY user_id`,
+      );
+      return rows.map((row) => ({
+        userId: row['user_id'] as number,
+        permission: permissionOfLevel(row['level'] as number)!,
+      }));
+    },
+    childCounts: async (ids) => {
+      const rows = await db.all(sql`SELECT vault_id, COUNT(*) AS children,
+          SUM(CASE WHEN object_type = 'folder' THEN 1 ELSE 0 END) AS folders
+        FROM objects WHERE parent_id IS NULL AND ${isOneOf(sql`vault_id`, ids)} GROUP BY vault_id`);
+      const counts = new Map(
+        ids.map((id): [number, ChildCounts] => [id, { children: 0, folders: 0 }]),
+      );
+      for (const row of rows) {
+        counts.set(row['vault_id'] as number, {
+          children: row['children'] as number,
+          folders: row['folders'] as number,
+        });
+      }
+      return counts;
+    },
+  };
+}
+
+/** True for the one row of `vaults` that a full path names for this user. */
+export function isVaultOf({ domain, vault }: FullPath, access: Access): Sql {
+  if (vault === null) {
+    const isOwn = sql`vaults.vault_type = 'user' AND vaults.user_id = ${access.userId}`;
+    return domain === null ? isOwn : sql`${isOwn} AND ${isAccountOf(domain)}`;
+  }
+  const account =
+    domain === null ? sql`vaults.account_id = ${access.accountId}` : isAccountOf(domain);
+  return sql`vaults.name_key = ${fold(vault)} AND ${account}`;
+}
+
+function isAccountOf(domain: string): Sql {
+  return sql`vaults.account_id IN (SELECT id FROM accounts WHERE domain_key = ${fold(domain)})`;
+}
+
+function conditions(filter: VaultFilter): Sql[] {
+  const { access } = filter;
+  const found: Sql[] = [mayAccess(access, filter.permission)];
+  if (filter.ids) found.push(isOneOf(sql`vaults.id`, filter.ids));
+  if (filter.accountIds) found.push(isOneOf(sql`vaults.account_id`, filter.accountIds));
+  if (filter.userIds) found.push(isOneOf(sql`vaults.user_id`, filter.userIds));
+  if (filter.name !== undefined) found.push(sql`vaults.name_key = ${fold(filter.name)}`);
+  if (filter.accountDomain !== undefined) found.push(isAccountOf(filter.accountDomain));
+  if (filter.vaultType) found.push(sql`vaults.vault_type = ${filter.vaultType}`);
+  if (filter.storageClass !== undefined) {
+    found.push(sql`vaults.default_storage_class = ${filter.storageClass}`);
+  }
+  if (filter.fullPath !== undefined) {
+    const path = parseFullPath(filter.fullPath);
+    found.push(path === undefined || access === null ? sql`1 = 0` : isVaultOf(path, access));
+  }
+  if (filter.tag !== undefined) {
+    found.push(sql`EXISTS (SELECT 1 FROM vault_tags
+      WHERE vault_tags.vault_id = vaults.id AND vault_tags.tag = ${filter.tag.trim()})`);
+  }
+  if (filter.query !== undefined) {
+    // Choice: in the description only ASCII letters compare case-insensitively, as the engine's LOWER has them.
+    const name = `%${likeLiteral(fold(filter.query))}%`;
+    const description = `%${likeLiteral(filter.query.toLowerCase())}%`;
+    found.push(sql`(vaults.name_key LIKE ${name} ESCAPE '\\'
+      OR LOWER(COALESCE(vaults.description, '')) LIKE ${description} ESCAPE '\\')`);
+  }
+  return found;
+}
+
+async function refuseTaken(
+  tx: Database,
+  accountId: number,
+  name: string,
+  besidesId: number | null,
+): Promise<void> {
+  const taken = await vaultTable(tx).byName(accountId, name);
+  if (taken === undefined || taken.id === besidesId) return;
+  throw invalid('name', `A vault named ${JSON.stringify(name)} exists already.`);
+}
