@@ -1,5 +1,5 @@
 /** Powers of ten that a double holds exactly. */
-const powers = Array.from({ length: 23 }, (_, i) => 10 ** i);
+export const powersOfTen: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i);
 
 /**
  * The whole number in `bytes[from..to)`, NaN when the text is no plain decimal integer. Exact within 15 digits; longer texts
@@ -51,7 +51,7 @@ export function floatAt(bytes: Uint8Array, from: number, to: number): number {
     else return slowFloat(bytes, from, to);
   }
   if (digits === 0 || digits > 15) return slowFloat(bytes, from, to);
-  const value = decimals === 0 ? mantissa : mantissa / powers[decimals]!;
+  const value = decimals === 0 ? mantissa : mantissa / powersOfTen[decimals]!;
   return isNegative ? -value : value;
 }
 

@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import {
   makeBuilder,
-  type BatchBuilder,
   type ColumnBuilder,
   type ListBuilder,
   type LongBuilder,
-  type NumberBuilder,
+  type DoubleBuilder,
   type StructBuilder,
   type Utf8Builder,
-} from '../../engine/ingest/batch.js';
+} from '../../engine/ingest/builders.js';
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/errors.js';
 import type { Columns } from '../../engine/types.js';
 import type { Report } from '../reader.js';
@@ -37,7 +37,7 @@ export class VcfParser {
   readonly #rowId: Utf8Builder;
   readonly #reference: Utf8Builder;
   readonly #alternates: ListBuilder<Utf8Builder>;
-  readonly #qual: NumberBuilder;
+  readonly #qual: DoubleBuilder;
   readonly #filter: ListBuilder<Utf8Builder>;
   readonly #info: InfoParser;
   readonly #samples: SampleParser | null;
@@ -95,7 +95,9 @@ export class VcfParser {
 
   /** Reads all lines; returns how many there were. */
   read(chunk: Uint8Array): number {
-    const bytes = isUtf8(chunk) ? chunk : this.#repaired(chunk);
+    // A Buffer has another hidden class than a Uint8Array: with only one of them the loops below stay monomorphic.
+    const text = isUtf8(chunk) ? chunk : this.#repaired(chunk);
+    const bytes = new Uint8Array(text.buffer, text.byteOffset, text.byteLength);
     let at = 0;
     while (at < bytes.length && !this.#report.isStopped) {
       const newline = bytes.indexOf(10, at);

@@ -1,10 +1,10 @@
 import {
   ListBuilder,
   Utf8Builder,
-  type BatchBuilder,
   type ColumnBuilder,
   type StructBuilder,
-} from '../../engine/ingest/batch.js';
+} from '../../engine/ingest/builders.js';
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/errors.js';
 import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';

@@ -1,12 +1,13 @@
 import {
   BooleanBuilder,
+  DoubleBuilder,
+  IntegerBuilder,
   ListBuilder,
   LongBuilder,
-  NumberBuilder,
   StructBuilder,
   Utf8Builder,
   type ColumnBuilder,
-} from '../../engine/ingest/batch.js';
+} from '../../engine/ingest/builders.js';
 import { budgets } from '../../engine/budgets.js';
 import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from './numbers.js';
 
@@ -35,6 +36,8 @@ export interface Entry {
   /** The column; `items` the element builder of a list, else the same. */
   readonly column: ColumnBuilder;
   readonly items: ColumnBuilder;
+  /** The key is END, where a structural variant stops. */
+  readonly isEnd: boolean;
   /** The key that followed this one last time: real files repeat their order. */
   next: Entry | null;
 }
@@ -50,6 +53,7 @@ export function entryOf(name: string, column: ColumnBuilder): Entry {
     isList,
     column,
     items,
+    isEnd: name === 'END',
     next: null,
   };
 }
@@ -58,8 +62,8 @@ function kindOf(items: ColumnBuilder): Kind {
   if (items instanceof BooleanBuilder) return Kind.Flag;
   if (items instanceof LongBuilder) return Kind.Long;
   if (items instanceof StructBuilder) return Kind.Annotation;
-  if (items instanceof NumberBuilder)
-    return items.column().type === 'integer' ? Kind.Integer : Kind.Double;
+  if (items instanceof IntegerBuilder) return Kind.Integer;
+  if (items instanceof DoubleBuilder) return Kind.Double;
   return Kind.Text;
 }
 
@@ -109,7 +113,7 @@ function appendOne(
     case Kind.Integer: {
       const value = integerAt(bytes, from, to);
       if (value !== (value | 0)) return badInteger(bytes, from, to, '32-bit ');
-      (column as NumberBuilder).append(value);
+      (column as IntegerBuilder).append(value);
       return null;
     }
     case Kind.Long:
@@ -117,7 +121,7 @@ function appendOne(
     case Kind.Double: {
       const value = floatAt(bytes, from, to);
       if (value - value === 0) {
-        (column as NumberBuilder).append(value);
+        (column as DoubleBuilder).append(value);
         return null;
       }
       if (isNotANumber(bytes, from, to)) {

@@ -1,0 +1,503 @@
+import {
+  Bool,
+  Field,
+  Float32,
+  Float64,
+  Int32,
+  Int64,
+  List,
+  makeData,
+  Struct,
+  TimestampMicrosecond,
+  Utf8,
+  type Data,
+} from 'apache-arrow';
+import type { Column } from '../types.js';
+
+/*
+ * The builders repeat a few lines in each class instead of sharing them in the base: a method of the base would see every
+ * class as `this`, and the engine then looks its fields up by name on each call. Appending to 12 columns of a VCF record
+ * took twice as long that way (`benchmarks/`, parse).
+ */
+
+/** One column under construction. */
+export abstract class ColumnBuilder {
+  /** Values appended so far, nulls included. */
+  length = 0;
+  nullCount = 0;
+  /** One bit per value, kept from the first null on; null while there is none. */
+  protected valid: Uint8Array | null = null;
+
+  /** The column as it stands; a dynamic one may still change its type. */
+  abstract column(): Column;
+  /** Pads to `length` values and hands over the buffers. */
+  abstract finish(length: number): Data;
+  abstract appendNull(): void;
+
+  padTo(length: number): void {
+    while (this.length < length) this.appendNull();
+  }
+
+  /** Takes back all values behind the first `length`. */
+  truncate(length: number): void {
+    if (this.valid !== null) {
+      for (let i = length; i < this.length; i++) {
+        if (isSet(this.valid, i)) this.valid[i >> 3]! &= ~(1 << (i & 7));
+        else this.nullCount--;
+      }
+    }
+    if (this.length > length) this.length = length;
+  }
+
+  /** Nulls as arrow wants them. */
+  protected nulls(): { length: number; nullCount: number; nullBitmap: Uint8Array | null } {
+    const { length, nullCount } = this;
+    const bytes = (length + 7) >> 3;
+    const nullBitmap = nullCount === 0 ? null : withRoom(this.valid!, length).subarray(0, bytes);
+    return { length, nullCount, nullBitmap };
+  }
+}
+
+/** Text: `string`, `text`, `blob` and `json`. */
+export class Utf8Builder extends ColumnBuilder {
+  /** Bytes of all values so far. Arrow's 32-bit offsets end at 2 GB; chunks are far smaller. */
+  end = 0;
+  #offsets = new Int32Array(1024);
+  #bytes: Uint8Array = new Uint8Array(8192);
+  readonly #column: Column;
+
+  constructor(column: Column) {
+    super();
+    this.#column = column;
+  }
+
+  column(): Column {
+    return this.#column;
+  }
+
+  /** Appends `source[from..to)`, which must be UTF-8. */
+  appendBytes(source: Uint8Array, from: number, to: number): void {
+    const size = to - from;
+    const end = this.end + size;
+    if (end > this.#bytes.length) this.#bytes = grown(this.#bytes, end);
+    const bytes = this.#bytes;
+    // A plain loop beats `set` up to about forty bytes: no view object, no call into the runtime.
+    if (size <= 40) for (let i = from, at = this.end; i < to; i++) bytes[at++] = source[i]!;
+    else bytes.set(source.subarray(from, to), this.end);
+    this.commit(end);
+  }
+
+  /** Room for a value of at most `size` bytes from `end` on, which the caller writes and then commits. */
+  reserve(size: number): Uint8Array {
+    if (this.end + size > this.#bytes.length) this.#bytes = grown(this.#bytes, this.end + size);
+    return this.#bytes;
+  }
+
+  /** Ends a value written into reserved bytes; `end` is the position behind its last byte. */
+  commit(end: number): void {
+    const i = this.length;
+    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.end = end;
+    this.#offsets[i + 1] = end;
+    this.length = i + 1;
+  }
+
+  appendString(value: string): void {
+    const bytes = this.reserve(value.length * 3);
+    const { written } = encoder.encodeInto(value, bytes.subarray(this.end));
+    this.commit(this.end + written);
+  }
+
+  appendNull(): void {
+    const i = this.length;
+    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    this.valid ??= allSet(i);
+    this.nullCount++;
+    this.#offsets[i + 1] = this.end;
+    this.length = i + 1;
+  }
+
+  override padTo(length: number): void {
+    while (this.length < length) this.appendNull();
+  }
+
+  override truncate(length: number): void {
+    if (this.length <= length) return;
+    this.end = this.#offsets[length]!;
+    super.truncate(length);
+  }
+
+  finish(length: number): Data {
+    this.padTo(length);
+    return makeData({
+      type: new Utf8(),
+      ...this.nulls(),
+      valueOffsets: this.#offsets.subarray(0, length + 1),
+      data: this.#bytes.subarray(0, this.end),
+    });
+  }
+}
+
+/** 32-bit integers: `integer`. */
+export class IntegerBuilder extends ColumnBuilder {
+  #values = new Int32Array(1024);
+  readonly #column: Column;
+
+  constructor(column: Column) {
+    super();
+    this.#column = column;
+  }
+
+  column(): Column {
+    return this.#column;
+  }
+
+  append(value: number): void {
+    const i = this.length;
+    if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.#values[i] = value;
+    this.length = i + 1;
+  }
+
+  appendNull(): void {
+    const i = this.length;
+    if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
+    this.valid ??= allSet(i);
+    this.nullCount++;
+    this.#values[i] = 0;
+    this.length = i + 1;
+  }
+
+  override padTo(length: number): void {
+    while (this.length < length) this.appendNull();
+  }
+
+  finish(length: number): Data {
+    this.padTo(length);
+    return makeData({
+      type: new Int32(),
+      ...this.nulls(),
+      data: this.#values.subarray(0, length),
+    });
+  }
+}
+
+/** Floating-point numbers of 64 bits: `double`. */
+export class DoubleBuilder extends ColumnBuilder {
+  #values = new Float64Array(1024);
+  readonly #column: Column;
+
+  constructor(column: Column) {
+    super();
+    this.#column = column;
+  }
+
+  column(): Column {
+    return this.#column;
+  }
+
+  append(value: number): void {
+    const i = this.length;
+    if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.#values[i] = value;
+    this.length = i + 1;
+  }
+
+  appendNull(): void {
+    const i = this.length;
+    if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
+    this.valid ??= allSet(i);
+    this.nullCount++;
+    this.#values[i] = 0;
+    this.length = i + 1;
+  }
+
+  override padTo(length: number): void {
+    while (this.length < length) this.appendNull();
+  }
+
+  finish(length: number): Data {
+    this.padTo(length);
+    const values = this.#values.subarray(0, length);
+    if (this.#column.type === 'float')
+      return makeData({ type: new Float32(), ...this.nulls(), data: new Float32Array(values) });
+    return makeData({ type: new Float64(), ...this.nulls(), data: values });
+  }
+}
+
+/** 64-bit integers: `long`, and `date` as microseconds since 1970 UTC. */
+export class LongBuilder extends ColumnBuilder {
+  #values = new BigInt64Array(1024);
+  #halves = new Int32Array(this.#values.buffer);
+  readonly #column: Column;
+
+  constructor(column: Column) {
+    super();
+    this.#column = column;
+  }
+
+  column(): Column {
+    return this.#column;
+  }
+
+  /** Appends a whole number within +-2^53 without making a bigint (little-endian halves, as arrow stores them). */
+  append(value: number): void {
+    const i = this.length;
+    if (i >= this.#values.length) this.#grow();
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.#halves[2 * i] = value | 0;
+    this.#halves[2 * i + 1] = Math.floor(value / 4_294_967_296);
+    this.length = i + 1;
+  }
+
+  appendBigint(value: bigint): void {
+    const i = this.length;
+    if (i >= this.#values.length) this.#grow();
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.#values[i] = value;
+    this.length = i + 1;
+  }
+
+  appendNull(): void {
+    const i = this.length;
+    if (i >= this.#values.length) this.#grow();
+    this.valid ??= allSet(i);
+    this.nullCount++;
+    this.#values[i] = 0n;
+    this.length = i + 1;
+  }
+
+  override padTo(length: number): void {
+    while (this.length < length) this.appendNull();
+  }
+
+  finish(length: number): Data {
+    this.padTo(length);
+    const data = this.#values.subarray(0, length);
+    return this.#column.type === 'date'
+      ? makeData({ type: new TimestampMicrosecond('UTC'), ...this.nulls(), data })
+      : makeData({ type: new Int64(), ...this.nulls(), data });
+  }
+
+  #grow(): void {
+    this.#values = grown(this.#values, this.length + 1);
+    this.#halves = new Int32Array(this.#values.buffer);
+  }
+}
+
+/** `boolean`. */
+export class BooleanBuilder extends ColumnBuilder {
+  #bits: Uint8Array = new Uint8Array(256);
+  readonly #column: Column;
+
+  constructor(column: Column) {
+    super();
+    this.#column = column;
+  }
+
+  column(): Column {
+    return this.#column;
+  }
+
+  append(value: boolean): void {
+    const i = this.length;
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.#set(i, value);
+    this.length = i + 1;
+  }
+
+  appendNull(): void {
+    const i = this.length;
+    this.valid ??= allSet(i);
+    this.nullCount++;
+    this.#set(i, false);
+    this.length = i + 1;
+  }
+
+  override padTo(length: number): void {
+    while (this.length < length) this.appendNull();
+  }
+
+  finish(length: number): Data {
+    this.padTo(length);
+    const data = this.#bits.subarray(0, (length + 7) >> 3);
+    return makeData({ type: new Bool(), ...this.nulls(), data });
+  }
+
+  #set(i: number, value: boolean): void {
+    const byte = i >> 3;
+    if (byte >= this.#bits.length) this.#bits = grown(this.#bits, byte + 1);
+    const bit = 1 << (i & 7);
+    if (value) this.#bits[byte]! |= bit;
+    else this.#bits[byte]! &= ~bit;
+  }
+}
+
+/** A list column: append the elements to `items`, then call `endList`. */
+export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends ColumnBuilder {
+  readonly items: B;
+  #offsets = new Int32Array(1024);
+
+  constructor(items: B) {
+    super();
+    this.items = items;
+  }
+
+  column(): Column {
+    return { ...this.items.column(), isList: true };
+  }
+
+  /** Ends one list value: all elements appended since the last value are its own. */
+  endList(): void {
+    const i = this.length;
+    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.#offsets[i + 1] = this.items.length;
+    this.length = i + 1;
+  }
+
+  appendNull(): void {
+    const i = this.length;
+    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    this.valid ??= allSet(i);
+    this.nullCount++;
+    this.#offsets[i + 1] = this.#offsets[i]!;
+    this.length = i + 1;
+  }
+
+  override padTo(length: number): void {
+    while (this.length < length) this.appendNull();
+  }
+
+  override truncate(length: number): void {
+    super.truncate(length);
+    // The elements of a list that was begun but not ended go too.
+    this.items.truncate(this.#offsets[this.length]!);
+  }
+
+  finish(length: number): Data {
+    this.padTo(length);
+    const child = this.items.finish(this.#offsets[length]!);
+    return makeData({
+      type: new List(new Field('element', child.type, true)),
+      ...this.nulls(),
+      valueOffsets: this.#offsets.subarray(0, length + 1),
+      child,
+    });
+  }
+}
+
+/** An object column: fill the children (each `padTo(length)` first), then call `endObject`. */
+export class StructBuilder extends ColumnBuilder {
+  readonly children = new Map<string, ColumnBuilder>();
+  readonly #column: Column;
+
+  constructor(column: Column) {
+    super();
+    this.#column = column;
+    for (const child of column.children ?? []) this.children.set(child.name, makeBuilder(child));
+  }
+
+  column(): Column {
+    const children = [...this.children.values()].map((child) => child.column());
+    return { ...this.#column, children };
+  }
+
+  /** The builder of a child, made when first asked for. */
+  child(column: Column): ColumnBuilder {
+    let builder = this.children.get(column.name);
+    if (builder === undefined) {
+      builder = makeBuilder(column);
+      this.children.set(column.name, builder);
+    }
+    return builder;
+  }
+
+  endObject(): void {
+    const i = this.length;
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.length = i + 1;
+  }
+
+  appendNull(): void {
+    this.valid ??= allSet(this.length);
+    this.nullCount++;
+    this.length++;
+  }
+
+  override truncate(length: number): void {
+    super.truncate(length);
+    for (const child of this.children.values()) child.truncate(this.length);
+  }
+
+  finish(length: number): Data {
+    this.padTo(length);
+    const children = [...this.children.values()].map((child) => child.finish(length));
+    const columns = this.column().children!;
+    const fields = children.map((data, i) => new Field(columns[i]!.physical, data.type, true));
+    return makeData({ type: new Struct(fields), ...this.nulls(), children });
+  }
+}
+
+/** The builder for a column's type; of a list of it when the column is a list. */
+export function makeBuilder(column: Column): ColumnBuilder {
+  if (column.isList) return new ListBuilder(makeBuilder({ ...column, isList: false }));
+  switch (column.type) {
+    case 'boolean':
+      return new BooleanBuilder(column);
+    case 'integer':
+      return new IntegerBuilder(column);
+    case 'float':
+    case 'double':
+      return new DoubleBuilder(column);
+    case 'long':
+    case 'date':
+      return new LongBuilder(column);
+    case 'object':
+      return new StructBuilder(column);
+    case 'string':
+    case 'text':
+    case 'blob':
+    case 'json':
+      return new Utf8Builder(column);
+  }
+}
+
+const encoder = new TextEncoder();
+
+type Growable = Uint8Array | Int32Array | Float64Array | BigInt64Array;
+
+/** A copy with room for at least `length` elements, at least doubled. */
+export function grown<T extends Growable>(array: T, length: number): T {
+  const Type = array.constructor as new (length: number) => T;
+  const bigger = new Type(Math.max(array.length * 2, length));
+  (bigger as Uint8Array).set(array as Uint8Array);
+  return bigger;
+}
+
+/** A bitmap whose first `length` bits are set and the rest is not. */
+function allSet(length: number): Uint8Array {
+  const bits = new Uint8Array(Math.max(128, (length >> 3) * 2));
+  bits.fill(255, 0, length >> 3);
+  if ((length & 7) !== 0) bits[length >> 3] = (1 << (length & 7)) - 1;
+  return bits;
+}
+
+function withBit(bits: Uint8Array, i: number): Uint8Array {
+  const byte = i >> 3;
+  const wide = byte < bits.length ? bits : grown(bits, byte + 1);
+  wide[byte]! |= 1 << (i & 7);
+  return wide;
+}
+
+function withRoom(bits: Uint8Array, length: number): Uint8Array {
+  const bytes = (length + 7) >> 3;
+  return bytes <= bits.length ? bits : grown(bits, bytes);
+}
+
+function isSet(bits: Uint8Array, i: number): boolean {
+  return i >> 3 < bits.length && ((bits[i >> 3]! >> (i & 7)) & 1) === 1;
+}

@@ -1,0 +1,77 @@
+import { makeData, RecordBatch, Schema, Struct, Utf8, type Data } from 'apache-arrow';
+import { Field } from 'apache-arrow';
+import { AppError } from '../errors.js';
+import type { Batch } from './batch.js';
+
+const commitDigits = 10;
+const chunkDigits = 4;
+const rowDigits = 5;
+
+/** Characters of a record's `_id`. */
+export const idLength = commitDigits + chunkDigits + rowDigits;
+
+/**
+ * The batch with the reserved columns in front: `_id`, unique in the platform and in order of insertion (commit, chunk and
+ * row in base 36, each of fixed width), and `_commit`, the commit's id as text.
+ */
+export function identified(batch: Batch, commitId: number, chunk: number): Batch {
+  const { rows, data } = batch;
+  const fields = [
+    new Field('_id', new Utf8(), true),
+    new Field('_commit', new Utf8(), true),
+    ...data.schema.fields,
+  ];
+  const children = [
+    ids(rows, commitId, chunk),
+    repeated(rows, String(commitId)),
+    ...data.data.children,
+  ];
+  const struct = makeData({ type: new Struct(fields), length: rows, nullCount: 0, children });
+  return { ...batch, data: new RecordBatch(new Schema(fields), struct) };
+}
+
+function ids(rows: number, commitId: number, chunk: number): Data {
+  const prefix = base36(commitId, commitDigits) + base36(chunk, chunkDigits);
+  if (rows > 36 ** rowDigits) throw new AppError('internal', `${rows} records in one chunk`);
+  const bytes = new Uint8Array(rows * idLength);
+  const current = new TextEncoder().encode(prefix + '0'.repeat(rowDigits));
+  for (let row = 0, at = 0; row < rows; row++) {
+    for (let i = 0; i < idLength; i++) bytes[at++] = current[i]!;
+    // Counts up in place: 9 is followed by a, z by a carry.
+    for (let i = idLength - 1; i >= 0; i--) {
+      const c = current[i]!;
+      if (c === 122) current[i] = 48;
+      else {
+        current[i] = c === 57 ? 97 : c + 1;
+        break;
+      }
+    }
+  }
+  return text(rows, idLength, bytes);
+}
+
+function repeated(rows: number, value: string): Data {
+  const one = new TextEncoder().encode(value);
+  const bytes = new Uint8Array(rows * one.length);
+  for (let row = 0; row < rows; row++) bytes.set(one, row * one.length);
+  return text(rows, one.length, bytes);
+}
+
+function text(rows: number, width: number, bytes: Uint8Array): Data {
+  const offsets = new Int32Array(rows + 1);
+  for (let row = 1; row <= rows; row++) offsets[row] = row * width;
+  return makeData({
+    type: new Utf8(),
+    length: rows,
+    nullCount: 0,
+    valueOffsets: offsets,
+    data: bytes,
+  });
+}
+
+function base36(value: number, digits: number): string {
+  const text = value.toString(36).padStart(digits, '0');
+  if (text.length > digits)
+    throw new AppError('internal', `${value} needs more than ${digits} digits`);
+  return text;
+}

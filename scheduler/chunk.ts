@@ -1,0 +1,33 @@
+import { BatchBuilder } from '../engine/ingest/batch.js';
+import { FindingCollector } from '../engine/ingest/findings.js';
+import { identified } from '../engine/ingest/identity.js';
+import { writeSegment } from '../engine/store/segment.js';
+import { readerNamed } from '../readers/index.js';
+import { loadChunk } from '../readers/source/load.js';
+import type { ChunkJob, ChunkResult } from './chunk-types.js';
+
+/** One chunk from its bytes to a segment in the task's scratch folder; runs in a pool thread and keeps nothing. */
+export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
+  const bytes = await loadChunk(job.ref);
+  const reader = readerNamed(job.reader);
+  const out = new BatchBuilder();
+  const report = new FindingCollector(job.validation, job.isFinal);
+  const given = { columns: job.columns, isFinal: job.isFinal };
+  const lines = reader.read(bytes, job.header, job.params, out, report, given);
+  const batch = out.finish();
+  // Nothing will be published once an error has come, so nothing needs to be written.
+  const isStored = batch.rows > 0 && report.rejected === 0;
+  return {
+    index: job.index,
+    segment: isStored
+      ? await writeSegment(identified(batch, job.commitId, job.index), job.file)
+      : null,
+    columns: batch.columns,
+    lines,
+    bytes: bytes.length,
+    read: batch.rows + report.rejected,
+    stored: batch.rows,
+    rejected: report.rejected,
+    findings: report.result(),
+  };
+}
