@@ -32,6 +32,8 @@ export interface Report {
   reject(line: number, code: number, field: string | null, message: string): void;
   /** A warning: the record is stored. True when strict validation makes it an error: the reader then rolls back. */
   warn(line: number, code: number, field: string | null, message: string): boolean;
+  /** Forgets all that was reported: the reader begins the chunk again. */
+  restart(): void;
   /** Validation is off (`validation_params.disable`): what does not fit becomes null, quietly. */
   readonly isDisabled: boolean;
   /** Nothing more needs to be read: `raise_on_errors` and an error has come. Checked once per line. */

@@ -68,7 +68,7 @@ export class FindingCollector {
   #errors = 0;
   #warnings = 0;
   #lastRejected = -1;
-  readonly #counts: Record<string, number> = {};
+  #counts: Record<string, number> = {};
   readonly #examples = new Map<string, Finding & { count: number }>();
   readonly #params: ValidationParams;
   readonly #isFinal: boolean;
@@ -99,6 +99,17 @@ export class FindingCollector {
     }
     this.#add('warning', line, code, field, message);
     return false;
+  }
+
+  /** Forgets all that was reported: the reader begins the chunk again. */
+  restart(): void {
+    this.isStopped = false;
+    this.rejected = 0;
+    this.#errors = 0;
+    this.#warnings = 0;
+    this.#lastRejected = -1;
+    this.#counts = {};
+    this.#examples.clear();
   }
 
   result(): Findings {

@@ -15,7 +15,7 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
     const isPlain = ref.kind === 'range';
     const text = isPlain ? own : inflate(own, ref.name, ref.from);
     const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
-    if (start === 0) return text.subarray(0, 0);
+    if (start === 0 && !ref.isFirst) return text.subarray(0, 0);
     const tail = isPlain
       ? await restOfLine(file, ref.to, ref.name)
       : await restOfLineInBlocks(file, ref.to, ref.name);

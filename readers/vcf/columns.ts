@@ -158,3 +158,14 @@ export function overlaid(declared: Columns, given: Columns): Columns {
     return { ...known, children: overlaid(column.children ?? [], known.children ?? []) };
   });
 }
+
+/** The columns with the integers at these dotted paths as doubles. */
+export function widenedColumns(columns: Columns, widened: ReadonlySet<string>, at = ''): Columns {
+  if (widened.size === 0) return columns;
+  return columns.map((column) => {
+    const path = `${at}${column.name}`;
+    if (column.children)
+      return { ...column, children: widenedColumns(column.children, widened, `${path}.`) };
+    return widened.has(path) ? { ...column, type: 'double' } : column;
+  });
+}

@@ -10,7 +10,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import type { Column } from '../../engine/types.js';
 import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';
-import { integerAt, powersOfTen } from './numbers.js';
+import { integerAt, isWiderNumber, powersOfTen } from './numbers.js';
 import { appendValue, entryOf, Kind, type Entry } from './values.js';
 
 /** Reads the INFO column into the struct column `info`. */
@@ -24,6 +24,7 @@ export class InfoParser {
   readonly #report: Report;
   /** Columns that the dataset has for keys which this header does not declare. */
   readonly #known: ReadonlyMap<string, Column>;
+  readonly #widened: Set<string>;
   readonly #physicals: Set<string>;
   readonly #decoder = new TextDecoder();
   #guess: Entry | null = null;
@@ -37,7 +38,9 @@ export class InfoParser {
     decodes: boolean,
     out: BatchBuilder,
     report: Report,
+    widened: Set<string>,
   ) {
+    this.#widened = widened;
     const empty: Column = {
       name: 'info',
       physical: 'info',
@@ -148,6 +151,14 @@ export class InfoParser {
     if (entry.isEnd) this.end = integerAt(bytes, from, to);
     const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
     if (fault === null) return true;
+    if (
+      entry.kind === Kind.Integer &&
+      !this.#known.has(entry.name) &&
+      isWiderNumber(bytes, from, to)
+    ) {
+      this.#widened.add(`info.${entry.name}`);
+      return false;
+    }
     if (this.#report.isDisabled) {
       column.truncate(row);
       column.appendNull();

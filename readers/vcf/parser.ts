@@ -12,7 +12,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/errors.js';
 import type { Columns } from '../../engine/types.js';
 import type { Report } from '../reader.js';
-import { declaredColumns, overlaid } from './columns.js';
+import { declaredColumns, overlaid, widenedColumns } from './columns.js';
 import type { VcfHeader } from './header.js';
 import { InfoParser } from './info.js';
 import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from './numbers.js';
@@ -43,6 +43,8 @@ export class VcfParser {
   readonly #samples: SampleParser | null;
   readonly #buildName: Uint8Array;
   readonly #buildUpper: Uint8Array;
+  readonly #widened: Set<string>;
+  readonly #widenedBefore: number;
   readonly #tabs = new Int32Array(9);
   #line = 0;
 
@@ -52,11 +54,14 @@ export class VcfParser {
     out: BatchBuilder,
     report: Report,
     given: Columns,
+    widened: Set<string>,
   ) {
     this.#out = out;
     this.#report = report;
     this.#columns = header.hasFormat ? 9 + header.samples.length : 8;
-    const columns = overlaid(declaredColumns(header, params), given);
+    this.#widened = widened;
+    this.#widenedBefore = widened.size;
+    const columns = overlaid(widenedColumns(declaredColumns(header, params), widened), given);
     const column = <B extends ColumnBuilder>(name: string): B => {
       const wanted = columns.find((one) => one.name === name)!;
       checkType(wanted.name, wanted.type, wanted.isList);
@@ -83,23 +88,35 @@ export class VcfParser {
     this.#filter = column('filter');
     const info = columns.find((one) => one.name === 'info');
     const givenInfo = given.find((one) => one.name === 'info');
-    this.#info = new InfoParser(info, givenInfo, header.version >= 4.3, out, report);
+    this.#info = new InfoParser(info, givenInfo, header.version >= 4.3, out, report, widened);
     const samples = columns.find((one) => one.name === params.sampleKey);
     this.#samples =
       header.samples.length > 0 && samples !== undefined
-        ? new SampleParser(makeBuilder(samples), header, params.sampleKey, out, report)
+        ? new SampleParser(
+            makeBuilder(samples),
+            header,
+            params.sampleKey,
+            out,
+            report,
+            given.find((one) => one.name === params.sampleKey),
+            widened,
+          )
         : null;
     this.#buildName = new TextEncoder().encode(header.build);
     this.#buildUpper = new TextEncoder().encode(`${header.build.toUpperCase()}-`);
   }
 
-  /** Reads all lines; returns how many there were. */
+  /** Reads all lines; returns how many there were. Stops early when a declared integer had to be widened. */
   read(chunk: Uint8Array): number {
     // A Buffer has another hidden class than a Uint8Array: with only one of them the loops below stay monomorphic.
     const text = isUtf8(chunk) ? chunk : this.#repaired(chunk);
     const bytes = new Uint8Array(text.buffer, text.byteOffset, text.byteLength);
     let at = 0;
-    while (at < bytes.length && !this.#report.isStopped) {
+    while (
+      at < bytes.length &&
+      !this.#report.isStopped &&
+      this.#widened.size === this.#widenedBefore
+    ) {
       const newline = bytes.indexOf(10, at);
       const next = newline < 0 ? bytes.length : newline + 1;
       let end = newline < 0 ? bytes.length : newline;

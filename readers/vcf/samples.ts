@@ -6,11 +6,12 @@ import {
 } from '../../engine/ingest/builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/errors.js';
+import type { Column } from '../../engine/types.js';
 import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';
 import type { VcfHeader } from './header.js';
-import { latin1 } from './numbers.js';
-import { appendValue, entryOf, type Entry } from './values.js';
+import { isWiderNumber, latin1 } from './numbers.js';
+import { appendValue, entryOf, Kind, type Entry } from './values.js';
 
 /** Reads FORMAT and the sample columns into a list of objects, one per sample (contract 10.6). */
 export class SampleParser {
@@ -23,6 +24,8 @@ export class SampleParser {
   readonly #report: Report;
   readonly #decodes: boolean;
   readonly #field: string;
+  readonly #known: ReadonlySet<string>;
+  readonly #widened: Set<string>;
   /** The entries of the FORMAT text of the last line: files repeat it. */
   #format: readonly Entry[] = [];
   #formatBytes: Uint8Array = new Uint8Array(0);
@@ -33,7 +36,11 @@ export class SampleParser {
     key: string,
     out: BatchBuilder,
     report: Report,
+    given: Column | undefined,
+    widened: Set<string>,
   ) {
+    this.#widened = widened;
+    this.#known = new Set((given?.children ?? []).map((child) => child.name));
     if (!(column instanceof ListBuilder) || !('child' in column.items))
       throw new AppError(
         'invalid',
@@ -135,6 +142,14 @@ export class SampleParser {
       return this.#fault(entry, line, 301, `"${latin1(bytes, from, to)}" is not a genotype`);
     const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
     if (fault === null) return true;
+    if (
+      entry.kind === Kind.Integer &&
+      !this.#known.has(entry.name) &&
+      isWiderNumber(bytes, from, to)
+    ) {
+      this.#widened.add(`${this.#field}.${entry.name}`);
+      return false;
+    }
     if (this.#report.isDisabled) {
       column.truncate(index);
       column.appendNull();

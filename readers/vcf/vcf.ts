@@ -42,7 +42,16 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
     };
   },
   read(chunk, header, params, out, report, given) {
-    return new VcfParser(header, params, out, report, given.columns).read(chunk);
+    // Headers promise Integer for keys that hold fractions now and then: such a key becomes a double and the chunk is read
+    // again, which happens once per key at most.
+    const widened = new Set<string>();
+    for (;;) {
+      const before = widened.size;
+      const lines = new VcfParser(header, params, out, report, given.columns, widened).read(chunk);
+      if (widened.size === before) return lines;
+      out.clear();
+      report.restart();
+    }
   },
 };
 
