@@ -14,6 +14,8 @@ export interface Database {
 }
 
 const cachedStatements = 500;
+/** Longer ones have lists of bound ids, of a length that hardly comes twice. */
+const cachedLength = 4_000;
 const busyTimeoutMs = 5_000;
 
 /**
@@ -164,7 +166,7 @@ class Connection {
     if (known !== undefined) return known;
     if (this.#statements.size >= cachedStatements) this.#statements.clear();
     const prepared = this.#db.prepare(text);
-    this.#statements.set(text, prepared);
+    if (text.length <= cachedLength) this.#statements.set(text, prepared);
     return prepared;
   }
 }

@@ -1,10 +1,11 @@
 import type { Database } from './database.js';
+import { endsWith } from './like.js';
 import { fold } from './names.js';
 import { insertObject, type NewObject } from './objects.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
 import { mayAccess } from './permission.js';
 import type { DatasetRow, ObjectRow } from './rows.js';
-import { all, isOneOf, likeLiteral, sql, type Sql } from './sql.js';
+import { all, isOneOf, sql, type Sql } from './sql.js';
 import { table } from './table.js';
 
 /** A dataset to be, with its object in the vault. */
@@ -121,7 +122,7 @@ function conditions(filter: DatasetFilter): Sql[] {
   if (filter.ids) found.push(isOneOf(sql`datasets.id`, filter.ids));
   if (filter.vaultIds) found.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.name !== undefined) {
-    found.push(sql`objects.path_key LIKE ${`%/${likeLiteral(fold(filter.name))}`} ESCAPE '\\'`);
+    found.push(endsWith(sql`objects.path_key`, `/${fold(filter.name)}`));
   }
   if (filter.tag !== undefined) {
     found.push(sql`EXISTS (SELECT 1 FROM object_tags

@@ -1,4 +1,4 @@
-import { invalid } from '../errors.js';
+import { AppError, invalid } from '../errors.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
@@ -33,7 +33,10 @@ export interface FieldTable {
   create(field: NewFieldRow): Promise<FieldRow>;
   /** Also `_commit` and names from data, which follow no rule. */
   createInternal(field: NewFieldRow, now?: number): Promise<FieldRow>;
+  /** What a user changes: neither the name nor a type that is settled; giving the same value again is no change. */
+  edit(id: number, patch: FieldPatch): Promise<FieldRow | undefined>;
   update(id: number, patch: FieldPatch, now?: number): Promise<FieldRow | undefined>;
+  /** Refused once the dataset has had data. */
   delete(id: number): Promise<void>;
 }
 
@@ -94,6 +97,15 @@ export function fieldTable(db: Database): FieldTable {
     await db.run(fields.insert(row));
     return row;
   };
+  const update = async (
+    id: number,
+    patch: FieldPatch,
+    now = Date.now(),
+  ): Promise<FieldRow | undefined> => {
+    const change = fields.update(id, { ...patch, updatedAt: now });
+    if (change !== undefined) await db.run(change);
+    return get(id);
+  };
   return {
     get,
     createInternal,
@@ -126,15 +138,45 @@ export function fieldTable(db: Database): FieldTable {
         }
         return fieldTable(tx).createInternal(field);
       }),
-    update: async (id, patch, now = Date.now()) => {
-      const change = fields.update(id, { ...patch, updatedAt: now });
-      if (change !== undefined) await db.run(change);
-      return get(id);
-    },
+    update,
+    edit: (id, patch) =>
+      db.atomic(async (tx) => {
+        const field = await fieldTable(tx).get(id);
+        if (field === undefined) return undefined;
+        checkEdit(field, patch);
+        return fieldTable(tx).update(id, patch);
+      }),
     delete: async (id) => {
+      const used = await db.get(sql`SELECT datasets.id FROM datasets
+        JOIN fields ON fields.dataset_id = datasets.id
+        WHERE fields.id = ${id} AND datasets.log_version >= 0`);
+      if (used !== undefined) {
+        throw new AppError('invalid', 'A field can be deleted only while its dataset is empty.');
+      }
       await db.run(sql`DELETE FROM fields WHERE id = ${id}`);
     },
   };
+}
+
+/** A name is fixed; a type is while `auto` has not become one (specification, contract 9). */
+function checkEdit(field: FieldRow, patch: FieldPatch): void {
+  const isReadOnly = field.isReadOnly && field.name.startsWith('_');
+  if (isReadOnly) throw new AppError('invalid', `The field ${field.name} cannot be changed.`);
+  if (patch.name !== undefined && patch.name !== field.name) {
+    throw invalid('name', 'The name of a field cannot be changed.');
+  }
+  const isTypeKept = patch.dataType === undefined || patch.dataType === field.dataType;
+  if (!isTypeKept && field.dataType !== 'auto') {
+    throw invalid(
+      'data_type',
+      'The data type of a field cannot be changed; migrate the dataset instead.',
+    );
+  }
+  const isListKept =
+    patch.isList === undefined || (patch.isList ?? false) === (field.isList ?? false);
+  if (!isListKept && field.isValid) {
+    throw invalid('is_list', 'Whether a field is a list cannot be changed once it has data.');
+  }
 }
 
 /** What a user may call a field (contract 9). */

@@ -11,19 +11,21 @@ export interface InstanceLock {
  * transaction on an empty database beside the catalogue, which needs no lock file of our own and no process ids.
  */
 export function takeInstanceLock(catalogFile: string): InstanceLock | undefined {
-  const db = new DatabaseSync(`${catalogFile}.lock`, { timeout: 0 });
+  let db: DatabaseSync | undefined;
   try {
+    db = new DatabaseSync(`${catalogFile}.lock`, { timeout: 0 });
     db.exec('PRAGMA journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
-    db.close();
+    db?.close();
     if ((error as { errcode?: unknown }).errcode === 5) return undefined;
     throw new AppError('internal', `cannot lock ${catalogFile}.lock`, undefined, error);
   }
+  const held = db;
   return {
     release: () => {
-      db.exec('ROLLBACK');
-      db.close();
+      held.exec('ROLLBACK');
+      held.close();
     },
   };
 }

@@ -1,13 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from './database.js';
 import { normalizePath, parseFullPath } from './full-path.js';
+import { contains, endsWith, startsWith } from './like.js';
 import { fold } from './names.js';
 import { isBelow, objects } from './object-row.js';
 import { listPage, type Access, type AccessFilter, type Listed, type Page } from './page.js';
 import { compilePart, compilePathRegex, parseGlob } from './path-pattern.js';
 import { mayAccess } from './permission.js';
 import type { ObjectRow, ObjectType, Permission } from './rows.js';
-import { all, isOneOf, likeLiteral, sql, type Sql } from './sql.js';
+import { all, isOneOf, sql, type Sql } from './sql.js';
 import { isVaultOf } from './vaults.js';
 
 /** The list filters of contract 6.3. Ids that are null mean the root. */
@@ -98,17 +99,16 @@ function regexMatcher({ regex }: ObjectFilter): Matcher | null {
 }
 
 /** Adds what the database can check itself to the conditions. */
-function globMatcher(filter: ObjectFilter, conditions: Sql[]): Matcher | null {
+function globMatcher(filter: ObjectFilter, found: Sql[]): Matcher | null {
   if (filter.glob === undefined) return null;
   const hasVault = filter.vaultIds !== undefined || filter.vaultName !== undefined;
   const glob = parseGlob('glob', filter.glob, hasVault);
   if (glob.pathPrefix.length > 1) {
-    const prefix = `${likeLiteral(glob.pathPrefix)}%`;
-    conditions.push(sql`objects.path_key LIKE ${prefix} ESCAPE '\\'`);
+    found.push(startsWith(sql`objects.path_key`, glob.pathPrefix));
   }
-  if (glob.vault === null) conditions.push(isPersonalVault(filter.access));
+  if (glob.vault === null) found.push(isPersonalVault(filter.access));
   if (glob.domain === undefined && glob.vault !== null) {
-    conditions.push(isOwnAccount(filter.access));
+    found.push(isOwnAccount(filter.access));
   }
   const domain = typeof glob.domain === 'string' ? compilePart(glob.domain) : null;
   const vault = typeof glob.vault === 'string' ? compilePart(glob.vault) : null;
@@ -135,8 +135,7 @@ function conditions(filter: ObjectFilter): Sql[] {
   else if (filter.parentId !== undefined) found.push(sql`objects.parent_id = ${filter.parentId}`);
   if (filter.filename !== undefined) {
     // The name is the end of the path; the slash before it cannot be part of a name.
-    const parent = `%/${likeLiteral(fold(filter.filename))}`;
-    found.push(sql`objects.path_key LIKE ${parent} ESCAPE '\\'`);
+    found.push(endsWith(sql`objects.path_key`, `/${fold(filter.filename)}`));
   }
   if (filter.path !== undefined) {
     found.push(sql`objects.path_key = ${fold(normalizePath(filter.path))}`);
@@ -151,7 +150,7 @@ function conditions(filter: ObjectFilter): Sql[] {
   if (filter.objectTypes) found.push(isOneOf(sql`objects.object_type`, filter.objectTypes));
   if (filter.depth !== undefined) found.push(sql`objects.depth = ${filter.depth}`);
   if (filter.query !== undefined) {
-    found.push(sql`objects.path_key LIKE ${`%${likeLiteral(fold(filter.query))}%`} ESCAPE '\\'`);
+    found.push(contains(sql`objects.path_key`, fold(filter.query)));
   }
   found.push(...ancestorConditions(filter));
   if (filter.tag !== undefined) {

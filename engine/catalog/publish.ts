@@ -65,7 +65,7 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
     if (field !== undefined) await table.update(field.id, settled(field, column, hint), time);
     else {
       const ordering = hint?.ordering ?? nextOrdering++;
-      await table.createInternal({ ...column, ...hint, ordering, datasetId, isValid: true }, time);
+      await table.createInternal({ ...hint, ...column, ordering, datasetId, isValid: true }, time);
     }
   }
   if (!byPath.has(JSON.stringify(commitField.path))) {

@@ -62,11 +62,6 @@ export function isOneOf(expression: Sql, values: readonly Bindable[]): Sql {
   return sql`${expression} IN (${join(bound, sql`, `)})`;
 }
 
-/** A bound text with the wildcards of LIKE taken literally; use with `ESCAPE '\'`. */
-export function likeLiteral(text: string): string {
-  return text.replaceAll(/[\\%_]/g, (wildcard) => `\\${wildcard}`);
-}
-
 /** Names of tables and columns, given in our own source as camelCase; anything but letters and digits is a bug. */
 export function identifier(name: string): Sql {
   if (!/^[a-z][A-Za-z0-9]*$/.test(name))

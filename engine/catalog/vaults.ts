@@ -2,12 +2,13 @@ import { invalid } from '../errors.js';
 import type { Database } from './database.js';
 import { parseFullPath, type FullPath } from './full-path.js';
 import { nextSmallId } from './ids.js';
+import { contains } from './like.js';
 import { checkVaultName, fold } from './names.js';
 import { listPage, type Access, type AccessFilter, type Listed, type Page } from './page.js';
 import { mayAccess, permissionLevels, permissionOfLevel, vaultLevel } from './permission.js';
 import { removedWithVault, type Removed } from './removed.js';
 import type { Json, Permission, VaultRow } from './rows.js';
-import { all, isOneOf, likeLiteral, sql, type Sql } from './sql.js';
+import { all, isOneOf, sql, type Sql } from './sql.js';
 import { table } from './table.js';
 import { cleanTags, indexVaultTags } from './tags.js';
 
@@ -263,10 +264,9 @@ function conditions(filter: VaultFilter): Sql[] {
   }
   if (filter.query !== undefined) {
     // Choice: in the description only ASCII letters compare case-insensitively, as the engine's LOWER has them.
-    const name = `%${likeLiteral(fold(filter.query))}%`;
-    const description = `%${likeLiteral(filter.query.toLowerCase())}%`;
-    found.push(sql`(vaults.name_key LIKE ${name} ESCAPE '\\'
-      OR LOWER(COALESCE(vaults.description, '')) LIKE ${description} ESCAPE '\\')`);
+    const inName = contains(sql`vaults.name_key`, fold(filter.query));
+    const description = sql`LOWER(COALESCE(vaults.description, ''))`;
+    found.push(sql`(${inName} OR ${contains(description, filter.query.toLowerCase())})`);
   }
   return found;
 }
