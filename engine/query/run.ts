@@ -1,8 +1,14 @@
 import type { FieldRow } from '../catalog/rows.js';
+import { AppError } from '../errors.js';
 import type { Snapshot } from '../store/store.js';
-import type { QueryEngine } from './engine.js';
-import type { Param } from './params.js';
+import { arrowSelect, arrowStream } from './arrow-page.js';
+import type { QueryEngine, RunOptions } from './engine.js';
+import { facetAnswer } from './facet-answer.js';
+import { LetterCases } from './letter-case.js';
+import { countSelect, pageSelect, type Select } from './page.js';
+import { all, node, none, type Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
+import type { KnownCase } from './statement.js';
 
 /** What a query answers; the JSON texts go into the response as they are. */
 export interface QueryAnswer {
@@ -18,54 +24,160 @@ export interface QueryAnswer {
   readonly took: number;
 }
 
+/** When to give up. */
+export interface QueryOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
 /** Runs a query over one version of a dataset. */
 export async function runQuery(
-  _engine: QueryEngine,
-  _snapshot: Snapshot,
-  _fields: readonly FieldRow[],
-  _request: QueryRequest,
-  _options: { readonly signal?: AbortSignal } = {},
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly FieldRow[],
+  request: QueryRequest,
+  options: QueryOptions = {},
 ): Promise<QueryAnswer> {
-  throw new Error('not built yet');
+  const started = performance.now();
+  const run = runner(engine, snapshot, request, options);
+  const facets = facetTexts(run, snapshot, request);
+  // Its failure is awaited below; without this a failing page would leave it unhandled.
+  facets.catch(() => undefined);
+  const page = request.limit === 0 ? [] : await run.rows(pageSelect(snapshot, fields, request, run.knownCase));
+  const total = await totalOf(run, snapshot, request, page.length);
+  const text = await facets;
+  return {
+    total,
+    results: `[${page.map((row) => row[0] as string).join(',')}]`,
+    count: page.length,
+    offset: nextOffset(request, page.length, total),
+    ...(text !== undefined && { facets: text }),
+    took: Math.round(performance.now() - started),
+  };
 }
 
 /** The page as an Arrow IPC stream. */
 export async function runArrow(
-  _engine: QueryEngine,
-  _snapshot: Snapshot,
-  _fields: readonly FieldRow[],
-  _request: QueryRequest,
-  _options: { readonly signal?: AbortSignal } = {},
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly FieldRow[],
+  request: QueryRequest,
+  options: QueryOptions = {},
 ): Promise<{ body: Uint8Array; total: number; offset: number | null }> {
-  throw new Error('not built yet');
+  const run = runner(engine, snapshot, request, options);
+  const select = arrowSelect(snapshot, fields, request, run.knownCase);
+  const page = request.limit === 0 ? [] : await run.rows(select);
+  const total = await totalOf(run, snapshot, request, page.length);
+  return { body: arrowStream(select.columns, page), total, offset: nextOffset(request, page.length, total) };
 }
 
 /** Records by `_id`, in the order asked, unknown ids skipped: a JSON array. */
 export async function lookup(
-  _engine: QueryEngine,
-  _snapshot: Snapshot,
-  _fields: readonly FieldRow[],
-  _ids: readonly string[],
-  _options: { readonly signal?: AbortSignal } = {},
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly FieldRow[],
+  ids: readonly string[],
+  options: QueryOptions = {},
 ): Promise<string> {
-  throw new Error('not built yet');
+  const wanted = [...new Set(ids)];
+  const field = { name: '_id', path: ['_id'], type: 'string' } as const;
+  const predicate =
+    wanted.length === 0 ? none : node({ kind: 'in', field, values: wanted, ignoreCase: false });
+  const request: QueryRequest = {
+    predicate,
+    fields: null,
+    excludeFields: [],
+    ordering: [],
+    limit: Math.max(wanted.length, 1),
+    offset: 0,
+    facets: null,
+  };
+  const select = pageSelect(snapshot, fields, request);
+  const rows = await runner(engine, snapshot, request, options).rows(select);
+  // `_id` is the first key of every record.
+  const records = new Map(rows.map(([text]) => [idOf(text as string), text as string]));
+  return `[${wanted.flatMap((id) => records.get(id) ?? []).join(',')}]`;
 }
 
-/** One column of an export. */
-export interface ExportColumn {
-  readonly name: string;
-  readonly title: string;
+interface Runner {
+  readonly knownCase: KnownCase;
+  readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
 
-/**
- * The statement of an export, for `engine.stream`. Shape `json`: one column, the JSON text of a record. Shape `csv`: one text
- * column for each of `columns`, null where there is no value.
- */
-export function exportSelect(
-  _snapshot: Snapshot,
-  _fields: readonly FieldRow[],
-  _request: QueryRequest,
-  _shape: 'json' | 'csv',
-): { readonly sql: string; readonly params: readonly Param[]; readonly columns: readonly ExportColumn[] } {
-  throw new Error('not built yet');
+function runner(engine: QueryEngine, snapshot: Snapshot, request: QueryRequest, options: QueryOptions): Runner {
+  const run: RunOptions = { ...options, subject: `dataset ${snapshot.datasetId}` };
+  return {
+    knownCase: lettersOf(engine).of(snapshot, request.predicate),
+    rows: async ({ sql, params }) => {
+      try {
+        return await engine.run(sql, params, run);
+      } catch (error) {
+        throw isPatternError(error) ? await patternError(engine, request.predicate, error) : error;
+      }
+    },
+  };
+}
+
+const letters = new WeakMap<QueryEngine, LetterCases>();
+
+/** What this engine has learnt of its columns' letter case. */
+export function lettersOf(engine: QueryEngine): LetterCases {
+  const known = letters.get(engine) ?? new LetterCases(engine);
+  letters.set(engine, known);
+  return known;
+}
+
+/** A page that is not full tells the total by itself, and so does a query without a condition. */
+async function totalOf(run: Runner, snapshot: Snapshot, request: QueryRequest, count: number): Promise<number> {
+  if (request.predicate.kind === 'all' || request.predicate === all) return snapshot.rows;
+  if (request.predicate.kind === 'none') return 0;
+  if (request.limit > count && (count > 0 || request.offset === 0)) return request.offset + count;
+  const [row] = await run.rows(countSelect(snapshot, request, run.knownCase));
+  return Number(row?.[0] ?? 0);
+}
+
+function nextOffset(request: QueryRequest, count: number, total: number): number | null {
+  const next = request.offset + count;
+  return count > 0 && next < total ? next : null;
+}
+
+async function facetTexts(run: Runner, snapshot: Snapshot, request: QueryRequest): Promise<string | undefined> {
+  if (!request.facets) return undefined;
+  const scope = { snapshot, predicate: request.predicate, knownCase: run.knownCase, rows: run.rows };
+  const texts = await Promise.all(
+    request.facets.map(
+      async (facet) => `${JSON.stringify(facet.field.name)}:${await facetAnswer(scope, facet)}`,
+    ),
+  );
+  return `{${texts.join(',')}}`;
+}
+
+function idOf(record: string): string {
+  const match = /^\{"_id":("(?:[^"\\]|\\.)*")/.exec(record);
+  return match ? (JSON.parse(match[1]!) as string) : '';
+}
+
+/** RE2 refused a pattern that the check of the request let through, for its size say. */
+function isPatternError(error: unknown): boolean {
+  const message = String((error as { message?: unknown } | null)?.message ?? '');
+  return /^Invalid Input Error: (invalid|missing|bad|no argument|pattern too|unexpected|trailing|unterminated)/i.test(message);
+}
+
+async function patternError(engine: QueryEngine, predicate: Predicate, cause: unknown): Promise<unknown> {
+  for (const pattern of patternsOf(predicate)) {
+    try {
+      await engine.run('SELECT regexp_full_match(\'\', $1)', [{ type: 'string', value: pattern }]);
+    } catch (error) {
+      const reason = String((error as { message?: unknown }).message).replace('Invalid Input Error: ', '');
+      const message = `Unsupported regular expression ${JSON.stringify(pattern)}: ${reason}`;
+      return new AppError('invalid', message, { filters: [message] }, cause);
+    }
+  }
+  return cause;
+}
+
+function patternsOf(predicate: Predicate): readonly string[] {
+  if (predicate.kind === 'regexp') return [predicate.pattern];
+  if (predicate.kind === 'not') return patternsOf(predicate.item);
+  return 'items' in predicate ? predicate.items.flatMap(patternsOf) : [];
 }

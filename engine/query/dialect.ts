@@ -1,0 +1,64 @@
+import type { Column, Columns, StoredType } from '../types.js';
+import type { DateUnit } from './facets.js';
+
+/**
+ * The SQL of one engine, as text of expressions. Every argument is SQL that this folder has made: a place of a bound value, an
+ * expression, or a name of the dataset's own schema; never text from a request.
+ */
+export interface Dialect {
+  /** The relation of a snapshot's files, whose list is the bound value `files`; named `r`. */
+  files(files: string): string;
+  /** A relation of the same columns without a row; named `r`. */
+  empty(columns: Columns): string;
+  /** Two expressions that put records of `files` into insertion order. */
+  insertionOrder(columns: Columns): string;
+
+  column(name: string): string;
+  alias(name: string): string;
+  member(object: string, name: string): string;
+  /** A value that is missing everywhere. */
+  missingValue(column: Column): string;
+  /** Text of the schema (a JSON key) as a literal. */
+  literal(text: string): string;
+
+  each(list: string, expression: (element: string) => string): string;
+  flatten(list: string): string;
+  some(list: string, test: (element: string) => string): string;
+  listHas(list: string, value: string): string;
+  listHasAny(list: string, values: string): string;
+  /** True if the list holds no value. */
+  listMissing(list: string): string;
+  smallest(list: string): string;
+  largest(list: string): string;
+  /** The distinct values of a list, one row each. */
+  spread(list: string): string;
+  /** Every element of a list, one row each. */
+  spreadAll(list: string): string;
+
+  isOneOf(value: string, places: readonly string[]): string;
+  isInList(value: string, list: string): string;
+  isInFoldedList(value: string, list: string): string;
+  /** Lower case; the same function folds stored values and bound ones. */
+  fold(text: string): string;
+  foldAll(list: string): string;
+  contains(text: string, part: string): string;
+  startsWith(text: string, start: string): string;
+  matchesWhole(text: string, pattern: string): string;
+  matches(text: string, pattern: string): string;
+  /** How often one of the words of `text` folds to `word`, and how many words it has. */
+  wordCount(text: string, word: string): string;
+  textLength(text: string): string;
+
+  /** JSON text of a scalar; null if there is none. */
+  json(value: string, type: StoredType): string;
+  /** Plain text of a scalar, for a table cell. */
+  text(value: string, type: StoredType): string;
+  /** Joins texts with commas and leaves out nulls. */
+  join(texts: readonly string[]): string;
+  joinList(list: string): string;
+
+  truncate(date: string, unit: DateUnit): string;
+  /** The multiple of `interval` at or below the value. */
+  floorTo(value: string, type: StoredType, interval: string): string;
+  quantiles(value: string, fractions: string): string;
+}

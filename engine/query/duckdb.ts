@@ -1,0 +1,138 @@
+import type { Column, Columns, StoredType } from '../types.js';
+import type { Dialect } from './dialect.js';
+import { wordClass } from './words.js';
+
+/** The SQL of DuckDB; a fresh one for each statement, because it numbers the variables of its lambdas. */
+export function duckdb(): Dialect {
+  let variables = 0;
+  const lambda = (call: string, list: string, body: (element: string) => string): string => {
+    variables += 1;
+    const element = `_e${variables}`;
+    return `${call}(${list}, lambda ${element}: ${body(element)})`;
+  };
+  const each: Dialect['each'] = (list, expression) => lambda('list_transform', list, expression);
+  return {
+    // Segments differ in columns, so they are united by name; the first file holds the whole schema.
+    files: (files) => `read_parquet(${files}, union_by_name = true) AS r`,
+    empty: (columns) => {
+      const nulls = ['_id', '_commit'].map((name) => `CAST(NULL AS VARCHAR) AS ${quote(name)}`);
+      for (const column of columns) {
+        nulls.push(`CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`);
+      }
+      return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
+    },
+    insertionOrder: (columns) =>
+      columns.some((column) => /^file_(index|row_number)$/i.test(column.physical))
+        ? 'r."_id"' // A stored column hides the virtual one; ids are in insertion order too.
+        : 'r.file_index, r.file_row_number',
+
+    column: (name) => `r.${quote(name)}`,
+    alias: quote,
+    member: (object, name) => `${object}.${quote(name)}`,
+    missingValue: (column) => `CAST(NULL AS ${typeName(column)})`,
+    literal,
+
+    each,
+    flatten: (list) => `flatten(${list})`,
+    some: (list, test) => `len(${lambda('list_filter', list, test)}) > 0`,
+    listHas: (list, value) => `list_contains(${list}, ${value})`,
+    listHasAny: (list, values) => `list_has_any(${list}, ${values})`,
+    listMissing: (list) => `coalesce(list_count(${list}), 0) = 0`,
+    smallest: (list) => `list_min(${list})`,
+    largest: (list) => `list_max(${list})`,
+    spread: (list) => `unnest(list_distinct(${list}))`,
+    spreadAll: (list) => `unnest(${list})`,
+
+    isOneOf: (value, places) =>
+      places.length === 1 ? `${value} = ${places[0]!}` : `${value} IN (${places.join(', ')})`,
+    isInList: (value, list) => `${value} IN (SELECT unnest(${list}))`,
+    isInFoldedList: (value, list) => `lower(${value}) IN (SELECT lower(unnest(${list})))`,
+    fold: (text) => `lower(${text})`,
+    foldAll: (list) => each(list, (element) => `lower(${element})`),
+    contains: (text, part) => `contains(${text}, ${part})`,
+    startsWith: (text, start) => `starts_with(${text}, ${start})`,
+    matchesWhole: (text, pattern) => `regexp_full_match(${text}, ${pattern})`,
+    matches: (text, pattern) => `regexp_matches(${text}, ${pattern})`,
+    wordCount: (text, word) =>
+      `len(${lambda('list_filter', wordList(text), (element) => `lower(${element}) = lower(${word})`)})`,
+    textLength: (text) => `len(${wordList(text)})`,
+
+    json,
+    text: (value, type) => (type === 'date' ? dateText(value) : isText(type) ? value : numberText(value, type)),
+    join: (texts) => `concat_ws(',', ${texts.join(', ')})`,
+    joinList: (list) => `array_to_string(${list}, ',')`,
+
+    truncate: (date, unit) => `date_trunc('${unit}', ${date})`,
+    floorTo: (value, type, interval) =>
+      type === 'double' || type === 'float'
+        ? `floor(CAST(${value} AS DOUBLE) / ${interval}) * ${interval}`
+        : // HUGEINT, because the multiple below the smallest long is not a long.
+          `CAST(${value} AS HUGEINT) - ((CAST(${value} AS HUGEINT) % ${interval}) + ${interval}) % ${interval}`,
+    quantiles: (value, fractions) => `quantile_cont(CAST(${value} AS DOUBLE), ${fractions})`,
+  };
+}
+
+/** An identifier of our own schema. NUL would end the statement's text, so no stored name may hold one. */
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function wordList(text: string): string {
+  return `regexp_extract_all(${text}, '[${wordClass}]+')`;
+}
+
+function isText(type: StoredType): boolean {
+  return type === 'string' || type === 'text' || type === 'blob' || type === 'json';
+}
+
+function json(value: string, type: StoredType): string {
+  if (type === 'json') return value;
+  if (isText(type)) return `CAST(to_json(${value}) AS VARCHAR)`;
+  if (type === 'date') return `('"' || ${dateText(value)} || '"')`;
+  return numberText(value, type);
+}
+
+/**
+ * Numbers and booleans as text. A cast prints the shortest digits that read back as the same number, for a 32-bit float too
+ * (0.1, where to_json prints 0.10000000149011612); NaN and infinity have no JSON.
+ */
+function numberText(value: string, type: StoredType): string {
+  if (type !== 'double' && type !== 'float') return `CAST(${value} AS VARCHAR)`;
+  return `CASE WHEN isfinite(${value}) THEN CAST(${value} AS VARCHAR) END`;
+}
+
+/** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
+function dateText(value: string): string {
+  // make_timestamp(epoch_us(…)) drops the time zone without asking the ICU library for every row.
+  const text = `CAST(make_timestamp(epoch_us(${value})) AS VARCHAR)`;
+  return `CASE WHEN ends_with(${text}, ' 00:00:00') THEN left(${text}, 10)
+    WHEN length(${text}) > 19 THEN replace(rpad(${text}, 26, '0'), ' ', 'T')
+    ELSE replace(${text}, ' ', 'T') END`;
+}
+
+function typeName(column: Column): string {
+  const name =
+    column.type === 'object'
+      ? `STRUCT(${(column.children ?? [])
+          .map((child) => `${quote(child.physical)} ${typeName(child)}`)
+          .join(', ')})`
+      : typeNames[column.type];
+  return column.isList ? `${name}[]` : name;
+}
+
+const typeNames: Readonly<Record<Exclude<StoredType, 'object'>, string>> = {
+  boolean: 'BOOLEAN',
+  date: 'TIMESTAMP WITH TIME ZONE',
+  double: 'DOUBLE',
+  float: 'FLOAT',
+  integer: 'INTEGER',
+  long: 'BIGINT',
+  string: 'VARCHAR',
+  text: 'VARCHAR',
+  blob: 'VARCHAR',
+  json: 'VARCHAR',
+};

@@ -1,0 +1,35 @@
+import type { Column } from '../types.js';
+import type { Dialect } from './dialect.js';
+import type { Projected } from './projection.js';
+
+/**
+ * The JSON text of a record, made in SQL: about twice as fast as objects in JavaScript, and off the main thread. Keys at the
+ * top are always there; inside objects, keys without a value are left out.
+ */
+export function recordJson(dialect: Dialect, projection: readonly Projected[]): string {
+  if (projection.length === 0) return `'{}'`;
+  const members = projection.map(({ column, isStored }) => {
+    const key = dialect.literal(`${JSON.stringify(column.name)}:`);
+    const value = isStored ? columnJson(dialect, column, dialect.column(column.physical)) : 'NULL';
+    return isStored ? `${key} || coalesce(${value}, 'null')` : dialect.literal(`${JSON.stringify(column.name)}:null`);
+  });
+  return `'{' || ${dialect.join(members)} || '}'`;
+}
+
+/** The JSON text of one column's value; null if it has none. */
+export function columnJson(dialect: Dialect, column: Column, value: string): string {
+  if (!column.isList) return itemJson(dialect, column, value);
+  // Null elements stay where they are.
+  const items = dialect.each(value, (element) => `coalesce(${itemJson(dialect, column, element)}, 'null')`);
+  return `('[' || ${dialect.joinList(items)} || ']')`;
+}
+
+function itemJson(dialect: Dialect, column: Column, value: string): string {
+  if (column.type !== 'object') return dialect.json(value, column.type);
+  const members = (column.children ?? []).map((child) => {
+    const inside = columnJson(dialect, child, dialect.member(value, child.physical));
+    return `${dialect.literal(`${JSON.stringify(child.name)}:`)} || ${inside}`;
+  });
+  if (members.length === 0) return `CASE WHEN ${value} IS NOT NULL THEN '{}' END`;
+  return `CASE WHEN ${value} IS NOT NULL THEN '{' || ${dialect.join(members)} || '}' END`;
+}
