@@ -35,7 +35,13 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['contains', { types: written, build: contains }],
   ['regexp', { types: strings, build: regexp }],
   ['regex', { types: strings, build: regexp }],
-  ['prefix', { types: strings, build: (field, value) => node({ kind: 'prefix', field, text: textOf(value) }) }],
+  [
+    'prefix',
+    {
+      types: strings,
+      build: (field, value) => node({ kind: 'prefix', field, text: textOf(value) }),
+    },
+  ],
 ]);
 
 /** The condition of one filter pair; throws a Problem for an unknown action, one that the type has not, or a wrong value. */
@@ -45,19 +51,24 @@ export function condition(field: FieldRef, name: string, value: unknown): Predic
   // A declared field without any value: nothing is known of its type, and every record misses it.
   if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
   if (!action.types(field.type)) {
-    throw new Problem(`Action ${name} does not apply to ${field.name}, which is of type ${field.type}`);
+    throw new Problem(
+      `Action ${name} does not apply to ${field.name}, which is of type ${field.type}`,
+    );
   }
   return action.build(field, value);
 }
 
 function plain(field: FieldRef, value: unknown): Predicate {
-  return field.type === 'text' && value !== null ? contains(field, value) : equal(field, [value], true);
+  return field.type === 'text' && value !== null
+    ? contains(field, value)
+    : equal(field, [value], true);
 }
 
 /** `null` among the values stands for a missing field. */
 function equal(field: FieldRef, values: readonly unknown[], ignoreCase: boolean): Predicate {
   const present = values.filter((value) => value !== null);
-  const parts: Predicate[] = present.length < values.length ? [node({ kind: 'missing', field })] : [];
+  const parts: Predicate[] =
+    present.length < values.length ? [node({ kind: 'missing', field })] : [];
   if (present.length > 0) parts.push(equalPresent(field, present, ignoreCase));
   return or(parts);
 }
@@ -76,7 +87,8 @@ function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: b
     );
   }
   const scalars = values.map((value) => {
-    if (Array.isArray(value)) throw new Problem(`Expected one value, not ${show(value)}; use ${field.name}__in`);
+    if (Array.isArray(value))
+      throw new Problem(`Expected one value, not ${show(value)}; use ${field.name}__in`);
     return scalarOf(type, coordinate(field, value));
   });
   const possible = [...new Set(scalars.filter((value) => value !== undefined))];
@@ -98,7 +110,10 @@ function coordinate(field: FieldRef, value: unknown): unknown {
 function list(value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw new Problem(`Action in expects a list, not ${show(value)}`);
   if (value.length > budgets.inListValues) {
-    throw new Problem(`Action in takes at most ${budgets.inListValues} values (budget inListValues)`, true);
+    throw new Problem(
+      `Action in takes at most ${budgets.inListValues} values (budget inListValues)`,
+      true,
+    );
   }
   return value;
 }
@@ -110,7 +125,9 @@ function between(field: FieldRef, value: unknown, inclusive: boolean): Predicate
   }
   const [from, to] = value as [unknown, unknown];
   if (order(field, from) > order(field, to)) {
-    throw new Problem(`Action ${name} expects its smaller value first, not ${show(from)} before ${show(to)}`);
+    throw new Problem(
+      `Action ${name} expects its smaller value first, not ${show(from)} before ${show(to)}`,
+    );
   }
   return and([range(field, low(field, from, inclusive), high(field, to, inclusive))]);
 }
@@ -161,7 +178,10 @@ function contains(field: FieldRef, value: unknown): Predicate {
   if (field.type !== 'text') return node({ kind: 'contains', field, text });
   const wanted = [...new Set(words(text))];
   if (wanted.length > budgets.queryTerms) {
-    throw new Problem(`Action contains takes at most ${budgets.queryTerms} words (budget queryTerms)`, true);
+    throw new Problem(
+      `Action contains takes at most ${budgets.queryTerms} words (budget queryTerms)`,
+      true,
+    );
   }
   // Choice: a value without a single word finds nothing.
   return wanted.length === 0 ? none : node({ kind: 'words', field, words: wanted });
@@ -170,12 +190,17 @@ function contains(field: FieldRef, value: unknown): Predicate {
 function regexp(field: FieldRef, value: unknown): Predicate {
   const pattern = textOf(value);
   if (Buffer.byteLength(pattern) > budgets.regexpBytes) {
-    throw new Problem(`A regular expression takes at most ${budgets.regexpBytes} bytes (budget regexpBytes)`, true);
+    throw new Problem(
+      `A regular expression takes at most ${budgets.regexpBytes} bytes (budget regexpBytes)`,
+      true,
+    );
   }
   try {
     RE2JS.compile(pattern);
   } catch (error) {
-    throw new Problem(`Unsupported regular expression ${show(pattern)}: ${(error as Error).message}`);
+    throw new Problem(
+      `Unsupported regular expression ${show(pattern)}: ${(error as Error).message}`,
+    );
   }
   return node({ kind: 'regexp', field, pattern });
 }

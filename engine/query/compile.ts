@@ -20,7 +20,8 @@ export function compile(statement: Statement, predicate: Predicate): string {
     }
     case 'not':
       // Tests for missing values are never null, and stay conditions that the row groups' statistics can answer.
-      if (predicate.item.kind === 'missing') return missing(statement, predicate.item.field, 'NOT ');
+      if (predicate.item.kind === 'missing')
+        return missing(statement, predicate.item.field, 'NOT ');
       return `(${compile(statement, predicate.item)}) IS NOT TRUE`;
     case 'missing':
       return missing(statement, predicate.field, '');
@@ -108,8 +109,12 @@ function oneOf(
         ? dialect.listHas(sql, params.add(paramType, exact[0]!))
         : dialect.listHasAny(sql, params.add(paramType, exact));
     }
-    if (exact.length > longestWrittenList) return dialect.isInList(sql, params.add(paramType, exact));
-    return dialect.isOneOf(sql, exact.map((value) => params.add(paramType, value)));
+    if (exact.length > longestWrittenList)
+      return dialect.isInList(sql, params.add(paramType, exact));
+    return dialect.isOneOf(
+      sql,
+      exact.map((value) => params.add(paramType, value)),
+    );
   }
   if (predicate.values.length > longestWrittenList) {
     const list = params.add('string', predicate.values);
@@ -127,7 +132,10 @@ function oneOf(
  * row groups' statistics leave only one of them to read. So `=` is used wherever it gives the same answer: for values without
  * letters, and for columns known to be written in one letter case (letter-case.ts). Undefined if it would not.
  */
-function exactForm(values: readonly string[], known: LetterCase | undefined): readonly Scalar[] | undefined {
+function exactForm(
+  values: readonly string[],
+  known: LetterCase | undefined,
+): readonly Scalar[] | undefined {
   if (values.every((value) => /^[\u0000-\u007f]*$/.test(value))) {
     if (values.every((value) => !/[A-Za-z]/.test(value))) return values;
     if (known === 'upper') return [...new Set(values.map((value) => value.toUpperCase()))];

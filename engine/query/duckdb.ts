@@ -58,7 +58,8 @@ export function duckdb(): Dialect {
     textLength: (text) => `len(${wordList(text)})`,
 
     json,
-    text: (value, type) => (type === 'date' ? dateText(value) : isText(type) ? value : numberText(value, type)),
+    text: (value, type) =>
+      type === 'date' ? dateText(value) : isText(type) ? value : numberText(value, type),
     join: (texts) => `concat_ws(',', ${texts.join(', ')})`,
     joinList: (list) => `array_to_string(${list}, ',')`,
 

@@ -44,7 +44,11 @@ export interface RunOptions {
 /** The SQL engine: reads committed files and nothing else. */
 export interface QueryEngine {
   /** Runs one SELECT and returns its rows. */
-  run(sql: string, params: readonly Param[], options?: RunOptions): Promise<readonly (readonly unknown[])[]>;
+  run(
+    sql: string,
+    params: readonly Param[],
+    options?: RunOptions,
+  ): Promise<readonly (readonly unknown[])[]>;
   /** Runs one SELECT and hands over its rows as they come, without holding them all. */
   stream(
     sql: string,
@@ -238,14 +242,24 @@ class Guard {
       const gaveUp = this.#options.signal?.aborted === true;
       if (gaveUp) return new AppError('canceled', 'The client gave up', undefined, error);
       const seconds = this.#timeoutMs / 1000;
-      return new AppError('budget', `The query took longer than ${seconds} s (budget queryMs)`, undefined, error);
+      return new AppError(
+        'budget',
+        `The query took longer than ${seconds} s (budget queryMs)`,
+        undefined,
+        error,
+      );
     }
     if (/^(Out of Memory|OutOfMemory)/i.test(message)) {
       const text = 'The query needs more memory than it may use (budget query memory); narrow it';
       return new AppError('budget', text, undefined, error);
     }
     if (damage.test(message)) {
-      return new AppError('damaged', `A stored file of ${subject} is missing or damaged`, undefined, error);
+      return new AppError(
+        'damaged',
+        `A stored file of ${subject} is missing or damaged`,
+        undefined,
+        error,
+      );
     }
     return error;
   }
@@ -272,7 +286,9 @@ function bind(statement: DuckDBPreparedStatement, params: readonly Param[]): voi
   params.forEach((param, index) => {
     const type = duckTypes[param.type];
     if (Array.isArray(param.value)) {
-      const members = (param.value as readonly Param['value'][]).map((value) => duckValue(param.type, value));
+      const members = (param.value as readonly Param['value'][]).map((value) =>
+        duckValue(param.type, value),
+      );
       statement.bindList(index + 1, listValue(members), LIST(type));
     } else {
       statement.bindValue(index + 1, duckValue(param.type, param.value), type);
@@ -281,7 +297,8 @@ function bind(statement: DuckDBPreparedStatement, params: readonly Param[]): voi
 }
 
 function duckValue(type: ParamType, value: Param['value']): DuckDBValue {
-  return type === 'date' ? new DuckDBTimestampTZValue(value as bigint) : (value as DuckDBValue);
+  if (type === 'date') return new DuckDBTimestampTZValue(value as bigint);
+  return type === 'integer' ? Number(value) : (value as DuckDBValue);
 }
 
 const duckTypes: Readonly<Record<ParamType, DuckDBType>> = {

@@ -35,7 +35,8 @@ export function exportSelect(
     name: path.join('.'),
     title: titles.get(path.join('\n')) || path.join('.'),
   }));
-  const values = shape === 'json' ? [recordJson(dialect, projection)] : cells.map((cell) => cell.sql);
+  const values =
+    shape === 'json' ? [recordJson(dialect, projection)] : cells.map((cell) => cell.sql);
   // A table without columns still has its rows.
   const list = values.length > 0 ? values.join(', ') : `''`;
   return { sql: `SELECT ${list} FROM ${source}`, params: params.list, columns };
@@ -51,7 +52,12 @@ function flatten(dialect: Dialect, { column, isStored }: Projected): readonly Ce
   return leaves(dialect, column, dialect.column(column.physical), [column.name]);
 }
 
-function leaves(dialect: Dialect, column: Column, value: string, path: readonly string[]): readonly Cell[] {
+function leaves(
+  dialect: Dialect,
+  column: Column,
+  value: string,
+  path: readonly string[],
+): readonly Cell[] {
   if (column.isList) return [{ path, sql: columnJson(dialect, column, value) }];
   if (column.type !== 'object') return [{ path, sql: dialect.text(value, column.type) }];
   return (column.children ?? []).flatMap((child) =>

@@ -41,18 +41,24 @@ async function groupedAnswers(
   const statement = begin(scope.snapshot, scope.knownCase);
   const values = groupedValues(statement, scope.predicate, facet, parents);
   if (!values || facet.field.type === 'auto') return new Map();
-  const keys = parents.map(({ field }, index) => statement.dialect.json(`x${index}`, storedType(field)));
+  const keys = parents.map(({ field }, index) =>
+    statement.dialect.json(`x${index}`, storedType(field)),
+  );
   if (facet.kind === 'terms') return terms(scope, facet, parents, statement, values, keys);
   const { params } = statement;
   if (facet.kind === 'histogram') {
     const sql = buckets(statement, facet, values, keys);
     return joined(await scope.rows({ sql, params: params.list }), keys.length);
   }
-  const grouping = keys.length > 0 ? ` GROUP BY ${parents.map((_, index) => `x${index}`).join(', ')}` : '';
+  const grouping =
+    keys.length > 0 ? ` GROUP BY ${parents.map((_, index) => `x${index}`).join(', ')}` : '';
   const sql = `SELECT ${[...keys, single(statement, facet)].join(', ')} FROM ${values}${grouping}`;
   const rows = await scope.rows({ sql, params: params.list });
   return new Map(
-    rows.map((row) => [groupKey(row, keys.length), (row[keys.length] as string | null) ?? emptyAnswer(facet)]),
+    rows.map((row) => [
+      groupKey(row, keys.length),
+      (row[keys.length] as string | null) ?? emptyAnswer(facet),
+    ]),
   );
 }
 
@@ -88,7 +94,9 @@ async function terms(
 
   const shown = [...new Set(rows.map((row) => scalar(row[keys.length + 2])))];
   const inside = [...parents, { field: facet.field, terms: shown }];
-  const nested = await Promise.all(facet.nested.map((child) => groupedAnswers(scope, child, inside)));
+  const nested = await Promise.all(
+    facet.nested.map((child) => groupedAnswers(scope, child, inside)),
+  );
   return joined(
     rows.map((row) => {
       const own = String(row[keys.length]);
@@ -164,7 +172,9 @@ function groupKey(row: readonly unknown[], width: number): string {
 
 /** Dates come back from the engine as objects of their microseconds. */
 function scalar(value: unknown): Scalar {
-  return typeof value === 'object' && value !== null ? (value as { micros: bigint }).micros : (value as Scalar);
+  return typeof value === 'object' && value !== null
+    ? (value as { micros: bigint }).micros
+    : (value as Scalar);
 }
 
 function storedType(field: FieldRef): Exclude<FieldRef['type'], 'auto'> {

@@ -7,7 +7,10 @@ type Single = Exclude<Facet, { kind: 'terms' | 'histogram' }>;
 export function single({ dialect, params }: Statement, facet: Single): string {
   if (facet.kind === 'count') return 'CAST(count(DISTINCT v) AS VARCHAR)';
   if (facet.kind === 'stats') return stats(facet.extended);
-  const fractions = params.add('double', facet.percents.map((percent) => percent / 100));
+  const fractions = params.add(
+    'double',
+    facet.percents.map((percent) => percent / 100),
+  );
   const quantiles = dialect.quantiles('v', fractions);
   const members = facet.percents.map((percent, index) =>
     member(percentKey(percent), `${quantiles}[${index + 1}]`),

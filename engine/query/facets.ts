@@ -18,7 +18,11 @@ export type Facet =
   | { readonly kind: 'count'; readonly field: FieldRef }
   | { readonly kind: 'stats'; readonly field: FieldRef; readonly extended: boolean }
   | { readonly kind: 'histogram'; readonly field: FieldRef; readonly interval: bigint | DateUnit }
-  | { readonly kind: 'percentiles'; readonly field: FieldRef; readonly percents: readonly number[] };
+  | {
+      readonly kind: 'percentiles';
+      readonly field: FieldRef;
+      readonly percents: readonly number[];
+    };
 
 const dateUnits = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
 /** What a histogram of dates counts by. */
@@ -46,9 +50,13 @@ function parse(
     const place = `${path}.${name.slice(0, 80)}`;
     try {
       seen.total += 1;
-      if (seen.total > budgets.facets) throw new Problem(`At most ${budgets.facets} facets (budget facets)`, true);
+      if (seen.total > budgets.facets)
+        throw new Problem(`At most ${budgets.facets} facets (budget facets)`, true);
       if (depth > budgets.facetDepth) {
-        throw new Problem(`Facets nest at most ${budgets.facetDepth} levels (budget facetDepth)`, true);
+        throw new Problem(
+          `Facets nest at most ${budgets.facetDepth} levels (budget facetDepth)`,
+          true,
+        );
       }
       const row = fields.find(name);
       if (!row) throw new Problem(`Unknown field: ${name}`);
@@ -59,7 +67,8 @@ function parse(
       if (nested.length > 0 && kind !== 'terms') throw new Problem('Facets nest only under terms');
       if (kind === 'terms') return { kind, field, limit: termLimit(given.get('limit')), nested };
       if (kind === 'stats') return { kind, field, extended: flag(given.get('extended')) };
-      if (kind === 'histogram') return { kind, field, interval: interval(given.get('interval'), row.dataType) };
+      if (kind === 'histogram')
+        return { kind, field, interval: interval(given.get('interval'), row.dataType) };
       if (kind === 'percentiles') return { kind, field, percents: percents(given.get('percents')) };
       return { kind, field };
     } catch (error) {
@@ -74,7 +83,8 @@ function named(input: unknown, path: string): (readonly [string, unknown])[] {
   if (Array.isArray(input)) {
     const list: readonly unknown[] = input;
     return [...new Set(list)].map((name) => {
-      if (typeof name !== 'string') throw invalid('facets', `Expected field names in ${path}, not ${show(name)}`);
+      if (typeof name !== 'string')
+        throw invalid('facets', `Expected field names in ${path}, not ${show(name)}`);
       return [name, null];
     });
   }
@@ -84,7 +94,8 @@ function named(input: unknown, path: string): (readonly [string, unknown])[] {
 
 function asOptions(input: unknown): ReadonlyMap<string, unknown> {
   if (input === null || input === undefined) return new Map();
-  if (typeof input !== 'object' || Array.isArray(input)) throw new Problem(`Expected options, not ${show(input)}`);
+  if (typeof input !== 'object' || Array.isArray(input))
+    throw new Problem(`Expected options, not ${show(input)}`);
   const given = Object.entries(input).filter(([, value]) => value !== null);
   const unknown = given.find(([key]) => !options.has(key));
   if (unknown) throw new Problem(`Unknown facet option: ${unknown[0].slice(0, 80)}`);
@@ -122,14 +133,18 @@ function kindOf(asked: unknown, name: string, type: DataType): Kind {
   if (kind) return kind;
   const known = ['terms', 'count', 'stats', 'histogram', 'percentiles'].includes(asked as string);
   if (!known) throw new Problem(`Unknown facet_type: ${show(asked)}`);
-  throw new Problem(`Field ${name} of type ${type} has no ${asked as string} facet; it has ${kinds.join(', ')}`);
+  throw new Problem(
+    `Field ${name} of type ${type} has no ${asked as string} facet; it has ${kinds.join(', ')}`,
+  );
 }
 
 function termLimit(input: unknown): number {
   if (input === undefined) return 10;
   const limit = numberOf(input);
   if (typeof limit !== 'bigint' || limit < 0n || limit > BigInt(budgets.facetTerms)) {
-    throw new Problem(`limit is a whole number from 0 to ${budgets.facetTerms}, not ${show(input)}`);
+    throw new Problem(
+      `limit is a whole number from 0 to ${budgets.facetTerms}, not ${show(input)}`,
+    );
   }
   return limit === 0n ? Infinity : Number(limit);
 }
@@ -146,7 +161,8 @@ function interval(input: unknown, type: DataType): bigint | DateUnit {
   if (type === 'date') {
     if (input === undefined) return 'month';
     const unit = dateUnits.find((candidate) => candidate === input);
-    if (!unit) throw new Problem(`interval of dates is one of ${dateUnits.join(', ')}, not ${show(input)}`);
+    if (!unit)
+      throw new Problem(`interval of dates is one of ${dateUnits.join(', ')}, not ${show(input)}`);
     return unit;
   }
   if (input === undefined) return 100n;
@@ -160,10 +176,12 @@ function interval(input: unknown, type: DataType): bigint | DateUnit {
 function percents(input: unknown): readonly number[] {
   if (input === undefined) return [1, 5, 25, 50, 75, 95, 99];
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
-  if (list.length === 0 || list.length > 1000) throw new Problem('percents takes 1 to 1000 numbers');
+  if (list.length === 0 || list.length > 1000)
+    throw new Problem('percents takes 1 to 1000 numbers');
   return list.map((member) => {
     const percent = Number(numberOf(member));
-    if (percent < 0 || percent > 100) throw new Problem(`percents lie from 0 to 100, not ${show(member)}`);
+    if (percent < 0 || percent > 100)
+      throw new Problem(`percents lie from 0 to 100, not ${show(member)}`);
     return percent;
   });
 }

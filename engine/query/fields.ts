@@ -13,7 +13,8 @@ export interface FieldIndex {
  */
 export function indexFields(rows: readonly FieldRow[]): FieldIndex {
   const byName = new Map<string, FieldRow>(reserved.map((row) => [row.name, row]));
-  for (const row of rows) if (row.path.length > 1 && !byName.has(row.name)) byName.set(row.name, row);
+  for (const row of rows)
+    if (row.path.length > 1 && !byName.has(row.name)) byName.set(row.name, row);
   for (const row of rows) if (row.path.length === 1) byName.set(row.name, row);
   return { find: (name) => byName.get(name), rows };
 }

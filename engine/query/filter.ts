@@ -28,10 +28,16 @@ function item(input: unknown, path: string, depth: number, parsing: Parsing): Pr
   try {
     parsing.nodes += 1;
     if (parsing.nodes > budgets.filterNodes) {
-      throw new Problem(`Filters take at most ${budgets.filterNodes} nodes (budget filterNodes)`, true);
+      throw new Problem(
+        `Filters take at most ${budgets.filterNodes} nodes (budget filterNodes)`,
+        true,
+      );
     }
     if (depth > budgets.filterDepth) {
-      throw new Problem(`Filters nest at most ${budgets.filterDepth} levels (budget filterDepth)`, true);
+      throw new Problem(
+        `Filters nest at most ${budgets.filterDepth} levels (budget filterDepth)`,
+        true,
+      );
     }
     if (isPair(input)) return pair(input[0], input[1], parsing.fields);
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
@@ -58,7 +64,9 @@ function operation(input: object, path: string, depth: number, parsing: Parsing)
   const entries = Object.entries(input);
   const [entry] = entries;
   if (entry === undefined || entries.length > 1) {
-    throw new Problem(`Expected an object with exactly one of and, or, not; got ${entries.length} keys`);
+    throw new Problem(
+      `Expected an object with exactly one of and, or, not; got ${entries.length} keys`,
+    );
   }
   const operator = operators.get(entry[0].toLowerCase());
   if (!operator) throw new Problem(`Unknown boolean operator: ${entry[0].slice(0, 80)}`);

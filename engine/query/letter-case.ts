@@ -25,7 +25,8 @@ export class LetterCases {
   of(snapshot: Snapshot, predicate: Predicate): KnownCase {
     if (snapshot.rows < smallestTable) return () => undefined;
     const found = new Map<string, LetterCase | undefined>();
-    for (const field of folded(predicate)) found.set(field.path.join('\n'), this.#lookUp(snapshot, field));
+    for (const field of folded(predicate))
+      found.set(field.path.join('\n'), this.#lookUp(snapshot, field));
     return (path) => found.get(path.join('\n'));
   }
 

@@ -31,10 +31,17 @@ export function pageSelect(
 }
 
 /** The number of matching records. */
-export function countSelect(snapshot: Snapshot, request: QueryRequest, knownCase?: KnownCase): Select {
+export function countSelect(
+  snapshot: Snapshot,
+  request: QueryRequest,
+  knownCase?: KnownCase,
+): Select {
   const statement = begin(snapshot, knownCase);
   const where = compile(statement, request.predicate);
-  return { sql: `SELECT count(*) FROM ${statement.source} WHERE ${where}`, params: statement.params.list };
+  return {
+    sql: `SELECT count(*) FROM ${statement.source} WHERE ${where}`,
+    params: statement.params.list,
+  };
 }
 
 /**

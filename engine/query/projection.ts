@@ -1,7 +1,7 @@
 import type { FieldRow } from '../catalog/rows.js';
+import { reservedColumns } from '../store/arrow.js';
 import type { Column, Columns } from '../types.js';
 import type { QueryRequest } from './request.js';
-import { reservedColumns } from './statement.js';
 
 /** A column of the answer: what is stored, or a declared field that no record has a value of. */
 export interface Projected {
@@ -21,7 +21,10 @@ export function project(
   const available = [...reservedColumns, ...inOrder(declared(columns, rows), rows, [])];
   const wanted = request.fields ? pick(available, request.fields) : available;
   const stored = new Set([...reservedColumns, ...columns].map((column) => column.name));
-  return omit(wanted, request.excludeFields).map((column) => ({ column, isStored: stored.has(column.name) }));
+  return omit(wanted, request.excludeFields).map((column) => ({
+    column,
+    isStored: stored.has(column.name),
+  }));
 }
 
 /** The stored columns, then the declared fields at the top that have none yet. */
@@ -30,14 +33,12 @@ function declared(columns: Columns, rows: readonly FieldRow[]): Columns {
   const missing = rows.filter((row) => row.path.length === 1 && !names.has(row.name));
   return [
     ...columns,
-    ...missing.map(
-      (row): Column => ({
-        name: row.name,
-        physical: row.name,
-        type: row.dataType === 'auto' || row.dataType === 'object' ? 'string' : row.dataType,
-        isList: row.isList === true,
-      }),
-    ),
+    ...missing.map((row): Column => ({
+      name: row.name,
+      physical: row.name,
+      type: row.dataType === 'auto' || row.dataType === 'object' ? 'string' : row.dataType,
+      isList: row.isList === true,
+    })),
   ];
 }
 
@@ -45,7 +46,8 @@ function inOrder(columns: Columns, rows: readonly FieldRow[], above: readonly st
   const orders = new Map<string, number>();
   for (const row of rows) {
     if (row.ordering === null || row.path.length !== above.length + 1) continue;
-    if (above.every((name, index) => row.path[index] === name)) orders.set(row.path.at(-1)!, row.ordering);
+    if (above.every((name, index) => row.path[index] === name))
+      orders.set(row.path.at(-1)!, row.ordering);
   }
   const rank = (column: Column): number => orders.get(column.name) ?? Infinity;
   const sorted = columns.map((column) =>

@@ -11,7 +11,9 @@ export function recordJson(dialect: Dialect, projection: readonly Projected[]): 
   const members = projection.map(({ column, isStored }) => {
     const key = dialect.literal(`${JSON.stringify(column.name)}:`);
     const value = isStored ? columnJson(dialect, column, dialect.column(column.physical)) : 'NULL';
-    return isStored ? `${key} || coalesce(${value}, 'null')` : dialect.literal(`${JSON.stringify(column.name)}:null`);
+    return isStored
+      ? `${key} || coalesce(${value}, 'null')`
+      : dialect.literal(`${JSON.stringify(column.name)}:null`);
   });
   return `'{' || ${dialect.join(members)} || '}'`;
 }
@@ -20,7 +22,10 @@ export function recordJson(dialect: Dialect, projection: readonly Projected[]): 
 export function columnJson(dialect: Dialect, column: Column, value: string): string {
   if (!column.isList) return itemJson(dialect, column, value);
   // Null elements stay where they are.
-  const items = dialect.each(value, (element) => `coalesce(${itemJson(dialect, column, element)}, 'null')`);
+  const items = dialect.each(
+    value,
+    (element) => `coalesce(${itemJson(dialect, column, element)}, 'null')`,
+  );
   return `('[' || ${dialect.joinList(items)} || ']')`;
 }
 

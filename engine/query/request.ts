@@ -38,10 +38,16 @@ export function parseQuery(body: unknown, fields: readonly FieldRow[]): QueryReq
 export function parseExportParams(params: unknown, fields: readonly FieldRow[]): QueryRequest {
   const largest = budgets.exportLimit;
   const request = parse(params, fields, { limit: Number.MAX_SAFE_INTEGER, smallest: 1, largest });
-  const refused = (['facets', 'offset'] as const).filter((key) => isGiven((params as Body | null)?.[key]));
+  const refused = (['facets', 'offset'] as const).filter((key) =>
+    isGiven((params as Body | null)?.[key]),
+  );
   if (refused.length > 0) {
     const messages = refused.map((key) => [key, ['Not supported in an export']] as const);
-    throw new AppError('invalid', `Not supported in an export: ${refused.join(', ')}`, Object.fromEntries(messages));
+    throw new AppError(
+      'invalid',
+      `Not supported in an export: ${refused.join(', ')}`,
+      Object.fromEntries(messages),
+    );
   }
   return request;
 }
@@ -110,7 +116,9 @@ function asBody(input: unknown): Body {
 }
 
 function merged(errors: readonly AppError[]): AppError {
-  const fields: FieldErrors = Object.fromEntries(errors.flatMap((error) => Object.entries(error.fields ?? {})));
+  const fields: FieldErrors = Object.fromEntries(
+    errors.flatMap((error) => Object.entries(error.fields ?? {})),
+  );
   return new AppError(errors[0]!.code, errors.map((error) => error.message).join('; '), fields);
 }
 
@@ -125,7 +133,11 @@ function names(key: string, input: unknown): readonly string[] | null {
   });
 }
 
-function fieldPaths(key: string, input: unknown, index: FieldIndex): readonly (readonly string[])[] | null {
+function fieldPaths(
+  key: string,
+  input: unknown,
+  index: FieldIndex,
+): readonly (readonly string[])[] | null {
   const wanted = names(key, input);
   if (!wanted) return null;
   return wanted.map((name) => {
@@ -150,7 +162,10 @@ function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
     const field = index.find(descending ? name.slice(1) : name);
     if (!field) throw invalid('ordering', `Unknown field: ${descending ? name.slice(1) : name}`);
     if (unordered.has(field.dataType)) {
-      throw invalid('ordering', `Cannot order by ${field.name}, which is of type ${field.dataType}`);
+      throw invalid(
+        'ordering',
+        `Cannot order by ${field.name}, which is of type ${field.dataType}`,
+      );
     }
     return { field: fieldRef(field), descending };
   });

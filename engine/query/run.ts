@@ -43,7 +43,8 @@ export async function runQuery(
   const facets = facetTexts(run, snapshot, request);
   // Its failure is awaited below; without this a failing page would leave it unhandled.
   facets.catch(() => undefined);
-  const page = request.limit === 0 ? [] : await run.rows(pageSelect(snapshot, fields, request, run.knownCase));
+  const page =
+    request.limit === 0 ? [] : await run.rows(pageSelect(snapshot, fields, request, run.knownCase));
   const total = await totalOf(run, snapshot, request, page.length);
   const text = await facets;
   return {
@@ -68,7 +69,11 @@ export async function runArrow(
   const select = arrowSelect(snapshot, fields, request, run.knownCase);
   const page = request.limit === 0 ? [] : await run.rows(select);
   const total = await totalOf(run, snapshot, request, page.length);
-  return { body: arrowStream(select.columns, page), total, offset: nextOffset(request, page.length, total) };
+  return {
+    body: arrowStream(select.columns, page),
+    total,
+    offset: nextOffset(request, page.length, total),
+  };
 }
 
 /** Records by `_id`, in the order asked, unknown ids skipped: a JSON array. */
@@ -104,7 +109,12 @@ interface Runner {
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
 
-function runner(engine: QueryEngine, snapshot: Snapshot, request: QueryRequest, options: QueryOptions): Runner {
+function runner(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  request: QueryRequest,
+  options: QueryOptions,
+): Runner {
   const run: RunOptions = { ...options, subject: `dataset ${snapshot.datasetId}` };
   return {
     knownCase: lettersOf(engine).of(snapshot, request.predicate),
@@ -128,7 +138,12 @@ export function lettersOf(engine: QueryEngine): LetterCases {
 }
 
 /** A page that is not full tells the total by itself, and so does a query without a condition. */
-async function totalOf(run: Runner, snapshot: Snapshot, request: QueryRequest, count: number): Promise<number> {
+async function totalOf(
+  run: Runner,
+  snapshot: Snapshot,
+  request: QueryRequest,
+  count: number,
+): Promise<number> {
   if (request.predicate.kind === 'all' || request.predicate === all) return snapshot.rows;
   if (request.predicate.kind === 'none') return 0;
   if (request.limit > count && (count > 0 || request.offset === 0)) return request.offset + count;
@@ -141,9 +156,18 @@ function nextOffset(request: QueryRequest, count: number, total: number): number
   return count > 0 && next < total ? next : null;
 }
 
-async function facetTexts(run: Runner, snapshot: Snapshot, request: QueryRequest): Promise<string | undefined> {
+async function facetTexts(
+  run: Runner,
+  snapshot: Snapshot,
+  request: QueryRequest,
+): Promise<string | undefined> {
   if (!request.facets) return undefined;
-  const scope = { snapshot, predicate: request.predicate, knownCase: run.knownCase, rows: run.rows };
+  const scope = {
+    snapshot,
+    predicate: request.predicate,
+    knownCase: run.knownCase,
+    rows: run.rows,
+  };
   const texts = await Promise.all(
     request.facets.map(
       async (facet) => `${JSON.stringify(facet.field.name)}:${await facetAnswer(scope, facet)}`,
@@ -160,15 +184,24 @@ function idOf(record: string): string {
 /** RE2 refused a pattern that the check of the request let through, for its size say. */
 function isPatternError(error: unknown): boolean {
   const message = String((error as { message?: unknown } | null)?.message ?? '');
-  return /^Invalid Input Error: (invalid|missing|bad|no argument|pattern too|unexpected|trailing|unterminated)/i.test(message);
+  return /^Invalid Input Error: (invalid|missing|bad|no argument|pattern too|unexpected|trailing|unterminated)/i.test(
+    message,
+  );
 }
 
-async function patternError(engine: QueryEngine, predicate: Predicate, cause: unknown): Promise<unknown> {
+async function patternError(
+  engine: QueryEngine,
+  predicate: Predicate,
+  cause: unknown,
+): Promise<unknown> {
   for (const pattern of patternsOf(predicate)) {
     try {
-      await engine.run('SELECT regexp_full_match(\'\', $1)', [{ type: 'string', value: pattern }]);
+      await engine.run("SELECT regexp_full_match('', $1)", [{ type: 'string', value: pattern }]);
     } catch (error) {
-      const reason = String((error as { message?: unknown }).message).replace('Invalid Input Error: ', '');
+      const reason = String((error as { message?: unknown }).message).replace(
+        'Invalid Input Error: ',
+        '',
+      );
       const message = `Unsupported regular expression ${JSON.stringify(pattern)}: ${reason}`;
       return new AppError('invalid', message, { filters: [message] }, cause);
     }

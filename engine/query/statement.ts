@@ -1,3 +1,4 @@
+import { reservedColumns } from '../store/arrow.js';
 import type { Snapshot } from '../store/store.js';
 import type { Column, Columns, StoredType } from '../types.js';
 import type { Dialect } from './dialect.js';
@@ -32,14 +33,6 @@ export function begin(snapshot: Snapshot, knownCase: KnownCase = () => undefined
   return { dialect, params, columns: [...reservedColumns, ...snapshot.columns], knownCase, source };
 }
 
-/** The two columns that every segment has besides the dataset's own. */
-export const reservedColumns: Columns = ['_id', '_commit'].map((name) => ({
-  name,
-  physical: name,
-  type: 'string',
-  isList: false,
-}));
-
 /** How a field's values are reached: an expression, and whether it yields a list of them. */
 export interface Access {
   readonly sql: string;
@@ -69,8 +62,16 @@ function root(dialect: Dialect, column: Column): Access {
 function step(dialect: Dialect, object: Access, column: Column): Access {
   if (!object.isMany) {
     // Plain member access: DuckDB takes conditions on it into the row groups' statistics.
-    return { sql: dialect.member(object.sql, column.physical), isMany: column.isList, type: column.type };
+    return {
+      sql: dialect.member(object.sql, column.physical),
+      isMany: column.isList,
+      type: column.type,
+    };
   }
   const members = dialect.each(object.sql, (element) => dialect.member(element, column.physical));
-  return { sql: column.isList ? dialect.flatten(members) : members, isMany: true, type: column.type };
+  return {
+    sql: column.isList ? dialect.flatten(members) : members,
+    isMany: true,
+    type: column.type,
+  };
 }

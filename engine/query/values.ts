@@ -24,7 +24,8 @@ export function limits(type: StoredType | 'auto'): readonly [bigint, bigint] {
 /** Text of a string field's value; numbers compare as their text. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value))) return String(value);
+  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value)))
+    return String(value);
   throw new Problem(`Expected text, not ${show(value)}`);
 }
 
@@ -60,7 +61,8 @@ export function booleanOf(value: unknown): boolean {
 /** A date stands for its whole day, a date with a time for that instant; without an offset it is UTC. */
 export function momentOf(value: unknown): Moment {
   const match = typeof value === 'string' ? datePattern.exec(value.trim()) : null;
-  if (!match) throw new Problem(`Expected a date like 2016-05-01 or 2016-05-01T12:30:00, not ${show(value)}`);
+  if (!match)
+    throw new Problem(`Expected a date like 2016-05-01 or 2016-05-01T12:30:00, not ${show(value)}`);
   const [, year, month, day, hour, minute, second, fraction, offset] = match;
   const midnight = Date.UTC(2000, Number(month) - 1, Number(day));
   const date = new Date(midnight);
@@ -89,7 +91,9 @@ export function scalarOf(type: StoredType, value: unknown): Scalar | undefined {
   if (type === 'integer' || type === 'long') {
     const number = numberOf(value);
     const [smallest, largest] = limits(type);
-    return typeof number === 'bigint' && number >= smallest && number <= largest ? number : undefined;
+    return typeof number === 'bigint' && number >= smallest && number <= largest
+      ? number
+      : undefined;
   }
   return textOf(value);
 }

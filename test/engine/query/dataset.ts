@@ -1,0 +1,159 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tableFromIPC } from 'apache-arrow';
+import type { FieldRow } from '../../../engine/catalog/rows.js';
+import { arrowStream } from '../../../engine/query/arrow-page.js';
+import { openQueryEngine, type QueryEngine } from '../../../engine/query/engine.js';
+import { momentOf } from '../../../engine/query/values.js';
+import { schemaFile } from '../../../engine/store/schema-file.js';
+import { writeSegment } from '../../../engine/store/segment.js';
+import { reservedColumns } from '../../../engine/store/arrow.js';
+import type { Segment, Snapshot } from '../../../engine/store/store.js';
+import type { Column, Columns, EntityType, StoredType, Value } from '../../../engine/types.js';
+
+/** A record for a test: dates as ISO text, `json` columns as their JSON text. */
+export type TestRow = Readonly<Record<string, Value | undefined>>;
+
+/** A data folder with an engine on it. */
+export interface Bench {
+  readonly folder: string;
+  readonly engine: QueryEngine;
+  dataset(columns: Columns, segments: readonly (readonly TestRow[])[]): Promise<Dataset>;
+  close(): Promise<void>;
+}
+
+/** One version of a dataset, and its fields as the catalogue has them. */
+export interface Dataset {
+  readonly snapshot: Snapshot;
+  readonly fields: readonly FieldRow[];
+}
+
+/** Opens an engine as the server does, on a temporary folder. */
+export async function openBench(): Promise<Bench> {
+  const folder = mkdtempSync(join(tmpdir(), 'strandlake-query-'));
+  const engine = await openQueryEngine({
+    dataFolder: folder,
+    memoryMb: 512,
+    threads: 2,
+    spillFolder: join(folder, 'spill'),
+    spillMb: 256,
+  });
+  let lastId = 0;
+  return {
+    folder,
+    engine,
+    dataset: async (columns, segments) => {
+      lastId += 1;
+      return writeDataset(folder, lastId, columns, segments);
+    },
+    close: async () => {
+      await engine.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A column in short: `column('info', 'object', [column('AF', 'double')])`. */
+export function column(name: string, type: StoredType, children?: Columns): Column {
+  return { name, physical: name, type, isList: false, ...(children && { children }) };
+}
+
+/** A list of it. */
+export function listOf(item: Column): Column {
+  return { ...item, isList: true };
+}
+
+async function writeDataset(
+  folder: string,
+  id: number,
+  columns: Columns,
+  segments: readonly (readonly TestRow[])[],
+): Promise<Dataset> {
+  const home = join(folder, 'datasets', String(id));
+  mkdirSync(home, { recursive: true });
+  const schemaPath = join(home, 'schema.parquet');
+  writeFileSync(schemaPath, schemaFile(columns));
+  const files = [schemaPath];
+  const written: Segment[] = [];
+  const all = [...reservedColumns, ...columns];
+  for (const [chunk, rows] of segments.entries()) {
+    const path = join(home, `${chunk}.parquet`);
+    const cells = rows.map((row, index) => {
+      const whole: TestRow = { _id: recordId(chunk, index), _commit: '4812', ...row };
+      return all.map((each) => cell(each, whole[each.name]));
+    });
+    const physical = all.map(byPhysicalName);
+    const data = tableFromIPC(arrowStream(physical, cells)).batches;
+    written.push(await writeSegment({ columns, data, rows: rows.length }, path));
+    files.push(path);
+  }
+  const rows = written.reduce((sum, segment) => sum + segment.rows, 0);
+  const snapshot = { datasetId: id, version: 1, columns, segments: written, rows, bytes: 0, files };
+  return { snapshot, fields: fieldRows(id, columns, []) };
+}
+
+/** The id of a record of commit 1: commit, chunk and row in base 36. */
+export function recordId(chunk: number, row: number): string {
+  return `${'1'.padStart(10, '0')}${chunk.toString(36).padStart(4, '0')}${row.toString(36).padStart(5, '0')}`;
+}
+
+/** Rows of the catalogue for these columns and everything inside them. */
+export function fieldRows(
+  datasetId: number,
+  columns: Columns,
+  above: readonly string[],
+  entities: Readonly<Record<string, EntityType>> = {},
+): FieldRow[] {
+  return columns.flatMap(({ name, type, isList, children }, index) => {
+    const path = [...above, name];
+    const row: FieldRow = {
+      id: index + 1,
+      datasetId,
+      name: path.join('.'),
+      path,
+      title: path.join('.'),
+      description: '',
+      dataType: type === 'json' ? 'object' : type,
+      isList: isList || null,
+      entityType: entities[path.join('.')] ?? null,
+      expression: null,
+      isHidden: false,
+      isReadOnly: false,
+      isValid: true,
+      ordering: null,
+      dependsOn: [],
+      urlTemplate: null,
+      createdAt: 0,
+      updatedAt: 0,
+    };
+    return [row, ...fieldRows(datasetId, children ?? [], path, entities)];
+  });
+}
+
+function byPhysicalName(each: Column): Column {
+  const children = each.children?.map(byPhysicalName);
+  return { ...each, name: each.physical, ...(children && { children }) };
+}
+
+/** A value in the shape in which the engine hands values over. */
+function cell({ isList, ...item }: Column, value: Value | undefined): unknown {
+  if (value === undefined || value === null) return null;
+  if (isList) {
+    return {
+      items: (value as readonly Value[]).map((element) =>
+        cell({ ...item, isList: false }, element),
+      ),
+    };
+  }
+  if (item.type === 'object') {
+    const given = value as Readonly<Record<string, Value>>;
+    const members = (item.children ?? []).map((child) => [
+      child.physical,
+      cell(child, given[child.name]),
+    ]);
+    return { entries: Object.fromEntries(members) as unknown };
+  }
+  if (item.type === 'date') return { micros: momentOf(value).start };
+  return item.type === 'long' ? BigInt(value as number | bigint) : value;
+}
