@@ -1,9 +1,10 @@
 import { invalid } from '../engine/errors.js';
+import { jsonl } from './jsonl/jsonl.js';
 import type { Reader } from './reader.js';
 import { vcf } from './vcf/vcf.js';
 
 /** Every format; the first whose extension fits is taken. */
-export const readers: readonly Reader[] = [opaque(vcf)];
+export const readers: readonly Reader[] = [opaque(vcf), opaque(jsonl)];
 
 /** A reader whose parameters and header nobody but itself looks into. */
 function opaque<P, H>(reader: Reader<P, H>): Reader {

@@ -22,7 +22,7 @@ export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
     segment: isStored
       ? await writeSegment(identified(batch, job.commitId, job.index), job.file)
       : null,
-    columns: batch.columns,
+    columns: batch.seen,
     lines,
     bytes: bytes.length,
     read: batch.rows + report.rejected,

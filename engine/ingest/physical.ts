@@ -1,5 +1,5 @@
-/** Names that every segment uses itself. */
-const reserved = ['_id', '_commit'] as const;
+/** The columns that every segment has of its own; a record's own values of these names are dropped. */
+export const reservedNames: readonly string[] = ['_id', '_commit'];
 
 /**
  * Gives columns of one level their names in Parquet: engines compare those case-insensitively, and none takes an empty
@@ -11,7 +11,7 @@ export class PhysicalNames {
   /** `physical` are names given before; at the top level the reserved names are taken too. */
   constructor(physical: Iterable<string>, isTop: boolean) {
     for (const name of physical) this.#taken.add(name.toLowerCase());
-    if (isTop) for (const name of reserved) this.#taken.add(name);
+    if (isTop) for (const name of reservedNames) this.#taken.add(name);
   }
 
   /** A name that no sibling has: the column's own where possible, else `<name>~2`, `~3`… */

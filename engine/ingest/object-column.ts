@@ -1,0 +1,189 @@
+import { Field, makeData, Struct, type Data } from 'apache-arrow';
+import { budgets } from '../budgets.js';
+import type { Column, Columns } from '../types.js';
+import { grown } from './builders.js';
+import { DynamicColumn } from './dynamic.js';
+import { DroppedColumn } from './dropped.js';
+import { PhysicalNames, reservedNames } from './physical.js';
+import { typedColumn } from './typed.js';
+import { storedColumns } from './unify.js';
+import { type Recording, ValueColumn } from './value-column.js';
+
+/** The members of an object, or the fields of a record: given ones with their types, others as they come. */
+export class ObjectFields {
+  /** The row that is being filled. */
+  row = 0;
+  /** The field that came first last time. */
+  first: ValueColumn | null = null;
+  readonly columns: ValueColumn[] = [];
+  readonly #byName = new Map<string, ValueColumn>();
+  readonly #given: ReadonlyMap<string, Column>;
+  readonly #names: PhysicalNames;
+  readonly #recording: Recording;
+  readonly #prefix: string;
+  readonly #depth: number;
+  readonly #onNew: (column: ValueColumn) => void;
+
+  /** `depth` is 0 for the fields of a record. */
+  constructor(
+    given: Columns,
+    recording: Recording,
+    prefix: string,
+    depth: number,
+    onNew: (column: ValueColumn) => void = () => {},
+  ) {
+    this.#given = new Map(given.map((column) => [column.name, column]));
+    this.#names = new PhysicalNames(
+      given.map((column) => column.physical),
+      depth === 0,
+    );
+    this.#recording = recording;
+    this.#prefix = prefix;
+    this.#depth = depth;
+    this.#onNew = onNew;
+  }
+
+  /** The field of that name, made when first met; null when there are too many (the record has failed then). */
+  field(name: string): ValueColumn | null {
+    return this.#byName.get(name) ?? this.#add(name);
+  }
+
+  /** Makes the given fields that no value has asked for. */
+  addGiven(): void {
+    for (const name of this.#given.keys()) this.field(name);
+  }
+
+  truncate(length: number): void {
+    for (const column of this.columns) column.truncate(length);
+  }
+
+  #add(name: string): ValueColumn | null {
+    const given = this.#given.get(name);
+    const path = this.#prefix + name;
+    if (given === undefined && ++this.#recording.found > budgets.columnsPerImport) {
+      this.#recording.reject(
+        400,
+        null,
+        `more than ${budgets.columnsPerImport} different fields (budget columnsPerImport)`,
+      );
+      return null;
+    }
+    if (this.#depth === 0 && reservedNames.includes(name)) {
+      const dropped = new DroppedColumn(name, path, this.#recording);
+      this.#byName.set(name, dropped);
+      return dropped;
+    }
+    const column = given
+      ? typedColumn(given, path, this.#depth, this.#recording)
+      : new DynamicColumn(name, this.#names.give(name), path, this.#depth, this.#recording);
+    this.#byName.set(name, column);
+    this.columns.push(column);
+    this.#onNew(column);
+    return column;
+  }
+}
+
+/** An object column: a struct of its fields. */
+export class ObjectColumn extends ValueColumn {
+  readonly fields: ObjectFields;
+  readonly #column: Column;
+  /** One bit per row that holds an object. */
+  #present: Uint8Array = new Uint8Array(128);
+  /** Where a list began whose first element is to be the value; -1 outside one. */
+  #listFrom = -1;
+
+  constructor(column: Column, path: string, depth: number, recording: Recording) {
+    super(column.name, path, recording);
+    this.#column = column;
+    this.fields = new ObjectFields(column.children ?? [], recording, `${path}.`, depth + 1);
+  }
+
+  column(): Column {
+    const children = () => this.fields.columns.map((child) => child.column());
+    // Parquet has no struct without members.
+    if (storedColumns(children()).length === 0) this.fields.addGiven();
+    return { ...this.#column, children: children() };
+  }
+
+  addBoolean(value: boolean): void {
+    this.#refuse(String(value));
+  }
+  addInteger(value: number): void {
+    this.#refuse(String(value));
+  }
+  addBigint(value: bigint): void {
+    this.#refuse(String(value));
+  }
+  addDouble(value: number): void {
+    this.#refuse(String(value));
+  }
+  addText(): void {
+    this.#refuse('a text');
+  }
+
+  #refuse(found: string): void {
+    this.recording.fault(301, this.path, `${found} is not an object`);
+    this.appendNull();
+  }
+
+  beginObject(): ObjectFields {
+    this.fields.row = this.length;
+    return this.fields;
+  }
+
+  endObject(): void {
+    const byte = this.length >> 3;
+    if (byte >= this.#present.length) this.#present = grown(this.#present, byte + 1);
+    this.#present[byte]! |= 1 << (this.length & 7);
+    this.length++;
+  }
+
+  beginList(): ValueColumn | null {
+    if (this.#listFrom >= 0) {
+      this.#refuse('a list in a list');
+      return null;
+    }
+    this.recording.warn(303, this.path, 'a list where one object is expected: its first is taken');
+    this.#listFrom = this.length;
+    return this;
+  }
+
+  endList(): void {
+    const from = this.#listFrom;
+    this.#listFrom = -1;
+    if (this.length === from) this.appendNull();
+    else this.truncate(from + 1);
+  }
+
+  override truncate(length: number): void {
+    this.#listFrom = -1;
+    for (let i = length; i < this.length; i++) {
+      if (i >> 3 < this.#present.length) this.#present[i >> 3]! &= ~(1 << (i & 7));
+    }
+    if (length < this.length) this.length = length;
+    this.fields.truncate(length);
+  }
+
+  finish(length: number): Data {
+    const stored = this.fields.columns.filter((child) => child.column().seen === undefined);
+    const children = stored.map((child) => child.finish(length));
+    const fields = children.map(
+      (data, i) => new Field(stored[i]!.column().physical, data.type, true),
+    );
+    const bytes = (length + 7) >> 3;
+    const present = this.#present.length < bytes ? grown(this.#present, bytes) : this.#present;
+    return makeData({
+      type: new Struct(fields),
+      length,
+      nullCount: length - countBits(present, length),
+      nullBitmap: present.subarray(0, bytes),
+      children,
+    });
+  }
+}
+
+function countBits(bits: Uint8Array, length: number): number {
+  let count = 0;
+  for (let i = 0; i < length; i++) count += (bits[i >> 3]! >> (i & 7)) & 1;
+  return count;
+}

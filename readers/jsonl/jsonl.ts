@@ -1,0 +1,41 @@
+import { InputError } from '../../engine/errors.js';
+import type { Reader } from '../reader.js';
+import { JsonlParser } from './parser.js';
+
+/** JSONL: one JSON object per line, types found from the values. */
+export const jsonl: Reader<null, null> = {
+  name: 'json',
+  extensions: ['json', 'jsonl', 'ndjson'],
+  params: () => null,
+  async header(head) {
+    const { bytes } = await head.bytes(256);
+    refuseOtherFormats(head.name, bytes);
+    return {
+      header: null,
+      bodyOffset: 0,
+      bodyLine: 0,
+      columns: [],
+      fields: [],
+      genomeBuild: null,
+      warnings: bytes.length === 0 ? ['the file is empty'] : [],
+    };
+  },
+  read(chunk, _header, _params, out, report, given) {
+    return new JsonlParser(out, report, given.columns).read(chunk);
+  },
+};
+
+/** Text that is certainly no JSONL is named once here, instead of line by line. */
+function refuseOtherFormats(name: string, bytes: Uint8Array): void {
+  const [a, b, c, d] = bytes;
+  if ((a === 0 && b! > 0 && c === 0) || (a! > 0 && b === 0 && d === 0))
+    throw new InputError(
+      { file: name, byte: 0 },
+      'this is UTF-16 text, not a UTF-8 file: save it as UTF-8',
+    );
+  if (bytes.find((byte) => byte > 32) === 0x3c)
+    throw new InputError(
+      { file: name, byte: 0 },
+      'this is an HTML or XML page, not JSONL: one JSON object per line is expected',
+    );
+}

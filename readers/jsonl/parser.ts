@@ -1,0 +1,345 @@
+import { isUtf8 } from 'node:buffer';
+import { budgets } from '../../engine/budgets.js';
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { DroppedColumn } from '../../engine/ingest/dropped.js';
+import { ObjectFields } from '../../engine/ingest/object-column.js';
+import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
+import { parseJson, stringifyJson } from '../../engine/json.js';
+import type { Columns } from '../../engine/types.js';
+import type { Report } from '../reader.js';
+import { afterLine, byte, lineEnd, Malformed, Scanner } from './scanner.js';
+
+/**
+ * Walks the bytes of JSONL straight into columns: no string, object or array per record. A key is guessed from the one
+ * before it and compared in place, so records of one shape look nothing up; numbers are read from their digits; texts without
+ * escapes are copied as bytes.
+ */
+export class JsonlParser extends Scanner {
+  readonly #out: BatchBuilder;
+  readonly #report: Report;
+  readonly #fields: ObjectFields;
+  readonly #recording: Recording;
+  /** Takes what is read past, for the sake of its faults; those are told of `#skippedPath`. */
+  readonly #skipped: ValueColumn;
+  #skippedPath = '';
+
+  constructor(out: BatchBuilder, report: Report, columns: Columns) {
+    super();
+    this.#out = out;
+    this.#report = report;
+    this.#recording = new Recording(report);
+    this.#skipped = new DroppedColumn('', '', this.#recording);
+    this.#fields = new ObjectFields(columns, this.#recording, '', 0, (column) =>
+      out.add(column.name, column),
+    );
+  }
+
+  /** Reads whole lines; returns how many there were, blank ones included. */
+  read(chunk: Uint8Array): number {
+    this.open(chunk, 0);
+    const isClean = isUtf8(chunk);
+    const recording = this.#recording;
+    for (recording.line = 0; this.at < chunk.length && !this.#report.isStopped;) {
+      recording.line++;
+      if (isClean || isUtf8(chunk.subarray(this.at, lineEnd(chunk, this.at)))) this.#line(false);
+      else this.#damagedLine(chunk);
+    }
+    return recording.line;
+  }
+
+  /** A line with bytes that are not UTF-8 is read from a copy where each is U+FFFD. */
+  #damagedLine(chunk: Uint8Array): void {
+    const from = this.at;
+    const to = lineEnd(chunk, from);
+    this.open(encoder.encode(decoder.decode(chunk.subarray(from, to))), 0);
+    this.#line(true);
+    this.open(chunk, afterLine(chunk, to));
+  }
+
+  /** Reads one line, or passes it when it is blank or malformed, and stops at the start of the next. */
+  #line(isDamaged: boolean): void {
+    this.lineStart = this.at;
+    this.skipSpace();
+    if (this.isLineEnd()) {
+      this.at = afterLine(this.bytes, this.at);
+      return;
+    }
+    const recording = this.#recording;
+    recording.record++;
+    recording.keys = 0;
+    recording.hasFailed = false;
+    this.hasLoneSurrogate = false;
+    try {
+      this.#record();
+      if (isDamaged) recording.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+      if (this.hasLoneSurrogate)
+        recording.warn(0, null, 'half a surrogate pair in an escape was replaced by U+FFFD');
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+      recording.reject(0, null, `column ${this.column()}: ${error.message}`);
+      this.at = lineEnd(this.bytes, this.at);
+    }
+    this.at = afterLine(this.bytes, this.at);
+    if (recording.hasFailed) this.#out.rollback(this.#out.rows);
+    else this.#out.endRecord();
+  }
+
+  #record(): void {
+    this.depth = 0;
+    if (this.bytes[this.at] !== byte.openObject)
+      this.fail(`each line must hold one JSON object, found ${this.show()}`);
+    this.#fields.row = this.#out.rows;
+    this.#object(this.#fields);
+    this.skipSpace();
+    if (!this.isLineEnd())
+      this.fail(`each line must hold one JSON object, found ${this.show()} after it`);
+    this.#checkWidth();
+  }
+
+  #checkWidth(): void {
+    const recording = this.#recording;
+    const { keys } = recording;
+    if (keys >= budgets.recordKeysError)
+      recording.fault(
+        400,
+        null,
+        `the record has ${keys} columns, ${budgets.recordKeysError} are too many`,
+      );
+    else if (keys >= budgets.recordKeysWarning)
+      recording.warn(
+        400,
+        null,
+        `the record has ${keys} columns, ${budgets.recordKeysError} would be too many`,
+      );
+  }
+
+  #object(fields: ObjectFields): void {
+    const { row } = fields;
+    this.enter();
+    let previous: ValueColumn | null = null;
+    if (this.skipSpace() === byte.closeObject) return this.leave();
+    for (;;) {
+      const column = this.#key(fields, previous === null ? fields.first : previous.next);
+      if (column === null) this.#skip('');
+      else {
+        if (previous === null) fields.first = column;
+        else previous.next = column;
+        previous = column;
+        this.#meet(column, row);
+        this.#value(column);
+      }
+      const next = this.skipSpace();
+      if (next === byte.closeObject) return this.leave();
+      if (next !== byte.comma) this.fail(`expected "," or "}", found ${this.show()}`);
+      this.at++;
+      this.skipSpace();
+    }
+  }
+
+  /** Makes a column ready for its value in this row. */
+  #meet(column: ValueColumn, row: number): void {
+    const recording = this.#recording;
+    if (column.length > row) {
+      column.truncate(row);
+      const key = JSON.stringify(column.path);
+      recording.warn(0, column.path, `the key ${key} is repeated: its last value counts`);
+    }
+    column.padTo(row);
+    if (column.metIn !== recording.record) {
+      column.metIn = recording.record;
+      if (this.bytes[this.at] !== byte.openObject) recording.keys++;
+    }
+  }
+
+  /** Reads a key and its colon; returns the field it names. `guess` is compared in place first. */
+  #key(fields: ObjectFields, guess: ValueColumn | null): ValueColumn | null {
+    const { bytes } = this;
+    if (bytes[this.at] !== byte.quote)
+      this.fail(`expected a key in double quotes, found ${this.show()}`);
+    let column: ValueColumn | null = null;
+    if (guess !== null) {
+      const { key } = guess;
+      const from = this.at + 1;
+      let i = 0;
+      while (i < key.length && bytes[from + i] === key[i]) i++;
+      if (i === key.length && bytes[from + i] === byte.quote) {
+        this.at = from + i + 1;
+        column = guess;
+      }
+    }
+    if (column === null) {
+      const text = this.string();
+      column = fields.field(decoder.decode(text.bytes.subarray(text.from, text.to)));
+    }
+    this.#colon();
+    return column;
+  }
+
+  #colon(): void {
+    if (this.skipSpace() !== byte.colon)
+      this.fail(`expected ":" after the key, found ${this.show()}`);
+    this.at++;
+    this.skipSpace();
+  }
+
+  #value(column: ValueColumn): void {
+    const first = this.bytes[this.at]!;
+    if (column.takesJson && first !== 110) return this.#json(column);
+    if (first === byte.quote) {
+      const text = this.string();
+      column.addText(text.bytes, text.from, text.to);
+    } else if (first === byte.openObject) {
+      const fields = column.beginObject();
+      if (fields === null) return this.#skip(column.path);
+      this.#object(fields);
+      column.endObject();
+    } else if (first === byte.openList) this.#list(column);
+    else this.#scalar(column, first);
+  }
+
+  #list(column: ValueColumn): void {
+    const items = column.beginList();
+    if (items === null) return this.#skip(column.path);
+    this.enter();
+    if (this.skipSpace() === byte.closeList) this.leave();
+    else {
+      for (;;) {
+        this.skipSpace();
+        this.#value(items);
+        const next = this.skipSpace();
+        if (next === byte.closeList) break;
+        if (next !== byte.comma) this.fail(`expected "," or "]", found ${this.show()}`);
+        this.at++;
+      }
+      this.leave();
+    }
+    column.endList();
+  }
+
+  #scalar(column: ValueColumn, first: number): void {
+    switch (first) {
+      case 116:
+        this.word('true');
+        return column.addBoolean(true);
+      case 102:
+        this.word('false');
+        return column.addBoolean(false);
+      case 110:
+        this.word('null');
+        return column.appendNull();
+      // The tokens that are no JSON but that Python writes.
+      case 78:
+        this.word('NaN');
+        this.#recording.fault(304, this.#pathOf(column), 'the value is NaN');
+        return column.appendNull();
+      case 73:
+        this.word('Infinity');
+        return this.#addInfinity(column, Infinity);
+      case byte.minus:
+        if (this.bytes[this.at + 1] !== 73) return this.#number(column);
+        this.word('-Infinity');
+        return this.#addInfinity(column, -Infinity);
+      default:
+        return this.#number(column);
+    }
+  }
+
+  #number(column: ValueColumn): void {
+    const { bytes } = this;
+    const from = this.at;
+    const isNegative = bytes[from] === byte.minus;
+    const first = isNegative ? from + 1 : from;
+    let at = first;
+    let mantissa = 0;
+    let c = bytes[at]!;
+    for (; c >= 48 && c <= 57; c = bytes[++at]!) mantissa = mantissa * 10 + (c - 48);
+    let digits = at - first;
+    if (digits === 0) this.fail(`unexpected ${this.show()}`);
+    if (digits > 1 && bytes[first] === 48) this.fail('a number may not begin with 0');
+    let decimals = 0;
+    let hasExponent = false;
+    if (c === 46) {
+      const point = at;
+      c = bytes[++at]!;
+      for (; c >= 48 && c <= 57; c = bytes[++at]!) mantissa = mantissa * 10 + (c - 48);
+      decimals = at - point - 1;
+      digits += decimals;
+      if (decimals === 0) this.failAt(at, 'expected a digit after the decimal point');
+    }
+    if (c === 101 || c === 69) {
+      hasExponent = true;
+      c = bytes[++at]!;
+      if (c === byte.minus || c === 43) c = bytes[++at]!;
+      const start = at;
+      while (c >= 48 && c <= 57) c = bytes[++at]!;
+      if (at === start) this.failAt(at, 'expected a digit in the exponent');
+    }
+    this.at = at;
+    if (digits > 15 || hasExponent) this.#longNumber(column, from, decimals === 0 && !hasExponent);
+    else if (decimals === 0) column.addInteger(isNegative ? 0 - mantissa : mantissa);
+    else {
+      // Up to 15 digits and one division by an exact power of ten round as `Number` does.
+      const value = mantissa / powers[decimals]!;
+      column.addDouble(isNegative ? -value : value);
+    }
+  }
+
+  #longNumber(column: ValueColumn, from: number, isInteger: boolean): void {
+    const text = decoder.decode(this.bytes.subarray(from, this.at));
+    const value = Number(text);
+    if (!Number.isFinite(value)) this.#addInfinity(column, value);
+    else if (!isInteger) column.addDouble(value);
+    else if (Number.isSafeInteger(value)) column.addInteger(value);
+    else column.addBigint(BigInt(text));
+  }
+
+  #addInfinity(column: ValueColumn, value: number): void {
+    const path = this.#pathOf(column);
+    this.#recording.fault(305, path, `the value is ${value} or too large for a double`);
+    if (this.#recording.isLenient) column.addDouble(value);
+    else column.appendNull();
+  }
+
+  /** A value of any kind that is kept as text, written the one way that equal values have. */
+  #json(column: ValueColumn): void {
+    const from = this.at;
+    this.#skip(column.path);
+    const value = parseJson(this.bytes.subarray(from, this.at));
+    const text = encoder.encode(stringifyJson(value, { nonFinite: 'null' }));
+    column.addText(text, 0, text.length);
+  }
+
+  /** Checks a value and moves past it. */
+  #skip(path: string): void {
+    this.#skippedPath = path;
+    const open = this.bytes[this.at]!;
+    if (open !== byte.openObject && open !== byte.openList) return this.#value(this.#skipped);
+    const close = open === byte.openObject ? byte.closeObject : byte.closeList;
+    this.enter();
+    if (this.skipSpace() === close) return this.leave();
+    for (;;) {
+      if (close === byte.closeObject) {
+        if (this.bytes[this.at] !== byte.quote)
+          this.fail(`expected a key in double quotes, found ${this.show()}`);
+        this.string();
+        this.#colon();
+      }
+      this.#skip(path);
+      const next = this.skipSpace();
+      if (next === close) return this.leave();
+      if (next !== byte.comma)
+        this.fail(`expected "," or "${String.fromCharCode(close)}", found ${this.show()}`);
+      this.at++;
+      this.skipSpace();
+    }
+  }
+
+  #pathOf(column: ValueColumn): string {
+    return column === this.#skipped ? this.#skippedPath : column.path;
+  }
+}
+
+const powers = Array.from({ length: 16 }, (_, i) => 10 ** i);
+const encoder = new TextEncoder();
+// A byte order mark inside a text or a key is data.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

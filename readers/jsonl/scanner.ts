@@ -1,0 +1,225 @@
+import { budgets } from '../../engine/budgets.js';
+
+/** What makes a line no JSON; caught per line, so it never leaves the reader. */
+export class Malformed extends Error {}
+
+/** A text found in a line: `bytes[from..to)`, valid until the next one is read. */
+export interface Span {
+  bytes: Uint8Array;
+  from: number;
+  to: number;
+}
+
+/** The bytes that mean something in JSON. */
+export const byte = {
+  quote: 34,
+  comma: 44,
+  minus: 45,
+  colon: 58,
+  openList: 91,
+  closeList: 93,
+  openObject: 123,
+  closeObject: 125,
+} as const;
+
+/** Moves through the bytes of JSONL, line by line; knows tokens, not values. */
+export abstract class Scanner {
+  protected bytes: Uint8Array = new Uint8Array(0);
+  protected at = 0;
+  protected end = 0;
+  protected depth = 0;
+  /** Where the line now read begins, for messages. */
+  protected lineStart = 0;
+  /** A lone surrogate was met in an escape and became U+FFFD. */
+  protected hasLoneSurrogate = false;
+  readonly #span: Span = { bytes: this.bytes, from: 0, to: 0 };
+  #scratch: Uint8Array = new Uint8Array(1024);
+
+  protected open(bytes: Uint8Array, at: number): void {
+    this.bytes = bytes;
+    this.at = at;
+    this.end = bytes.length;
+  }
+
+  /** Passes spaces and tabs; returns the byte it stops at, which is no number at the very end. */
+  protected skipSpace(): number {
+    let c = this.bytes[this.at]!;
+    while (c === 32 || c === 9) c = this.bytes[++this.at]!;
+    return c;
+  }
+
+  protected isLineEnd(): boolean {
+    const c = this.bytes[this.at];
+    return c === 10 || c === 13 || this.at >= this.end;
+  }
+
+  /** Goes one level down, past the bracket that opens it. */
+  protected enter(): void {
+    if (++this.depth > budgets.jsonDepth)
+      this.fail(`nested deeper than ${budgets.jsonDepth} levels (budget jsonDepth)`);
+    this.at++;
+  }
+
+  protected leave(): void {
+    this.depth--;
+    this.at++;
+  }
+
+  protected word(text: string): void {
+    for (let i = 0; i < text.length; i++) {
+      if (this.bytes[this.at + i] !== text.charCodeAt(i)) this.fail(`unexpected ${this.show()}`);
+    }
+    this.at += text.length;
+  }
+
+  /** The text in quotes that begins here, escapes resolved. */
+  protected string(): Span {
+    const { bytes, end } = this;
+    const from = this.at + 1;
+    let at = from;
+    for (; at < end; at++) {
+      const c = bytes[at]!;
+      if (c === byte.quote) {
+        this.at = at + 1;
+        const span = this.#span;
+        span.bytes = bytes;
+        span.from = from;
+        span.to = at;
+        return span;
+      }
+      if (c === 92) return this.#escapedString(from, at);
+      if (c < 32) break;
+    }
+    return this.#badText(at);
+  }
+
+  /** The slow way, from the first backslash on: into a scratch buffer, which the text never outgrows. */
+  #escapedString(from: number, firstEscape: number): Span {
+    const { bytes, end } = this;
+    let close = firstEscape;
+    for (; close < end && bytes[close] !== byte.quote; close++) {
+      if (bytes[close] === 92) close++;
+      else if (bytes[close]! < 32) this.#badText(close);
+    }
+    if (close >= end) this.#badText(end);
+    if (this.#scratch.length < close - from) this.#scratch = new Uint8Array((close - from) * 2);
+    const scratch = this.#scratch;
+    scratch.set(bytes.subarray(from, firstEscape));
+    let to = firstEscape - from;
+    for (let at = firstEscape; at < close;) {
+      const c = bytes[at]!;
+      if (c !== 92) {
+        scratch[to++] = c;
+        at++;
+        continue;
+      }
+      const letter = bytes[at + 1]!;
+      if (letter === 117) {
+        let code = this.#hex(at + 2);
+        at += 6;
+        if (code >= 0xd800 && code < 0xdc00 && bytes[at] === 92 && bytes[at + 1] === 117) {
+          const low = this.#hex(at + 2);
+          if (low >= 0xdc00 && low < 0xe000) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            at += 6;
+          }
+        }
+        if (code >= 0xd800 && code < 0xe000) {
+          code = 0xfffd;
+          this.hasLoneSurrogate = true;
+        }
+        to = encodePoint(code, scratch, to);
+      } else {
+        const escaped = escapes[letter] ?? 0;
+        if (escaped === 0) this.failAt(at, 'a bad escape in a text');
+        scratch[to++] = escaped;
+        at += 2;
+      }
+    }
+    this.at = close + 1;
+    const span = this.#span;
+    span.bytes = scratch;
+    span.from = 0;
+    span.to = to;
+    return span;
+  }
+
+  #hex(from: number): number {
+    let code = 0;
+    for (let i = from; i < from + 4; i++) {
+      const digit = hexDigits.indexOf(String.fromCharCode(this.bytes[i] ?? 0).toLowerCase());
+      if (digit < 0) this.failAt(from - 2, 'a bad escape in a text');
+      code = code * 16 + digit;
+    }
+    return code;
+  }
+
+  #badText(at: number): never {
+    const c = this.bytes[at];
+    const isLineEnd = at >= this.end || c === 10 || c === 13;
+    return this.failAt(
+      at,
+      isLineEnd ? 'the line ends inside a text' : 'a control character in a text, not escaped',
+    );
+  }
+
+  /** What stands here, for a message. */
+  protected show(): string {
+    if (this.isLineEnd()) return 'the end of the line';
+    const text = decoder.decode(this.bytes.subarray(this.at, Math.min(this.at + 4, this.end)));
+    return JSON.stringify(String.fromCodePoint(text.codePointAt(0) ?? 0));
+  }
+
+  protected fail(reason: string): never {
+    throw new Malformed(reason);
+  }
+
+  protected failAt(at: number, reason: string): never {
+    this.at = at;
+    throw new Malformed(reason);
+  }
+
+  /** Characters from the start of the line, counting from 1. */
+  protected column(): number {
+    return decoder.decode(this.bytes.subarray(this.lineStart, this.at)).length + 1;
+  }
+}
+
+/** The first line feed or carriage return at or after `at`, or the end. */
+export function lineEnd(bytes: Uint8Array, at: number): number {
+  while (at < bytes.length && bytes[at] !== 10 && bytes[at] !== 13) at++;
+  return at;
+}
+
+/** The start of the next line, where `at` is the end of one: LF, CR LF and CR alone all end a line. */
+export function afterLine(bytes: Uint8Array, at: number): number {
+  if (bytes[at] === 13 && bytes[at + 1] === 10) return at + 2;
+  return Math.min(at + 1, bytes.length);
+}
+
+function encodePoint(code: number, into: Uint8Array, at: number): number {
+  if (code < 0x80) into[at++] = code;
+  else if (code < 0x800) {
+    into[at++] = 0xc0 | (code >> 6);
+    into[at++] = 0x80 | (code & 63);
+  } else if (code < 0x10000) {
+    into[at++] = 0xe0 | (code >> 12);
+    into[at++] = 0x80 | ((code >> 6) & 63);
+    into[at++] = 0x80 | (code & 63);
+  } else {
+    into[at++] = 0xf0 | (code >> 18);
+    into[at++] = 0x80 | ((code >> 12) & 63);
+    into[at++] = 0x80 | ((code >> 6) & 63);
+    into[at++] = 0x80 | (code & 63);
+  }
+  return at;
+}
+
+const hexDigits = '0123456789abcdef';
+
+/** By the letter after the backslash; 0 where there is no such escape. */
+const escapes = new Uint8Array(256);
+for (const [letter, text] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
+  escapes[letter!.charCodeAt(0)] = text!.charCodeAt(0);
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
