@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
+import { constants, lstatSync, type Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { DataFolder } from './data-folder.js';
@@ -311,6 +311,16 @@ export async function fileStats(
   if (stats === undefined) return undefined;
   if (!stats.isFile()) throw damaged(path, 'is not a plain file');
   return { bytes: stats.size, modifiedAt: Math.trunc(stats.mtimeMs) };
+}
+
+/**
+ * Inode, size and times of a plain file as one text: the same text, the same bytes, unless somebody set the times back.
+ * Undefined if there is no plain file of that name. Synchronous, because a few microseconds are less than a promise costs.
+ */
+export function fileIdentity(path: string): string | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isFile()) return undefined;
+  return `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
 }
 
 /** Removes a file; nothing happens if it is gone already. */

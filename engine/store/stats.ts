@@ -227,7 +227,10 @@ function scanLongs(
   widen(leaf, values[min]!, values[max]!);
 }
 
-/** Compares the first four bytes as one number, and the rest only where these are equal. */
+/**
+ * Walks the beginning that smallest and largest share (which only ever shrinks) once per value, and decides most values by
+ * the byte behind it. Comparing each value with both took three times as long.
+ */
 function scanText(
   leaf: Leaf,
   bytes: Uint8Array,
@@ -236,43 +239,46 @@ function scanText(
   to: number,
   present: Uint8Array | undefined,
 ): void {
-  let min = -1;
-  let max = -1;
-  let minHead = 0;
-  let maxHead = 0;
-  for (let i = from; i < to; i++) {
+  let first = from;
+  if (present !== undefined) while (present[first - from] === 0) first++;
+  let minAt = offsets[first]!;
+  let minEnd = offsets[first + 1]!;
+  let maxAt = minAt;
+  let maxEnd = minEnd;
+  let shared = minEnd - minAt;
+  for (let i = first + 1; i < to; i++) {
     if (present !== undefined && present[i - from] === 0) continue;
     const at = offsets[i]!;
     const end = offsets[i + 1]!;
-    let head = 0;
-    if (end - at >= 4) {
-      head = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
-    } else {
-      for (let k = 0; k < 4; k++) head = (head << 8) | (at + k < end ? bytes[at + k]! : 0);
-    }
-    head >>>= 0;
-    if (min < 0 || head < minHead || (head === minHead && isLess(bytes, offsets, i, min))) {
-      min = i;
-      minHead = head;
-    }
-    if (max < 0 || head > maxHead || (head === maxHead && isLess(bytes, offsets, max, i))) {
-      max = i;
-      maxHead = head;
+    const most = at + Math.min(shared, end - at);
+    let k = at;
+    for (let m = minAt; k < most && bytes[k] === bytes[m]; m++) k++;
+    const length = k - at;
+    // The byte that decides; -1 where a value ends, so that a text sorts before its continuations.
+    const own = k < end ? bytes[k]! : -1;
+    const low = minAt + length < minEnd ? bytes[minAt + length]! : -1;
+    const high = maxAt + length < maxEnd ? bytes[maxAt + length]! : -1;
+    if (own > low && own < high) continue;
+    if (own < low || (own === low && isLess(bytes, k, end, minAt + length, minEnd))) {
+      minAt = at;
+      minEnd = end;
+      shared = length;
+    } else if (own > high || (own === high && isLess(bytes, maxAt + length, maxEnd, k, end))) {
+      maxAt = at;
+      maxEnd = end;
+      shared = length;
     }
   }
-  const slice = (i: number) => bytes.slice(offsets[i]!, offsets[i + 1]!);
-  widen(leaf, slice(min), slice(max));
+  widen(leaf, bytes.slice(minAt, minEnd), bytes.slice(maxAt, maxEnd));
 }
 
-function isLess(bytes: Uint8Array, offsets: Int32Array, a: number, b: number): boolean {
-  let i = offsets[a]!;
-  let j = offsets[b]!;
-  const iEnd = offsets[a + 1]!;
-  const jEnd = offsets[b + 1]!;
-  for (; i < iEnd && j < jEnd; i++, j++) {
+function isLess(bytes: Uint8Array, a: number, aEnd: number, b: number, bEnd: number): boolean {
+  let i = a;
+  let j = b;
+  for (; i < aEnd && j < bEnd; i++, j++) {
     if (bytes[i] !== bytes[j]) return bytes[i]! < bytes[j]!;
   }
-  return i === iEnd && j < jEnd;
+  return i === aEnd && j < bEnd;
 }
 
 function widen(leaf: Leaf, min: Bound, max: Bound): void {

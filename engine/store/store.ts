@@ -33,9 +33,46 @@ export interface Snapshot {
 
 /** A change to a dataset: one log entry. */
 export interface Change {
+  /** The version that the change was made for; if another came first, the commit is refused as a conflict. */
+  readonly base?: number;
   readonly columns: Columns; // of the dataset afterwards
   readonly add: readonly Segment[];
   readonly remove: readonly string[]; // paths
   /** Kept in the entry's `commitInfo`, so that a restart can bring the catalogue forward. */
   readonly info: Readonly<Record<string, unknown>>;
+}
+
+/** One version's `info`, for bringing the catalogue forward. */
+export interface HistoryEntry {
+  readonly version: number;
+  readonly info: Readonly<Record<string, unknown>>;
+}
+
+/** One thing that `verify` found wrong. `path` is relative to the dataset's folder. */
+export interface Damage {
+  readonly path: string;
+  readonly problem: string;
+}
+
+/** The segments of all datasets and the logs that name them. */
+export interface Store {
+  /** The current version, or an earlier one. Throws `damaged` if log or segments are not what was written. */
+  snapshot(datasetId: number, version?: number): Promise<Snapshot>;
+  /**
+   * Makes a change visible: moves its segments out of `scratchFolder`, then writes one log entry. All or nothing, whatever
+   * happens in between. Throws `conflict` when another commit came first and the change does not fit behind it.
+   */
+  commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot>;
+  /** The versions from `fromVersion` on, ascending. */
+  history(datasetId: number, fromVersion: number): AsyncIterable<HistoryEntry>;
+  /** The last version in the log; -1 if there is none. */
+  version(datasetId: number): Promise<number>;
+  /** Takes a dataset away: at once for new snapshots; its files go once queries that hold one have ended. */
+  drop(datasetId: number): Promise<void>;
+  /** The datasets that have a log. */
+  datasets(): Promise<readonly number[]>;
+  /** Removes what no version names (leftovers of a crash) and dropped datasets; call it at start, before any commit. */
+  sweep(): Promise<readonly string[]>;
+  /** Everything that is wrong with a dataset's files; empty when all is well. */
+  verify(datasetId: number): Promise<readonly Damage[]>;
 }

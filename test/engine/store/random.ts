@@ -1,15 +1,19 @@
-import type { Data, RecordBatch } from 'apache-arrow';
 import {
-  BooleanBuilder,
-  ListBuilder,
-  LongBuilder,
-  makeBatch,
-  makeBuilder,
-  NumberBuilder,
-  StructBuilder,
-  Utf8Builder,
-  type ColumnBuilder,
-} from '../../../engine/ingest/batch.js';
+  Bool,
+  Field,
+  Float32,
+  Float64,
+  Int32,
+  Int64,
+  List,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  TimestampMicrosecond,
+  Utf8,
+  type Data,
+} from 'apache-arrow';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/types.js';
 
@@ -124,27 +128,68 @@ export function randomValue(next: Random, column: Column, style: Style, row: num
   }
 }
 
-/** Arrow data of values, through the builders that readers use. */
+/** Arrow data of values, built the plain way. */
 export function dataOf(column: Column, values: readonly Value[]): Data {
-  const builder = makeBuilder(column);
-  for (const value of values) append(builder, value);
-  return builder.finish(values.length);
+  const length = values.length;
+  const nullCount = values.filter((value) => value === null).length;
+  const nullBitmap = nullCount === 0 ? null : bits(values.map((value) => value !== null));
+  const common = { length, nullCount, nullBitmap };
+  if (column.isList) {
+    const lists = values as readonly (readonly Value[] | null)[];
+    const child = dataOf(
+      { ...column, isList: false },
+      lists.flatMap((list) => list ?? []),
+    );
+    const valueOffsets = offsets(lists.map((list) => list?.length ?? 0));
+    const type = new List(new Field('element', child.type, true));
+    return makeData({ type, ...common, valueOffsets, child });
+  }
+  switch (column.type) {
+    case 'object': {
+      const records = values as readonly (Record<string, Value> | null)[];
+      const children = column.children!.map((child) =>
+        dataOf(
+          child,
+          records.map((record) => record?.[child.physical] ?? null),
+        ),
+      );
+      const fields = column.children!.map((c, i) => new Field(c.physical, children[i]!.type, true));
+      return makeData({ type: new Struct(fields), ...common, children });
+    }
+    case 'boolean':
+      return makeData({ type: new Bool(), ...common, data: bits(values.map((v) => v === true)) });
+    case 'integer':
+      return makeData({ type: new Int32(), ...common, data: Int32Array.from(numbers(values)) });
+    case 'float':
+      return makeData({ type: new Float32(), ...common, data: Float32Array.from(numbers(values)) });
+    case 'double':
+      return makeData({ type: new Float64(), ...common, data: Float64Array.from(numbers(values)) });
+    case 'long':
+      return makeData({ type: new Int64(), ...common, data: longsOf(values) });
+    case 'date':
+      return makeData({ type: new TimestampMicrosecond('UTC'), ...common, data: longsOf(values) });
+    default: {
+      const texts = values.map((value) => Buffer.from((value as string | null) ?? ''));
+      const valueOffsets = offsets(texts.map((bytes) => bytes.byteLength));
+      return makeData({ type: new Utf8(), ...common, valueOffsets, data: Buffer.concat(texts) });
+    }
+  }
 }
 
-function append(builder: ColumnBuilder, value: Value): void {
-  if (value === null) builder.appendNull();
-  else if (builder instanceof ListBuilder) {
-    for (const item of value as Value[]) append(builder.items, item);
-    builder.endList();
-  } else if (builder instanceof StructBuilder) {
-    for (const child of builder.children.values()) child.padTo(builder.length);
-    const record = value as Record<string, Value>;
-    for (const child of builder.children.values()) append(child, record[child.column().physical]!);
-    builder.endObject();
-  } else if (builder instanceof Utf8Builder) builder.appendString(value as string);
-  else if (builder instanceof LongBuilder) builder.appendBigint(value as bigint);
-  else if (builder instanceof NumberBuilder) builder.append(value as number);
-  else if (builder instanceof BooleanBuilder) builder.append(value as boolean);
+const numbers = (values: readonly Value[]) => values.map((value) => (value as number | null) ?? 0);
+const longsOf = (values: readonly Value[]) =>
+  BigInt64Array.from(values.map((value) => (value as bigint | null) ?? 0n));
+
+function bits(flags: readonly boolean[]): Uint8Array {
+  const bytes = new Uint8Array((flags.length + 7) >> 3);
+  for (const [i, flag] of flags.entries()) if (flag) bytes[i >> 3]! |= 1 << (i & 7);
+  return bytes;
+}
+
+function offsets(lengths: readonly number[]): Int32Array {
+  const ends = new Int32Array(lengths.length + 1);
+  for (const [i, length] of lengths.entries()) ends[i + 1] = ends[i]! + length;
+  return ends;
 }
 
 /** What a pool thread hands to `writeSegment`: records with their ids. */
@@ -160,5 +205,7 @@ export function batchOf(
   const commits = Array.from({ length: rows }, () => String(commit));
   const all = [...reservedColumns, ...columns];
   const data = [ids, commits, ...values].map((column, i) => dataOf(all[i]!, column));
-  return makeBatch(all, rows, data).data;
+  const fields = all.map((column, i) => new Field(column.physical, data[i]!.type, true));
+  const struct = makeData({ type: new Struct(fields), length: rows, nullCount: 0, children: data });
+  return new RecordBatch(new Schema(fields), struct);
 }

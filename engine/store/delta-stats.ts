@@ -1,0 +1,95 @@
+import { parseJson, stringifyJson } from '../json.js';
+import type { Columns } from '../types.js';
+import { reservedColumns } from './arrow.js';
+import { leafKey } from './stats.js';
+import type { LeafStats, Segment } from './store.js';
+
+/*
+ * The `stats` of a Delta `add`: `numRecords` and trees of `minValues`, `maxValues` and `nullCount` in the shape of the
+ * schema. A bound of a long beyond 2^53 is a number of many digits there, and a string of them in `LeafStats`.
+ */
+interface Tree {
+  [name: string]: unknown;
+}
+
+/** The text of `stats` for a segment. */
+export function deltaStats(segment: Segment): string {
+  const minValues: Tree = {};
+  const maxValues: Tree = {};
+  const nullCount: Tree = {};
+  for (const [path, isLong] of leaves([...reservedColumns, ...segment.columns])) {
+    const stats = segment.stats[leafKey(path)];
+    if (stats === undefined) continue;
+    set(nullCount, path, stats.nulls);
+    if (stats.min === undefined || stats.max === undefined) continue;
+    set(minValues, path, isLong ? BigInt(stats.min) : stats.min);
+    set(maxValues, path, isLong ? BigInt(stats.max) : stats.max);
+  }
+  return stringifyJson({ numRecords: segment.rows, minValues, maxValues, nullCount });
+}
+
+/** Rows and statistics by dotted path from the text of `stats`. */
+export function leafStatsOf(
+  text: string,
+  columns: Columns,
+): { rows: number; stats: Readonly<Record<string, LeafStats>> } {
+  const delta = parseJson(text, { maxDepth: 1_000 }) as unknown as {
+    readonly numRecords: number;
+    readonly minValues: Tree;
+    readonly maxValues: Tree;
+    readonly nullCount: Tree;
+  };
+  if (!Number.isSafeInteger(delta.numRecords)) throw new Error('has no number of records');
+  const stats = Object.create(null) as Record<string, LeafStats>;
+  for (const [path] of leaves([...reservedColumns, ...columns])) {
+    const nulls = get(delta.nullCount, path);
+    if (nulls === undefined) continue;
+    const min = bound(get(delta.minValues, path));
+    const max = bound(get(delta.maxValues, path));
+    const key = leafKey(path);
+    stats[key] = { nulls: Number(nulls) };
+    if (min !== undefined && max !== undefined) stats[key] = { nulls: Number(nulls), min, max };
+  }
+  return { rows: delta.numRecords, stats };
+}
+
+function bound(value: unknown): number | string | undefined {
+  return typeof value === 'bigint' ? String(value) : (value as number | string | undefined);
+}
+
+/** The paths that have statistics: scalars, and lists as a whole. */
+function* leaves(columns: Columns, above: readonly string[] = []): Generator<[string[], boolean]> {
+  for (const column of columns) {
+    const path = [...above, column.physical];
+    if (column.type === 'object' && !column.isList) yield* leaves(column.children ?? [], path);
+    else yield [path, column.type === 'long' && !column.isList];
+  }
+}
+
+function set(tree: Tree, path: readonly string[], value: unknown): void {
+  let at = tree;
+  for (const name of path.slice(0, -1)) {
+    if (!Object.hasOwn(at, name)) define(at, name, {});
+    at = at[name] as Tree;
+  }
+  define(at, path.at(-1)!, value);
+}
+
+/** Names come from users: `__proto__` is one like any other. */
+function define(tree: Tree, name: string, value: unknown): void {
+  Object.defineProperty(tree, name, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+}
+
+function get(tree: Tree, path: readonly string[]): unknown {
+  let at: unknown = tree;
+  for (const name of path) {
+    if (at === null || typeof at !== 'object' || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Tree)[name];
+  }
+  return at ?? undefined;
+}

@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto';
+import { crashpoint } from '../crashpoint.js';
+import { logEntryName, type DataFolder } from '../data-folder.js';
+import { AppError } from '../errors.js';
+import { list, publishFile, readFile } from '../files.js';
+import { parseJson, stringifyJson } from '../json.js';
+import type { Columns } from '../types.js';
+import { columnsOfDelta, deltaSchema } from './arrow.js';
+import { deltaStats, leafStatsOf } from './delta-stats.js';
+import type { LeafStats, Segment } from './store.js';
+
+/*
+ * The log of a dataset: a Delta table's `_delta_log`, one file of JSON lines per version, protocol reader 1 and writer 2.
+ * We write a fixed form of it: `commitInfo` is the last line and carries the version, the number of lines and the checksum
+ * of all before it, so that a torn, copied or edited entry is known for what it is. Others ignore what we add.
+ */
+
+/** One version of a dataset, as its file says. */
+export interface LogEntry {
+  readonly version: number;
+  /** The dataset's columns from this version on, if they changed with it. */
+  readonly columns: Columns | undefined;
+  readonly add: readonly Segment[];
+  readonly remove: readonly string[];
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly time: number;
+}
+
+const maxEntryBytes = 512 << 20;
+/** Schemas nest two levels of JSON for each level of an object. */
+export const logDepth = 1_000;
+const entryPattern = /^(\d{20})\.json$/;
+
+/** The versions that a dataset's log has, ascending; a gap is `damaged`. */
+export async function logVersions(
+  folder: DataFolder,
+  datasetId: number,
+): Promise<readonly number[]> {
+  const versions: number[] = [];
+  for (const entry of await list(folder.log(datasetId))) {
+    const match = entryPattern.exec(entry.name);
+    if (match === null) continue;
+    if (Number(match[1]) !== versions.length) {
+      throw damaged(datasetId, versions.length, `is missing, and ${entry.name} is there`);
+    }
+    versions.push(versions.length);
+  }
+  return versions;
+}
+
+/** Writes an entry under its version's name; false if the version is taken. Durable when it returns. */
+export async function appendEntry(
+  folder: DataFolder,
+  datasetId: number,
+  entry: LogEntry,
+  current: Columns,
+): Promise<boolean> {
+  const bytes = encodeEntry(datasetId, entry, entry.columns ?? current);
+  return publishFile(folder.logEntry(datasetId, entry.version), bytes, {
+    written: () => crashpoint('log.temp-written'),
+    linked: () => crashpoint('log.linked'),
+  });
+}
+
+/** Reads and checks one entry; `current` are the dataset's columns before it. */
+export async function readEntry(
+  folder: DataFolder,
+  datasetId: number,
+  version: number,
+  current: Columns,
+): Promise<LogEntry> {
+  const bytes = await readFile(folder.logEntry(datasetId, version), maxEntryBytes);
+  try {
+    return decodeEntry(bytes, version, current);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw damaged(datasetId, version, reason, error);
+  }
+}
+
+function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint8Array {
+  const { version, time } = entry;
+  const actions: object[] = [];
+  if (version === 0) actions.push({ protocol: { minReaderVersion: 1, minWriterVersion: 2 } });
+  if (entry.columns !== undefined) {
+    actions.push({
+      metaData: {
+        id: tableId(datasetId),
+        name: `dataset ${datasetId}`,
+        format: { provider: 'parquet', options: {} },
+        schemaString: deltaSchema(entry.columns),
+        partitionColumns: [],
+        configuration: {},
+        createdTime: time,
+      },
+    });
+  }
+  for (const path of entry.remove) {
+    actions.push({ remove: { path, deletionTimestamp: time, dataChange: true } });
+  }
+  for (const segment of entry.add) {
+    actions.push({
+      add: {
+        path: segment.path,
+        partitionValues: {},
+        size: segment.bytes,
+        modificationTime: time,
+        dataChange: true,
+        stats: deltaStats(segment),
+        tags: tagsOf(segment, columns),
+      },
+    });
+  }
+  const body = actions.map((action) => `${stringifyJson(action)}\n`).join('');
+  const commitInfo = {
+    timestamp: time,
+    operation: 'WRITE',
+    operationParameters: {},
+    engineInfo: 'strandlake',
+    strandlake: { version, lines: actions.length, checksum: sha256(body), info: entry.info },
+  };
+  return Buffer.from(`${body}${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`);
+}
+
+/** What Delta's `add` has no place for; a segment with the dataset's own columns does not repeat them. */
+function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
+  const own = deltaSchema(segment.columns);
+  const tags = { 'strandlake.checksum': segment.checksum };
+  return own === deltaSchema(columns) ? tags : { ...tags, 'strandlake.columns': own };
+}
+
+type Action = Readonly<Record<string, unknown>>;
+
+function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogEntry {
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  if (text === '') throw new Error('is empty');
+  if (!text.endsWith('\n')) throw new Error('is torn: its last line does not end');
+  const lastLine = text.lastIndexOf('\n', text.length - 2) + 1;
+  const body = text.slice(0, lastLine);
+  const lines = body.split('\n').slice(0, -1);
+  const { info, time } = checkedInfo(text.slice(lastLine), version, body, lines.length);
+  const actions = lines.map(actionOf);
+  const metaData = actions.filter(([kind]) => kind === 'metaData');
+  const protocols = actions.filter(([kind]) => kind === 'protocol');
+  if (protocols.length !== (version === 0 ? 1 : 0)) throw new Error('has no protocol in its place');
+  for (const [, protocol] of protocols) checkProtocol(protocol);
+  if (metaData.length > 1 || (version === 0 && metaData.length === 0)) {
+    throw new Error(`has ${metaData.length} lines of metaData`);
+  }
+  const columns = metaData[0] && columnsOfDelta(textOf(metaData[0][1], 'schemaString'));
+  const add = actions
+    .filter(([kind]) => kind === 'add')
+    .map(([, action]) => segmentOf(action, columns ?? current));
+  const remove = actions
+    .filter(([kind]) => kind === 'remove')
+    .map(([, action]) => textOf(action, 'path'));
+  return { version, columns, add, remove, info, time };
+}
+
+/** The last line: proves that the lines before it are the ones that were written, for this version. */
+function checkedInfo(
+  line: string,
+  version: number,
+  body: string,
+  lines: number,
+): { info: Record<string, unknown>; time: number } {
+  const [kind, commitInfo] = actionOf(line);
+  if (kind !== 'commitInfo') throw new Error(`is torn: it ends with ${kind}, not with commitInfo`);
+  const own = commitInfo['strandlake'] as Record<string, unknown> | undefined;
+  if (own === undefined) throw new Error('was not written by this server');
+  if (own['version'] !== version) throw new Error(`is a copy of version ${String(own['version'])}`);
+  if (own['lines'] !== lines || own['checksum'] !== sha256(body)) {
+    throw new Error('does not match its checksum');
+  }
+  return { info: own['info'] as Record<string, unknown>, time: Number(commitInfo['timestamp']) };
+}
+
+const kinds = ['protocol', 'metaData', 'add', 'remove', 'commitInfo'];
+
+function actionOf(line: string): [string, Action] {
+  const parsed = parseJson(line, { maxDepth: logDepth }) as Record<string, unknown> | null;
+  const names = parsed !== null && typeof parsed === 'object' ? Object.keys(parsed) : [];
+  const kind = names[0];
+  if (names.length !== 1 || kind === undefined || !kinds.includes(kind)) {
+    // Others may skip what they do not know; here it means that somebody else wrote to the log.
+    throw new Error(`has an entry that is not known: ${names.join(', ')}`);
+  }
+  return [kind, parsed![kind] as Action];
+}
+
+function checkProtocol(protocol: Action): void {
+  const { minReaderVersion, minWriterVersion } = protocol;
+  if (minReaderVersion !== 1 || minWriterVersion !== 2) {
+    const needed = `reader ${String(minReaderVersion)}, writer ${String(minWriterVersion)}`;
+    throw new Error(`needs protocol ${needed}; this server knows reader 1, writer 2`);
+  }
+}
+
+function segmentOf(add: Action, columns: Columns): Segment {
+  const tags = add['tags'] as Record<string, string>;
+  const own = tags['strandlake.columns'];
+  const segmentColumns = own === undefined ? columns : columnsOfDelta(own);
+  const { rows, stats } = leafStatsOf(textOf(add, 'stats'), segmentColumns);
+  return {
+    path: textOf(add, 'path'),
+    rows,
+    bytes: Number(add['size']),
+    checksum: textOf(tags, 'strandlake.checksum'),
+    columns: segmentColumns,
+    stats: stats satisfies Readonly<Record<string, LeafStats>>,
+  };
+}
+
+function textOf(action: Action, name: string): string {
+  const value = action[name];
+  if (typeof value !== 'string') throw new Error(`has no ${name} where it needs one`);
+  return value;
+}
+
+/** A UUID that is the dataset's, so that equal logs are equal bytes. */
+function tableId(datasetId: number): string {
+  const hex = sha256(`strandlake dataset ${datasetId}`);
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return [...parts, hex.slice(20, 32)].join('-');
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** An error about one entry of a dataset's log. */
+export function damaged(
+  datasetId: number,
+  version: number,
+  what: string,
+  cause?: unknown,
+): AppError {
+  const message = `dataset ${datasetId}: log entry ${logEntryName(version)} ${what}`;
+  return new AppError('damaged', message, undefined, cause);
+}

@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { budgets } from '../budgets.js';
+import { crashpoint } from '../crashpoint.js';
+import type { DataFolder } from '../data-folder.js';
+import { AppError } from '../errors.js';
+import { list, makeFolder, moveFile, removeTree, syncFolder } from '../files.js';
+import { Integrity } from './integrity.js';
+import { appendEntry, readEntry, type LogEntry } from './log.js';
+import {
+  advance,
+  applied,
+  nothing,
+  refuseChangedColumns,
+  replay,
+  sameColumns,
+  snapshotOf,
+  type LogState,
+} from './snapshot.js';
+import type { Change, Damage, HistoryEntry, Segment, Snapshot, Store } from './store.js';
+import { droppedMark, sweepDataset, verifyDataset } from './verify.js';
+
+/** Opens the store of a data folder. Any process may read; only the API process commits, drops and sweeps. */
+export function openStore(folder: DataFolder, options: { dropAfterMs?: number } = {}): Store {
+  return new FileStore(folder, options.dropAfterMs ?? 2 * budgets.queryMs);
+}
+
+/** A dataset's log as last read, and the snapshot made of it. */
+interface Cached {
+  readonly state: LogState;
+  readonly snapshot: Snapshot;
+}
+
+class FileStore implements Store {
+  readonly #folder: DataFolder;
+  readonly #dropAfterMs: number;
+  readonly #cache = new Map<number, Cached>();
+  /** The end of the last turn that was given out, by dataset. */
+  readonly #turns = new Map<number, Promise<void>>();
+  readonly #integrity: Integrity;
+
+  constructor(folder: DataFolder, dropAfterMs: number) {
+    this.#folder = folder;
+    this.#dropAfterMs = dropAfterMs;
+    this.#integrity = new Integrity(folder);
+  }
+
+  async snapshot(datasetId: number, version?: number): Promise<Snapshot> {
+    const { snapshot } = await this.#current(datasetId);
+    const wanted =
+      version === undefined || version === snapshot.version
+        ? snapshot
+        : await this.#earlier(datasetId, version, snapshot.version);
+    await this.#integrity.check(wanted);
+    return wanted;
+  }
+
+  async version(datasetId: number): Promise<number> {
+    return (await this.#current(datasetId)).state.version;
+  }
+
+  async #earlier(datasetId: number, version: number, current: number): Promise<Snapshot> {
+    if (version > current) {
+      throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
+    }
+    return snapshotOf(this.#folder, datasetId, await replay(this.#folder, datasetId, version));
+  }
+
+  /** The cached state brought forward by what the log has got since: one look at the disk if that is nothing. */
+  async #current(datasetId: number): Promise<Cached> {
+    const cached = this.#cache.get(datasetId);
+    const state =
+      cached === undefined
+        ? await replay(this.#folder, datasetId)
+        : await advance(this.#folder, datasetId, cached.state);
+    if (cached !== undefined && state === cached.state) return cached;
+    const fresh = { state, snapshot: await snapshotOf(this.#folder, datasetId, state) };
+    // Two callers may have read at once: the later version stays.
+    const other = this.#cache.get(datasetId);
+    if (state.version >= 0 && (other === undefined || other.state.version < state.version)) {
+      this.#cache.set(datasetId, fresh);
+    }
+    return fresh;
+  }
+
+  commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot> {
+    return this.#inTurn(datasetId, async () => {
+      let { state } = await this.#current(datasetId);
+      refuseConflict(datasetId, state, change);
+      await this.#refuseDropped(datasetId);
+      const moves = await this.#moveIn(datasetId, change.add, scratchFolder);
+      try {
+        for (;;) {
+          const entry = entryOf(state, change, moves);
+          applied(datasetId, state, entry); // throws if the entry would damage the log
+          if (await appendEntry(this.#folder, datasetId, entry, state.columns)) break;
+          // Another process took the version: look again whether the change still fits.
+          state = (await this.#current(datasetId)).state;
+          refuseConflict(datasetId, state, change);
+        }
+      } catch (error) {
+        // Back to where the caller can use or sweep them. After a crash `sweep` does this by removing them.
+        if (!(await this.#isNamed(datasetId, moves))) {
+          for (const move of moves) await moveFile(move.to, move.from);
+        }
+        throw error;
+      }
+      return (await this.#current(datasetId)).snapshot;
+    });
+  }
+
+  async #refuseDropped(datasetId: number): Promise<void> {
+    const entries = await list(this.#folder.dataset(datasetId));
+    if (entries.some((entry) => entry.name === droppedMark)) {
+      throw new AppError('conflict', `dataset ${datasetId} was deleted meanwhile`);
+    }
+  }
+
+  /** Moves segments into the dataset's folder under names that no other commit can choose; nothing names them yet. */
+  async #moveIn(
+    datasetId: number,
+    segments: readonly Segment[],
+    scratchFolder: string,
+  ): Promise<readonly Move[]> {
+    await makeFolder(this.#folder.log(datasetId));
+    const batch = `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
+    const moves = segments.map((segment, i): Move => {
+      const path = `${batch}-${String(i).padStart(5, '0')}.parquet`;
+      return {
+        segment: { ...segment, path },
+        from: this.#folder.checked(join(scratchFolder, segment.path)),
+        to: this.#folder.datasetFile(datasetId, path),
+      };
+    });
+    for (const move of moves) await moveFile(move.from, move.to);
+    await syncFolder(this.#folder.dataset(datasetId));
+    crashpoint('segment.renamed');
+    return moves;
+  }
+
+  /** Did the entry become visible although its writing failed? Then its segments must stay. */
+  async #isNamed(datasetId: number, moves: readonly Move[]): Promise<boolean> {
+    const { state } = await this.#current(datasetId);
+    return moves.some((move) => state.named.has(move.segment.path));
+  }
+
+  async *history(datasetId: number, fromVersion: number): AsyncGenerator<HistoryEntry> {
+    const last = await this.version(datasetId);
+    let state = fromVersion > 0 ? await replay(this.#folder, datasetId, fromVersion - 1) : nothing;
+    while (state.version < last) {
+      const version = state.version + 1;
+      const entry = await readEntry(this.#folder, datasetId, version, state.columns);
+      state = applied(datasetId, state, entry);
+      yield { version, info: entry.info };
+    }
+  }
+
+  drop(datasetId: number): Promise<void> {
+    return this.#inTurn(datasetId, async () => {
+      if ((await list(this.#folder.log(datasetId))).length === 0) return;
+      // Without a log there is no dataset; its segments stay until queries that began before have ended.
+      const mark = this.#folder.path('datasets', String(datasetId), droppedMark);
+      await moveFile(this.#folder.log(datasetId), mark);
+      await syncFolder(this.#folder.dataset(datasetId));
+      this.#cache.delete(datasetId);
+      this.#integrity.forget(datasetId);
+      const remove = () => removeTree(this.#folder.dataset(datasetId));
+      if (this.#dropAfterMs === 0) await remove();
+      // What a failure or a restart leaves, the next sweep removes.
+      else setTimeout(() => void remove().catch(() => undefined), this.#dropAfterMs).unref();
+    });
+  }
+
+  async datasets(): Promise<readonly number[]> {
+    const ids: number[] = [];
+    for (const entry of await list(this.#folder.datasets)) {
+      if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
+      const id = Number(entry.name);
+      if ((await list(this.#folder.log(id))).length > 0) ids.push(id);
+    }
+    return ids;
+  }
+
+  async sweep(): Promise<readonly string[]> {
+    const gone: string[] = [];
+    for (const entry of await list(this.#folder.datasets)) {
+      if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
+      const id = Number(entry.name);
+      const names = await this.#inTurn(id, () => sweepDataset(this.#folder, id));
+      gone.push(...names.map((name) => `${id}/${name}`));
+    }
+    return gone;
+  }
+
+  verify(datasetId: number): Promise<readonly Damage[]> {
+    return this.#inTurn(datasetId, () => verifyDataset(this.#folder, datasetId));
+  }
+
+  /** What changes or judges a dataset's files takes turns; other processes are met by the log's link. */
+  async #inTurn<T>(datasetId: number, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(datasetId);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#turns.set(datasetId, promise);
+    try {
+      await before;
+      return await work();
+    } finally {
+      resolve();
+      if (this.#turns.get(datasetId) === promise) this.#turns.delete(datasetId);
+    }
+  }
+}
+
+interface Move {
+  readonly segment: Segment;
+  readonly from: string;
+  readonly to: string;
+}
+
+function entryOf(state: LogState, change: Change, moves: readonly Move[]): LogEntry {
+  const isFirst = state.version < 0;
+  return {
+    version: state.version + 1,
+    columns: isFirst || !sameColumns(state.columns, change.columns) ? change.columns : undefined,
+    add: moves.map((move) => move.segment),
+    remove: change.remove,
+    info: change.info,
+    time: Date.now(),
+  };
+}
+
+function refuseConflict(datasetId: number, state: LogState, change: Change): void {
+  if (change.base !== undefined && change.base !== state.version) {
+    throw new AppError(
+      'conflict',
+      `dataset ${datasetId} is at version ${state.version}; the change was made for ${change.base}`,
+    );
+  }
+  refuseChangedColumns(datasetId, state.columns, change.columns);
+  for (const path of change.remove) {
+    if (!state.live.has(path)) {
+      throw new AppError('conflict', `dataset ${datasetId} has no segment ${path} any more`);
+    }
+  }
+}

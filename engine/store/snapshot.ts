@@ -1,0 +1,136 @@
+import { dirname } from 'node:path';
+import type { DataFolder } from '../data-folder.js';
+import { AppError } from '../errors.js';
+import { fileStats, makeFolder, publishFile } from '../files.js';
+import type { Columns } from '../types.js';
+import { deltaSchema } from './arrow.js';
+import { damaged, logVersions, readEntry, type LogEntry } from './log.js';
+import { schemaFile, schemaFilePath } from './schema-file.js';
+import type { Segment, Snapshot } from './store.js';
+
+/** A dataset's log, replayed up to a version; never changed once it is handed out. */
+export interface LogState {
+  readonly version: number;
+  readonly columns: Columns;
+  /** The live segments, in insertion order. */
+  readonly live: ReadonlyMap<string, Segment>;
+  /** Every path that any version named: what a sweep must not touch. */
+  readonly named: ReadonlySet<string>;
+}
+
+/** Before the first commit. */
+export const nothing: LogState = { version: -1, columns: [], live: new Map(), named: new Set() };
+
+/** The state after all versions that the log has, or up to `last`. */
+export async function replay(
+  folder: DataFolder,
+  datasetId: number,
+  last = Infinity,
+): Promise<LogState> {
+  const state = copyOf(nothing);
+  for (const version of await logVersions(folder, datasetId)) {
+    if (version > last) break;
+    apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
+  }
+  return state;
+}
+
+/** The state after the entries that came since; the same object if there are none. */
+export async function advance(
+  folder: DataFolder,
+  datasetId: number,
+  from: LogState,
+): Promise<LogState> {
+  let state: MutableState | undefined;
+  for (let version = from.version + 1; ; version++) {
+    if ((await fileStats(folder.logEntry(datasetId, version))) === undefined) return state ?? from;
+    state ??= copyOf(from);
+    apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
+  }
+}
+
+/** The state after one more entry; an entry that does not follow from the state is `damaged`. */
+export function applied(datasetId: number, from: LogState, entry: LogEntry): LogState {
+  const state = copyOf(from);
+  apply(datasetId, state, entry);
+  return state;
+}
+
+/** A state while it is being replayed: copied once, not once per version. */
+interface MutableState {
+  version: number;
+  columns: Columns;
+  readonly live: Map<string, Segment>;
+  readonly named: Set<string>;
+}
+
+function copyOf(state: LogState): MutableState {
+  return { ...state, live: new Map(state.live), named: new Set(state.named) };
+}
+
+function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
+  for (const path of entry.remove) {
+    if (!state.live.delete(path)) {
+      throw damaged(datasetId, entry.version, `removes ${path}, which is not there`);
+    }
+  }
+  for (const segment of entry.add) {
+    if (state.named.has(segment.path)) {
+      throw damaged(datasetId, entry.version, `adds ${segment.path} a second time`);
+    }
+    state.named.add(segment.path);
+    state.live.set(segment.path, segment);
+  }
+  state.version = entry.version;
+  state.columns = entry.columns ?? state.columns;
+}
+
+/** What a query works on. Writes the schema file of these columns if the dataset has none yet. */
+export async function snapshotOf(
+  folder: DataFolder,
+  datasetId: number,
+  state: LogState,
+): Promise<Snapshot> {
+  const segments = [...state.live.values()];
+  const schema =
+    state.version < 0
+      ? folder.path('datasets', '_empty.parquet')
+      : folder.datasetFile(datasetId, schemaFilePath(state.columns));
+  if ((await fileStats(schema)) === undefined) {
+    await makeFolder(dirname(schema));
+    await publishFile(schema, schemaFile(state.columns));
+  }
+  return {
+    datasetId,
+    version: state.version,
+    columns: state.columns,
+    segments,
+    rows: segments.reduce((sum, segment) => sum + segment.rows, 0),
+    bytes: segments.reduce((sum, segment) => sum + segment.bytes, 0),
+    files: [schema, ...segments.map((segment) => folder.datasetFile(datasetId, segment.path))],
+  };
+}
+
+/** Refuses columns that would take away or change what the dataset has: another commit came in between. */
+export function refuseChangedColumns(datasetId: number, current: Columns, next: Columns): void {
+  for (const column of current) {
+    const after = next.find((candidate) => candidate.name === column.name);
+    const isSame =
+      after !== undefined &&
+      after.isList === column.isList &&
+      after.physical === column.physical &&
+      after.type === column.type;
+    if (!isSame) {
+      throw new AppError(
+        'conflict',
+        `dataset ${datasetId}: field ${column.name} was changed by another commit meanwhile`,
+      );
+    }
+    refuseChangedColumns(datasetId, column.children ?? [], after.children ?? []);
+  }
+}
+
+/** Do two lists of columns say the same? */
+export function sameColumns(a: Columns, b: Columns): boolean {
+  return deltaSchema(a) === deltaSchema(b);
+}

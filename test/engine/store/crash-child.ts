@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { makeFolder, openDataFolder } from '../../../engine/files.js';
+import { openStore } from '../../../engine/store/open.js';
+import { writeSegment } from '../../../engine/store/segment.js';
+import type { Columns } from '../../../engine/types.js';
+import { batchOf } from './random.js';
+
+/*
+ * A process for crash tests: commits to one dataset, two segments and ten rows a time, until it is killed. It prints a line
+ * for each commit that it was told is durable.
+ */
+const [root, id, commits] = process.argv.slice(2);
+const folder = await openDataFolder(root!);
+const store = openStore(folder);
+const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
+
+for (let commit = 0; commit < Number(commits); commit++) {
+  const { version } = await store.snapshot(Number(id));
+  const scratch = folder.taskScratch(process.pid, commit);
+  await makeFolder(scratch);
+  const segment = (chunk: number) => {
+    const values = Array.from({ length: 5 }, (_, i) => BigInt((version + 1) * 10 + chunk * 5 + i));
+    const data = batchOf(columns, [values], 5, BigInt(version + 2), chunk);
+    return writeSegment({ columns, data, rows: 5 }, join(scratch, `${chunk}.parquet`));
+  };
+  const add = [await segment(0), await segment(1)];
+  const info = { task: commit };
+  await store.commit(Number(id), { columns, add, remove: [], info, base: version }, scratch);
+  process.stdout.write(`${version + 1}\n`);
+}

@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openDataFolder, sweep } from '../../../engine/files.js';
+import { openStore } from '../../../engine/store/open.js';
+import { readWithDuckdb } from './duckdb.js';
+
+const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
+const id = 7;
+let root: string;
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-crash-')));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+/** Runs the child until it ends or is killed; returns the last version that it was told is durable, -1 for none. */
+async function commits(
+  count: number,
+  crashpoint?: string,
+  killAfterMs?: number,
+): Promise<{ acknowledged: number; signal: string | null }> {
+  const env = { ...process.env, STRANDLAKE_CRASH_POINT: crashpoint };
+  const running = spawn(process.execPath, [child, root, String(id), String(count)], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let acknowledged = -1;
+  let timer: NodeJS.Timeout | undefined;
+  running.stdout.setEncoding('utf8').on('data', (lines: string) => {
+    acknowledged = Number(lines.trim().split('\n').at(-1));
+    if (killAfterMs !== undefined) timer ??= setTimeout(() => running.kill('SIGKILL'), killAfterMs);
+  });
+  const signal = await new Promise<string | null>((resolve) => {
+    running.on('close', (_code, name) => resolve(name));
+  });
+  clearTimeout(timer);
+  return { acknowledged, signal };
+}
+
+/** Opens what the crash left: it must be one of the versions, whole, and nothing else may stay. Returns the version. */
+async function recovered(acknowledged: number): Promise<number> {
+  const folder = await openDataFolder(root);
+  const store = openStore(folder);
+  await store.sweep();
+  await sweep(folder.scratch);
+  const { version, files, segments } = await store.snapshot(id);
+  const found = (await readWithDuckdb(files, '*')).columns[2] ?? [];
+  expect(found).toEqual(Array.from({ length: (version + 1) * 10 }, (_, i) => BigInt(i)));
+  // What was acknowledged is there; at most the commit in flight came besides.
+  expect([acknowledged, acknowledged + 1]).toContain(version);
+  expect(await store.verify(id)).toEqual([]);
+  expect(await readdir(folder.scratch)).toEqual([]);
+  if (version >= 0) {
+    const names = await readdir(folder.dataset(id));
+    const expected = ['_delta_log', '_schema', ...segments.map((segment) => segment.path)];
+    expect(names.sort()).toEqual(expected.sort());
+    expect(await readdir(folder.log(id))).toHaveLength(version + 1);
+  }
+  return version;
+}
+
+describe('a kill -9', () => {
+  const points = [
+    ['segment.partial', -1],
+    ['segment.partial:3', -1],
+    ['segment.flushed', -1],
+    ['segment.flushed:4', 0],
+    ['segment.renamed', -1],
+    ['segment.renamed:2', 0],
+    ['log.temp-written', -1],
+    ['log.temp-written:3', 1],
+    ['log.linked', 0],
+    ['log.linked:2', 1],
+  ] as const;
+  test.each(points)('at %s leaves the version before or after it (C1)', async (point, after) => {
+    const { acknowledged, signal } = await commits(5, point);
+    expect(signal).toBe('SIGKILL');
+    const version = await recovered(acknowledged);
+    if (point !== 'segment.partial:3') expect(version).toBe(after);
+    // And life goes on from there.
+    expect((await commits(2)).acknowledged).toBe(version + 2);
+    await recovered(version + 2);
+  });
+
+  test('at random moments leaves a version, again and again', async () => {
+    let before = -1;
+    for (let round = 0; round < 12; round++) {
+      const { acknowledged } = await commits(1_000, undefined, Math.random() * 60);
+      expect(acknowledged).toBeGreaterThan(before);
+      before = await recovered(acknowledged);
+    }
+  }, 120_000);
+});

@@ -1,0 +1,305 @@
+import {
+  appendFile,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DataFolder } from '../../../engine/data-folder.js';
+import { list, makeFolder, openDataFolder } from '../../../engine/files.js';
+import { openStore } from '../../../engine/store/open.js';
+import { writeSegment } from '../../../engine/store/segment.js';
+import type { Segment, Store } from '../../../engine/store/store.js';
+import type { Column, Columns, Value } from '../../../engine/types.js';
+import { readWithDuckdb } from './duckdb.js';
+import { batchOf } from './random.js';
+
+const id = 123456789012341;
+let root: string;
+let folder: DataFolder;
+let store: Store;
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-store-')));
+  folder = await openDataFolder(root);
+  store = openStore(folder, { dropAfterMs: 0 });
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const column = (name: string, type: Column['type'] = 'long'): Column => ({
+  name,
+  physical: name,
+  type,
+  isList: false,
+});
+const n: Columns = [column('n')];
+
+let task = 0;
+/** Segments of the given values of one column, in a scratch folder of their own. */
+async function staged(columns: Columns, ...chunks: readonly (readonly (readonly Value[])[])[]) {
+  task += 1;
+  const scratch = folder.taskScratch(task, 1);
+  await makeFolder(scratch);
+  const add: Segment[] = [];
+  for (const [i, values] of chunks.entries()) {
+    const rows = values[0]!.length;
+    const data = batchOf(columns, values, rows, BigInt(task), i);
+    add.push(await writeSegment({ columns, data, rows }, join(scratch, `${i}.parquet`)));
+  }
+  return { scratch, add };
+}
+
+async function append(columns: Columns, ...chunks: readonly (readonly (readonly Value[])[])[]) {
+  const { scratch, add } = await staged(columns, ...chunks);
+  return store.commit(id, { columns, add, remove: [], info: { task } }, scratch);
+}
+
+const values = async (select = 'n') =>
+  (await readWithDuckdb((await store.snapshot(id)).files, select)).columns[0];
+
+describe('a dataset', () => {
+  test('has no rows, and a file to select from, before its first commit', async () => {
+    const snapshot = await store.snapshot(id);
+    expect(snapshot).toMatchObject({ version: -1, columns: [], segments: [], rows: 0, bytes: 0 });
+    expect((await readWithDuckdb(snapshot.files)).names).toEqual(['_id', '_commit']);
+    expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
+  });
+
+  test('shows what was committed, in order, and after a restart the same', async () => {
+    const first = await append(n, [[1n, 2n]], [[3n]]);
+    expect(first).toMatchObject({ version: 0, rows: 3, columns: n });
+    await append(n, [[4n]]);
+    expect(await values()).toEqual([1n, 2n, 3n, 4n]);
+    expect(await readdir(folder.taskScratch(task, 1))).toEqual([]);
+    const again = openStore(folder);
+    expect(await again.snapshot(id)).toEqual(await store.snapshot(id));
+    expect(await again.snapshot(id, 0)).toEqual(first);
+    expect(await again.datasets()).toEqual([id]);
+    expect(await again.verify(id)).toEqual([]);
+  });
+
+  test('knows its newer columns in older segments', async () => {
+    await append(n, [[1n]]);
+    const wider = [...n, column('t', 'string')];
+    await append(wider, [[2n], ['x']]);
+    expect(await values("coalesce(t, '-') || n")).toEqual(['-1', 'x2']);
+    const { segments, columns } = await openStore(folder).snapshot(id);
+    expect(columns).toEqual(wider);
+    expect(segments.map((segment) => segment.columns)).toEqual([n, wider]);
+  });
+
+  test('lets segments go and keeps them for earlier versions', async () => {
+    const { segments } = await append(n, [[1n]], [[2n]]);
+    const remove = [segments[0]!.path];
+    await store.commit(id, { columns: n, add: [], remove, info: {} }, folder.scratch);
+    expect(await values()).toEqual([2n]);
+    const before = await store.snapshot(id, 0);
+    expect((await readWithDuckdb(before.files, 'n')).columns[0]).toEqual([1n, 2n]);
+    expect(await store.sweep()).toEqual([]);
+    expect(await store.verify(id)).toEqual([]);
+  });
+
+  test('tells its history, for a catalogue that fell behind', async () => {
+    for (const value of [1n, 2n, 3n]) await append(n, [[value]]);
+    const seen = [];
+    for await (const entry of openStore(folder).history(id, 1)) seen.push(entry);
+    expect(seen).toEqual([
+      { version: 1, info: { task: task - 1 } },
+      { version: 2, info: { task } },
+    ]);
+  });
+
+  test('keeps its statistics through the log', async () => {
+    const columns: Columns = [
+      { ...column('o', 'object'), children: [column('a.b'), column('__proto__', 'double')] },
+      { ...column('l', 'string'), isList: true },
+    ];
+    const record = JSON.parse('{"a.b": null, "__proto__": 0.5}') as Value;
+    const { scratch, add } = await staged(columns, [
+      [record, null],
+      [['x'], null],
+    ]);
+    await store.commit(id, { columns, add, remove: [], info: {} }, scratch);
+    const [segment] = (await openStore(folder).snapshot(id)).segments;
+    expect(segment!.stats).toEqual({ ...add[0]!.stats });
+    expect(segment!.stats['o.a\\.b']).toEqual({ nulls: 2 });
+    expect(segment!.stats['l']).toEqual({ nulls: 1 });
+  });
+
+  test('is gone when dropped, and cannot be committed to by who did not know', async () => {
+    const slow = openStore(folder); // keeps files for running queries
+    await append(n, [[1n]]);
+    const { files } = await slow.snapshot(id);
+    await slow.drop(id);
+    expect(await slow.snapshot(id)).toMatchObject({ version: -1 });
+    expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual([1n]);
+    await expect(append(n, [[2n]])).rejects.toThrow('was deleted meanwhile');
+    await store.sweep();
+    expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
+    await append(n, [[1n]]);
+    await store.drop(id);
+    expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
+    expect(await store.datasets()).toEqual([]);
+  });
+});
+
+describe('commits', () => {
+  test('that come at once all become versions, none lost', async () => {
+    const other = openStore(folder); // as another process
+    const work = Array.from({ length: 12 }, async (_, i) => {
+      const { scratch, add } = await staged(n, [[BigInt(i)]]);
+      const change = { columns: n, add, remove: [], info: { i } };
+      await (i % 2 === 0 ? store : other).commit(id, change, scratch);
+    });
+    await Promise.all(work);
+    const { version, rows } = await store.snapshot(id);
+    expect({ version, rows }).toEqual({ version: 11, rows: 12 });
+    expect(new Set(await values()).size).toBe(12);
+    expect(await openStore(folder).snapshot(id)).toEqual(await other.snapshot(id));
+    expect(await store.verify(id)).toEqual([]);
+  });
+
+  test('made for a version that is no longer the last are refused and keep their files', async () => {
+    const { scratch, add } = await staged(n, [[1n]]);
+    const change = { columns: n, add, remove: [], info: {}, base: -1 };
+    await append(n, [[2n]]);
+    const late = store.commit(id, change, scratch);
+    await expect(late).rejects.toMatchObject({ code: 'conflict' });
+    expect(await readdir(scratch)).toEqual(['0.parquet']);
+    await store.commit(id, { ...change, base: 0 }, scratch);
+    expect(await values()).toEqual([2n, 1n]);
+  });
+
+  test('that would change a field another commit brought are refused', async () => {
+    await append([...n, column('x')], [[1n], [1n]]);
+    const forget = await staged(n, [[2n]]);
+    const change = { columns: n, add: forget.add, remove: [], info: {} };
+    await expect(store.commit(id, change, forget.scratch)).rejects.toThrow('field x was changed');
+    const retype = [...n, column('x', 'string')];
+    const other = await staged(retype, [[2n], ['a']]);
+    const retyped = { columns: retype, add: other.add, remove: [], info: {} };
+    await expect(store.commit(id, retyped, other.scratch)).rejects.toThrow('field x was changed');
+    const gone = { columns: [...n, column('x')], add: [], remove: ['x.parquet'], info: {} };
+    await expect(store.commit(id, gone, folder.scratch)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    expect(await openStore(folder).verify(id)).toEqual([]);
+    expect((await store.snapshot(id)).version).toBe(0);
+  });
+
+  test('whose segment is missing change nothing and give the others back', async () => {
+    const { scratch, add } = await staged(n, [[1n]], [[2n]]);
+    await unlink(join(scratch, '1.parquet'));
+    const commit = store.commit(id, { columns: n, add, remove: [], info: {} }, scratch);
+    await expect(commit).rejects.toThrow('1.parquet is missing');
+    expect((await openStore(folder).snapshot(id)).version).toBe(-1);
+    await store.sweep();
+    expect((await list(folder.datasets)).filter((entry) => entry.kind === 'folder')).toEqual([]);
+  });
+
+  test('from outside the data folder are refused', async () => {
+    const { add } = await staged(n, [[1n]]);
+    const change = { columns: n, add, remove: [], info: {} };
+    await expect(store.commit(id, change, tmpdir())).rejects.toThrow('not in the data folder');
+    const climbing = { ...change, add: [{ ...add[0]!, path: '../../keys/signing.key' }] };
+    await expect(store.commit(id, climbing, folder.scratch)).rejects.toThrow();
+  });
+});
+
+describe('damage in the log (C2b)', () => {
+  const entry = (version: number) => folder.logEntry(id, version);
+  const damagedNow = async (message: RegExp) => {
+    const opened = openStore(folder).snapshot(id);
+    await expect(opened).rejects.toMatchObject({ code: 'damaged' });
+    await expect(opened).rejects.toThrow(message);
+    await expect(opened).rejects.toThrow(`dataset ${id}`);
+    expect(await store.verify(id)).toMatchObject([{ path: '_delta_log' }]);
+    const before = await readdir(folder.dataset(id));
+    await openStore(folder).sweep();
+    expect(await readdir(folder.dataset(id))).toEqual(before);
+  };
+  beforeEach(async () => {
+    for (const value of [1n, 2n, 3n]) await append(n, [[value]]);
+  });
+
+  test('an empty entry', async () => {
+    await truncate(entry(2));
+    await damagedNow(/00000000000000000002\.json is empty/);
+  });
+
+  test('a torn entry, wherever it was torn', async () => {
+    const whole = await readFile(entry(1));
+    const ends = [1, whole.length >> 1, whole.length - 1, whole.indexOf('\n') + 1];
+    for (const end of ends) {
+      await writeFile(entry(1), whole.subarray(0, end));
+      await damagedNow(/00000000000000000001\.json/);
+    }
+  });
+
+  test('a missing middle version', async () => {
+    await unlink(entry(1));
+    await damagedNow(/00000000000000000001\.json is missing/);
+  });
+
+  test('a duplicate', async () => {
+    await writeFile(entry(3), await readFile(entry(2)));
+    await damagedNow(/is a copy of version 2/);
+  });
+
+  test('an edited line, and an unknown one', async () => {
+    const whole = await readFile(entry(1), 'utf8');
+    await writeFile(entry(1), whole.replace('"numRecords\\":1', '"numRecords\\":2'));
+    await damagedNow(/does not match its checksum/);
+    await writeFile(entry(1), `{"txn":{"appId":"x","version":1}}\n${whole}`);
+    await damagedNow(/does not match its checksum/);
+    await writeFile(entry(1), whole);
+    await appendFile(entry(1), '{"txn":{"appId":"x","version":1}}\n');
+    await damagedNow(/an entry that is not known: txn/);
+  });
+
+  test('an entry of another writer, or for a newer reader', async () => {
+    const foreign = { commitInfo: { timestamp: 1, operation: 'OPTIMIZE' } };
+    await writeFile(entry(3), `${JSON.stringify(foreign)}\n`);
+    await damagedNow(/was not written by this server/);
+  });
+});
+
+describe('damage in a segment (R7)', () => {
+  test('is found before a wrong row is seen, and named', async () => {
+    await append(n, [Array.from({ length: 3000 }, (_, i) => BigInt(i * i))]);
+    const snapshot = await store.snapshot(id);
+    const path = snapshot.files[1]!;
+    const whole = await readFile(path);
+    for (let at = 100; at < whole.length; at += 4096) {
+      const flipped = Buffer.from(whole);
+      flipped[at]! ^= 1;
+      await writeFile(path, flipped);
+      await expect(store.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
+      await expect(openStore(folder).snapshot(id)).rejects.toThrow('match its checksum');
+    }
+    await truncate(path, 10);
+    await expect(store.snapshot(id)).rejects.toThrow(`has 10 bytes, should be ${whole.length}`);
+    await unlink(path);
+    await expect(store.snapshot(id)).rejects.toThrow(`dataset ${id}: segment ${basename(path)}`);
+    expect(await store.verify(id)).toEqual([{ path: basename(path), problem: 'is missing' }]);
+    await writeFile(path, whole);
+    expect((await store.snapshot(id)).rows).toBe(3000);
+  });
+
+  test('and what no version names is listed and swept, but nothing that is not ours', async () => {
+    await append(n, [[1n]]);
+    const lost = 'abc-0123456789ab-00000.parquet';
+    await writeFile(folder.datasetFile(id, lost), 'x');
+    await writeFile(join(folder.dataset(id), 'notes of the owner.txt'), 'x');
+    await writeFile(join(folder.log(id), '_aside-1-1-x.json'), 'x');
+    expect(await store.verify(id)).toHaveLength(3);
+    expect(await store.sweep()).toEqual([`${id}/${lost}`, `${id}/_delta_log/_aside-1-1-x.json`]);
+    expect(await store.verify(id)).toHaveLength(1);
+  });
+});
