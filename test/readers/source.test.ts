@@ -1,0 +1,155 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { loadChunk } from '../../readers/source/load.js';
+import { openSource } from '../../readers/source/open.js';
+import { bgzf } from './bgzf.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-source-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(bytes: string | Uint8Array): string {
+  const path = join(folder, 'source');
+  writeFileSync(path, bytes);
+  return path;
+}
+
+/** The decoded text behind `bodyOffset` as the chunks give it, and what the source warned of. */
+async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
+  const source = await openSource(path, 'it.vcf');
+  try {
+    const pieces: string[] = [];
+    for await (const { ref } of source.chunks(bodyOffset, targetBytes)) {
+      const text = Buffer.from(await loadChunk(ref)).toString('latin1');
+      if (text !== '') pieces.push(text);
+    }
+    return { text: pieces.join(''), pieces, layer: source.layer, warnings: source.warnings };
+  } finally {
+    await source.close();
+  }
+}
+
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
+let state = seed;
+function random(below: number): number {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+  return Math.floor((state / 2 ** 32) * below);
+}
+
+describe('cutting', () => {
+  test(`the pieces are whole lines and together the body, whatever the cut (seed ${seed})`, async () => {
+    for (let round = 0; round < 300; round++) {
+      const lines = Array.from({ length: random(60) }, () =>
+        'x'.repeat(random(10) === 0 ? random(4000) : random(40)),
+      );
+      const text = lines.join('\n') + (random(2) === 0 ? '\n' : '');
+      const header = random(2) === 0 ? '' : '##'.repeat(random(500)) + '\n';
+      const all = Buffer.from(header + text);
+      const layers = [all, gzipSync(all), bgzf(all, 1 + random(3000))];
+      const read = await body(file(layers[random(3)]!), header.length, 1 + random(5000));
+      expect(read.text).toBe(text);
+      for (const piece of read.pieces.slice(0, -1)) expect(piece.endsWith('\n')).toBe(true);
+    }
+  });
+
+  test('asked for again, the same pieces come again', async () => {
+    const text = Buffer.from('a line of text\n'.repeat(5000));
+    for (const bytes of [text, gzipSync(text), bgzf(text)]) {
+      const source = await openSource(file(bytes), 'it.vcf');
+      const once = [];
+      const again = [];
+      for await (const { ref } of source.chunks(15, 5000)) once.push(ref);
+      for await (const { ref } of source.chunks(15, 5000)) again.push(ref);
+      expect(again).toEqual(once);
+      await source.close();
+    }
+  });
+
+  test('many gzip members are one text, empty ones included', async () => {
+    const members = Array.from({ length: 50 }, (_, i) =>
+      gzipSync(i % 3 === 0 ? '' : `line ${i}\n`),
+    );
+    const want = Array.from({ length: 50 }, (_, i) => (i % 3 === 0 ? '' : `line ${i}\n`)).join('');
+    expect((await body(file(Buffer.concat(members)))).text).toBe(want);
+  });
+
+  test('a byte order mark is dropped', async () => {
+    const text = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('a\nb\n')]);
+    for (const bytes of [text, gzipSync(text), bgzf(text)])
+      expect((await body(file(bytes))).text).toBe('a\nb\n');
+  });
+
+  test('a file of no bytes has no pieces', async () => {
+    expect((await body(file(''))).pieces).toEqual([]);
+  });
+});
+
+describe('damage', () => {
+  const text = Buffer.from(
+    Array.from({ length: 20_000 }, (_, i) => `line ${i} ${i * 7919}\n`).join(''),
+  );
+
+  test(`every cut of a gzip file is an error, never fewer lines (seed ${seed})`, async () => {
+    for (const bytes of [gzipSync(text), bgzf(text)]) {
+      for (let round = 0; round < 40; round++) {
+        const cut = 20 + random(bytes.length - 60);
+        const short = bytes.subarray(0, cut);
+        // A BGZF file cut exactly between two blocks cannot be told from a whole one without its end block.
+        const read = body(file(short), 0, 50_000).then(
+          ({ warnings }) => `completed ${warnings.join()}`,
+        );
+        await expect(read).rejects.toThrow(/ends early|damaged/);
+      }
+    }
+  });
+
+  test('a flipped bit is an error', async () => {
+    for (const bytes of [gzipSync(text), bgzf(text)]) {
+      for (let round = 0; round < 40; round++) {
+        const flipped = Buffer.from(bytes);
+        const at = 30 + random(bytes.length - 80);
+        flipped[at]! ^= 1 << random(8);
+        await expect(body(file(flipped), 0, 50_000)).rejects.toThrow(/it\.vcf: /);
+      }
+    }
+  });
+
+  test('zero padding is accepted, anything else behind the end is not', async () => {
+    for (const bytes of [gzipSync(text), bgzf(text)]) {
+      const zeros = Buffer.concat([bytes, Buffer.alloc(5000)]);
+      expect((await body(file(zeros), 0, 50_000)).text).toBe(text.toString());
+      const rubbish = Buffer.concat([bytes, Buffer.from('rubbish at the end of the file')]);
+      await expect(body(file(rubbish), 0, 50_000)).rejects.toThrow(/it\.vcf: /);
+    }
+  });
+
+  test('a missing BGZF end block is a warning', async () => {
+    const read = await body(file(bgzf(text, 60_000, false)), 0, 50_000);
+    expect(read.text).toBe(text.toString());
+    expect(read.warnings).toEqual([expect.stringContaining('end block is missing')]);
+    expect((await body(file(bgzf(text)), 0, 50_000)).warnings).toEqual([]);
+  });
+
+  test('a real truncated file names itself and the cause', async () => {
+    const bytes = readFileSync('test/fixtures/vcf/vcf_truncated_bgzf.vcf.gz');
+    await expect(body(file(bytes))).rejects.toThrow('it.vcf: the compressed file ends early');
+  });
+});
+
+describe('what no reader can use is named', () => {
+  const cases: readonly (readonly [string, Uint8Array, RegExp])[] = [
+    ['zip', Buffer.from('PK\u0003\u0004rest'), /zip archive/],
+    ['bzip2', Buffer.from('BZh91AY&SY'), /bzip2/],
+    ['xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), /xz/],
+    ['zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0]), /zstd/],
+    ['UTF-16 little-endian', Buffer.from([0xff, 0xfe, 0x41, 0]), /UTF-16/],
+    ['UTF-16 big-endian', Buffer.from([0xfe, 0xff, 0, 0x41]), /UTF-16/],
+    ['gzip in gzip', gzipSync(gzipSync('a\n')), /compressed twice/],
+    ['zip in gzip', gzipSync('PK\u0003\u0004rest'), /zip archive/],
+  ];
+  test.each(cases)('%s', async (_name, bytes, message) => {
+    await expect(openSource(file(bytes), 'it.vcf')).rejects.toThrow(message);
+  });
+});
