@@ -15,9 +15,11 @@ import type { Report } from '../reader.js';
 import { declaredColumns, overlaid, widenedColumns } from './columns.js';
 import type { VcfHeader } from './header.js';
 import { InfoParser } from './info.js';
+import { hasChrPrefix, isAllele, isChromosome, isReference } from './alleles.js';
 import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from './numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf.js';
+import { digits, upper } from './write.js';
 
 /**
  * Reads the record lines of one chunk into columns. A line becomes one record per alternate allele; everything is taken
@@ -362,49 +364,6 @@ function typeConflict(name: string, found: string, wanted: string): AppError {
   );
 }
 
-/** A name of printable characters without blanks; one in angle brackets must close them (VCF 4.3, section 1.6.1). */
-function isChromosome(bytes: Uint8Array, from: number, to: number): boolean {
-  if (from === to || (bytes[from] === 46 && to - from === 1)) return false;
-  if (bytes[from] === 60 && (bytes[to - 1] !== 62 || to - from < 3)) return false;
-  for (let at = from; at < to; at++) if (bytes[at]! <= 32) return false;
-  return true;
-}
-
-function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boolean {
-  return (
-    to - from > 3 &&
-    (bytes[from]! | 32) === 99 &&
-    (bytes[from + 1]! | 32) === 104 &&
-    (bytes[from + 2]! | 32) === 114
-  );
-}
-
-/** 1: a base of ALT; 2: also in REF, where old references hold ambiguity codes. */
-const bases = new Uint8Array(256);
-for (const c of 'ACGTNacgtn') bases[c.charCodeAt(0)] = 3;
-for (const c of 'RYKMSWBDHVUrykmswbdhvu') bases[c.charCodeAt(0)] = 2;
-
-function isReference(bytes: Uint8Array, from: number, to: number): boolean {
-  if (from === to) return false;
-  for (let at = from; at < to; at++) if (bases[bytes[at]!]! === 0) return false;
-  return true;
-}
-
-/** Bases, `*`, a symbol in angle brackets, or a breakend (VCF 4.3, sections 1.6.1 and 5.4). */
-function isAllele(bytes: Uint8Array, from: number, to: number): boolean {
-  if (from === to) return false;
-  let at = from;
-  while (at < to && (bases[bytes[at]!]! & 1) === 1) at++;
-  if (at === to) return true;
-  const c = bytes[at]!;
-  if (to - from === 1) return c === 42;
-  if (c === 60 && at === from) return bytes[to - 1] === 62 && to - from > 2;
-  // Breakends: `G[17:198982[`, `]13:123456]T`, and single ones: `.TC`, `CT.`; an insertion of an assembled contig: `C<ctg1>`.
-  if (c === 91 || c === 93) return bytes.subarray(at + 1, to).includes(c);
-  if (c === 46) return at === from || at === to - 1;
-  return c === 60 && bytes[to - 1] === 62;
-}
-
 function appendIdentifier(column: Utf8Builder, bytes: Uint8Array, from: number, to: number): void {
   if (from === to || (to - from === 1 && bytes[from] === 46)) column.appendNull();
   else column.appendBytes(bytes, from, to);
@@ -423,25 +382,4 @@ function appendSplit(
     column.appendBytes(bytes, at, end);
     at = end + 1;
   }
-}
-
-function upper(into: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
-  for (let i = from; i < to; i++) {
-    const c = bytes[i]!;
-    into[at++] = c >= 97 && c <= 122 ? c - 32 : c;
-  }
-  return at;
-}
-
-/** Writes a whole number in decimal; returns the position behind it. */
-function digits(into: Uint8Array, at: number, value: number): number {
-  let size = 1;
-  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;
-  let rest = value;
-  for (let i = at + size - 1; i >= at; i--) {
-    const tenth = Math.floor(rest / 10);
-    into[i] = 48 + (rest - tenth * 10);
-    rest = tenth;
-  }
-  return at + size;
 }
