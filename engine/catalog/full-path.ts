@@ -19,7 +19,7 @@ export function parseFullPath(text: string): FullPath | undefined {
   const rest = slash === -1 ? '' : text.slice(slash);
   const parts = head.split(':');
   if (parts.length > 1 && parts.at(-1) === '') parts.pop(); // the colon before the path
-  const [first = '', second, ...more] = parts.map((part) => part.trim());
+  const [first = '', second, ...more] = parts.map((part, i) => (i < 2 ? part.trim() : part));
   if (first === '~') {
     const inPath = second === undefined ? [] : [second, ...more];
     return { domain: null, vault: null, path: normalizePath(inPath.join(':') + rest) };

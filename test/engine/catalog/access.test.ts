@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  accessOf,
+  permissionOn,
+  principalOf,
+  require,
+  requireScope,
+  type Kind,
+} from '../../../engine/catalog/access.js';
+import type { CreatedUser } from '../../../engine/catalog/create-user.js';
+import type { Permission } from '../../../engine/catalog/rows.js';
+import { everything, publicationOf, World } from './world.js';
+
+/*
+ * A2: every kind of user against every kind of thing and level; the expected answers come from one table.
+ */
+
+let world: World;
+const people = new Map<string, CreatedUser>();
+const things = new Map<string, ReadonlyMap<Kind, number>>();
+let otherOwnersExport: number;
+
+const persons = [
+  'primary owner',
+  'admin',
+  'owner',
+  'granted admin',
+  'granted write',
+  'granted read',
+  'member',
+  'other account',
+  'other admin',
+] as const;
+type Person = (typeof persons)[number];
+const vaultKinds = ['general', 'public', 'personal'] as const;
+type VaultKind = (typeof vaultKinds)[number];
+
+/** What each person may do in each vault of `owner`; nothing where there is no entry. */
+const expected: Readonly<Record<VaultKind, Partial<Record<Person, Permission>>>> = {
+  general: {
+    'primary owner': 'admin',
+    admin: 'admin',
+    owner: 'admin',
+    'granted admin': 'admin',
+    'granted write': 'write',
+    'granted read': 'read',
+  },
+  public: {
+    'primary owner': 'admin',
+    admin: 'admin',
+    owner: 'admin',
+    'granted admin': 'admin',
+    'granted write': 'write',
+    'granted read': 'read',
+    member: 'read',
+    'other account': 'read',
+    'other admin': 'read',
+  },
+  personal: {
+    owner: 'write',
+    'granted admin': 'admin',
+    'granted write': 'write',
+    'granted read': 'read',
+  },
+};
+
+const kinds: readonly Kind[] = [
+  'vault',
+  'object',
+  'dataset',
+  'field',
+  'import',
+  'export',
+  'commit',
+  'task',
+];
+const levels: readonly Permission[] = ['read', 'write', 'admin'];
+
+beforeAll(async () => {
+  world = await World.make();
+  for (const person of persons) {
+    const email = `${person.replaceAll(' ', '-')}@example.org`;
+    const domain = person.startsWith('other') ? 'elsewhere' : 'acme';
+    const role = person === 'admin' || person === 'other admin' ? 'admin' : 'member';
+    people.set(person, await world.user(email, domain, role));
+  }
+  // The first user of each account is its primary owner; here `other account` shall be a plain member.
+  await world.catalog.users.update(people.get('other account')!.user.id, { role: 'member' });
+  for (const kind of vaultKinds) things.set(kind, await makeThings(kind));
+});
+afterAll(() => world.catalog.close());
+
+async function makeThings(kind: VaultKind): Promise<ReadonlyMap<Kind, number>> {
+  const { catalog } = world;
+  const owner = people.get('owner')!;
+  const by = { accountId: owner.account.id, userId: owner.user.id };
+  const isPublic = kind === 'public';
+  const vault =
+    kind === 'personal'
+      ? owner.vault
+      : await catalog.vaults.create({ ...by, name: kind, isPublic });
+  for (const permission of levels) {
+    await catalog.vaults.grant(vault.id, people.get(`granted ${permission}`)!.user.id, permission);
+  }
+  const { dataset } = await catalog.datasets.create({
+    vaultId: vault.id,
+    parentId: null,
+    filename: 'd',
+    userId: owner.user.id,
+    storageClass: 'Standard',
+  });
+  const task = await world.import(owner, dataset.id);
+  const publication = await publicationOf(catalog, task);
+  await catalog.publish(publication);
+  const exported = await catalog.exports.create({ ...by, datasetId: dataset.id, format: 'json' });
+  if (kind === 'public') {
+    const reader = people.get('member')!;
+    const byReader = { accountId: reader.account.id, userId: reader.user.id };
+    const made = await catalog.exports.create({
+      ...byReader,
+      datasetId: dataset.id,
+      format: 'csv',
+    });
+    otherOwnersExport = made.row.id;
+  }
+  const [field] = await catalog.fields.all(dataset.id);
+  return new Map<Kind, number>([
+    ['vault', vault.id],
+    ['object', dataset.id],
+    ['dataset', dataset.id],
+    ['field', field!.id],
+    ['import', task.resourceId],
+    ['export', exported.row.id],
+    ['commit', publication.commitId],
+    ['task', task.id],
+  ]);
+}
+
+async function outcome(
+  person: Person,
+  scope: 'read' | 'read write',
+  kind: Kind,
+  id: number,
+  level: Permission,
+): Promise<string> {
+  const principal = await world.principal(people.get(person)!.user.id, scope);
+  try {
+    const row = await require(world.catalog, principal, kind, id, level);
+    expect(row.id).toBe(id);
+    return 'allowed';
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+for (const person of persons) {
+  for (const vaultKind of vaultKinds) {
+    test(`A2: ${person} on a ${vaultKind} vault`, async () => {
+      const permission = expected[vaultKind][person];
+      const held = permission === undefined ? -1 : levels.indexOf(permission);
+      for (const kind of kinds) {
+        const id = things.get(vaultKind)!.get(kind)!;
+        for (const [rank, level] of levels.entries()) {
+          // Who can read may do as they like with their own exports, and the owner of the things made this one.
+          const isOwn = kind === 'export' && person === 'owner' && level === 'write';
+          const right = held < 0 ? 'not-found' : rank <= held || isOwn ? 'allowed' : 'forbidden';
+          const scoped = right === 'not-found' || level === 'read' ? right : 'forbidden';
+          expect([kind, level, await outcome(person, 'read write', kind, id, level)]).toEqual([
+            kind,
+            level,
+            right,
+          ]);
+          expect([kind, level, await outcome(person, 'read', kind, id, level)]).toEqual([
+            kind,
+            level,
+            scoped,
+          ]);
+        }
+      }
+    });
+  }
+}
+
+test('A3: every list shows exactly what single checks allow', async () => {
+  const { catalog } = world;
+  for (const person of persons) {
+    const principal = await world.principal(people.get(person)!.user.id);
+    const access = accessOf(principal);
+    const readable = new Set<number>();
+    const all = await catalog.vaults.list({ access: null }, everything);
+    expect(all.total).toBe(persons.length + 2);
+    for (const vault of all.rows) {
+      if ((await permissionOn(catalog, principal, vault.id)) !== null) readable.add(vault.id);
+    }
+    const vaults = await catalog.vaults.list({ access }, everything);
+    expect(new Set(vaults.rows.map((row) => row.id))).toEqual(readable);
+    expect(vaults.total).toBe(readable.size);
+
+    const shown = vaultKinds.filter((kind) => readable.has(things.get(kind)!.get('vault')!));
+    const ids = (kind: Kind): number[] =>
+      shown.map((vault) => things.get(vault)!.get(kind)!).sort();
+    const rowIds = (rows: readonly { readonly id: number }[]): number[] =>
+      rows.map((row) => row.id).sort();
+    expect(rowIds((await catalog.objects.list({ access }, everything)).rows)).toEqual(
+      ids('object'),
+    );
+    expect(rowIds((await catalog.datasets.list({ access }, everything)).rows)).toEqual(
+      ids('dataset'),
+    );
+    expect(rowIds((await catalog.imports.list({ access }, everything)).rows)).toEqual(
+      ids('import'),
+    );
+    expect(rowIds((await catalog.commits.list({ access }, everything)).rows)).toEqual(
+      ids('commit'),
+    );
+    const exports = (await catalog.exports.list({ access }, everything)).rows;
+    expect(rowIds(exports.filter((row) => row.id !== otherOwnersExport))).toEqual(ids('export'));
+    expect((await catalog.fields.list({ access }, everything)).total).toBe(2 * shown.length);
+    const tasks = await catalog.tasks.list({ access }, everything);
+    const isElsewhere = person.startsWith('other'); // tasks are listed within the account
+    const hasPublic = shown.includes('public');
+    expect(tasks.total).toBe(isElsewhere ? 0 : 3 * shown.length + (hasPublic ? 1 : 0));
+    for (const permission of levels) {
+      const some = await catalog.vaults.list({ access, permission }, everything);
+      const rank = levels.indexOf(permission);
+      for (const row of some.rows) {
+        const held = await permissionOn(catalog, principal, row.id);
+        expect(levels.indexOf(held!)).toBeGreaterThanOrEqual(rank);
+      }
+    }
+  }
+});
+
+test('a reader may cancel and delete their own export, and nobody else may', async () => {
+  const task = (await world.catalog.exports.get(otherOwnersExport))!.taskId!;
+  expect(await outcome('member', 'read write', 'export', otherOwnersExport, 'write')).toBe(
+    'allowed',
+  );
+  expect(await outcome('member', 'read write', 'task', task, 'write')).toBe('allowed');
+  expect(await outcome('member', 'read', 'task', task, 'write')).toBe('forbidden');
+  expect(await outcome('granted read', 'read write', 'export', otherOwnersExport, 'write')).toBe(
+    'forbidden',
+  );
+  expect(await outcome('granted write', 'read write', 'export', otherOwnersExport, 'write')).toBe(
+    'allowed',
+  );
+});
+
+test('ids that name nothing are not found, however strange', async () => {
+  for (const id of [0, -1, 1.5, 1e300, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
+    for (const kind of kinds)
+      expect(await outcome('owner', 'read write', kind, id, 'read')).toBe('not-found');
+  }
+});
+
+test('a read token may not change anything', async () => {
+  const principal = await world.principal(people.get('owner')!.user.id, 'read');
+  expect(() => requireScope(principal, 'write')).toThrow('scope read');
+  expect(() => requireScope(principal, 'read')).not.toThrow();
+});
+
+test('A4: a grant that is taken back and a user who is switched off lose everything', async () => {
+  const { catalog } = world;
+  const made = await world.user('leaver@example.org');
+  const vaultId = things.get('general')!.get('vault')!;
+  await catalog.vaults.grant(vaultId, made.user.id, 'read');
+  expect(await catalog.vaults.grants(vaultId)).toContainEqual({
+    userId: made.user.id,
+    permission: 'read',
+  });
+  expect(await permissionOn(catalog, made, vaultId)).toBe('read');
+  await catalog.vaults.grant(vaultId, made.user.id, 'write');
+  expect(await permissionOn(catalog, made, vaultId)).toBe('write');
+  await catalog.vaults.grant(vaultId, made.user.id, null);
+  expect(await permissionOn(catalog, made, vaultId)).toBeNull();
+  await catalog.users.update(made.user.id, { isActive: false });
+  expect(await principalOf(catalog, made.user.id)).toBeUndefined();
+});

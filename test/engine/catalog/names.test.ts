@@ -1,0 +1,76 @@
+import { expect, test } from '@jest/globals';
+import {
+  checkFilename,
+  checkVaultName,
+  fold,
+  numberedName,
+} from '../../../engine/catalog/names.js';
+
+test('D1: names that differ by letter case or Unicode form alone are one', () => {
+  const same: readonly (readonly string[])[] = [
+    ['Runs', 'rUNS'],
+    ['é', 'e\u0301', 'É'],
+    ['Straße', 'STRASSE'],
+    ['ΟΔΟΣ', 'οδος', 'οδοσ'],
+    ['ﬁle', 'FILE'],
+  ];
+  for (const [first, ...others] of same) {
+    for (const other of others) expect([other, fold(other)]).toEqual([other, fold(first!)]);
+  }
+  expect(fold('a')).not.toBe(fold('b'));
+});
+
+test('folding a path is folding its names', () => {
+  const names = ['Ünï', 'ΑΣ', 'e\u0301', '\u0301x', '𝒳', 'İ'];
+  for (const a of names) {
+    for (const b of names) expect(fold(`/${a}/${b}`)).toBe(`/${fold(a)}/${fold(b)}`);
+  }
+});
+
+test('D1: refuses what cannot be a name', () => {
+  for (const name of [
+    '',
+    ' ',
+    'a/b',
+    '/',
+    '..',
+    '.',
+    'a\0b',
+    'a\nb',
+    '\u007f',
+    '\ud800',
+    'x'.repeat(1_001),
+  ]) {
+    expect(() => checkFilename('filename', name)).toThrow(/name|blank/);
+  }
+  for (const name of [
+    'CON',
+    'a..b',
+    '...',
+    'a\\b',
+    '\u202Etxt',
+    '😀',
+    'a ',
+    'x'.repeat(1_000),
+    '$&',
+  ]) {
+    expect(() => checkFilename('filename', name)).not.toThrow();
+  }
+  for (const name of ['a:b', '~', '~x', 'a*', 'a?']) {
+    expect(() => checkVaultName('name', name)).toThrow('vault name');
+  }
+});
+
+test('numbers go before the extension of a file', () => {
+  const cases = [
+    ['a.vcf', 'a-1.vcf'],
+    ['a.b.vcf.gz', 'a.b-1.vcf.gz'],
+    ['a', 'a-1'],
+    ['.bashrc', '.bashrc-1'],
+    ['a.', 'a.-1'],
+    ['a.gz', 'a-1.gz'],
+    ['a.b c', 'a.b c-1'],
+  ];
+  for (const [name, numbered] of cases) expect(numberedName(name!, 1, true)).toBe(numbered);
+  expect(numberedName('v1.2', 3, false)).toBe('v1.2-3');
+});

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { CreatedUser } from '../../../engine/catalog/create-user.js';
+import { fold, numberedName } from '../../../engine/catalog/names.js';
+import type { ObjectRow } from '../../../engine/catalog/rows.js';
+import { everything, seeded, World } from './world.js';
+
+let world: World;
+let ann: CreatedUser;
+beforeAll(async () => {
+  world = await World.make();
+  ann = await world.user('ann@example.org');
+});
+afterAll(() => world.catalog.close());
+
+/** What the catalogue should hold, as simply as possible: each object knows its parent and its name. */
+interface Node {
+  readonly parentId: number | null;
+  readonly filename: string;
+  readonly isFile: boolean;
+}
+
+class Model {
+  readonly nodes = new Map<number, Node>();
+
+  path(id: number): string {
+    const node = this.nodes.get(id)!;
+    return `${node.parentId === null ? '' : this.path(node.parentId)}/${node.filename}`;
+  }
+
+  ancestors(id: number): readonly number[] {
+    const parent = this.nodes.get(id)!.parentId;
+    return parent === null ? [] : [...this.ancestors(parent), parent];
+  }
+
+  freeName(parentId: number | null, name: string, isFile: boolean, besidesId?: number): string {
+    const taken = new Set(
+      [...this.nodes]
+        .filter(([id, node]) => node.parentId === parentId && id !== besidesId)
+        .map(([, node]) => fold(node.filename)),
+    );
+    for (let number = 0; ; number++) {
+      const candidate = number === 0 ? name : numberedName(name, number, isFile);
+      if (!taken.has(fold(candidate))) return candidate;
+    }
+  }
+
+  /** The object and all below it. */
+  subtree(id: number): readonly number[] {
+    return [...this.nodes.keys()].filter((one) => one === id || this.ancestors(one).includes(id));
+  }
+}
+
+const names = ['a', 'A', 'b.vcf', 'B.vcf', 'é', 'e\u0301', '%', '_', '0', "o'x", 'a-1'];
+
+for (const seed of [1, 2, 3, 4, 5, 6]) {
+  test(`random creations, moves, renames and deletions leave what a plain map would hold (seed ${seed})`, async () => {
+    const random = seeded(seed);
+    const { catalog } = world;
+    const vault = await catalog.vaults.create({
+      accountId: ann.account.id,
+      userId: ann.user.id,
+      name: `tree ${seed}`,
+    });
+    const model = new Model();
+    const anyId = (): number | null =>
+      [...model.nodes.keys()][random(model.nodes.size + 1)] ?? null;
+    const anyName = (): string => names[random(names.length)]!;
+
+    for (let step = 0; step < 250; step++) {
+      const id = anyId();
+      const parentId = anyId();
+      const parentIsFolder = parentId === null || !model.nodes.get(parentId)!.isFile;
+      const action = random(10);
+      if (id === null || action < 5) {
+        const isFile = random(3) === 0;
+        const filename = anyName();
+        const objectType = isFile ? 'file' : 'folder';
+        const userId = ann.user.id;
+        const made = catalog.objects.create({
+          vaultId: vault.id,
+          parentId,
+          objectType,
+          filename,
+          userId,
+        });
+        if (!parentIsFolder) {
+          await expect(made).rejects.toThrow('parent');
+          continue;
+        }
+        const expected = model.freeName(parentId, filename, isFile);
+        const row = await made;
+        expect(row.filename).toBe(expected);
+        model.nodes.set(row.id, { parentId, filename: expected, isFile });
+      } else if (action < 9) {
+        const node = model.nodes.get(id)!;
+        const filename = random(2) === 0 ? anyName() : node.filename;
+        const moved = catalog.objects.update(id, { parentId, filename });
+        const isInside = parentId !== null && model.subtree(id).includes(parentId);
+        if (!parentIsFolder || isInside) {
+          await expect(moved).rejects.toThrow(/parent|itself/);
+          continue;
+        }
+        await moved;
+        const isSame = filename === node.filename && parentId === node.parentId;
+        const name = isSame ? filename : model.freeName(parentId, filename, node.isFile, id);
+        model.nodes.set(id, { ...node, parentId, filename: name });
+      } else {
+        const gone = model.subtree(id);
+        const removed = await catalog.objects.delete(id);
+        expect([...removed.objectIds]).toEqual([...gone].sort((a, b) => a - b));
+        for (const one of gone) model.nodes.delete(one);
+      }
+    }
+
+    const { rows } = await catalog.objects.list({ access: null, vaultIds: [vault.id] }, everything);
+    const shape = (row: ObjectRow): unknown => [
+      row.id,
+      row.path,
+      row.ancestorIds,
+      row.depth,
+      row.parentId,
+    ];
+    const expected = [...model.nodes].map(([id, node]) => {
+      const ancestors = model.ancestors(id);
+      return [id, model.path(id), ancestors, ancestors.length, node.parentId];
+    });
+    const byId = (a: unknown, b: unknown): number => (a as number[])[0]! - (b as number[])[0]!;
+    expect(rows.map(shape).sort(byId)).toEqual(expected.sort(byId));
+
+    for (const [id, node] of model.nodes) {
+      expect((await catalog.objects.byPath(vault.id, model.path(id).toUpperCase()))?.id).toBe(id);
+      const counts = (await catalog.objects.counts([id])).get(id);
+      const children = [...model.nodes.values()].filter((child) => child.parentId === id);
+      expect(counts).toEqual({
+        children: children.length,
+        folders: children.filter((child) => !child.isFile).length,
+        descendants: model.subtree(id).length - 1,
+      });
+      const below = await catalog.objects.list({ access: null, ancestorId: id }, everything);
+      expect(below.total).toBe(model.subtree(id).length - 1);
+      expect(node.filename).not.toBe('');
+    }
+  });
+}
+
+test('a folder of a path is made once, whatever the letter case, and never inside a file', async () => {
+  const { objects } = world.catalog;
+  const vaultId = ann.vault.id;
+  const first = await objects.ensureFolder(vaultId, '/Out/Runs', ann.user.id);
+  const again = await objects.ensureFolder(vaultId, 'out//RUNS/', ann.user.id);
+  expect(first?.path).toBe('/Out/Runs');
+  expect(again?.id).toBe(first?.id);
+  expect(await objects.ensureFolder(vaultId, '/', ann.user.id)).toBeNull();
+  const file = { vaultId, parentId: first!.id, filename: 'f', userId: ann.user.id };
+  await objects.create({ ...file, objectType: 'file' });
+  await expect(objects.ensureFolder(vaultId, '/out/runs/F/x', ann.user.id)).rejects.toThrow(
+    '/Out/Runs/f is a file',
+  );
+});
+
+test('a parent in another vault is refused', async () => {
+  const { objects, vaults } = world.catalog;
+  const owner = { accountId: ann.account.id, userId: ann.user.id };
+  const other = await vaults.create({ ...owner, name: 'other' });
+  const folder = await objects.ensureFolder(other.id, '/x', ann.user.id);
+  const inside = {
+    vaultId: ann.vault.id,
+    parentId: folder!.id,
+    filename: 'y',
+    userId: ann.user.id,
+  };
+  await expect(objects.create({ ...inside, objectType: 'folder' })).rejects.toMatchObject({
+    code: 'invalid',
+    fields: { parent_object_id: [expect.stringContaining('folder in the same vault')] },
+  });
+});
+
+test('deleting a vault tells what went with it, and takes the jobs along', async () => {
+  const { catalog } = world;
+  const owner = { accountId: ann.account.id, userId: ann.user.id };
+  const vault = await catalog.vaults.create({ ...owner, name: 'to go', tags: ['x'] });
+  const parent = await catalog.objects.ensureFolder(vault.id, '/a/b', ann.user.id);
+  const at = { vaultId: vault.id, parentId: parent!.id, userId: ann.user.id };
+  const file = await catalog.objects.create({ ...at, objectType: 'file', filename: 'f.vcf' });
+  await catalog.objects.update(file.id, { revision: 2, tags: ['y'] });
+  const { dataset } = await catalog.datasets.create({
+    ...at,
+    filename: 'd',
+    storageClass: 'Standard',
+  });
+  const task = await world.import(ann, dataset.id);
+  const exported = await catalog.exports.create({
+    ...owner,
+    datasetId: dataset.id,
+    format: 'json',
+  });
+  const removed = await catalog.vaults.delete(vault.id);
+  expect(removed).toMatchObject({
+    datasetIds: [dataset.id],
+    files: [{ objectId: file.id, revision: 2 }],
+    exports: [{ id: exported.row.id, filename: null }],
+    imports: [task.resourceId],
+    activeTaskIds: [task.id, exported.task.id],
+  });
+  expect(removed.objectIds).toHaveLength(4);
+  expect(await catalog.vaults.get(vault.id)).toBeUndefined();
+  expect(await catalog.objects.get(file.id)).toBeUndefined();
+  expect(await catalog.tasks.get(task.id)).toBeUndefined();
+  expect(await catalog.exports.get(exported.row.id)).toBeUndefined();
+});

@@ -1,0 +1,98 @@
+import { openCatalog, type Catalog, type Tables } from '../../../engine/catalog/catalog.js';
+import { accessOf, principalOf, type Principal } from '../../../engine/catalog/access.js';
+import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
+import { random } from '../../random.js';
+import type { Access } from '../../../engine/catalog/page.js';
+import type { Publication, Role, TaskRow } from '../../../engine/catalog/rows.js';
+
+/** The key that tokens are hashed with in these tests. */
+export const key = new TextEncoder().encode('a key for tests only');
+
+/** A page with everything on it. */
+export const everything = { limit: 10_000, offset: 0 };
+
+/** A catalogue in memory, with people in it. */
+export class World {
+  readonly catalog: Catalog;
+  constructor(catalog: Catalog) {
+    this.catalog = catalog;
+  }
+
+  static async make(): Promise<World> {
+    return new World(await openCatalog(':memory:'));
+  }
+
+  async user(email: string, domain = 'acme', role: Role = 'member'): Promise<CreatedUser> {
+    return this.catalog.transaction((tx) => createUser(tx, { email, domain, role }, key));
+  }
+
+  async principal(userId: number, scope: Principal['scope'] = 'read write'): Promise<Principal> {
+    const principal = await principalOf(this.catalog, userId, scope);
+    if (principal === undefined) throw new Error(`no active user ${userId}`);
+    return principal;
+  }
+
+  async access(userId: number): Promise<Access> {
+    return accessOf(await this.principal(userId));
+  }
+
+  /** A dataset with this name at the root of the user's personal vault. */
+  async dataset(owner: CreatedUser, filename = 'variants'): Promise<number> {
+    const made = await this.catalog.datasets.create({
+      vaultId: owner.vault.id,
+      parentId: null,
+      filename,
+      userId: owner.user.id,
+      storageClass: 'Standard',
+    });
+    return made.dataset.id;
+  }
+
+  /** A queued import into a dataset. */
+  async import(owner: CreatedUser, datasetId: number, priority?: number): Promise<TaskRow> {
+    const { user } = owner;
+    const { task } = await this.catalog.imports.create({
+      datasetId,
+      userId: user.id,
+      accountId: user.accountId,
+      source: 'object',
+      ...(priority !== undefined && { priority }),
+    });
+    return task;
+  }
+}
+
+/** What a worker's result for this import would publish, one column of one record. */
+export async function publicationOf(
+  tables: Tables,
+  task: TaskRow,
+  change: Partial<Publication> = {},
+): Promise<Publication> {
+  const job = await tables.imports.get(task.resourceId);
+  if (job === undefined) throw new Error(`no import ${task.resourceId}`);
+  return {
+    datasetId: job.datasetId,
+    importId: job.id,
+    taskId: task.id,
+    commitId: job.commitId,
+    logVersion: 0,
+    mode: 'append',
+    title: 'Records Import',
+    recordsModified: 1,
+    recordsTotal: 1,
+    bytesTotal: 100,
+    size: 100,
+    genomeBuild: null,
+    columns: [{ name: 'gene', physical: 'gene', type: 'string', isList: false }],
+    newFields: [],
+    metadata: { progress: { processed_records: 1 } },
+    time: 1_700_000_000_000,
+    ...change,
+  };
+}
+
+/** Whole numbers below a bound, the same for the same seed. */
+export function seeded(seed: number): (below: number) => number {
+  const next = random(seed);
+  return (below) => Math.floor(next() * below);
+}
