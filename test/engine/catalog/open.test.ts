@@ -1,0 +1,235 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { openCatalog } from '../../../engine/catalog/catalog.js';
+import { SqliteDatabase } from '../../../engine/catalog/database.js';
+import { migrate, migrations, schemaVersion } from '../../../engine/catalog/migrations.js';
+import { sql } from '../../../engine/catalog/sql.js';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'catalog-'));
+  file = join(folder, 'catalog.sqlite');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A closed catalogue with one account in it. */
+async function makeCatalog(): Promise<void> {
+  const catalog = await openCatalog(file);
+  await catalog.accounts.create({ domain: 'acme' });
+  await catalog.close();
+}
+
+test('what was written is there after closing and opening again', async () => {
+  await makeCatalog();
+  const catalog = await openCatalog(file);
+  expect((await catalog.accounts.byDomain('ACME'))?.domain).toBe('acme');
+  await catalog.close();
+});
+
+test('writes ahead, waits for the disk and checks foreign keys', async () => {
+  const db = new SqliteDatabase(file);
+  const setting = async (statement: ReturnType<typeof sql>): Promise<unknown> =>
+    Object.values((await db.get(statement))!)[0];
+  expect(await setting(sql`PRAGMA journal_mode`)).toBe('wal');
+  expect(await setting(sql`PRAGMA synchronous`)).toBe(2);
+  expect(await setting(sql`PRAGMA foreign_keys`)).toBe(1);
+  await db.close();
+});
+
+test('R8: a second server is refused, in this process and from another one', async () => {
+  const catalog = await openCatalog(file);
+  await expect(openCatalog(file)).rejects.toThrow('another server uses');
+  const other = await openElsewhere();
+  expect(other.text).toContain('another server uses');
+  await catalog.close();
+  const third = await openCatalog(file);
+  await third.close();
+});
+
+test('R8: the lock of a killed server is free, and what it had committed is there', async () => {
+  const server = await openElsewhere('hold');
+  expect(server.text).toContain('open');
+  await expect(openCatalog(file)).rejects.toThrow('another server uses');
+  server.child.kill('SIGKILL');
+  await once(server.child, 'exit');
+  const catalog = await openCatalog(file);
+  expect(await catalog.accounts.byDomain('elsewhere')).toBeDefined();
+  await catalog.close();
+});
+
+test('a command works beside a running server, and its writes are seen there', async () => {
+  const server = await openCatalog(file);
+  const command = await openCatalog(file, 'command');
+  await command.accounts.create({ domain: 'acme' });
+  expect(await server.accounts.byDomain('acme')).toBeDefined();
+  await command.close();
+  await expect(openCatalog(file)).rejects.toThrow('another server uses');
+  await server.close();
+});
+
+test('a command alone makes the catalogue, and keeps servers out meanwhile', async () => {
+  const command = await openCatalog(file, 'command');
+  await expect(openCatalog(file)).rejects.toThrow('another server uses');
+  await command.close();
+});
+
+test('R8: a missing catalogue is not made anew beside existing data', async () => {
+  for (const place of ['datasets', 'objects', 'exports']) {
+    mkdirSync(join(folder, place, '100000000000001'), { recursive: true });
+    await expect(openCatalog(file)).rejects.toThrow(/is missing, but .* holds data; restore/);
+    expect(existsSync(file)).toBe(false);
+    rmSync(join(folder, place, '100000000000001'), { recursive: true });
+  }
+  const catalog = await openCatalog(file);
+  await catalog.close();
+});
+
+test('R8: an empty file beside existing data is refused, and alone is a first start', async () => {
+  writeFileSync(file, '');
+  mkdirSync(join(folder, 'objects', 'x'), { recursive: true });
+  await expect(openCatalog(file)).rejects.toThrow(/is empty, but .* holds data/);
+  rmSync(join(folder, 'objects'), { recursive: true });
+  const catalog = await openCatalog(file);
+  await catalog.close();
+});
+
+test('R8: a file that is no database is refused and left as it is', async () => {
+  const text = 'this is not a database, but long enough to be looked at by SQLite\n'.repeat(100);
+  writeFileSync(file, text);
+  await expect(openCatalog(file)).rejects.toMatchObject({ code: 'damaged' });
+  expect(readFileSync(file, 'utf8')).toBe(text);
+});
+
+test('R8: a database of something else is refused', async () => {
+  const db = new DatabaseSync(file);
+  db.exec('CREATE TABLE recipes (name TEXT)');
+  db.close();
+  await expect(openCatalog(file)).rejects.toThrow('a database of something else');
+});
+
+test('R8: damage in any page is found at the start', async () => {
+  await makeCatalog();
+  const whole = readFileSync(file);
+  const pageBytes = 4_096;
+  let refused = 0;
+  for (let page = 1; page * pageBytes < whole.length; page++) {
+    const damaged = Buffer.from(whole);
+    damaged.fill(0xff, page * pageBytes, page * pageBytes + 100);
+    writeFileSync(file, damaged);
+    const opened = await openCatalog(file).catch((error: unknown) => error as { code?: string });
+    if ('close' in opened) await opened.close();
+    else {
+      expect(opened.code).toBe('damaged');
+      refused += 1;
+    }
+  }
+  expect(refused).toBe(Math.floor((whole.length - 1) / pageBytes));
+});
+
+test('R8: a catalogue of a newer release is refused, naming both versions, and stays as it is', async () => {
+  await makeCatalog();
+  const db = new DatabaseSync(file);
+  const next = migrations.length + 1;
+  db.exec(`INSERT INTO schema_versions (version, name, applied_at) VALUES (${next}, 'future', 0)`);
+  db.close();
+  await expect(openCatalog(file)).rejects.toThrow(
+    `newer release (schema version ${next}, this release knows ${migrations.length})`,
+  );
+  await expect(openCatalog(file, 'command')).rejects.toThrow('newer release');
+});
+
+test('R8: missing steps of the schema are damage', async () => {
+  await makeCatalog();
+  const db = new DatabaseSync(file);
+  db.exec(`UPDATE schema_versions SET version = 7`);
+  db.close();
+  await expect(openCatalog(file)).rejects.toThrow('its schema versions are 7');
+});
+
+test('R8: an older catalogue is brought forward step by step, and a failing step changes nothing', async () => {
+  await makeCatalog();
+  const good = { version: 2, name: 'good', statements: ['CREATE TABLE extra (id BIGINT)'] };
+  const bad = {
+    version: 3,
+    name: 'bad',
+    statements: ['CREATE TABLE more (id BIGINT)', 'NONSENSE'],
+  };
+  const db = new SqliteDatabase(file);
+  await expect(migrate(db, [...migrations, good, bad])).rejects.toThrow('NONSENSE');
+  const known = [...migrations, good];
+  expect(await schemaVersion(db, known)).toBe(2);
+  const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
+  const names = tables.map((row) => row['name']);
+  expect(names).toContain('extra');
+  expect(names).not.toContain('more');
+  await migrate(db, known); // nothing left to do
+  expect(await schemaVersion(db, known)).toBe(2);
+  await db.close();
+});
+
+test('versions are numbered without gaps', () => {
+  expect(migrations.map((step) => step.version)).toEqual(migrations.map((_, i) => i + 1));
+});
+
+test('a folder that is not there is named', async () => {
+  await expect(openCatalog(join(folder, 'no', 'catalog.sqlite'))).rejects.toMatchObject({
+    message: expect.stringContaining('catalog.sqlite'),
+  });
+});
+
+test('a copy made while the catalogue is closed opens elsewhere', async () => {
+  await makeCatalog();
+  const copy = join(folder, 'copy');
+  mkdirSync(copy);
+  cpSync(file, join(copy, 'catalog.sqlite'));
+  const catalog = await openCatalog(join(copy, 'catalog.sqlite'));
+  expect(await catalog.accounts.byDomain('acme')).toBeDefined();
+  await catalog.close();
+});
+
+/** Opens the same file in another process; with `hold` it commits an account and then waits to be killed. */
+async function openElsewhere(
+  hold = '',
+): Promise<{ child: ReturnType<typeof spawn>; text: string }> {
+  const source = `
+    const { openCatalog } = await import(${JSON.stringify(new URL('../../../engine/catalog/catalog.js', import.meta.url).href)});
+    const catalog = await openCatalog(process.argv[1]);
+    await catalog.accounts.create({ domain: 'elsewhere' });
+    console.log('open');
+    if (process.argv[2] === 'hold') setInterval(() => {}, 1000);
+    else await catalog.close();`;
+  const child = spawn(process.execPath, [
+    '--no-warnings',
+    '--input-type=module',
+    '-e',
+    source,
+    file,
+    hold,
+  ]);
+  let text = '';
+  const spoke = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (piece: Buffer) => {
+        text += piece.toString();
+        if (text.includes('open\n')) resolve();
+      });
+    }
+    child.on('exit', () => resolve());
+  });
+  await spoke;
+  return { child, text };
+}

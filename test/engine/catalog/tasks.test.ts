@@ -1,0 +1,299 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { budgets } from '../../../engine/budgets.js';
+import type { CreatedUser } from '../../../engine/catalog/create-user.js';
+import type { TaskRow, TaskStatus } from '../../../engine/catalog/rows.js';
+import {
+  activeStatuses,
+  isActive,
+  mayMove,
+  transitions,
+} from '../../../engine/catalog/task-states.js';
+import { everything, publicationOf, seeded, World } from './world.js';
+
+let world: World;
+let ann: CreatedUser;
+let datasetId: number;
+beforeEach(async () => {
+  world = await World.make();
+  ann = await world.user('ann@example.org');
+  datasetId = await world.dataset(ann);
+});
+afterEach(() => world.catalog.close());
+
+/** The statuses of a task and of its job. */
+async function statuses(task: TaskRow): Promise<readonly (string | undefined)[]> {
+  const { tasks } = world.catalog;
+  return [(await tasks.get(task.id))?.status, (await tasks.job(task))?.status];
+}
+
+test('the table of transitions is this one', () => {
+  expect(transitions).toEqual({
+    pending: ['queued', 'canceled', 'failed'],
+    queued: ['running', 'canceled', 'failed'],
+    running: ['completed', 'failed', 'canceled', 'queued'],
+    completed: [],
+    failed: [],
+    canceled: [],
+  });
+  expect(Object.isFrozen(transitions) && Object.isFrozen(transitions.running)).toBe(true);
+  expect(activeStatuses.every(isActive)).toBe(true);
+  expect(mayMove('completed', 'running')).toBe(false);
+});
+
+test('every step of a task is allowed or refused as the table says, and its job never disagrees', async () => {
+  const { tasks } = world.catalog;
+  const reach: Readonly<Partial<Record<TaskStatus, (task: TaskRow) => Promise<unknown>>>> = {
+    queued: async () => undefined,
+    running: () => tasks.takeNext(),
+    completed: async (task) => {
+      await tasks.takeNext();
+      await tasks.complete(task.id);
+    },
+    failed: async (task) => {
+      await tasks.takeNext();
+      await tasks.fail(task.id, 'reason');
+    },
+    canceled: (task) => tasks.cancel(task.id),
+  };
+  const act: Readonly<Partial<Record<TaskStatus, (id: number) => Promise<unknown>>>> = {
+    queued: (id) => tasks.requeue(id),
+    completed: (id) => tasks.complete(id),
+    failed: (id) => tasks.fail(id, 'reason'),
+    canceled: (id) => tasks.cancel(id),
+  };
+  for (const [from, arrive] of Object.entries(reach)) {
+    for (const [to, move] of Object.entries(act)) {
+      const task = await world.import(ann, datasetId);
+      await arrive(task);
+      expect(await statuses(task)).toEqual([from, from]);
+      const moved = await move(task.id).then(
+        () => true,
+        (error: unknown) => {
+          expect(['conflict', 'invalid']).toContain((error as { code: string }).code);
+          return false;
+        },
+      );
+      const isAllowed = mayMove(from as TaskStatus, to as TaskStatus);
+      expect([from, to, moved]).toEqual([from, to, isAllowed]);
+      expect(await statuses(task)).toEqual(isAllowed ? [to, to] : [from, from]);
+      if (isActive(isAllowed ? (to as TaskStatus) : (from as TaskStatus)))
+        await tasks.cancel(task.id);
+    }
+  }
+});
+
+test('the job keeps a line for every change of status, and the reason of a failure', async () => {
+  const { tasks, imports } = world.catalog;
+  const task = await world.import(ann, datasetId);
+  await tasks.takeNext();
+  await tasks.progress(task.id, 1, { processed_records: 5 });
+  await tasks.fail(task.id, 'records.vcf, line 3: bad', {
+    metadata: { validation: { errors_count: 1 } },
+  });
+  const job = (await imports.get(task.resourceId))!;
+  expect(job.errorMessage).toBe('records.vcf, line 3: bad');
+  expect(job.metadata).toEqual({
+    progress: { processed_records: 5 },
+    validation: { errors_count: 1 },
+  });
+  expect(job.timestamps.map(([from, to]) => [from, to])).toEqual([
+    ['new', 'queued'],
+    ['queued', 'running'],
+    ['running', 'failed'],
+  ]);
+  expect(job.timestamps.every(([, , time]) => Math.abs(Date.now() - time) < 60_000)).toBe(true);
+});
+
+test('tasks are taken by priority, then age', async () => {
+  const { tasks } = world.catalog;
+  const late = await world.import(ann, datasetId, 20);
+  const first = await world.import(ann, datasetId, 5);
+  const second = await world.import(ann, datasetId, 5);
+  const taken = [];
+  for (let i = 0; i < 4; i++) taken.push((await tasks.takeNext(10))?.id);
+  expect(taken).toEqual([first.id, second.id, late.id, undefined]);
+  expect((await tasks.get(first.id))?.attempts).toBe(1);
+});
+
+test('an account with its share running waits, and lets others pass', async () => {
+  const { tasks } = world.catalog;
+  const bob = await world.user('bob@elsewhere.org', 'elsewhere');
+  const bobs = await world.dataset(bob);
+  const anns = [];
+  for (let i = 0; i < 3; i++) anns.push(await world.import(ann, datasetId, 1));
+  const other = await world.import(bob, bobs, 99);
+  expect((await tasks.takeNext(2))?.id).toBe(anns[0]!.id);
+  expect((await tasks.takeNext(2))?.id).toBe(anns[1]!.id);
+  expect((await tasks.takeNext(2))?.id).toBe(other.id);
+  expect(await tasks.takeNext(2)).toBeUndefined();
+  await tasks.complete(anns[0]!.id);
+  expect((await tasks.takeNext(2))?.id).toBe(anns[2]!.id);
+});
+
+test('C4: takers at the same moment never get the same task', async () => {
+  for (let i = 0; i < 20; i++) await world.import(ann, datasetId);
+  const taken = await Promise.all(
+    Array.from({ length: 30 }, () => world.catalog.tasks.takeNext(100)),
+  );
+  const ids = taken.filter((task) => task !== undefined).map((task) => task.id);
+  expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
+});
+
+test('progress of an attempt that is over changes nothing', async () => {
+  const { tasks } = world.catalog;
+  const task = await world.import(ann, datasetId);
+  await tasks.progress(task.id, 0, { processed_records: 1 });
+  expect((await tasks.job(task))?.metadata).toEqual({});
+  await tasks.takeNext();
+  await tasks.requeue(task.id);
+  await tasks.takeNext();
+  await tasks.progress(task.id, 1, { processed_records: 2 });
+  expect((await tasks.job(task))?.metadata).toEqual({});
+  await tasks.progress(task.id, 2, { processed_records: 3 });
+  expect((await tasks.job(task))?.metadata).toEqual({ progress: { processed_records: 3 } });
+});
+
+test('C3: a restart requeues what was running, in order, and R2: gives a poison task up', async () => {
+  const { tasks } = world.catalog;
+  const poison = await world.import(ann, datasetId, 1);
+  const waiting = await world.import(ann, datasetId, 50);
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    expect((await tasks.takeNext(1))?.attempts).toBe(attempt);
+    const [changed] = await tasks.requeueRunning();
+    expect(changed?.id).toBe(poison.id);
+    expect(await statuses(poison)).toEqual(
+      attempt < 3 ? ['queued', 'queued'] : ['failed', 'failed'],
+    );
+  }
+  expect((await tasks.job(poison))?.errorMessage).toContain('given up after 3 attempts');
+  expect(await statuses(waiting)).toEqual(['queued', 'queued']);
+  expect(await tasks.requeueRunning()).toEqual([]);
+});
+
+test('an orderly stop does not count as an attempt', async () => {
+  const { tasks } = world.catalog;
+  const task = await world.import(ann, datasetId);
+  for (let i = 0; i < 5; i++) {
+    expect((await tasks.takeNext())?.attempts).toBe(1);
+    await tasks.requeue(task.id, { isCounted: false });
+  }
+  expect(await statuses(task)).toEqual(['queued', 'queued']);
+});
+
+test('C7: cancel reaches the job and the tasks below, and is refused once the task is over', async () => {
+  const { catalog } = world;
+  const task = await world.import(ann, datasetId);
+  const canceled = await catalog.tasks.cancel(task.id);
+  expect(canceled.map((one) => [one.id, one.status])).toEqual([[task.id, 'queued']]);
+  expect(await statuses(task)).toEqual(['canceled', 'canceled']);
+  expect((await catalog.tasks.get(task.id))?.cancelRequested).toBe(true);
+  await expect(catalog.tasks.cancel(task.id)).rejects.toMatchObject({
+    code: 'invalid',
+    fields: { status: ['The task is canceled and cannot be canceled.'] },
+  });
+  expect(await catalog.tasks.takeNext()).toBeUndefined();
+});
+
+test('C7: either a task is canceled or it publishes, never both', async () => {
+  const { tasks } = world.catalog;
+  const task = await world.import(ann, datasetId);
+  expect(await tasks.startPublishing(task.id, 0)).toBe(false); // not running yet
+  await tasks.takeNext();
+  expect(await tasks.startPublishing(task.id, 2)).toBe(false); // another attempt
+  expect(await tasks.startPublishing(task.id, 1)).toBe(true);
+  await expect(tasks.cancel(task.id)).rejects.toThrow('is being published');
+  await tasks.requeue(task.id); // a crash in between: it can be canceled again
+  await tasks.takeNext();
+  await tasks.cancel(task.id);
+  expect(await tasks.startPublishing(task.id, 2)).toBe(false);
+  expect(await statuses(task)).toEqual(['canceled', 'canceled']);
+});
+
+test('C7: cancel racing with publish has one winner, whatever the order (seed 11)', async () => {
+  const { catalog } = world;
+  const random = seeded(11);
+  for (let i = 0; i < 60; i++) {
+    const task = await world.import(ann, datasetId);
+    await catalog.tasks.takeNext(100);
+    const publication = await publicationOf(catalog, task, { logVersion: i });
+    const publishing = async (): Promise<string> => {
+      if (!(await catalog.tasks.startPublishing(task.id, 1))) return 'too late';
+      await new Promise(setImmediate);
+      await catalog.publish(publication);
+      return 'completed';
+    };
+    const canceling = async (): Promise<string> => {
+      for (let wait = random(4); wait > 0; wait--) await new Promise(setImmediate);
+      return catalog.tasks.cancel(task.id).then(
+        () => 'canceled',
+        () => 'refused',
+      );
+    };
+    const actions = random(2) === 0 ? [publishing(), canceling()] : [canceling(), publishing()];
+    const outcome = new Set(await Promise.all(actions));
+    const won = outcome.has('completed') ? 'completed' : 'canceled';
+    expect(outcome).toEqual(
+      new Set(won === 'completed' ? ['completed', 'refused'] : ['canceled', 'too late']),
+    );
+    expect(await statuses(task)).toEqual([won, won]);
+    expect((await catalog.commits.get(publication.commitId)) !== undefined).toBe(
+      won === 'completed',
+    );
+  }
+});
+
+test('lists filter and order tasks', async () => {
+  const { catalog } = world;
+  const access = await world.access(ann.user.id);
+  const other = await world.dataset(ann, 'other');
+  const a = await world.import(ann, datasetId, 7);
+  const b = await world.import(ann, other, 3);
+  const by = { userId: ann.user.id, accountId: ann.account.id };
+  const { task: c } = await catalog.exports.create({
+    ...by,
+    datasetId,
+    format: 'json',
+    priority: 5,
+  });
+  await catalog.tasks.cancel(b.id);
+  const ids = async (filter: object): Promise<readonly number[]> => {
+    const { rows, total } = await catalog.tasks.list({ access, ...filter }, everything);
+    expect(total).toBe(rows.length);
+    return rows.map((row) => row.id);
+  };
+  expect(await ids({})).toEqual([c.id, b.id, a.id]);
+  expect(await ids({ statuses: ['queued', 'running'] })).toEqual([c.id, a.id]);
+  expect(await ids({ statuses: [] })).toEqual([]);
+  expect(await ids({ kinds: ['export'] })).toEqual([c.id]);
+  expect(await ids({ targetObjectId: datasetId })).toEqual([a.id]);
+  expect(await ids({ sourceObjectId: datasetId })).toEqual([c.id]);
+  expect(await ids({ userIds: [ann.user.id + 1] })).toEqual([]);
+  expect(await ids({ ids: [a.id, 5] })).toEqual([a.id]);
+  expect(await ids({ parentId: a.id })).toEqual([]);
+  expect(await ids({ ordering: { by: 'priority', isDescending: false } })).toEqual([
+    b.id,
+    c.id,
+    a.id,
+  ]);
+  expect(await ids({ ordering: { by: 'priority', isDescending: true } })).toEqual([
+    a.id,
+    c.id,
+    b.id,
+  ]);
+  const page = await catalog.tasks.list({ access }, { limit: 1, offset: 1 });
+  expect([page.rows.map((row) => row.id), page.total]).toEqual([[b.id], 3]);
+});
+
+test('an account may not queue without end', async () => {
+  const limit = budgets.tasksQueuedPerAccount;
+  await world.catalog.transaction(async (tx) => {
+    for (let i = 0; i < limit; i++) {
+      const by = { userId: ann.user.id, accountId: ann.account.id };
+      await tx.exports.create({ ...by, datasetId, format: 'json' });
+    }
+  });
+  await expect(world.import(ann, datasetId)).rejects.toMatchObject({
+    code: 'budget',
+    message: expect.stringContaining('tasksQueuedPerAccount'),
+  });
+});

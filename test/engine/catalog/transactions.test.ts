@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { openCatalog, type Catalog, type Tables } from '../../../engine/catalog/catalog.js';
+
+let folder: string;
+let catalog: Catalog;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'catalog-'));
+  catalog = await openCatalog(join(folder, 'catalog.sqlite'));
+});
+afterEach(async () => {
+  await catalog.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('reads outside see nothing of an open transaction, and all of it afterwards', async () => {
+  await catalog.transaction(async (tx) => {
+    await tx.accounts.create({ domain: 'acme' });
+    expect(await tx.accounts.byDomain('acme')).toBeDefined();
+    expect(await catalog.accounts.byDomain('acme')).toBeUndefined();
+  });
+  expect(await catalog.accounts.byDomain('acme')).toBeDefined();
+});
+
+test('a transaction that throws leaves nothing, and the next one works', async () => {
+  const failing = catalog.transaction(async (tx) => {
+    await tx.accounts.create({ domain: 'acme' });
+    throw new Error('changed my mind');
+  });
+  await expect(failing).rejects.toThrow('changed my mind');
+  expect(await catalog.accounts.byDomain('acme')).toBeUndefined();
+  await catalog.accounts.create({ domain: 'acme' });
+});
+
+test('transactions run one after another, in the order they were asked for', async () => {
+  const steps: string[] = [];
+  const run = (name: string): Promise<void> =>
+    catalog.transaction(async (tx) => {
+      steps.push(`${name} begins`);
+      await tx.nextId();
+      await new Promise(setImmediate);
+      steps.push(`${name} ends`);
+    });
+  await Promise.all([run('a'), run('b'), run('c')]);
+  expect(steps).toEqual(['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]));
+});
+
+test('the tables of a transaction are of no use after it', async () => {
+  let leaked: Tables | undefined;
+  await catalog.transaction(async (tx) => {
+    leaked = tx;
+  });
+  await expect(leaked!.nextId()).rejects.toThrow('the transaction has ended');
+  await expect(leaked!.accounts.byDomain('x')).rejects.toThrow('the transaction has ended');
+});
+
+test('many writers at once each get their own ids', async () => {
+  const ids = await Promise.all(Array.from({ length: 200 }, () => catalog.nextId()));
+  expect(new Set(ids).size).toBe(200);
+  expect(ids).toEqual([...ids].sort((a, b) => a - b));
+});

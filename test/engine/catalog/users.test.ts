@@ -1,0 +1,133 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { openCatalog } from '../../../engine/catalog/catalog.js';
+import { createUser } from '../../../engine/catalog/create-user.js';
+import { everything, key, World } from './world.js';
+
+test('a first user brings the account, the personal vault and a token', async () => {
+  const { catalog } = await World.make();
+  const made = await catalog.transaction((tx) =>
+    createUser(
+      tx,
+      { email: 'ann@example.org', domain: 'acme', firstName: 'Ann', token: { name: 'first' } },
+      key,
+    ),
+  );
+  expect(made.account).toMatchObject({ domain: 'acme', name: 'acme' });
+  expect(made.user).toMatchObject({ role: 'primary_owner', firstName: 'Ann', isActive: true });
+  expect(made.vault).toMatchObject({
+    name: `user-${made.user.id}`,
+    vaultType: 'user',
+    isPublic: false,
+  });
+  expect(made.token?.secret).toMatch(/^[A-Za-z0-9]{30}$/);
+  expect((await catalog.tokens.authenticate(made.token!.secret, key))?.id).toBe(made.token!.row.id);
+  const second = await catalog.transaction((tx) =>
+    createUser(tx, { email: 'bob@example.org', domain: 'ACME' }, key),
+  );
+  expect(second.account.id).toBe(made.account.id);
+  expect([second.user.role, second.token]).toEqual(['member', null]);
+  expect((await catalog.users.list({ accountId: made.account.id }, everything)).total).toBe(2);
+  await catalog.close();
+});
+
+test('an email address that is taken or none is refused, and leaves no half-made account', async () => {
+  const { catalog } = await World.make();
+  const add = (email: string, domain: string) =>
+    catalog.transaction((tx) => createUser(tx, { email, domain }, key));
+  await add('ann@example.org', 'acme');
+  await expect(add('ANN@example.org', 'fresh')).rejects.toMatchObject({
+    fields: { email: [expect.any(String)] },
+  });
+  expect(await catalog.accounts.byDomain('fresh')).toBeUndefined();
+  await expect(add('no address', 'fresh')).rejects.toThrow('not an email address');
+  await expect(add('a@b', 'not a domain')).rejects.toThrow('letters, digits and hyphens');
+  await catalog.close();
+});
+
+test('A7: no file of the catalogue holds the secret of a token', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'catalog-'));
+  const catalog = await openCatalog(join(folder, 'catalog.sqlite'));
+  const secret = 'S3cretS3cretS3cretS3cretS3cret';
+  const made = await catalog.transaction((tx) =>
+    createUser(tx, { email: 'ann@example.org', domain: 'acme', token: { secret } }, key),
+  );
+  const random = await catalog.tokens.create({ userId: made.user.id }, key);
+  const dump = (): string =>
+    readdirSync(folder)
+      .map((name) => readFileSync(join(folder, name), 'latin1'))
+      .join('\n');
+  const holds = (text: string): boolean => text.includes(secret) || text.includes(random.secret);
+  expect(dump()).toContain('ann@example.org');
+  expect(holds(dump())).toBe(false);
+  await catalog.close();
+  expect(dump()).toContain('ann@example.org');
+  expect(holds(dump())).toBe(false);
+  expect(dump()).not.toContain(secret.slice(0, 10));
+  rmSync(folder, { recursive: true });
+});
+
+test('A9: tokens end by revocation and by time, and only the right secret under the right key is one', async () => {
+  const world = await World.make();
+  const { tokens } = world.catalog;
+  const { user } = await world.user('ann@example.org');
+  const now = Date.now();
+  const { row, secret } = await tokens.create(
+    { userId: user.id, expiresAt: now + 1_000, scope: 'read' },
+    key,
+  );
+  expect(await tokens.authenticate(secret, key, now)).toMatchObject({ id: row.id, scope: 'read' });
+  expect(await tokens.authenticate(secret, key, now + 1_000)).toBeUndefined();
+  expect(await tokens.authenticate(secret.toLowerCase(), key, now)).toBeUndefined();
+  expect(await tokens.authenticate('', key, now)).toBeUndefined();
+  expect(await tokens.authenticate(`${secret} `, key, now)).toBeUndefined();
+  expect(await tokens.authenticate(secret, new Uint8Array(32), now)).toBeUndefined();
+  const revoked = await tokens.revoke(row.id);
+  expect(revoked?.revokedAt).not.toBeNull();
+  expect(await tokens.authenticate(secret, key, now)).toBeUndefined();
+  expect((await tokens.revoke(row.id))?.revokedAt).toBe(revoked?.revokedAt);
+  await world.catalog.close();
+});
+
+test('a chosen secret has 30 characters and is new', async () => {
+  const world = await World.make();
+  const { user } = await world.user('ann@example.org');
+  const { tokens } = world.catalog;
+  const secret = 'x'.repeat(30);
+  await tokens.create({ userId: user.id, secret }, key);
+  await expect(tokens.create({ userId: user.id, secret }, key)).rejects.toThrow('exists already');
+  for (const wrong of [
+    'x'.repeat(29),
+    'x'.repeat(31),
+    `${'x'.repeat(29)}é`,
+    `${'x'.repeat(29)} `,
+  ]) {
+    await expect(tokens.create({ userId: user.id, secret: wrong }, key)).rejects.toThrow(
+      'exactly 30',
+    );
+  }
+  await world.catalog.close();
+});
+
+test('the last use of a token is noted, but not again within a minute', async () => {
+  const world = await World.make();
+  const { tokens } = world.catalog;
+  const { user } = await world.user('ann@example.org');
+  const { row } = await tokens.create({ userId: user.id }, key);
+  const lastUsed = async (): Promise<number | null> => (await tokens.get(row.id))!.lastUsedAt;
+  await tokens.touch(row, 100_000);
+  expect(await lastUsed()).toBe(100_000);
+  await tokens.touch((await tokens.get(row.id))!, 159_999);
+  expect(await lastUsed()).toBe(100_000);
+  await tokens.touch((await tokens.get(row.id))!, 160_000);
+  expect(await lastUsed()).toBe(160_000);
+  const other = await world.user('bob@example.org');
+  await tokens.create({ userId: other.user.id }, key);
+  expect((await tokens.list({ userId: user.id }, everything)).rows.map((one) => one.id)).toEqual([
+    row.id,
+  ]);
+  expect((await tokens.list({}, everything)).total).toBe(2);
+  await world.catalog.close();
+});
