@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { budgets } from '../../../engine/budgets.js';
+import { accountTable } from '../../../engine/catalog/accounts.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
+import { SqliteDatabase } from '../../../engine/catalog/database.js';
+import { insertTask } from '../../../engine/catalog/job-status.js';
+import { migrate } from '../../../engine/catalog/migrations.js';
 import type { TaskRow, TaskStatus } from '../../../engine/catalog/rows.js';
 import {
   activeStatuses,
@@ -8,6 +12,8 @@ import {
   mayMove,
   transitions,
 } from '../../../engine/catalog/task-states.js';
+import { taskTable } from '../../../engine/catalog/tasks.js';
+import { userTable } from '../../../engine/catalog/users.js';
 import { everything, publicationOf, seeded, World } from './world.js';
 
 let world: World;
@@ -192,6 +198,39 @@ test('C7: cancel reaches the job and the tasks below, and is refused once the ta
     fields: { status: ['The task is canceled and cannot be canceled.'] },
   });
   expect(await catalog.tasks.takeNext()).toBeUndefined();
+});
+
+test('C7: a cancel cascades to what is still active below', async () => {
+  const db = new SqliteDatabase(':memory:');
+  await migrate(db);
+  const account = await accountTable(db).create({ domain: 'acme' });
+  const by = { accountId: account.id, email: 'ann@example.org', role: 'member' } as const;
+  const user = await userTable(db).create(by);
+  const add = (resourceId: number, parentId: number | null, status: TaskStatus): Promise<TaskRow> =>
+    insertTask(
+      db,
+      {
+        kind: 'commit',
+        resourceId,
+        description: '',
+        priority: 1,
+        userId: user.id,
+        accountId: account.id,
+        parentId,
+        targetObjectId: null,
+        sourceObjectId: null,
+      },
+      status,
+    );
+  const top = await add(1, null, 'running');
+  const active = await add(2, top.id, 'queued');
+  const done = await add(3, top.id, 'completed');
+  const below = await add(4, active.id, 'pending');
+  const canceled = await taskTable(db).cancel(top.id);
+  expect(canceled.map((task) => task.id)).toEqual([top.id, active.id, below.id]);
+  expect((await taskTable(db).get(below.id))?.status).toBe('canceled');
+  expect((await taskTable(db).get(done.id))?.status).toBe('completed');
+  await db.close();
 });
 
 test('C7: either a task is canceled or it publishes, never both', async () => {

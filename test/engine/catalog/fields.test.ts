@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { CreatedUser } from '../../../engine/catalog/create-user.js';
+import { everything, publicationOf, World } from './world.js';
+
+let world: World;
+let ann: CreatedUser;
+let datasetId: number;
+beforeEach(async () => {
+  world = await World.make();
+  ann = await world.user('ann@example.org');
+  datasetId = await world.dataset(ann);
+});
+afterEach(() => world.catalog.close());
+
+test('a new field has the defaults that clients know', async () => {
+  const field = await world.catalog.fields.create({ datasetId, name: 'Petal.Width' });
+  expect(field).toMatchObject({
+    path: ['Petal.Width'],
+    title: 'Petal.Width',
+    description: '',
+    dataType: 'auto',
+    isList: null,
+    entityType: null,
+    expression: null,
+    isHidden: false,
+    isReadOnly: false,
+    isValid: false,
+    ordering: null,
+    dependsOn: [],
+    urlTemplate: null,
+  });
+  expect(await world.catalog.fields.get(field.id)).toEqual(field);
+});
+
+test('lists by ordering, then the others, by name', async () => {
+  const { fields } = world.catalog;
+  for (const [name, ordering] of [
+    ['d', null],
+    ['c', null],
+    ['b', 2],
+    ['a', 10],
+    ['z', 0],
+  ] as const) {
+    await fields.create({ datasetId, name, ordering });
+  }
+  const names = (await fields.list({ access: null, datasetId }, everything)).rows.map(
+    (row) => row.name,
+  );
+  expect(names).toEqual(['z', 'b', 'a', 'c', 'd']);
+  expect((await fields.all(datasetId)).map((row) => row.name)).toEqual(names);
+  const one = await fields.list({ access: null, datasetId, name: 'a' }, everything);
+  expect([one.total, one.rows[0]?.name]).toEqual([1, 'a']);
+});
+
+test('names that are taken, reserved or unfit are refused', async () => {
+  const { fields } = world.catalog;
+  await fields.create({ datasetId, name: 'gene' });
+  for (const name of ['gene', '', ' ', '_id', '_x', 'a__b', 'a\0b', '\ud800', 'x'.repeat(1_001)]) {
+    await expect(fields.create({ datasetId, name })).rejects.toMatchObject({
+      code: 'invalid',
+      fields: { name: [expect.any(String)] },
+    });
+  }
+  for (const name of ['Gene', 'hasOwnProperty', 'constructor', 'a b', "o'x"]) {
+    await fields.create({ datasetId, name });
+  }
+});
+
+test('an edit changes all but the name and a settled type', async () => {
+  const { fields } = world.catalog;
+  const { id } = await fields.create({ datasetId, name: 'gene', entityType: 'gene' });
+  const edited = await fields.edit(id, {
+    name: 'gene',
+    dataType: 'string',
+    title: 'Gene',
+    entityType: null,
+    isHidden: true,
+  });
+  expect(edited).toMatchObject({
+    dataType: 'string',
+    title: 'Gene',
+    entityType: null,
+    isHidden: true,
+  });
+  expect(await fields.edit(id, { dataType: 'string' })).toMatchObject({ dataType: 'string' });
+  await expect(fields.edit(id, { name: 'other' })).rejects.toMatchObject({
+    fields: { name: [expect.any(String)] },
+  });
+  await expect(fields.edit(id, { dataType: 'long' })).rejects.toMatchObject({
+    fields: { data_type: [expect.any(String)] },
+  });
+  expect(await fields.edit(id + 1, { title: 'x' })).toBeUndefined();
+});
+
+test('once there are data, fields stay, lists stay lists and _commit is left alone', async () => {
+  const { catalog } = world;
+  const spare = await catalog.fields.create({ datasetId, name: 'spare' });
+  await catalog.fields.delete(spare.id);
+  expect(await catalog.fields.get(spare.id)).toBeUndefined();
+  const task = await world.import(ann, datasetId);
+  await catalog.publish(await publicationOf(catalog, task));
+  const [gene, commit] = await catalog.fields.all(datasetId);
+  await expect(catalog.fields.edit(gene!.id, { isList: true })).rejects.toThrow(
+    'cannot be changed',
+  );
+  expect(await catalog.fields.edit(gene!.id, { isList: false })).toBeDefined();
+  await expect(catalog.fields.edit(commit!.id, { title: 'x' })).rejects.toThrow(
+    'cannot be changed',
+  );
+  await expect(catalog.fields.delete(gene!.id)).rejects.toThrow('only while its dataset is empty');
+});

@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { CreatedUser } from '../../../engine/catalog/create-user.js';
+import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
+import type { Access } from '../../../engine/catalog/page.js';
+import type { ObjectRow, VaultRow } from '../../../engine/catalog/rows.js';
+import { everything, seeded, World } from './world.js';
+
+let world: World;
+let ann: CreatedUser;
+let access: Access;
+let lab: VaultRow;
+/** Every object, and its full path, as Ann may read them. */
+let rows: readonly ObjectRow[];
+let fullPaths: ReadonlyMap<number, string>;
+
+beforeAll(async () => {
+  world = await World.make();
+  const { catalog } = world;
+  ann = await world.user('ann@example.org');
+  access = await world.access(ann.user.id);
+  const eve = await world.user('eve@elsewhere.org', 'elsewhere');
+  const vault = (by: CreatedUser, name: string, isPublic = false): Promise<VaultRow> =>
+    catalog.vaults.create({ accountId: by.account.id, userId: by.user.id, name, isPublic });
+  lab = await vault(ann, 'Lab');
+  const open = await vault(eve, 'Open', true);
+  const hidden = await vault(eve, 'Hidden');
+  const random = seeded(5);
+  const names = ['runs', 'Dir1', 'dir2', 'x.vcf', 'y%', 'a_b', 'project: ABCD', 'Größe'];
+  for (const { id, userId } of [lab, open, hidden, ann.vault]) {
+    const folders: (number | null)[] = [null];
+    for (let i = 0; i < 40; i++) {
+      const at = { vaultId: id, userId, parentId: folders[random(folders.length)]! };
+      const filename = names[random(names.length)]!;
+      const tags = random(3) === 0 ? ['red', 'Blue'] : [];
+      const kind = random(3);
+      if (kind === 0) {
+        const storageClass = random(2) === 0 ? 'Standard' : 'Essential';
+        await catalog.datasets.create({ ...at, filename, tags, storageClass });
+      } else {
+        const objectType = kind === 1 ? 'file' : 'folder';
+        const made = await catalog.objects.create({ ...at, filename, tags, objectType });
+        if (kind === 2) folders.push(made.id);
+      }
+    }
+  }
+  const all = await catalog.objects.list({ access: null }, everything);
+  expect(all.total).toBe(160);
+  rows = all.rows.filter((row) => row.vaultId !== hidden.id);
+  const prefix = new Map([
+    [lab.id, 'acme:Lab:'],
+    [open.id, 'elsewhere:Open:'],
+    [ann.vault.id, `acme:${ann.vault.name}:`],
+  ]);
+  fullPaths = new Map(rows.map((row) => [row.id, prefix.get(row.vaultId)! + row.path]));
+});
+afterAll(() => world.catalog.close());
+
+/** The list must be what the plain predicate leaves, in the order of paths. */
+async function expectSame(
+  filter: Omit<ObjectFilter, 'access'>,
+  matches: (row: ObjectRow) => boolean,
+  allowEmpty = false,
+): Promise<void> {
+  const found = await world.catalog.objects.list({ access, ...filter }, everything);
+  const expected = rows.filter(matches);
+  expect({ filter, ids: found.rows.map((row) => row.id) }).toEqual({
+    filter,
+    ids: expected.map((row) => row.id),
+  });
+  expect(found.total).toBe(expected.length);
+  if (!allowEmpty) expect([filter, expected.length > 0]).toEqual([filter, true]);
+  // Any page is that part of the whole.
+  const page = await world.catalog.objects.list({ access, ...filter }, { limit: 3, offset: 2 });
+  expect(page.rows.map((row) => row.id)).toEqual(expected.slice(2, 5).map((row) => row.id));
+  expect(page.total).toBe(expected.length);
+}
+
+test('lists everything readable by vault and path', async () => {
+  await expectSame({}, () => true);
+  const listed = await world.catalog.objects.list({ access, vaultIds: [lab.id] }, everything);
+  const paths = listed.rows.map((row) => row.path.toLowerCase());
+  expect(paths).toEqual([...paths].sort());
+});
+
+test('filters by id, vault, parent, name, path, type, depth and tag', async () => {
+  const folder = rows.find((row) => row.objectType === 'folder' && row.parentId === null)!;
+  await expectSame(
+    { ids: [rows[0]!.id, rows[7]!.id, 3] },
+    (row) => row === rows[0] || row === rows[7],
+  );
+  await expectSame({ vaultIds: [lab.id, ann.vault.id] }, (row) =>
+    [lab.id, ann.vault.id].includes(row.vaultId),
+  );
+  await expectSame({ vaultName: 'LAB' }, (row) => row.vaultId === lab.id);
+  await expectSame({ vaultFullPath: '~' }, (row) => row.vaultId === ann.vault.id);
+  await expectSame({ vaultFullPath: 'ELSEWHERE:open' }, (row) =>
+    fullPaths.get(row.id)!.startsWith('elsewhere'),
+  );
+  await expectSame({ parentId: null }, (row) => row.parentId === null);
+  await expectSame({ parentId: folder.id }, (row) => row.parentId === folder.id);
+  await expectSame({ filename: 'DIR1' }, (row) => row.filename.toLowerCase() === 'dir1');
+  await expectSame({ filename: 'y%' }, (row) => row.filename === 'y%');
+  await expectSame({ filename: 'axb' }, () => false, true);
+  await expectSame({ path: '//X.vcf/' }, (row) => row.path.toLowerCase() === '/x.vcf');
+  await expectSame({ objectTypes: ['file', 'dataset'] }, (row) => row.objectType !== 'folder');
+  await expectSame({ depth: 0 }, (row) => row.depth === 0);
+  await expectSame(
+    { depth: 2, objectTypes: ['folder'] },
+    (row) => row.depth === 2 && row.objectType === 'folder',
+  );
+  await expectSame({ tag: 'Blue' }, (row) => row.tags.includes('Blue'));
+  await expectSame({ tag: 'blue' }, () => false, true);
+  const isEssential = new Set<number>();
+  const datasets = await world.catalog.datasets.list(
+    { access, storageClass: 'Essential' },
+    everything,
+  );
+  for (const dataset of datasets.rows) isEssential.add(dataset.id);
+  await expectSame({ storageClass: 'Essential' }, (row) => isEssential.has(row.id));
+  await expectSame(
+    { permission: 'write' },
+    (row) => !fullPaths.get(row.id)!.startsWith('elsewhere'),
+  );
+});
+
+test('finds one object by its full path in any form, and nothing where there is none', async () => {
+  const mine = rows.filter((row) => row.vaultId === lab.id);
+  for (const row of mine) {
+    for (const text of [
+      `acme:Lab:${row.path}`,
+      `LAB:${row.path.toUpperCase()}/`,
+      `lab${row.path}`,
+    ]) {
+      await expectSame({ fullPath: text }, (one) => one === row);
+    }
+  }
+  const own = rows.find((row) => row.vaultId === ann.vault.id)!;
+  await expectSame({ fullPath: `~${own.path}` }, (row) => row === own);
+  for (const text of [
+    'acme:Hidden:/runs',
+    'elsewhere:Hidden:/runs',
+    'nowhere:/x',
+    '/x',
+    '',
+    'lab:/%',
+    'lab:/\0',
+  ]) {
+    await expectSame({ fullPath: text }, () => false, true);
+  }
+});
+
+test('finds descendants of an ancestor from a distance on', async () => {
+  const folders = rows.filter((row) => row.objectType === 'folder');
+  for (const { id, depth } of folders) {
+    const isBelow = (row: ObjectRow): boolean => row.ancestorIds.includes(id);
+    await expectSame({ ancestorId: id }, isBelow, true);
+    await expectSame(
+      { ancestorId: id, minDistance: 2 },
+      (row) => isBelow(row) && row.depth - depth >= 2,
+      true,
+    );
+  }
+  await expectSame({ ancestorId: null }, () => true);
+  await expectSame({ ancestorId: null, minDistance: 3 }, (row) => row.depth >= 2);
+  await expectSame({ ancestorId: 12 }, () => false, true);
+});
+
+test('finds text, regular expressions and globs in paths', async () => {
+  const path = (row: ObjectRow): string => row.path.toLowerCase();
+  await expectSame({ query: 'DIR' }, (row) => path(row).includes('dir'));
+  await expectSame({ query: 'größe' }, (row) => path(row).includes('größe'));
+  await expectSame({ query: '_' }, (row) => path(row).includes('_'));
+  await expectSame({ query: '%' }, (row) => path(row).includes('%'));
+  await expectSame({ query: 'x'.repeat(60_000) }, () => false, true);
+  await expectSame({ query: 'dir\0' }, () => false, true);
+  await expectSame({ regex: '/dir2.+' }, (row) => /\/dir2.+/.test(path(row)));
+  await expectSame({ regex: '^/RUNS' }, (row) => /^\/runs/.test(path(row)));
+  await expectSame(
+    { regex: 'vcf$', vaultIds: [lab.id] },
+    (row) => /vcf$/.test(path(row)) && row.vaultId === lab.id,
+  );
+
+  const full = (row: ObjectRow): string => fullPaths.get(row.id)!.toLowerCase();
+  await expectSame({ glob: '*/**' }, () => true);
+  await expectSame({ glob: 'acme:*:/**' }, (row) => full(row).startsWith('acme'));
+  await expectSame({ glob: 'lab:/*' }, (row) => row.vaultId === lab.id && row.depth === 0);
+  await expectSame({ glob: 'LAB/d*' }, (row) => /^acme:lab:\/d[^/]*$/.test(full(row)));
+  await expectSame(
+    { glob: 'lab:/dir?/**' },
+    (row) => /^acme:lab:\/dir[^/]\/.+/.test(full(row)),
+    true,
+  );
+  await expectSame(
+    { glob: '~/**.vcf' },
+    (row) => row.vaultId === ann.vault.id && full(row).endsWith('.vcf'),
+  );
+  await expectSame({ glob: 'o*:/*' }, (row) => /^elsewhere:open:\/[^/]*$/.test(full(row)));
+  await expectSame({ glob: 'open:/*' }, () => false, true); // another account's vault needs its domain
+  await expectSame({ glob: 'else*:o???:/**' }, (row) => full(row).startsWith('elsewhere:open'));
+  await expectSame(
+    { glob: '/dir1/*', vaultIds: [lab.id] },
+    (row) => /^acme:lab:\/dir1\/[^/]*$/.test(full(row)),
+    true,
+  );
+  await expectSame({ glob: 'dir*', vaultIds: [lab.id] }, (row) =>
+    /^acme:lab:\/dir[^/]*$/.test(full(row)),
+  );
+  const one = rows.find((row) => row.vaultId === lab.id)!;
+  await expectSame({ glob: `acme:lab:${one.path}` }, (row) => row === one);
+  await expectSame({ glob: 'lab:/y%' }, (row) => full(row) === 'acme:lab:/y%', true);
+});
+
+test('Q3: a pattern that backtracking engines choke on answers at once', async () => {
+  const { catalog } = world;
+  const parent = await catalog.objects.ensureFolder(
+    lab.id,
+    `/${Array(20).fill('a'.repeat(900)).join('/')}`,
+    ann.user.id,
+  );
+  for (const regex of ['(a+)+$', '(a|a)*b', `${'.*'.repeat(30)}b$`, `(${'a?'.repeat(50)})*c`]) {
+    await catalog.objects.list({ access, regex }, everything);
+  }
+  await catalog.objects.list({ access, glob: `lab:/**${'*a'.repeat(30)}` }, everything);
+  await catalog.objects.delete(parent!.ancestorIds[0]!);
+});
+
+test('Q4: what a linear engine cannot do is refused, naming it', async () => {
+  for (const regex of ['(a)\\1', '(?=a)', '(?<!a)b', '(', '[', 'a{1001}', '*']) {
+    await expect(world.catalog.objects.list({ access, regex }, everything)).rejects.toMatchObject({
+      code: 'invalid',
+      fields: { regex: [expect.stringContaining('Not a supported regular expression')] },
+    });
+  }
+  for (const filter of [{ regex: 'x'.repeat(1_025) }, { glob: 'x'.repeat(1_025) }]) {
+    await expect(world.catalog.objects.list({ access, ...filter }, everything)).rejects.toThrow(
+      'regexpBytes',
+    );
+  }
+  await expect(world.catalog.objects.list({ access, glob: '/x' }, everything)).rejects.toThrow(
+    'begins with a vault',
+  );
+});
+
+test('Q1: text that tries to become SQL stays text', async () => {
+  const { catalog } = world;
+  const evil = [
+    "' OR 1=1 --",
+    '"; DROP TABLE objects; --',
+    '`',
+    '\\',
+    "%' ESCAPE '",
+    '\u202e',
+    'NULL',
+    '${x}',
+    '?',
+    '?1',
+    ':a',
+  ];
+  for (const text of evil) {
+    for (const key of [
+      'vaultName',
+      'vaultFullPath',
+      'filename',
+      'path',
+      'fullPath',
+      'query',
+      'tag',
+      'storageClass',
+    ] as const) {
+      const found = await catalog.objects.list({ access, [key]: text }, everything);
+      if (!rows.some((row) => row.path.includes(text)))
+        expect([key, text, found.total]).toEqual([key, text, 0]);
+    }
+    const made = await catalog.objects.create({
+      vaultId: lab.id,
+      parentId: null,
+      objectType: 'folder',
+      filename: text,
+      userId: ann.user.id,
+      description: text,
+      tags: [text],
+      metadata: { [text]: text, __proto__: 1 },
+    });
+    expect((await catalog.objects.list({ access, filename: text }, everything)).rows).toEqual([
+      made,
+    ]);
+    expect((await catalog.objects.list({ access, tag: text }, everything)).total).toBe(1);
+    await catalog.objects.delete(made.id);
+  }
+});

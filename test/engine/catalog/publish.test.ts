@@ -1,0 +1,281 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { CreatedUser } from '../../../engine/catalog/create-user.js';
+import { commitField, fieldsOfColumns } from '../../../engine/catalog/field-columns.js';
+import type { Columns } from '../../../engine/types.js';
+import { everything, publicationOf, World } from './world.js';
+
+let world: World;
+let ann: CreatedUser;
+let datasetId: number;
+beforeEach(async () => {
+  world = await World.make();
+  ann = await world.user('ann@example.org');
+  datasetId = await world.dataset(ann);
+});
+afterEach(() => world.catalog.close());
+
+const column = { isList: false } as const;
+const columns: Columns = [
+  { name: 'variant', physical: 'variant', type: 'string', ...column },
+  {
+    name: 'info',
+    physical: 'info',
+    type: 'object',
+    ...column,
+    children: [
+      { name: 'AF', physical: 'AF', type: 'double', isList: true },
+      { name: 'a.b', physical: 'a.b', type: 'json', ...column },
+    ],
+  },
+  { name: 'alleles', physical: 'alleles', type: 'string', isList: true },
+];
+
+/** Everything that a commit touches, to compare before and after. */
+async function dump(): Promise<unknown> {
+  const { catalog } = world;
+  const all = { access: null };
+  return {
+    dataset: await catalog.datasets.get(datasetId),
+    object: await catalog.objects.get(datasetId),
+    fields: await catalog.fields.all(datasetId),
+    imports: await catalog.imports.list(all, everything),
+    commits: await catalog.commits.list(all, everything),
+    tasks: await catalog.tasks.list(all, everything),
+  };
+}
+
+test('columns become fields with dotted names, objects before what is in them', () => {
+  expect(fieldsOfColumns(columns)).toEqual([
+    { name: 'variant', path: ['variant'], dataType: 'string', isList: null },
+    { name: 'info', path: ['info'], dataType: 'object', isList: null },
+    { name: 'info.AF', path: ['info', 'AF'], dataType: 'double', isList: true },
+    { name: 'info.a.b', path: ['info', 'a.b'], dataType: 'object', isList: null },
+    { name: 'alleles', path: ['alleles'], dataType: 'string', isList: true },
+  ]);
+});
+
+test('a publication settles dataset, fields, commit, import and both tasks', async () => {
+  const { catalog } = world;
+  const task = await world.import(ann, datasetId);
+  await catalog.tasks.takeNext();
+  await catalog.tasks.progress(task.id, 1, { processed_records: 2 });
+  const publication = await publicationOf(catalog, task, {
+    columns,
+    newFields: [
+      {
+        name: 'variant',
+        path: ['variant'],
+        dataType: 'string',
+        isList: null,
+        entityType: 'variant',
+        title: 'Variant',
+      },
+    ],
+    recordsModified: 3,
+    recordsTotal: 3,
+    genomeBuild: 'GRCh38',
+    metadata: { progress: { processed_records: 3 }, validation: { errors_count: 0 } },
+  });
+  await catalog.publish(publication);
+
+  expect(await catalog.datasets.get(datasetId)).toMatchObject({
+    documentsCount: 3,
+    bytes: 100,
+    genomeBuilds: ['GRCh38'],
+    logVersion: 0,
+    updatedAt: publication.time,
+  });
+  expect((await catalog.objects.get(datasetId))?.documentsCount).toBe(3);
+  const fields = await catalog.fields.all(datasetId);
+  expect(
+    fields.map((field) => [field.name, field.ordering, field.isValid, field.isReadOnly]),
+  ).toEqual([
+    ['variant', 0, true, false],
+    ['info', 1, true, false],
+    ['info.AF', 2, true, false],
+    ['info.a.b', 3, true, false],
+    ['alleles', 4, true, false],
+    [commitField.name, null, true, true],
+  ]);
+  expect(fields[0]).toMatchObject({ entityType: 'variant', title: 'Variant', dataType: 'string' });
+  expect(fields[2]).toMatchObject({
+    path: ['info', 'AF'],
+    title: 'info.AF',
+    isList: true,
+    dataType: 'double',
+  });
+  expect(fields.at(-1)).toMatchObject({ title: '_commit', dataType: 'string' });
+
+  const job = await catalog.imports.get(task.resourceId);
+  expect(job).toMatchObject({
+    status: 'completed',
+    genomeBuild: 'GRCh38',
+    metadata: publication.metadata,
+  });
+  expect(job?.timestamps.at(-1)).toEqual(['running', 'completed', publication.time]);
+  expect((await catalog.tasks.get(task.id))?.status).toBe('completed');
+
+  const commit = await catalog.commits.get(publication.commitId);
+  expect(commit).toMatchObject({
+    id: job?.commitId,
+    status: 'completed',
+    mode: 'append',
+    parentJobModel: 'datasets.DatasetImport',
+    parentJobId: task.resourceId,
+    recordsTotal: 3,
+    recordsModified: 3,
+    logVersion: 0,
+    genomeBuild: 'GRCh38',
+  });
+  expect(commit?.fields).toContainEqual({ name: 'info.AF', is_new: true });
+  expect(commit?.timestamps.map(([, to]) => to)).toEqual(['queued', 'running', 'completed']);
+  expect(await catalog.tasks.get(commit!.taskId!)).toMatchObject({
+    kind: 'commit',
+    parentId: task.id,
+    status: 'completed',
+    description: 'Add 3 records',
+    targetObjectId: datasetId,
+    priority: 30,
+  });
+  expect((await catalog.commits.ofImport(task.resourceId)).map((one) => one.id)).toEqual([
+    commit?.id,
+  ]);
+});
+
+test('C2b: applying a publication again changes nothing', async () => {
+  const { catalog } = world;
+  const task = await world.import(ann, datasetId);
+  await catalog.tasks.takeNext();
+  const publication = await publicationOf(catalog, task, { columns });
+  await catalog.publish(publication);
+  const before = await dump();
+  await catalog.publish(publication);
+  await catalog.publish(JSON.parse(JSON.stringify(publication)) as typeof publication); // as the log gives it back
+  expect(await dump()).toEqual(before);
+});
+
+test('C2b: a replay after a restart completes a task that was queued again, or even canceled', async () => {
+  const { catalog } = world;
+  for (const [version, meanwhile] of ['requeue', 'cancel'].entries()) {
+    const task = await world.import(ann, datasetId);
+    await catalog.tasks.takeNext();
+    const publication = await publicationOf(catalog, task, { logVersion: version });
+    await (meanwhile === 'cancel' ? catalog.tasks.cancel(task.id) : catalog.tasks.requeue(task.id));
+    await catalog.publish(publication);
+    const done = await catalog.tasks.get(task.id);
+    expect(done).toMatchObject({
+      status: 'completed',
+      cancelRequested: false,
+      isPublishing: false,
+    });
+    expect((await catalog.imports.get(task.resourceId))?.status).toBe('completed');
+  }
+  expect(await catalog.tasks.takeNext()).toBeUndefined();
+});
+
+test('a replay works without the import, and not without the dataset', async () => {
+  const { catalog } = world;
+  const task = await world.import(ann, datasetId);
+  const publication = await publicationOf(catalog, task);
+  await catalog.imports.delete(task.resourceId);
+  expect(await catalog.tasks.get(task.id)).toBeUndefined();
+  await catalog.publish(publication);
+  expect(await catalog.commits.get(publication.commitId)).toMatchObject({
+    userId: ann.user.id,
+    status: 'completed',
+  });
+  await catalog.objects.delete(datasetId);
+  await expect(catalog.publish({ ...publication, logVersion: 1 })).rejects.toMatchObject({
+    code: 'not-found',
+  });
+});
+
+test('a second commit adds only what is new, after the rest', async () => {
+  const { catalog } = world;
+  const first = await world.import(ann, datasetId);
+  await catalog.publish(await publicationOf(catalog, first, { columns }));
+  const edited = (await catalog.fields.all(datasetId))[0]!;
+  await catalog.fields.edit(edited.id, { title: 'Mine', entityType: 'gene' });
+  const second = await world.import(ann, datasetId);
+  const more = [
+    ...columns,
+    { name: 'score', physical: 'score', type: 'long', isList: false } as const,
+  ];
+  const publication = await publicationOf(catalog, second, {
+    columns: more,
+    logVersion: 1,
+    genomeBuild: 'GRCh37',
+    recordsTotal: 9,
+  });
+  await catalog.publish(publication);
+  const fields = await catalog.fields.all(datasetId);
+  expect(fields.map((field) => field.name)).toEqual([
+    'variant',
+    'info',
+    'info.AF',
+    'info.a.b',
+    'alleles',
+    'score',
+    '_commit',
+  ]);
+  expect(fields[0]).toMatchObject({ title: 'Mine', entityType: 'gene' });
+  expect(
+    (await catalog.commits.get(publication.commitId))?.fields.filter((field) => field.is_new),
+  ).toEqual([{ name: 'score', is_new: true }]);
+  expect((await catalog.datasets.get(datasetId))?.genomeBuilds).toEqual(['GRCh37']);
+  const commits = await catalog.commits.list({ access: null, datasetId }, everything);
+  expect(commits.rows.map((row) => row.logVersion)).toEqual([1, 0]);
+  expect(await catalog.datasets.logVersions()).toEqual([{ id: datasetId, logVersion: 1 }]);
+});
+
+test('a declared field takes its type from the data only where it was left open', async () => {
+  const { catalog } = world;
+  const declare = { datasetId, title: 'T', description: 'D' };
+  const open = await catalog.fields.create({ ...declare, name: 'variant', ordering: 9 });
+  const fixed = await catalog.fields.create({
+    ...declare,
+    name: 'alleles',
+    dataType: 'text',
+    isList: true,
+  });
+  const nested = await catalog.fields.create({ ...declare, name: 'info.AF', entityType: 'sample' });
+  const unused = await catalog.fields.create({ ...declare, name: 'unused' });
+  expect([open.isValid, open.ordering, fixed.ordering, open.dataType]).toEqual([
+    false,
+    9,
+    null,
+    'auto',
+  ]);
+  const task = await world.import(ann, datasetId);
+  await catalog.publish(await publicationOf(catalog, task, { columns }));
+  expect(await catalog.fields.get(open.id)).toMatchObject({
+    dataType: 'string',
+    isValid: true,
+    ordering: 9,
+    title: 'T',
+  });
+  expect(await catalog.fields.get(fixed.id)).toMatchObject({
+    dataType: 'text',
+    isValid: true,
+    isList: true,
+  });
+  expect(await catalog.fields.get(nested.id)).toMatchObject({
+    path: ['info', 'AF'],
+    dataType: 'double',
+    isList: true,
+    entityType: 'sample',
+    isValid: true,
+  });
+  expect(await catalog.fields.get(unused.id)).toMatchObject({ isValid: false, dataType: 'auto' });
+  expect(await catalog.fields.all(datasetId)).toHaveLength(fieldsOfColumns(columns).length + 2);
+});
+
+test('a failing publication leaves nothing of itself', async () => {
+  const { catalog } = world;
+  const task = await world.import(ann, datasetId);
+  await catalog.tasks.takeNext();
+  const before = await dump();
+  const publication = await publicationOf(catalog, task, { columns: [...columns, columns[0]!] });
+  await expect(catalog.publish(publication)).rejects.toThrow('UNIQUE');
+  expect(await dump()).toEqual(before);
+});
