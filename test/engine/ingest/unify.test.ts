@@ -91,7 +91,7 @@ describe('unifyColumns', () => {
   });
 
   test('is commutative, associative and idempotent over random columns', () => {
-    const seed = Number(process.env['SEED'] ?? Date.now() % 1e9);
+    const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
     console.log(`unify seed ${seed}`);
     const next = random(seed);
     for (let round = 0; round < 500; round++) {
