@@ -46,24 +46,22 @@ async function restOfLineInBlocks(
   from: number,
   name: string,
 ): Promise<Uint8Array> {
-  let tail: Uint8Array = new Uint8Array(0);
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
   for (let at = from; at < file.bytes;) {
     const block = await file.read(at, 65_536);
     const size = bgzfBlockBytes(block, 0);
-    if (size === 0) return tail; // zero padding: whoever cut the file into pieces has checked it
+    if (size === 0) break; // zero padding: whoever cut the file into pieces has checked it
     if (size > block.length) throw truncated(name, at);
     const text = inflate(block.subarray(0, size), name, at);
     const end = text.indexOf(10);
-    const more = end < 0 ? text : text.subarray(0, end + 1);
-    const longer = new Uint8Array(tail.length + more.length);
-    longer.set(tail);
-    longer.set(more, tail.length);
-    tail = longer;
-    if (end >= 0) return tail;
-    if (tail.length > budgets.lineBytes) throw lineTooLong(name);
+    pieces.push(end < 0 ? text : text.subarray(0, end + 1));
+    bytes += pieces.at(-1)!.length;
+    if (end >= 0) break;
+    if (bytes > budgets.lineBytes) throw lineTooLong(name);
     at += size;
   }
-  return tail;
+  return Buffer.concat(pieces, bytes);
 }
 
 /** Inflates whole BGZF blocks; zlib checks each block's CRC and length. */

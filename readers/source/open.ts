@@ -185,29 +185,29 @@ async function* decodedLines(
   let toSkip = bodyOffset;
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
+  let open = 0;
   const progress = { read: 0 };
   for await (const piece of decoded(file, name, progress)) {
     signal?.throwIfAborted();
     const skipped = Math.min(toSkip, piece.length);
     toSkip -= skipped;
     if (skipped === piece.length) continue;
-    pending.push(piece.subarray(skipped));
-    pendingBytes += piece.length - skipped;
-    if (pendingBytes < targetBytes) continue;
-    const all = concat(pending, pendingBytes);
-    const end = all.lastIndexOf(10) + 1;
-    if (end === 0) {
-      if (pendingBytes > budgets.lineBytes)
-        throw new InputError(
-          { file: name },
-          `a line is longer than ${budgets.lineBytes} bytes (budget lineBytes)`,
-        );
-      pending = [all];
-      continue;
+    const rest = piece.subarray(skipped);
+    const end = rest.lastIndexOf(10) + 1;
+    pending.push(rest);
+    pendingBytes += rest.length;
+    // `open` bytes belong to a line that has not ended yet.
+    open = end > 0 ? rest.length - end : open + rest.length;
+    if (open > budgets.lineBytes) {
+      const message = `a line is longer than ${budgets.lineBytes} bytes (budget lineBytes)`;
+      throw new InputError({ file: name }, message);
     }
-    pending = [all.slice(end)];
-    pendingBytes = all.length - end;
-    const bytes = end === all.length ? all : all.slice(0, end);
+    if (pendingBytes < targetBytes || open === pendingBytes) continue;
+    const all = concat(pending, pendingBytes);
+    const whole = pendingBytes - open;
+    pending = open === 0 ? [] : [all.slice(whole)];
+    pendingBytes = open;
+    const bytes = open === 0 ? all : all.slice(0, whole);
     yield { ref: { kind: 'bytes', name, bytes }, sourceBytes: progress.read };
   }
   if (pendingBytes > 0)

@@ -515,6 +515,32 @@ describe('headers', () => {
   });
 });
 
+describe('malformed real files', () => {
+  test.each([
+    ['vcf_spaces_in_header_row.vcf', /vcf_spaces_in_header_row\.vcf, line 48: .*tabs/],
+    ['vcf_truncated_bgzf.vcf.gz', /vcf_truncated_bgzf\.vcf\.gz: the compressed file ends early/],
+  ])('%s is refused with its cause', async (name, message) => {
+    await expect(readAll(`${fixtures}/${name}`, 'vcf')).rejects.toThrow(message);
+  });
+
+  test('an empty POS is rejected with its line, the other lines are read', async () => {
+    const { rows, notes } = await readAll(`${fixtures}/vcf40_pos_empty.vcf`, 'vcf');
+    expect(notes).toMatchObject([{ level: 'reject', line: 19, code: 301, field: 'POS' }]);
+    expect(rows).toHaveLength(6);
+  });
+
+  /** Documented tolerant readings: a stray tab behind the samples' names, samples left empty, plain text named .gz. */
+  test.each([
+    ['vcf_invalid_header.vcf', 5],
+    ['vcf_missing_sample_column.vcf', 3],
+    ['vcf_not_gzip.vcf.gz', 169],
+  ])('%s is read: %i records', async (name, records) => {
+    const { rows, notes } = await readAll(`${fixtures}/${name}`, 'vcf');
+    expect(notes).toEqual([]);
+    expect(rows).toHaveLength(records);
+  });
+});
+
 describe('any cut gives the same records', () => {
   const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
   let state = seed;
