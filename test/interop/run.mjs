@@ -1,0 +1,254 @@
+/*
+ * Opens datasets that the store wrote with ClickHouse (chdb, the same engine embedded), which knows nothing of us, and
+ * proves that it sees the same rows in every version. `npm run test:interop` builds, installs and runs this.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const { query } = createRequire(import.meta.url)('chdb');
+const built = new URL('../../dist/', import.meta.url);
+const { openDataFolder, makeFolder } = await import(new URL('engine/files.js', built));
+const { openStore } = await import(new URL('engine/store/open.js', built));
+const { writeSegment } = await import(new URL('engine/store/segment.js', built));
+const { batchOf, random } = await import(new URL('test/engine/store/random.js', built));
+
+const root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-interop-')));
+// ClickHouse opens files below its working folder only.
+process.chdir(root);
+const folder = await openDataFolder(root);
+const store = openStore(folder);
+let passed = 0;
+let failed = 0;
+
+const column = (name, type, more = {}) => ({ name, physical: name, type, isList: false, ...more });
+
+/** A small dataset: every type, nested, with nulls and extremes. */
+const everything = [
+  column('boolean', 'boolean'),
+  column('date', 'date'),
+  column('double', 'double'),
+  column('float', 'float'),
+  column('integer', 'integer'),
+  column('long', 'long'),
+  column('string', 'string'),
+  column('strings', 'string', { isList: true }),
+  column('info', 'object', {
+    children: [column('AF', 'double', { isList: true }), column('DP', 'integer')],
+  }),
+  column('csq', 'object', { isList: true, children: [column('gene', 'string')] }),
+];
+const records = [
+  [true, 0n, 0.1, 1.5, 7, 2n ** 63n - 1n, 'é🧬', ['a', null, ''], { AF: [0.5], DP: 1 }, [{ gene: 'BRCA1' }]],
+  [false, -1n, -1e308, -0.5, -2147483648, -(2n ** 63n), '', [], { AF: null, DP: null }, [{ gene: null }]],
+  [null, null, null, null, null, null, null, null, null, null],
+  [true, 1_700_000_000_123_456n, 5e-324, 3, 0, 0n, "it's \"quoted\"\n", ['x'], { AF: [], DP: 9 }, []],
+]; // prettier-ignore
+
+/** A larger one, as a VCF would give it. */
+const variants = [
+  column('chrom', 'string'),
+  column('pos', 'long'),
+  column('variant', 'string'),
+  column('qual', 'double'),
+  column('info', 'object', { children: [column('AC', 'integer'), column('gene', 'string')] }),
+];
+
+await check('ClickHouse reads every value of every type', async () => {
+  const id = 1;
+  await commit(id, everything, [columnsOf(everything, records)], 1n);
+  assert.deepEqual(select(id, everything), shown(everything, records));
+});
+
+await check('two commits and a remove are three versions with the right rows', async () => {
+  const id = 2;
+  const first = await commit(id, variants, [made(1, 60_000), made(2, 60_000)], 10n);
+  const second = await commit(id, variants, [made(3, 150_000)], 11n);
+  const remove = [first.segments[1].path];
+  const change = { columns: variants, add: [], remove, info: {} };
+  const third = await store.commit(id, change, folder.scratch);
+  for (const [snapshot, seeds] of [
+    [first, [1, 2]],
+    [second, [1, 2, 3]],
+    [third, [1, 3]],
+  ]) {
+    const values = seeds.map((seed) => made(seed, seed === 3 ? 150_000 : 60_000));
+    sameSums(id, snapshot.version, variants, values);
+  }
+  assert.equal(third.rows, 210_000);
+});
+
+await check('a column that came later is null in earlier rows', async () => {
+  const id = 3;
+  await commit(id, [column('n', 'long')], [[[1n, 2n]]], 20n);
+  const wider = [
+    column('n', 'long'),
+    column('t', 'string'),
+    column('info', 'object', { children: [column('a', 'long')] }),
+  ];
+  await commit(id, wider, [[[3n], ['x'], [{ a: 5n }]]], 21n);
+  const rows = run(`select n, t from ${table(id)} order by n`);
+  assert.deepEqual(rows, [
+    { n: 1, t: null },
+    { n: 2, t: null },
+    { n: 3, t: 'x' },
+  ]);
+  const nested = run(`select tupleElement(info, 'a') a from ${table(id)} order by n`);
+  assert.deepEqual(nested.at(-1), { a: 5 });
+});
+
+await check('a field of an object that came later is null in earlier rows', async () => {
+  const id = 4;
+  const info = (...names) => [
+    column('n', 'long'),
+    column('info', 'object', { children: names.map((name) => column(name, 'long')) }),
+  ];
+  await commit(id, info('a'), [[[1n], [{ a: 1n }]]], 30n);
+  await commit(id, info('a', 'b'), [[[2n], [{ a: 2n, b: 3n }]]], 31n);
+  const rows = run(
+    `select n, tupleElement(info, 'a') a, tupleElement(info, 'b') b from ${table(id)} order by n`,
+  );
+  assert.deepEqual(rows, [
+    { n: 1, a: 1, b: null },
+    { n: 2, a: 2, b: 3 },
+  ]);
+});
+
+await check('an empty dataset has its columns and no rows', async () => {
+  const id = 5;
+  await store.commit(id, { columns: variants, add: [], remove: [], info: {} }, folder.scratch);
+  assert.deepEqual(run(`select count() n from ${table(id)}`), [{ n: 0 }]);
+  const names = run(`describe ${table(id)}`).map((row) => row.name);
+  assert.deepEqual(names, ['_id', '_commit', ...variants.map((c) => c.physical)]);
+});
+
+await rm(root, { recursive: true });
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
+
+async function check(claim, work) {
+  try {
+    await work();
+    passed += 1;
+    console.log(`  ✓ ${claim}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`  ✗ ${claim}\n${error.stack}`);
+  }
+}
+
+/** Commits chunks of columns of values, each as a segment of its own. */
+async function commit(id, columns, chunks, commitId) {
+  const scratch = folder.taskScratch(Number(commitId), 1);
+  await makeFolder(scratch);
+  const add = [];
+  for (const [i, values] of chunks.entries()) {
+    const rows = values[0].length;
+    const data = batchOf(columns, values, rows, commitId, i);
+    add.push(await writeSegment({ columns, data, rows }, join(scratch, `${i}.parquet`)));
+  }
+  return store.commit(id, { columns, add, remove: [], info: {} }, scratch);
+}
+
+function made(seed, rows) {
+  const next = random(seed);
+  const values = variants.map(() => []);
+  for (let i = 0; i < rows; i++) {
+    const pos = 10_000 + i * 37;
+    const rare = next() < 0.05;
+    const row = [
+      `chr${seed}`,
+      BigInt(pos),
+      `GRCh38-${seed}-${pos}-A-${'CGT'[Math.floor(next() * 3)]}`,
+      rare ? null : Math.round(next() * 10_000) / 100,
+      { AC: rare ? null : Math.floor(next() * 5_000), gene: `GENE${i >> 6}` },
+    ];
+    for (const [c, value] of row.entries()) values[c].push(value);
+  }
+  return values;
+}
+
+function columnsOf(columns, rows) {
+  return columns.map((_, i) => rows.map((row) => row[i]));
+}
+
+/** Count and per-column sums of a version, there and here. */
+function sameSums(id, version, columns, chunks) {
+  const [chrom, pos, variant, qual, info] = columns.map((_, i) => chunks.flatMap((c) => c[i]));
+  const [found] = run(
+    `select count() n, uniqExact(_id) ids, uniqExact(_commit) commits, sum(length(chrom)) chroms,
+      sum(pos) poss, sum(length(variant)) letters, uniqExact(variant) variants,
+      round(sum(qual), 2) qualsum, count(qual) quals, sum(tupleElement(info, 'AC')) ac,
+      uniqExact(tupleElement(info, 'gene')) genes, countIf(endsWith(variant, 'T')) t
+     from ${table(id)} settings delta_lake_snapshot_version = ${version}`,
+  );
+  const sum = (values) => values.reduce((a, b) => a + b, 0);
+  const present = (values) => values.filter((value) => value !== null);
+  assert.deepEqual(Object.fromEntries(Object.entries(found).map(([k, v]) => [k, Number(v)])), {
+    n: pos.length,
+    ids: pos.length,
+    commits: version === 0 ? 1 : 2,
+    chroms: sum(chrom.map((value) => value.length)),
+    poss: sum(pos.map(Number)),
+    letters: sum(variant.map((value) => value.length)),
+    variants: new Set(variant).size,
+    qualsum: Math.round(sum(present(qual)) * 100) / 100,
+    quals: present(qual).length,
+    ac: sum(present(info.map((value) => value.AC))),
+    genes: new Set(info.map((value) => value.gene)).size,
+    t: variant.filter((value) => value.endsWith('T')).length,
+  });
+}
+
+function table(id) {
+  return `deltaLakeLocal('${folder.dataset(id)}')`;
+}
+
+function run(sql) {
+  const text = String(query(`${sql.replace(/;$/, '')}`, 'JSONEachRow'));
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+/** Every value as JSON text that loses nothing, in the order of the records. */
+function select(id, columns) {
+  const list = columns.map((c) => `toJSONString(${c.physical}) as ${c.physical}_`).join(', ');
+  return run(`select ${list} from ${table(id)} order by _id`);
+}
+
+/** The same from the values that were written. */
+function shown(columns, rows) {
+  return rows.map((row) =>
+    Object.fromEntries(columns.map((c, i) => [`${c.physical}_`, json(c, row[i])])),
+  );
+}
+
+/** ClickHouse's arrays and tuples cannot be null themselves: it shows an empty array, and a tuple of nulls. */
+function json(column, value) {
+  if (column.isList) {
+    const items = (value ?? []).map((item) => json({ ...column, isList: false }, item) ?? 'null');
+    return `[${items.join(',')}]`;
+  }
+  if (column.type === 'object') {
+    const members = column.children.map((child) => {
+      const member = json(child, value?.[child.physical] ?? null);
+      return `${JSON.stringify(child.physical)}:${member ?? 'null'}`;
+    });
+    return `{${members.join(',')}}`;
+  }
+  if (value === null) return null;
+  if (column.type === 'date') return `"${dateText(value)}"`;
+  if (column.type === 'double' && value === -1e308) return '-1e308'; // no plus sign there
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+}
+
+function dateText(micros) {
+  const second = micros / 1_000_000n - (micros % 1_000_000n < 0n ? 1n : 0n);
+  const fraction = String(micros - second * 1_000_000n).padStart(6, '0');
+  const text = new Date(Number(second) * 1000).toISOString();
+  return `${text.slice(0, 10)} ${text.slice(11, 19)}.${fraction}`;
+}
