@@ -3,7 +3,7 @@ export const reservedNames: readonly string[] = ['_id', '_commit'];
 
 /**
  * Gives columns of one level their names in Parquet: engines compare those case-insensitively, and none takes an empty
- * name or one with control characters.
+ * name; control characters and byte order marks get lost on the way.
  */
 export class PhysicalNames {
   readonly #taken = new Set<string>();
@@ -17,7 +17,7 @@ export class PhysicalNames {
   /** A name that no sibling has: the column's own where possible, else `<name>~2`, `~3`… */
   give(name: string): string {
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-    const plain = name.replace(/[\u0000-\u001f\u007f]/g, '_');
+    const plain = name.replace(/[\u0000-\u001f\u007f\ufeff]/g, '_');
     let physical = plain;
     for (let n = 2; physical === '' || this.#taken.has(physical.toLowerCase()); n++)
       physical = `${plain}~${n}`;

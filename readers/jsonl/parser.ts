@@ -305,8 +305,9 @@ export class JsonlParser extends Scanner {
     const from = this.at;
     this.#skip(column.path);
     const value = parseJson(this.bytes.subarray(from, this.at));
-    const text = encoder.encode(stringifyJson(value, { nonFinite: 'null' }));
-    column.addText(text, 0, text.length);
+    const text = stringifyJson(value, { nonFinite: 'null' });
+    const utf8 = encoder.encode(this.hasLoneSurrogate ? wellFormed(text) : text);
+    column.addText(utf8, 0, utf8.length);
   }
 
   /** Checks a value and moves past it. */
@@ -337,6 +338,13 @@ export class JsonlParser extends Scanner {
   #pathOf(column: ValueColumn): string {
     return column === this.#skipped ? this.#skippedPath : column.path;
   }
+}
+
+/** JSON text without escapes of half surrogate pairs, which other readers of JSON refuse. */
+function wellFormed(json: string): string {
+  return json.replace(/\\(?:\\|u(d[89a-f][0-9a-f]{2}))/g, (escape, half) =>
+    half === undefined ? escape : '\ufffd',
+  );
 }
 
 const powers = Array.from({ length: 16 }, (_, i) => 10 ** i);

@@ -76,7 +76,9 @@ describe('unifyColumns', () => {
   });
 
   test('gives names that engines tell apart', () => {
-    const seen = ['a', 'A', 'a~2', '', '_ID', 'x\u0000y', 'x_y'].map((name) => named(name, 'long'));
+    const seen = ['a', 'A', 'a~2', '', '_ID', 'x\u0000y', 'x_y', '\ufeffz'].map((name) =>
+      named(name, 'long'),
+    );
     expect(unifyColumns([], [seen]).columns.map(({ physical }) => physical)).toEqual([
       'a',
       'A~2',
@@ -85,6 +87,7 @@ describe('unifyColumns', () => {
       '_ID~2',
       'x_y',
       'x_y~2',
+      '_z',
     ]);
     const existing = [{ ...named('B', 'long'), physical: 'B' }];
     expect(unifyColumns(existing, [[named('b', 'long')]]).columns[1]!.physical).toBe('b~2');
@@ -151,8 +154,10 @@ function shape(columns: Columns): string[] {
 }
 function sorted(columns: Columns): unknown {
   return columns
-    .map(({ physical: _, children, ...rest }) => ({
-      ...rest,
+    .map(({ name, type, isList, children }) => ({
+      name,
+      type,
+      isList,
       children: children && sorted(children),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
