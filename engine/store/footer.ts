@@ -1,7 +1,7 @@
-import { parquetMetadata, type ColumnChunk, type FileMetaData } from 'hyparquet';
+import { parquetMetadata, type FileMetaData } from 'hyparquet';
 import { AppError } from '../errors.js';
 import { openFile } from '../files.js';
-import { compareBounds, type Bound, type Leaf } from './stats.js';
+import { compareBounds, type Bound, type Leaf } from './leaves.js';
 
 /** The end of every Parquet file: the length of the footer, then `PAR1`. */
 const tailBytes = 8;
@@ -35,79 +35,87 @@ export async function readFooter(path: string): Promise<FileMetaData> {
   }
 }
 
+/** What a footer says of one leaf, all row groups together. Bounds of long texts may be cut, and are bounds all the same. */
+export interface FooterLeaf {
+  readonly nulls: number;
+  readonly min: Bound | undefined;
+  readonly max: Bound | undefined;
+  readonly textBytes: number | undefined;
+}
+
 /**
- * Compares what a file's footer says with what the batch held (threats R2d): an encoder that lost rows, nulls or extremes
- * is found before the segment can be committed.
+ * Compares what a file's footer says with what the batch held (threats R2d): an encoder that lost rows, nulls, extremes or
+ * text is found before the segment can be committed. Returns what the footer says.
  */
 export async function checkFooter(
   path: string,
   rows: number,
   leaves: readonly Leaf[],
-): Promise<void> {
+): Promise<readonly FooterLeaf[]> {
   const footer = await readFooter(path);
   if (Number(footer.num_rows) !== rows) {
     throw damaged(path, `has ${footer.num_rows} rows where ${rows} were written`);
   }
-  for (const [i, leaf] of leaves.entries()) {
+  return leaves.map((leaf, i) => {
     const name = leaf.path.join('.');
-    let nulls = 0;
-    for (const group of footer.row_groups) {
-      const chunk = group.columns[i];
-      if (chunk?.meta_data?.path_in_schema.join('.') !== name) {
-        throw damaged(path, `has no column ${name} in its place`);
-      }
-      nulls += Number(chunk.meta_data.statistics?.null_count ?? 0n);
-      checkBounds(path, name, leaf, chunk);
+    const found = footerLeaf(path, name, footer, i);
+    if (found.nulls !== leaf.nulls) {
+      const written = `${leaf.nulls} were written`;
+      throw damaged(path, `column ${name} has ${found.nulls} nulls where ${written}`);
     }
-    if (nulls !== leaf.nulls) {
-      throw damaged(path, `column ${name} has ${nulls} nulls where ${leaf.nulls} were written`);
+    const problem = isText(leaf) ? textProblem(leaf, found) : numberProblem(leaf, found);
+    if (problem !== undefined) throw damaged(path, `column ${name} ${problem}`);
+    return found;
+  });
+}
+
+function footerLeaf(path: string, name: string, footer: FileMetaData, i: number): FooterLeaf {
+  let nulls = 0;
+  let min: Bound | undefined;
+  let max: Bound | undefined;
+  let textBytes: number | undefined;
+  for (const group of footer.row_groups) {
+    const chunk = group.columns[i]?.meta_data;
+    if (chunk?.path_in_schema.join('.') !== name) {
+      throw damaged(path, `has no column ${name} in its place`);
     }
-    checkExtremes(path, name, leaf, footer, i);
+    nulls += Number(chunk.statistics?.null_count ?? 0n);
+    const least = asBound(chunk.statistics?.min_value);
+    const most = asBound(chunk.statistics?.max_value);
+    if (least !== undefined && (min === undefined || compareBounds(least, min) < 0)) min = least;
+    if (most !== undefined && (max === undefined || compareBounds(most, max) > 0)) max = most;
+    const bytes = chunk.size_statistics?.unencoded_byte_array_data_bytes;
+    if (bytes !== undefined) textBytes = (textBytes ?? 0) + Number(bytes);
   }
+  return { nulls, min, max, textBytes };
 }
 
-/** No row group may claim a value outside the batch's range. */
-function checkBounds(path: string, name: string, leaf: Leaf, chunk: ColumnChunk): void {
-  if (leaf.hasNaN) return;
-  const { min, max, isExact } = boundsOf(chunk);
-  if (min === undefined || max === undefined || !isExact) return;
-  const isInside =
-    leaf.min !== undefined &&
-    leaf.max !== undefined &&
-    compareBounds(min, leaf.min) >= 0 &&
-    compareBounds(max, leaf.max) <= 0;
-  if (!isInside) throw damaged(path, `column ${name} has values that were not written`);
+function isText(leaf: Leaf): boolean {
+  return ['string', 'text', 'blob', 'json'].includes(leaf.column.type);
 }
 
-/** Some row group must have the batch's smallest value, and some its largest. */
-function checkExtremes(
-  path: string,
-  name: string,
-  leaf: Leaf,
-  footer: FileMetaData,
-  i: number,
-): void {
-  if (leaf.hasNaN || leaf.min === undefined || leaf.max === undefined) return;
-  const bounds = footer.row_groups.map((group) => boundsOf(group.columns[i]!));
-  const known = bounds.filter((b) => b.min !== undefined && b.max !== undefined);
-  if (known.length === 0 || known.some((b) => !b.isExact)) return; // all null, or long texts cut
-  const hasMin = known.some((b) => compareBounds(b.min!, leaf.min!) === 0);
-  const hasMax = known.some((b) => compareBounds(b.max!, leaf.max!) === 0);
-  if (!hasMin || !hasMax) throw damaged(path, `column ${name} lost its extreme values`);
+function textProblem(leaf: Leaf, found: FooterLeaf): string | undefined {
+  if (leaf.samples.length === 0 && leaf.textBytes === 0) return undefined;
+  if (found.textBytes !== leaf.textBytes) {
+    return `has ${found.textBytes} bytes of text where ${leaf.textBytes} were written`;
+  }
+  const { min, max } = found;
+  if (min === undefined || max === undefined) return undefined; // texts too long for bounds
+  const isOutside = leaf.samples.some(
+    (sample) => compareBounds(sample, min) < 0 || compareBounds(sample, max) > 0,
+  );
+  return isOutside ? 'has bounds that leave out what was written' : undefined;
 }
 
-interface Bounds {
-  readonly min: Bound | undefined;
-  readonly max: Bound | undefined;
-  readonly isExact: boolean;
-}
-
-function boundsOf(chunk: ColumnChunk): Bounds {
-  const stats = chunk.meta_data?.statistics;
-  const min = asBound(stats?.min_value);
-  const max = asBound(stats?.max_value);
-  const isExact = stats?.is_min_value_exact !== false && stats?.is_max_value_exact !== false;
-  return { min, max, isExact };
+function numberProblem(leaf: Leaf, found: FooterLeaf): string | undefined {
+  // The encoder leaves NaN out of its bounds, or the bounds out where there is one.
+  if (leaf.min === undefined || leaf.max === undefined || leaf.hasNaN) return undefined;
+  const isSame =
+    found.min !== undefined &&
+    found.max !== undefined &&
+    compareBounds(found.min, leaf.min) === 0 &&
+    compareBounds(found.max, leaf.max) === 0;
+  return isSame ? undefined : 'has other extreme values than were written';
 }
 
 function asBound(value: unknown): Bound | undefined {

@@ -9,7 +9,8 @@ import type { Columns } from '../types.js';
 import { arrowSchema } from './arrow.js';
 import { writerProperties } from './encoding.js';
 import { checkFooter } from './footer.js';
-import { batchStats } from './stats.js';
+import { countLeaves } from './leaves.js';
+import { segmentStats } from './stats.js';
 import type { Segment } from './store.js';
 
 /** What `writeSegment` takes: batches of the reserved columns and then `columns`, in their order. */
@@ -35,7 +36,7 @@ const sliceBytes = 16 << 20;
 export async function writeSegment(input: SegmentInput, path: string): Promise<Segment> {
   const schema = arrowSchema(input.columns);
   const batches = asBatches(input, schema);
-  const { leaves, stats } = batchStats(input.columns, batches);
+  const counted = countLeaves(input.columns, batches);
   const digest = createHash('sha256');
   const file = await createFile(path);
   try {
@@ -47,14 +48,19 @@ export async function writeSegment(input: SegmentInput, path: string): Promise<S
     await file.finish();
     crashpoint('segment.flushed');
     await syncFolder(dirname(path));
-    await checkFooter(path, input.rows, leaves);
+    const footer = await checkFooter(path, input.rows, counted.leaves);
+    return {
+      path: basename(path),
+      rows: input.rows,
+      bytes: file.bytes,
+      checksum: digest.digest('hex'),
+      columns: input.columns,
+      stats: segmentStats(counted, footer),
+    };
   } catch (error) {
     await file.abort();
     throw error;
   }
-  const bytes = file.bytes;
-  const checksum = digest.digest('hex');
-  return { path: basename(path), rows: input.rows, bytes, checksum, columns: input.columns, stats };
 }
 
 /** The batches under the schema that says what we know of the columns; throws if they do not fit it. */
