@@ -96,7 +96,8 @@ function toDouble(value: Scalar, type: StoredType): number | null | Misfit {
   const number = Number(value);
   return Number.isFinite(number) || typeof value === 'number' ? number : outOfRange(value, type);
 }
-const numberText = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/;
+/** Written so that no digit can match in two places: linear in the text. */
+const numberText = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 
 function misfitOf(value: Scalar, type: StoredType): Misfit {
   return { code: 301, message: `${show(value)} is not a valid ${type}` };
@@ -108,7 +109,7 @@ function outOfRange(value: Scalar, type: StoredType): Misfit {
 
 /** A value in a message: short, and with nothing that a terminal would act on. */
 function show(value: Scalar): string {
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value);
   return text.length <= 60 ? text : `${text.slice(0, 57)}…`;
 }
 

@@ -293,6 +293,29 @@ describe('differential', () => {
   });
 });
 
+describe('a line that breaks off', () => {
+  const good = (i: number) =>
+    `{"a":${i},"b":${i}.5,"c":"x${i}","d":["2024-01-0${1 + (i % 9)}",null],"e":{"f":[{"g":${i % 2 === 0},"h":[${i}]},{}]}${i % 3 === 0 ? `,"k":{"l":"z"}` : ''}}`;
+
+  test('takes nothing of the records around it along', () => {
+    console.log(`jsonl broken seed ${seed}`);
+    const next = random(seed);
+    const lines = Array.from({ length: 200 }, (_, i) => good(i));
+    const whole = importLines(lines.join('\n'));
+    for (let round = 0; round < 20; round++) {
+      const mixed = lines.flatMap((line) =>
+        next() < 0.5 ? [line] : [line.slice(0, 1 + Math.floor(next() * (line.length - 2))), line],
+      );
+      const broken = mixed.length - lines.length;
+      for (const existing of [[], whole.columns]) {
+        const imported = importLines(mixed.join('\n'), { existing, chunkBytes: 3_000 });
+        expect(imported.rows).toEqual(whole.rows);
+        expect([imported.rejected, imported.findings.errors]).toEqual([broken, broken]);
+      }
+    }
+  });
+});
+
 describe('real files', () => {
   // Counts from an independent tool (test/fixtures/jsonl/SOURCES.md).
   test.each<[string, number]>([

@@ -44,6 +44,7 @@ describe('castScalar', () => {
     ['double', 'x'],
     ['double', '1e400'],
     ['double', 'Infinity'],
+    ['double', '9'.repeat(1_000_000) + 'x'],
     ['double', true],
     ['float', 1e39],
     ['date', 5],
