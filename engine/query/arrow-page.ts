@@ -82,7 +82,9 @@ function encode(type: DataType, column: Column, values: readonly unknown[]): Dat
       encode(
         (type as Struct).children[index]!.type as DataType,
         child,
-        objects.map((entries) => entries[child.physical] ?? null),
+        objects.map((entries) =>
+          Object.hasOwn(entries, child.physical) ? entries[child.physical] : null,
+        ),
       ),
     );
     return makeData({ ...base, type: type as Struct, children });

@@ -136,7 +136,7 @@ function exactForm(
   values: readonly string[],
   known: LetterCase | undefined,
 ): readonly Scalar[] | undefined {
-  if (values.every((value) => /^[\u0000-\u007f]*$/.test(value))) {
+  if (values.every((value) => /^\p{ASCII}*$/u.test(value))) {
     if (values.every((value) => !/[A-Za-z]/.test(value))) return values;
     if (known === 'upper') return [...new Set(values.map((value) => value.toUpperCase()))];
     if (known === 'lower') return [...new Set(values.map((value) => value.toLowerCase()))];

@@ -1,4 +1,4 @@
-import type { Column, Columns, StoredType } from '../types.js';
+import type { Column, StoredType } from '../types.js';
 import type { DateUnit } from './facets.js';
 
 /**
@@ -9,9 +9,9 @@ export interface Dialect {
   /** The relation of a snapshot's files, whose list is the bound value `files`; named `r`. */
   files(files: string): string;
   /** A relation of the same columns without a row; named `r`. */
-  empty(columns: Columns): string;
+  empty(): string;
   /** Two expressions that put records of `files` into insertion order. */
-  insertionOrder(columns: Columns): string;
+  insertionOrder(): string;
 
   column(name: string): string;
   alias(name: string): string;

@@ -2,26 +2,32 @@ import type { Column, Columns, StoredType } from '../types.js';
 import type { Dialect } from './dialect.js';
 import { wordClass } from './words.js';
 
-/** The SQL of DuckDB; a fresh one for each statement, because it numbers the variables of its lambdas. */
-export function duckdb(): Dialect {
+/**
+ * The SQL of DuckDB over these columns; a fresh one for each statement, because it numbers the variables of its lambdas. They
+ * are named unlike any column, which would win over them.
+ */
+export function duckdb(columns: Columns): Dialect {
   let variables = 0;
+  let prefix = '_e';
+  while (columns.some((column) => column.physical.toLowerCase().startsWith(prefix)))
+    prefix = `_${prefix}`;
   const lambda = (call: string, list: string, body: (element: string) => string): string => {
     variables += 1;
-    const element = `_e${variables}`;
+    const element = `${prefix}${variables}`;
     return `${call}(${list}, lambda ${element}: ${body(element)})`;
   };
   const each: Dialect['each'] = (list, expression) => lambda('list_transform', list, expression);
   return {
     // Segments differ in columns, so they are united by name; the first file holds the whole schema.
     files: (files) => `read_parquet(${files}, union_by_name = true) AS r`,
-    empty: (columns) => {
+    empty: () => {
       const nulls = ['_id', '_commit'].map((name) => `CAST(NULL AS VARCHAR) AS ${quote(name)}`);
       for (const column of columns) {
         nulls.push(`CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`);
       }
       return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
     },
-    insertionOrder: (columns) =>
+    insertionOrder: () =>
       columns.some((column) => /^file_(index|row_number)$/i.test(column.physical))
         ? 'r."_id"' // A stored column hides the virtual one; ids are in insertion order too.
         : 'r.file_index, r.file_row_number',

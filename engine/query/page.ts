@@ -71,6 +71,7 @@ export function pageRows(
  * by their smallest element ascending and their largest descending.
  */
 function orderBy(statement: Statement, snapshot: Snapshot, request: QueryRequest): string {
+  if (snapshot.rows === 0) return '';
   const { dialect } = statement;
   const keys = request.ordering.flatMap(({ field, descending }) => {
     const values = access(statement, field);
@@ -83,6 +84,6 @@ function orderBy(statement: Statement, snapshot: Snapshot, request: QueryRequest
     return [`${key} ${descending ? 'DESC' : 'ASC'} NULLS LAST`];
   });
   if (request.ordering.length === 0) keys.push(...relevance(statement, request.predicate));
-  if (keys.length === 0 || snapshot.rows === 0) return '';
-  return ` ORDER BY ${keys.join(', ')}, ${dialect.insertionOrder(snapshot.columns)}`;
+  if (keys.length === 0) return '';
+  return ` ORDER BY ${keys.join(', ')}, ${dialect.insertionOrder()}`;
 }

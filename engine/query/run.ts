@@ -10,6 +10,8 @@ import { all, node, none, type Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
 import type { KnownCase } from './statement.js';
 
+export { exportSelect, type ExportColumn } from './export-select.js';
+
 /** What a query answers; the JSON texts go into the response as they are. */
 export interface QueryAnswer {
   readonly total: number;

@@ -24,12 +24,10 @@ export interface Statement {
 
 /** Begins a statement over one version of a dataset. */
 export function begin(snapshot: Snapshot, knownCase: KnownCase = () => undefined): Statement {
-  const dialect = duckdb();
+  const dialect = duckdb(snapshot.columns);
   const params = new Params();
   const source =
-    snapshot.rows === 0
-      ? dialect.empty(snapshot.columns)
-      : dialect.files(params.add('string', snapshot.files));
+    snapshot.rows === 0 ? dialect.empty() : dialect.files(params.add('string', snapshot.files));
   return { dialect, params, columns: [...reservedColumns, ...snapshot.columns], knownCase, source };
 }
 

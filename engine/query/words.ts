@@ -8,9 +8,10 @@ export function words(text: string): string[] {
   return text.match(wordPattern) ?? [];
 }
 
-/** A pattern that matches exactly this text: all but letters, digits and non-ASCII is escaped. */
+/** A pattern that matches exactly this text: of ASCII, all but letters, digits and underscores is escaped. */
 export function escapePattern(text: string): string {
-  return text.replaceAll(/[\u0000-\u007f]/g, (char) =>
-    /[A-Za-z0-9_]/.test(char) ? char : String.raw`\x{${char.charCodeAt(0).toString(16)}}`,
+  return text.replaceAll(
+    /(?![A-Za-z0-9_])\p{ASCII}/gu,
+    (char) => `\\x{${char.codePointAt(0)!.toString(16)}}`,
   );
 }

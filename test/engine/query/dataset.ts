@@ -81,7 +81,7 @@ async function writeDataset(
     const path = join(home, `${chunk}.parquet`);
     const cells = rows.map((row, index) => {
       const whole: TestRow = { _id: recordId(chunk, index), _commit: '4812', ...row };
-      return all.map((each) => cell(each, whole[each.name]));
+      return all.map((each) => cell(each, own(whole, each.name)));
     });
     const physical = all.map(byPhysicalName);
     const data = tableFromIPC(arrowStream(physical, cells)).batches;
@@ -136,6 +136,10 @@ function byPhysicalName(each: Column): Column {
   return { ...each, name: each.physical, ...(children && { children }) };
 }
 
+function own(record: TestRow, name: string): Value | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
 /** A value in the shape in which the engine hands values over. */
 function cell({ isList, ...item }: Column, value: Value | undefined): unknown {
   if (value === undefined || value === null) return null;
@@ -150,7 +154,7 @@ function cell({ isList, ...item }: Column, value: Value | undefined): unknown {
     const given = value as Readonly<Record<string, Value>>;
     const members = (item.children ?? []).map((child) => [
       child.physical,
-      cell(child, given[child.name]),
+      cell(child, own(given, child.name)),
     ]);
     return { entries: Object.fromEntries(members) as unknown };
   }

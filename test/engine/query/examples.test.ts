@@ -50,7 +50,7 @@ test.each(cases)('%s', async (line) => {
     expect(rounded(found)).toEqual(rounded(parts));
     return;
   }
-  const ids = results.map((record) => record._id);
+  const ids = results.map(({ _id: id }) => id);
   const isSet = expected.startsWith('{');
   const wanted = expected === 'none' ? [] : expected.replaceAll(/[{}]/g, '').trim().split(/\s+/);
   expect(isSet ? ids.sort() : ids).toEqual(wanted);
