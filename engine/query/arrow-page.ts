@@ -15,16 +15,16 @@ import type { Column, Columns } from '../types.js';
 import { pageRows, type Select } from './page.js';
 import { project } from './projection.js';
 import type { QueryRequest } from './request.js';
-import { begin, type KnownCase } from './statement.js';
+import { begin, type Spellings } from './statement.js';
 
 /** The page of a query as typed values: one column of the statement for each of `columns`. */
 export function arrowSelect(
   snapshot: Snapshot,
   rows: readonly FieldRow[],
   request: QueryRequest,
-  knownCase?: KnownCase,
+  spellings?: Spellings,
 ): Select & { readonly columns: Columns } {
-  const statement = begin(snapshot, knownCase);
+  const statement = begin(snapshot, spellings);
   const { dialect, params } = statement;
   const projection = project(snapshot.columns, rows, request);
   const page = pageRows(statement, snapshot, request, projection);

@@ -38,6 +38,8 @@ export interface Dialect {
   isOneOf(value: string, places: readonly string[]): string;
   isInList(value: string, list: string): string;
   isInFoldedList(value: string, list: string): string;
+  /** True of a text that is not all ASCII in this letter case. */
+  isNotWritten(text: string, letters: 'upper' | 'lower'): string;
   /** Lower case; the same function folds stored values and bound ones. */
   fold(text: string): string;
   foldAll(list: string): string;

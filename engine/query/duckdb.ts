@@ -53,6 +53,9 @@ export function duckdb(columns: Columns): Dialect {
       places.length === 1 ? `${value} = ${places[0]!}` : `${value} IN (${places.join(', ')})`,
     isInList: (value, list) => `${value} IN (SELECT unnest(${list}))`,
     isInFoldedList: (value, list) => `lower(${value}) IN (SELECT lower(unnest(${list})))`,
+    // strlen counts bytes: beyond ASCII it differs from the length in characters.
+    isNotWritten: (text, letters) =>
+      `(${text} <> ${letters}(${text}) OR strlen(${text}) <> length(${text}))`,
     fold: (text) => `lower(${text})`,
     foldAll: (list) => each(list, (element) => `lower(${element})`),
     contains: (text, part) => `contains(${text}, ${part})`,

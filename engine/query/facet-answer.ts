@@ -7,13 +7,13 @@ import type { Facet } from './facets.js';
 import type { Select } from './page.js';
 import type { ParamType } from './params.js';
 import type { FieldRef, Predicate, Scalar } from './predicate.js';
-import { access, begin, type KnownCase, type Statement } from './statement.js';
+import { access, begin, type Spellings, type Statement } from './statement.js';
 
 /** Over which records facets are computed, and how a statement runs. */
 export interface FacetScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;
-  readonly knownCase: KnownCase;
+  readonly spellings: Spellings;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
 
@@ -38,7 +38,7 @@ async function groupedAnswers(
   facet: Facet,
   parents: readonly Parent[],
 ): Promise<ReadonlyMap<string, string>> {
-  const statement = begin(scope.snapshot, scope.knownCase);
+  const statement = begin(scope.snapshot, scope.spellings);
   const values = groupedValues(statement, scope.predicate, facet, parents);
   if (!values || facet.field.type === 'auto') return new Map();
   const keys = parents.map(({ field }, index) =>

@@ -6,7 +6,7 @@ import { project, type Projected } from './projection.js';
 import { recordJson } from './record-json.js';
 import { relevance } from './relevance.js';
 import type { QueryRequest } from './request.js';
-import { access, begin, type KnownCase, type Statement } from './statement.js';
+import { access, begin, type Spellings, type Statement } from './statement.js';
 
 /** A statement ready to run. */
 export interface Select {
@@ -19,9 +19,9 @@ export function pageSelect(
   snapshot: Snapshot,
   rows: readonly FieldRow[],
   request: QueryRequest,
-  knownCase?: KnownCase,
+  spellings?: Spellings,
 ): Select {
-  const statement = begin(snapshot, knownCase);
+  const statement = begin(snapshot, spellings);
   const projection = project(snapshot.columns, rows, request);
   const page = pageRows(statement, snapshot, request, projection);
   return {
@@ -34,9 +34,9 @@ export function pageSelect(
 export function countSelect(
   snapshot: Snapshot,
   request: QueryRequest,
-  knownCase?: KnownCase,
+  spellings?: Spellings,
 ): Select {
-  const statement = begin(snapshot, knownCase);
+  const statement = begin(snapshot, spellings);
   const where = compile(statement, request.predicate);
   return {
     sql: `SELECT count(*) FROM ${statement.source} WHERE ${where}`,

@@ -4,11 +4,11 @@ import type { Snapshot } from '../store/store.js';
 import { arrowSelect, arrowStream } from './arrow-page.js';
 import type { QueryEngine, RunOptions } from './engine.js';
 import { facetAnswer } from './facet-answer.js';
-import { LetterCases } from './letter-case.js';
 import { countSelect, pageSelect, type Select } from './page.js';
 import { all, node, none, type Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
-import type { KnownCase } from './statement.js';
+import { SpellingFinder } from './spellings.js';
+import type { Spellings } from './statement.js';
 
 export { exportSelect, type ExportColumn } from './export-select.js';
 
@@ -41,12 +41,12 @@ export async function runQuery(
   options: QueryOptions = {},
 ): Promise<QueryAnswer> {
   const started = performance.now();
-  const run = runner(engine, snapshot, request, options);
+  const run = await runner(engine, snapshot, request, options);
   const facets = facetTexts(run, snapshot, request);
   // Its failure is awaited below; without this a failing page would leave it unhandled.
   facets.catch(() => undefined);
   const page =
-    request.limit === 0 ? [] : await run.rows(pageSelect(snapshot, fields, request, run.knownCase));
+    request.limit === 0 ? [] : await run.rows(pageSelect(snapshot, fields, request, run.spellings));
   const total = await totalOf(run, snapshot, request, page.length);
   const text = await facets;
   return {
@@ -67,8 +67,8 @@ export async function runArrow(
   request: QueryRequest,
   options: QueryOptions = {},
 ): Promise<{ body: Uint8Array; total: number; offset: number | null }> {
-  const run = runner(engine, snapshot, request, options);
-  const select = arrowSelect(snapshot, fields, request, run.knownCase);
+  const run = await runner(engine, snapshot, request, options);
+  const select = arrowSelect(snapshot, fields, request, run.spellings);
   const page = request.limit === 0 ? [] : await run.rows(select);
   const total = await totalOf(run, snapshot, request, page.length);
   return {
@@ -100,42 +100,40 @@ export async function lookup(
     facets: null,
   };
   const select = pageSelect(snapshot, fields, request);
-  const rows = await runner(engine, snapshot, request, options).rows(select);
+  const rows = await (await runner(engine, snapshot, request, options)).rows(select);
   // `_id` is the first key of every record.
   const records = new Map(rows.map(([text]) => [idOf(text as string), text as string]));
   return `[${wanted.flatMap((id) => records.get(id) ?? []).join(',')}]`;
 }
 
 interface Runner {
-  readonly knownCase: KnownCase;
+  readonly spellings: Spellings;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
 
-function runner(
+async function runner(
   engine: QueryEngine,
   snapshot: Snapshot,
   request: QueryRequest,
   options: QueryOptions,
-): Runner {
+): Promise<Runner> {
   const run: RunOptions = { ...options, subject: `dataset ${snapshot.datasetId}` };
-  return {
-    knownCase: lettersOf(engine).of(snapshot, request.predicate),
-    rows: async ({ sql, params }) => {
-      try {
-        return await engine.run(sql, params, run);
-      } catch (error) {
-        throw isPatternError(error) ? await patternError(engine, request.predicate, error) : error;
-      }
-    },
+  const rows: Runner['rows'] = async ({ sql, params }) => {
+    try {
+      return await engine.run(sql, params, run);
+    } catch (error) {
+      throw isPatternError(error) ? await patternError(engine, request.predicate, error) : error;
+    }
   };
+  return { rows, spellings: await finderOf(engine).find(snapshot, request.predicate, rows) };
 }
 
-const letters = new WeakMap<QueryEngine, LetterCases>();
+const finders = new WeakMap<QueryEngine, SpellingFinder>();
 
-/** What this engine has learnt of its columns' letter case. */
-export function lettersOf(engine: QueryEngine): LetterCases {
-  const known = letters.get(engine) ?? new LetterCases(engine);
-  letters.set(engine, known);
+/** What finds spellings in this engine's files, and remembers them. */
+export function finderOf(engine: QueryEngine): SpellingFinder {
+  const known = finders.get(engine) ?? new SpellingFinder(engine);
+  finders.set(engine, known);
   return known;
 }
 
@@ -149,7 +147,7 @@ async function totalOf(
   if (request.predicate.kind === 'all' || request.predicate === all) return snapshot.rows;
   if (request.predicate.kind === 'none') return 0;
   if (request.limit > count && (count > 0 || request.offset === 0)) return request.offset + count;
-  const [row] = await run.rows(countSelect(snapshot, request, run.knownCase));
+  const [row] = await run.rows(countSelect(snapshot, request, run.spellings));
   return Number(row?.[0] ?? 0);
 }
 
@@ -167,7 +165,7 @@ async function facetTexts(
   const scope = {
     snapshot,
     predicate: request.predicate,
-    knownCase: run.knownCase,
+    spellings: run.spellings,
     rows: run.rows,
   };
   const texts = await Promise.all(

@@ -3,32 +3,29 @@ import type { Snapshot } from '../store/store.js';
 import type { Column, Columns, StoredType } from '../types.js';
 import type { Dialect } from './dialect.js';
 import { duckdb } from './duckdb.js';
-import type { FieldRef } from './predicate.js';
+import type { FieldRef, Predicate } from './predicate.js';
 import { Params } from './params.js';
 
-/** How the letters of a column's values are written; `mixed` also stands for anything beyond ASCII. */
-export type LetterCase = 'upper' | 'lower' | 'mixed';
-
-/** What is known of a column's letters; undefined = nothing. */
-export type KnownCase = (path: readonly string[]) => LetterCase | undefined;
+/** The stored values that a comparison without letter case finds, where they are known (spellings.ts). */
+export type Spellings = ReadonlyMap<Predicate, readonly string[]>;
 
 /** What all parts of one statement share. */
 export interface Statement {
   readonly dialect: Dialect;
   readonly params: Params;
   readonly columns: Columns;
-  readonly knownCase: KnownCase;
+  readonly spellings: Spellings;
   /** What stands after FROM: the snapshot's files under the name `r`. */
   readonly source: string;
 }
 
 /** Begins a statement over one version of a dataset. */
-export function begin(snapshot: Snapshot, knownCase: KnownCase = () => undefined): Statement {
+export function begin(snapshot: Snapshot, spellings: Spellings = new Map()): Statement {
   const dialect = duckdb(snapshot.columns);
   const params = new Params();
   const source =
     snapshot.rows === 0 ? dialect.empty() : dialect.files(params.add('string', snapshot.files));
-  return { dialect, params, columns: [...reservedColumns, ...snapshot.columns], knownCase, source };
+  return { dialect, params, columns: [...reservedColumns, ...snapshot.columns], spellings, source };
 }
 
 /** How a field's values are reached: an expression, and whether it yields a list of them. */
