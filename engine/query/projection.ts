@@ -29,7 +29,7 @@ export function project(
 
 /** The stored columns, then the declared fields at the top that have none yet. */
 function declared(columns: Columns, rows: readonly FieldRow[]): Columns {
-  const names = new Set(columns.map((column) => column.name));
+  const names = new Set([...reservedColumns, ...columns].map((column) => column.name));
   const missing = rows.filter((row) => row.path.length === 1 && !names.has(row.name));
   return [
     ...columns,
