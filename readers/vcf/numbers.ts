@@ -55,11 +55,12 @@ export function floatAt(bytes: Uint8Array, from: number, to: number): number {
   return isNegative ? -value : value;
 }
 
-const decimal = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/;
+const decimal = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 const infinite = /^[-+]?inf(?:inity)?$/i;
 
 function slowFloat(bytes: Uint8Array, from: number, to: number): number {
-  const text = latin1(bytes, from, to);
+  const text = latin1(bytes, from, to, 1100); // no double needs more digits
+  if (to - from > 1100) return NaN;
   if (decimal.test(text)) return Number(text);
   if (infinite.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
   return NaN;
@@ -70,10 +71,10 @@ export function isNotANumber(bytes: Uint8Array, from: number, to: number): boole
   return to - from <= 4 && /^[-+]?nan$/i.test(latin1(bytes, from, to));
 }
 
-/** `bytes[from..to)` as text, byte by byte: for messages and for what is ASCII by definition. */
-export function latin1(bytes: Uint8Array, from: number, to: number): string {
+/** `bytes[from..to)` as text, `most` bytes of it: for messages and for what is ASCII by definition. */
+export function latin1(bytes: Uint8Array, from: number, to: number, most = 80): string {
   let text = '';
-  const end = Math.min(to, from + 80);
+  const end = Math.min(to, from + most);
   for (let at = from; at < end; at++) text += String.fromCharCode(bytes[at]!);
   return text;
 }
