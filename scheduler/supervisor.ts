@@ -1,0 +1,96 @@
+import { fork } from 'node:child_process';
+
+/** Exit code of a process that must not be started again: its configuration or its data folder is wrong. */
+export const exitRefused = 78;
+
+/** Whom the supervisor talks to, and how patient it is. */
+export interface SupervisorOptions {
+  readonly say: (text: string) => void;
+  /** Hears what the child sends through its channel. */
+  readonly message: (message: unknown) => void;
+  /** A process that lived this long had started well. */
+  readonly healthyMs: number;
+  /** So many deaths in a row without a healthy life, and the supervisor gives up. */
+  readonly maxFailures: number;
+  readonly pauseMs: number;
+  /** How long a process may take to end after SIGTERM. */
+  readonly graceMs: number;
+}
+const defaults: SupervisorOptions = {
+  say: (text) => process.stderr.write(`${text}\n`),
+  message: () => undefined,
+  healthyMs: 5_000,
+  maxFailures: 5,
+  pauseMs: 250,
+  graceMs: 10_000,
+};
+
+/**
+ * Runs `entry` as a child process until it ends by itself, and starts it again whenever it dies. Resolves to the exit
+ * code for this process. SIGINT, SIGTERM and SIGHUP are passed on as SIGTERM; a child that does not end in time is killed.
+ */
+export function supervise(
+  entry: string,
+  args: readonly string[],
+  options: Partial<SupervisorOptions> = {},
+): Promise<number> {
+  const { say, message, healthyMs, maxFailures, pauseMs, graceMs } = { ...defaults, ...options };
+  return new Promise((resolve) => {
+    let failures = 0;
+    let isStopping = false;
+    let stoppedAt = 0;
+    let child = start();
+    let restart: NodeJS.Timeout | undefined;
+    let force: NodeJS.Timeout | undefined;
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+    for (const signal of signals) process.on(signal, stop);
+
+    function start(): ReturnType<typeof fork> {
+      const startedAt = performance.now();
+      // Its own channel, so that the child also notices when this process is killed.
+      const started = fork(entry, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+      started.on('error', (error) => say(`strandlake: ${error.message}`));
+      started.on('message', message);
+      started.once('exit', (code, signal) =>
+        ended(code, signal, performance.now() - startedAt >= healthyMs),
+      );
+      return started;
+    }
+
+    function ended(code: number | null, signal: NodeJS.Signals | null, wasHealthy: boolean): void {
+      if (isStopping || code === 0 || code === exitRefused) return finish(code ?? 0);
+      const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+      failures = wasHealthy ? 1 : failures + 1;
+      if (failures >= maxFailures) {
+        say(
+          `strandlake: the server ended ${failures} times in a row right after its start (last: ${how}); giving up. ` +
+            'The lines above say why; correct that and start again.',
+        );
+        return finish(code === null || code === 0 ? 1 : code);
+      }
+      const waitMs = pauseMs * 2 ** (failures - 1);
+      say(`strandlake: the server ended (${how}); starting it again`);
+      restart = setTimeout(() => (child = start()), Math.min(waitMs, 4_000));
+    }
+
+    function stop(): void {
+      if (isStopping) {
+        // Asked twice: the person at the terminal means it. (Ctrl-C below npm arrives twice at once by itself.)
+        if (performance.now() - stoppedAt > 1_000) child.kill('SIGKILL');
+        return;
+      }
+      isStopping = true;
+      stoppedAt = performance.now();
+      clearTimeout(restart);
+      if (child.exitCode !== null || child.signalCode !== null) return finish(0);
+      child.kill('SIGTERM');
+      force = setTimeout(() => child.kill('SIGKILL'), graceMs);
+    }
+
+    function finish(code: number): void {
+      clearTimeout(force);
+      for (const signal of signals) process.off(signal, stop);
+      resolve(code);
+    }
+  });
+}

@@ -1,0 +1,32 @@
+import { writeSync } from 'node:fs';
+import { supervise } from '../../../scheduler/supervisor.js';
+import { fileURLToPath } from 'node:url';
+
+/*
+ * A supervisor for tests. As a parent it supervises itself as a child; what the child does stands in its argument.
+ * It prints `child <pid>` when a child has started.
+ */
+const [role, behaviour = ''] = process.argv.slice(2);
+const self = fileURLToPath(import.meta.url);
+
+if (role === 'parent') {
+  const limits = { healthyMs: 300, maxFailures: 3, pauseMs: 10, graceMs: 500, say };
+  process.exitCode = await supervise(self, ['child', behaviour], limits);
+} else {
+  say(`child ${process.pid}`);
+  if (behaviour === 'fail') process.exit(7);
+  if (behaviour === 'refuse') process.exit(78);
+  if (behaviour === 'finish') process.exit(0);
+  process.on('SIGTERM', () => {
+    if (behaviour === 'stubborn') return;
+    say('stopping');
+    process.exit(0);
+  });
+  process.on('SIGINT', () => undefined);
+  setInterval(() => undefined, 1_000);
+  setTimeout(() => say('healthy'), 350);
+}
+
+function say(text: string): void {
+  writeSync(1, `${text}\n`);
+}
