@@ -1,0 +1,25 @@
+import type { Outcome } from '../../../scheduler/pool.js';
+
+/** Threads for tests of the pool: a job's bytes say what its thread shall do. */
+export async function gzip(job: Uint8Array): Promise<Outcome<Uint8Array>> {
+  if (job.buffer instanceof SharedArrayBuffer) {
+    job[0] = 1;
+    for (;;);
+  }
+  switch (Buffer.from(job).toString()) {
+    case 'exit':
+      process.exit(3);
+    case 'spin':
+      for (;;);
+    case 'throw':
+      throw new Error('a bug');
+    case 'fail':
+      return { ok: false, error: { code: 'input', message: 'a.vcf, line 3: no tab' } };
+    case 'heap': {
+      const kept: unknown[] = [];
+      for (;;) kept.push({ at: kept.length });
+    }
+    default:
+      return { ok: true, value: job };
+  }
+}
