@@ -260,6 +260,14 @@ export async function moveFile(from: string, to: string): Promise<void> {
   await explained(from, 'move', fs.rename(from, to));
 }
 
+/** Gives a file a second name within the data folder; call `syncFolder` on the target afterwards. */
+export async function linkFile(from: string, to: string): Promise<void> {
+  await refuseLinkedFolder(from);
+  await refuseLinkedFolder(to);
+  await removeFile(to);
+  await explained(from, 'link', fs.link(from, to));
+}
+
 /** Makes a folder and those above it, durably. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await explained(path, 'create', fs.mkdir(path, { recursive: true, mode: 0o700 }));

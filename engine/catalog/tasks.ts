@@ -33,9 +33,10 @@ export interface TaskTable {
   list(filter: TaskFilter, page: Page): Promise<Listed<TaskRow>>;
   /**
    * Takes the next task in the queue, by priority and then age, from an account that has fewer than its share running, and
-   * marks it running with one attempt more. Undefined if there is none.
+   * marks it running with one attempt more. Undefined if there is none. `isInline` looks only at imports whose records came
+   * with their request: somebody waits for the answer.
    */
-  takeNext(runningPerAccount?: number): Promise<TaskRow | undefined>;
+  takeNext(runningPerAccount?: number, isInline?: boolean): Promise<TaskRow | undefined>;
   /** Shows how far the current attempt is; nothing happens if that attempt is over. */
   progress(id: number, attempt: number, progress: Json): Promise<void>;
   /** False if the attempt is over (canceled, say); true from when on it can no longer be canceled. */
@@ -79,10 +80,13 @@ export function taskTable(db: Database): TaskTable {
         },
         page,
       ),
-    takeNext: (runningPerAccount = budgets.tasksRunningPerAccount) =>
+    takeNext: (runningPerAccount = budgets.tasksRunningPerAccount, isInline = false) =>
       db.atomic(async (tx) => {
         const row = await tx.get(sql`SELECT ${tasks.columns} FROM tasks
-          WHERE tasks.status = 'queued' AND tasks.account_id NOT IN (
+          WHERE tasks.status = 'queued'
+          AND (${isInline} = 0 OR tasks.kind = 'import' AND tasks.resource_id IN (
+            SELECT imports.id FROM imports WHERE imports.source = 'data_records'))
+          AND tasks.account_id NOT IN (
             SELECT running.account_id FROM tasks running WHERE running.status = 'running'
             GROUP BY running.account_id HAVING COUNT(*) >= ${runningPerAccount})
           ORDER BY tasks.priority, tasks.id LIMIT 1`);
