@@ -1,0 +1,53 @@
+import type { DataFolder } from '../engine/data-folder.js';
+import type { ErrorValue } from '../engine/errors.js';
+import type { Json } from '../engine/catalog/rows.js';
+import type { Progress, RunnableKind } from './task.js';
+
+/** What the worker process is told when it starts: plain data, passed as its one argument. */
+export interface WorkerConfig {
+  readonly dataFolder: string;
+  readonly threads: number;
+  readonly memoryMb: number;
+  /** How often the worker says that it is alive. */
+  readonly aliveMs: number;
+}
+
+/** Where a worker process's SQL engine puts what does not fit into memory; whoever outlives it removes the folder. */
+export function spillFolder(data: DataFolder, workerPid: number): string {
+  return data.path('scratch', `spill-${workerPid}`);
+}
+
+/** API process to worker process. */
+export type ToWorker =
+  | {
+      readonly type: 'run';
+      readonly taskId: number;
+      readonly attempt: number;
+      readonly kind: RunnableKind;
+      readonly params: unknown;
+    }
+  | { readonly type: 'cancel'; readonly taskId: number };
+
+/** Worker process to API process. `attempt` is the fencing number: an answer of an older attempt is ignored. */
+export type FromWorker =
+  | { readonly type: 'alive' }
+  | {
+      readonly type: 'progress';
+      readonly taskId: number;
+      readonly attempt: number;
+      readonly progress: Progress;
+    }
+  | {
+      readonly type: 'done';
+      readonly taskId: number;
+      readonly attempt: number;
+      readonly result: unknown;
+    }
+  | {
+      readonly type: 'failed';
+      readonly taskId: number;
+      readonly attempt: number;
+      readonly error: ErrorValue;
+      /** What the task learned before it failed (`validation`), to be kept with its import. */
+      readonly metadata: Json | null;
+    };

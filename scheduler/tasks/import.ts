@@ -1,0 +1,147 @@
+import type { ImportRow, Json, NewField, Publication, TaskRow } from '../../engine/catalog/rows.js';
+import { crashpoint } from '../../engine/crashpoint.js';
+import { AppError, notFound } from '../../engine/errors.js';
+import type { ValidationParams } from '../../engine/ingest/findings.js';
+import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
+import type { Snapshot } from '../../engine/store/store.js';
+import type { GenomeBuild } from '../../engine/types.js';
+import { parametersOf, readerOf } from '../check-import.js';
+import { checkRights } from '../rights.js';
+import type { PublishContext, TaskType } from '../task.js';
+import type { ImportParams, ImportResult } from './import-run.js';
+import { knownColumns, newFields } from './known-columns.js';
+import { oneAtATime } from './one-at-a-time.js';
+import { declaredBy, describedBy } from './target-fields.js';
+
+/** Turns a source into a commit. */
+export const importTask: TaskType<'import'> = {
+  kind: 'import',
+
+  async prepare(task, context): Promise<ImportParams> {
+    const { catalog, store } = context;
+    const row = await importOf(task, context);
+    if (row.commitMode !== 'append') {
+      throw new AppError('invalid', `commit mode ${row.commitMode} is not available yet`);
+    }
+    const source = await sourceOf(row, task, context);
+    const { columns: stored } = await store.snapshot(row.datasetId);
+    const fields = await catalog.fields.all(row.datasetId);
+    return {
+      ...source,
+      commitId: row.commitId,
+      readerParams: parametersOf(row.readerParams, row.genomeBuild),
+      validation: validation(row.validationParams),
+      stored,
+      isUrgent: row.source === 'data_records',
+      known: declaredBy(row.targetFields, knownColumns(stored, fields)),
+    };
+  },
+
+  async publish(task, result, context) {
+    const { catalog, store, data, attempt } = context;
+    const row = await importOf(task, context);
+    // Two commits to one dataset would race for the same version.
+    return oneAtATime(row.datasetId, async () => {
+      const snapshot = await store.snapshot(row.datasetId);
+      const { columns } = unifyColumns(snapshot.columns, [result.columns]);
+      const isOutdated = result.segments.some((segment) => needsRewrite(segment.columns, columns));
+      if (isOutdated) return 'run again'; // another commit has meanwhile given a field another type
+      const fields = await catalog.fields.all(row.datasetId);
+      const described = [...result.described, ...describedBy(row.targetFields)];
+      const publication = publicationOf(task, row, result, snapshot, context, {
+        columns,
+        newFields: newFields(columns, fields, described),
+      });
+      const { version: base } = snapshot;
+      const change = { columns, add: result.segments, remove: [], info: { publication }, base };
+      const scratch = data.taskScratch(task.id, attempt);
+      const version = await store.commit(row.datasetId, change, scratch).then(
+        (after) => after.version,
+        (error: unknown) => {
+          if ((error as { code?: unknown }).code === 'conflict') return undefined;
+          throw error;
+        },
+      );
+      if (version === undefined) return 'run again'; // a commit from elsewhere came between
+      // From here on it is done: the log is the truth, and a restart would tell the catalogue.
+      crashpoint('catalog.before-commit');
+      await context.persist(() => catalog.publish({ ...publication, logVersion: version }));
+      crashpoint('catalog.after-commit');
+      return 'published';
+    });
+  },
+
+  async discard() {
+    // An import has nothing outside its scratch folder and its inline records.
+  },
+};
+
+async function importOf(task: TaskRow, { catalog }: PublishContext): Promise<ImportRow> {
+  const row = await catalog.imports.get(task.resourceId);
+  if (row === undefined) throw notFound();
+  await checkRights(catalog, task.userId, 'dataset', row.datasetId, 'write');
+  return row;
+}
+
+async function sourceOf(
+  row: ImportRow,
+  task: TaskRow,
+  { catalog, data }: PublishContext,
+): Promise<Pick<ImportParams, 'file' | 'name' | 'reader'>> {
+  if (row.source === 'data_records') {
+    return { file: data.inlineRecords(row.id), name: 'data_records', reader: 'json' };
+  }
+  const object = row.objectId === null ? undefined : await catalog.objects.get(row.objectId);
+  if (object === undefined) throw new AppError('invalid', 'the source file has been deleted');
+  await checkRights(catalog, task.userId, 'object', object.id, 'read');
+  if (object.availability !== 'available') {
+    throw new AppError('invalid', `${object.filename} has not been uploaded yet`);
+  }
+  const reader = readerOf(object.filename, row.readerParams);
+  return {
+    file: data.object(object.id, object.revision),
+    name: object.filename,
+    reader: reader.name,
+  };
+}
+
+/** `validation_params` were checked when the import was created. */
+function validation(params: Json | null): ValidationParams {
+  const is = (key: string): boolean => params?.[key] === true;
+  return {
+    disable: is('disable'),
+    raiseOnErrors: is('raise_on_errors'),
+    strict: is('strict_validation'),
+    allowNewFields: is('allow_new_fields'),
+  };
+}
+
+function publicationOf(
+  task: TaskRow,
+  row: ImportRow,
+  result: ImportResult,
+  snapshot: Snapshot,
+  context: PublishContext,
+  fields: { readonly columns: Publication['columns']; readonly newFields: readonly NewField[] },
+): Publication {
+  const size = result.segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  const stored = result.segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const { progress } = result.metadata;
+  return {
+    datasetId: row.datasetId,
+    importId: row.id,
+    taskId: task.id,
+    commitId: row.commitId,
+    logVersion: snapshot.version + 1,
+    mode: row.commitMode,
+    title: row.title === '' ? 'Records Import' : row.title,
+    recordsModified: stored,
+    recordsTotal: snapshot.rows + stored,
+    bytesTotal: snapshot.bytes + size,
+    size,
+    genomeBuild: (row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild,
+    ...fields,
+    metadata: { ...result.metadata, progress: { ...context.progress, ...(progress as Json) } },
+    time: context.now(),
+  };
+}

@@ -1,0 +1,246 @@
+import { DuckDBInstance } from '@duckdb/node-api';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openCatalog, type Catalog } from '../../engine/catalog/catalog.js';
+import { createUser } from '../../engine/catalog/create-user.js';
+import type { NewExport } from '../../engine/catalog/exports.js';
+import type { NewImport } from '../../engine/catalog/imports.js';
+import type { TaskRow, UserRow, VaultRow } from '../../engine/catalog/rows.js';
+import type { DataFolder } from '../../engine/data-folder.js';
+import { openDataFolder } from '../../engine/files.js';
+import { openStore } from '../../engine/store/open.js';
+import type { Store } from '../../engine/store/store.js';
+
+/** A data folder in the temporary folder with a user in it. */
+export class Lake {
+  readonly #opened: { data: DataFolder; catalog: Catalog; store: Store };
+  user!: UserRow;
+  vault!: VaultRow;
+
+  private constructor(opened: { data: DataFolder; catalog: Catalog; store: Store }) {
+    this.#opened = opened;
+  }
+
+  static async make(): Promise<Lake> {
+    const lake = await Lake.open(await mkdtemp(join(tmpdir(), 'strandlake-')));
+    const made = await lake.catalog.transaction((tx) =>
+      createUser(tx, { email: 'ann@example.org', domain: 'acme' }, randomBytes(32)),
+    );
+    lake.user = made.user;
+    lake.vault = made.vault;
+    return lake;
+  }
+
+  static async open(root: string): Promise<Lake> {
+    const data = await openDataFolder(root);
+    const catalog = await openCatalog(data.catalog);
+    const lake = new Lake({ data, catalog, store: openStore(data) });
+    const user = await catalog.users.byEmail('ann@example.org');
+    if (user !== undefined) {
+      lake.user = user;
+      lake.vault = (await catalog.vaults.personal(user.id)) as VaultRow;
+    }
+    return lake;
+  }
+
+  get data(): DataFolder {
+    return this.#opened.data;
+  }
+  get catalog(): Catalog {
+    return this.#opened.catalog;
+  }
+  get store(): Store {
+    return this.#opened.store;
+  }
+
+  close(): Promise<void> {
+    return this.catalog.close();
+  }
+
+  async remove(): Promise<void> {
+    await this.close();
+    await rm(this.data.root, { recursive: true });
+  }
+
+  async dataset(filename = 'variants'): Promise<number> {
+    const { dataset } = await this.catalog.datasets.create({
+      ...this.place(),
+      filename,
+      storageClass: 'Standard',
+    });
+    return dataset.id;
+  }
+
+  /** A file object with these bytes. */
+  async file(filename: string, bytes: string | Uint8Array): Promise<number> {
+    const { id } = await this.catalog.objects.create({
+      ...this.place(),
+      objectType: 'file',
+      filename,
+    });
+    await writeFile(this.data.object(id, 1), bytes);
+    await this.catalog.objects.update(id, { revision: 1, availability: 'available' });
+    return id;
+  }
+
+  async import(
+    datasetId: number,
+    objectId: number,
+    more: Partial<NewImport> = {},
+  ): Promise<TaskRow> {
+    const { task } = await this.catalog.imports.create({
+      ...this.owner(),
+      datasetId,
+      objectId,
+      source: 'object',
+      ...more,
+    });
+    return task;
+  }
+
+  async inline(
+    datasetId: number,
+    records: string,
+    more: Partial<NewImport> = {},
+  ): Promise<TaskRow> {
+    const id = await this.catalog.nextId();
+    await writeFile(this.data.inlineRecords(id), records);
+    const { task } = await this.catalog.imports.create({
+      ...this.owner(),
+      id,
+      datasetId,
+      source: 'data_records',
+      ...more,
+    });
+    return task;
+  }
+
+  async export(datasetId: number, format: string, more: Partial<NewExport> = {}): Promise<TaskRow> {
+    const { task } = await this.catalog.exports.create({
+      ...this.owner(),
+      datasetId,
+      format,
+      ...more,
+    });
+    return task;
+  }
+
+  task(id: number): Promise<TaskRow | undefined> {
+    return this.catalog.tasks.get(id);
+  }
+
+  /** The records of a dataset, as an engine of its own reads the files of the current version. */
+  async records(
+    datasetId: number,
+  ): Promise<{ rows: number; ids: number; commits: readonly string[] }> {
+    const { files, rows } = await this.store.snapshot(datasetId);
+    if (rows === 0) return { rows, ids: 0, commits: [] };
+    const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
+    try {
+      const list = files.map((file) => `'${file}'`).join(', ');
+      const read = await duckdb.runAndReadAll(
+        `SELECT count(*)::INTEGER, count(DISTINCT _id)::INTEGER,
+                array_to_string(list_sort(list(DISTINCT _commit)), ',')
+         FROM read_parquet([${list}], union_by_name = true)`,
+      );
+      const [counted, ids, commits] = read.getRows()[0] as [number, number, string];
+      if (counted !== rows) throw new Error(`${counted} records are there, the log says ${rows}`);
+      return { rows, ids, commits: commits.split(',') };
+    } finally {
+      duckdb.closeSync();
+    }
+  }
+
+  /** What has to hold after everything has ended, whatever happened before (threats, section 12). */
+  async damage(): Promise<readonly string[]> {
+    const found: string[] = [];
+    const tasks = await this.catalog.tasks.list({ access: null }, { limit: 1_000, offset: 0 });
+    for (const { id, status } of tasks.rows) {
+      if (!['completed', 'failed', 'canceled'].includes(status))
+        found.push(`task ${id} is ${status}`);
+    }
+    for (const name of await readdir(this.data.scratch)) {
+      if (!name.startsWith('spill-')) found.push(`scratch/${name} has stayed`);
+    }
+    for (const name of await this.store.sweep()) found.push(`datasets/${name} has stayed`);
+    for (const { id, logVersion } of await this.catalog.datasets.logVersions()) {
+      found.push(
+        ...(await this.store.verify(id)).map(({ path, problem }) => `${path}: ${problem}`),
+      );
+      const { rows, ids, commits } = await this.records(id);
+      const dataset = await this.catalog.datasets.get(id);
+      if (ids !== rows) found.push(`${rows} records have ${ids} different _ids`);
+      if (dataset?.documentsCount !== rows)
+        found.push(`${rows} records, the catalogue says ${dataset?.documentsCount}`);
+      if ((await this.store.version(id)) !== logVersion)
+        found.push(`the catalogue is at ${logVersion}`);
+      const page = { limit: 1_000, offset: 0 };
+      const listed = await this.catalog.commits.list({ access: null, datasetId: id }, page);
+      const withRows = listed.rows.filter(({ recordsModified }) => recordsModified > 0);
+      const known = withRows.map((commit) => String(commit.id)).sort();
+      if (String(known) !== String(commits))
+        found.push(`commits ${commits}, the catalogue has ${known}`);
+      const sum = withRows.reduce((total, { recordsModified }) => total + recordsModified, 0);
+      if (sum !== rows) found.push(`${rows} records, the commits have ${sum}`);
+      const imports = await this.catalog.imports.list({ access: null, datasetId: id }, page);
+      const done = imports.rows.filter(({ status }) => status === 'completed');
+      const committed = new Set(listed.rows.map(({ parentJobId }) => parentJobId));
+      if (done.length !== committed.size || done.some((row) => !committed.has(row.id))) {
+        found.push(`${done.length} imports are completed, ${committed.size} have a commit`);
+      }
+    }
+    return found;
+  }
+
+  private place(): { vaultId: number; parentId: null; userId: number } {
+    return { vaultId: this.vault.id, parentId: null, userId: this.user.id };
+  }
+
+  private owner(): { userId: number; accountId: number } {
+    return { userId: this.user.id, accountId: this.user.accountId };
+  }
+}
+
+/** A VCF of `rows` single-letter variants, about 60 bytes each; `extra` lines are put in the middle. */
+export function vcfOf(rows: number, extra = ''): string {
+  const lines = [
+    '##fileformat=VCFv4.2',
+    '##reference=GRCh38',
+    '##contig=<ID=chr1,length=248956422,assembly=GRCh38>',
+    '##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">',
+    '##INFO=<ID=AF,Number=A,Type=Float,Description="Allele frequency">',
+    '##INFO=<ID=GENE,Number=1,Type=String,Description="Gene">',
+    '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO',
+  ];
+  for (let i = 0; i < rows; i++) {
+    if (i === rows >> 1 && extra !== '') lines.push(extra);
+    lines.push(
+      `chr1\t${i + 1}\trs${i}\tA\tG\t${i % 99}\tPASS\tDP=${i % 250};AF=${(i % 100) / 100};GENE=G${i % 37}`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** Resolves when `check` comes true; it looks again and again, because other processes change what it looks at. */
+export async function until<T>(
+  check: () => Promise<T | undefined | false> | T | undefined | false,
+): Promise<T> {
+  for (;;) {
+    const found = await check();
+    if (found !== undefined && found !== false) return found as T;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Numbers in [0, 1) from a seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
