@@ -1,0 +1,29 @@
+import { writeSync } from 'node:fs';
+import { createScheduler } from '../../../scheduler/scheduler.js';
+import { isTerminal } from '../../../scheduler/waiting.js';
+import { Lake } from '../lake.js';
+
+/*
+ * The API process as far as tasks are concerned, to be killed by tests: opens the data folder of its argument, starts the
+ * scheduler, prints `ready <worker pid>`, waits for the end of every task, prints `idle` and ends.
+ */
+const lake = await Lake.open(process.argv[2] as string);
+const isArmedInWorker = process.argv[3] === 'worker';
+const scheduler = createScheduler({
+  catalog: lake.catalog,
+  store: lake.store,
+  data: lake.data,
+  config: { threads: 2, workerMemoryMb: 1024 },
+  report: (message) => {
+    // A crash point of the worker shall kill the first worker alone.
+    if (isArmedInWorker) delete process.env['STRANDLAKE_CRASH_POINT'];
+    writeSync(2, `${message}\n`);
+  },
+});
+await scheduler.start();
+writeSync(1, `ready ${scheduler.status().workerPid}\n`);
+const { rows } = await lake.catalog.tasks.list({ access: null }, { limit: 1_000, offset: 0 });
+for (const { id, status } of rows) if (!isTerminal(status)) await scheduler.wait(id);
+writeSync(1, 'idle\n');
+await scheduler.close();
+await lake.close();
