@@ -4,7 +4,7 @@ import { RecordBatch, RecordBatchStreamWriter, type Schema } from 'apache-arrow'
 import { Table as WasmTable, transformParquetStream } from 'parquet-wasm/node';
 import { crashpoint } from '../crashpoint.js';
 import { AppError } from '../errors.js';
-import { createFile, syncFolder } from '../files.js';
+import { createFile, removeFile, syncFolder } from '../files.js';
 import type { Columns } from '../types.js';
 import { arrowSchema } from './arrow.js';
 import { writerProperties } from './encoding.js';
@@ -38,6 +38,7 @@ export async function writeSegment(input: SegmentInput, path: string): Promise<S
   const batches = asBatches(input, schema);
   const counted = countLeaves(input.columns, batches);
   const digest = createHash('sha256');
+  await removeFile(path); // of a first pass over the chunk, with other types
   const file = await createFile(path);
   try {
     for await (const piece of encode(input.columns, batches)) {

@@ -3,6 +3,9 @@ import type { FooterLeaf } from './footer.js';
 import type { Bound, Counted } from './leaves.js';
 import type { LeafStats } from './store.js';
 
+/** Statistics of so many leaves are kept, of the first ones: every log entry holds them once for each segment. */
+const keptLeaves = 256;
+
 /**
  * The statistics that the log keeps of a segment, by dotted path; lists as a whole. Counts and extremes of numbers come from
  * the batch, extremes of text from the footer, which has been checked against the batch.
@@ -13,13 +16,14 @@ export function segmentStats(
 ): Readonly<Record<string, LeafStats>> {
   const stats = Object.create(null) as Record<string, LeafStats>;
   const lists = new Set(counted.lists.map((list) => leafKey(list.path)));
-  for (const [i, leaf] of counted.leaves.entries()) {
+  for (const [i, leaf] of counted.leaves.slice(0, keptLeaves).entries()) {
     const isInList = leaf.path.some((_, end) => lists.has(leafKey(leaf.path.slice(0, end + 1))));
     if (isInList) continue;
     const { min, max } = leaf.min === undefined ? footer[i]! : leaf;
     stats[leafKey(leaf.path)] = leafStats(leaf.column, leaf.nulls, leaf.hasNaN, min, max);
   }
-  for (const list of counted.lists) stats[leafKey(list.path)] = { nulls: list.nulls };
+  for (const list of counted.lists.slice(0, keptLeaves))
+    stats[leafKey(list.path)] = { nulls: list.nulls };
   return stats;
 }
 

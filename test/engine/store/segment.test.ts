@@ -26,6 +26,8 @@ const simple = (name: string, type: Column['type'], isList = false): Column => (
   isList,
 });
 
+const memory = () => (wasmMemory() as { buffer: ArrayBuffer }).buffer.byteLength;
+
 /** Statistics the plain way, from the values. */
 function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
   const stats: Record<string, { nulls: number; size: number }> = {};
@@ -176,6 +178,24 @@ describe('a segment', () => {
     expect(schema.types).not.toEqual([]);
   });
 
+  test('of very many columns stays within the memory of the encoder (R2c)', async () => {
+    const kinds = ['GT', 'DP', 'AD', 'PL', 'GQ'].map((name) => simple(name, 'integer'));
+    const samples = Array.from({ length: 1_200 }, (_, i): Column => {
+      return { ...simple(`sample ${i}`, 'object'), children: kinds };
+    });
+    const columns: Columns = [{ ...simple('samples', 'object'), children: samples }];
+    const call = Object.fromEntries(kinds.map(({ name }, i) => [name, i]));
+    const record = Object.fromEntries(samples.map(({ name }) => [name, call]));
+    const data = batchOf(columns, [[record, null]], 2, 1n);
+    const path = join(folder, 'wide.parquet');
+    const segment = await writeSegment({ columns, data, rows: 2 }, path);
+    expect(segment.stats['samples.sample 9.GQ']).toEqual({ nulls: 1, min: 4, max: 4 });
+    expect(Object.keys(segment.stats)).toHaveLength(256);
+    expect(memory()).toBeLessThan(512 << 20);
+    const read = await readWithDuckdb([path]);
+    expect(isDeepStrictEqual(read.columns[2], [record, null])).toBe(true);
+  });
+
   test('leaves nothing behind in the encoder, however many are written', async () => {
     const columns = [simple('n', 'long'), simple('t', 'string')];
     const n = Array.from({ length: 20_000 }, (_, i) => BigInt(i));
@@ -184,7 +204,7 @@ describe('a segment', () => {
     for (let i = 0; i < 60; i++) {
       const path = join(folder, `many-${i}.parquet`);
       await writeSegment({ columns, data, rows: n.length }, path);
-      sizes.push((wasmMemory() as { buffer: ArrayBuffer }).buffer.byteLength);
+      sizes.push(memory());
     }
     expect(sizes[59]).toBe(sizes[9]);
   });
