@@ -1,9 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import { constants, lstatSync, type Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
-import { basename, dirname, join, sep } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { DataFolder } from './data-folder.js';
 import { AppError } from './errors.js';
+import { codeOf, damaged, explained, wrapped } from './file-errors.js';
 
 /*
  * The one door to the file system. Everything but `openLocalFile` works on the data folder, refuses symbolic links
@@ -362,54 +363,4 @@ async function refuseLinkedFolder(path: string): Promise<void> {
   const folder = dirname(path);
   const real = await explained(folder, 'read', fs.realpath(folder));
   if (real !== folder) throw damaged(path, 'is reached through a symbolic link');
-}
-
-async function explained<T>(path: string, verb: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw wrapped(path, verb, error);
-  }
-}
-
-function wrapped(path: string, verb: string, error: unknown): Error {
-  if (error instanceof AppError) return error;
-  switch (codeOf(error)) {
-    case 'ENOENT':
-      return damaged(path, 'is missing', error);
-    case 'ELOOP':
-    case 'EMLINK':
-      return damaged(path, 'is a symbolic link', error);
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return new AppError(
-        'internal',
-        `no space left on the disk to ${verb} ${shortName(path)}; free some and try again`,
-        undefined,
-        error,
-      );
-    default: {
-      const reason = codeOf(error) ?? String(error);
-      return new AppError(
-        'internal',
-        `cannot ${verb} ${shortName(path)}: ${reason}`,
-        undefined,
-        error,
-      );
-    }
-  }
-}
-
-function damaged(path: string, what: string, cause?: unknown): AppError {
-  return new AppError('damaged', `${shortName(path)} ${what}`, undefined, cause);
-}
-
-/** The last three names: enough to find the file, without showing clients where the data folder lies. */
-function shortName(path: string): string {
-  return path.split(sep).slice(-3).join('/');
-}
-
-function codeOf(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' ? code : undefined;
 }
