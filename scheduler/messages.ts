@@ -12,9 +12,9 @@ export interface WorkerConfig {
   readonly aliveMs: number;
 }
 
-/** Where a worker process's SQL engine puts what does not fit into memory; whoever outlives it removes the folder. */
-export function spillFolder(data: DataFolder, workerPid: number): string {
-  return data.path('scratch', `spill-${workerPid}`);
+/** Where a process's SQL engine puts what does not fit into memory; whoever outlives the process removes the folder. */
+export function spillFolder(data: DataFolder, pid: number): string {
+  return data.path('scratch', `spill-${pid}`);
 }
 
 /** API process to worker process. */

@@ -1,7 +1,9 @@
+import { basename } from 'node:path';
 import type { Catalog } from '../engine/catalog/catalog.js';
 import type { TaskRow } from '../engine/catalog/rows.js';
 import type { DataFolder } from '../engine/data-folder.js';
 import { list, removeFile, sweep } from '../engine/files.js';
+import { spillFolder } from './messages.js';
 import { isTerminal } from './waiting.js';
 
 /** Removes the scratch folders of all attempts of a task that runs no more. */
@@ -15,9 +17,12 @@ export async function sweepTask(data: DataFolder, task: TaskRow): Promise<void> 
   if (task.kind === 'import') await removeFile(data.inlineRecords(task.resourceId));
 }
 
-/** At start, when nothing runs: keeps only the inline records of imports that have yet to run. */
+/**
+ * At start, when nothing runs: keeps only the inline records of imports that have yet to run, and the spill folder of this
+ * process's own SQL engine.
+ */
 export async function sweepScratch(catalog: Catalog, data: DataFolder): Promise<void> {
-  const kept = new Set<string>();
+  const kept = new Set([basename(spillFolder(data, process.pid))]);
   for (const { name } of await list(data.scratch)) {
     const importId = /^inline-(\d+)\.json$/.exec(name)?.[1];
     if (importId === undefined) continue;

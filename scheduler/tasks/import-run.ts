@@ -97,7 +97,8 @@ class ChunkRuns {
       reader,
       header: head.header,
       params: readerParams,
-      columns: unifyColumns(params.known, [head.columns]).columns,
+      // Not the header's: what a format declares gives way to its values, and its reader knows it from the header.
+      columns: params.known,
       isFinal: false,
       validation: params.validation,
       commitId: params.commitId,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createScheduler, type Scheduler } from '../../scheduler/scheduler.js';
-import { Lake, randomFrom, until, vcfOf } from './lake.js';
+import { Lake, until, vcfOf } from './lake.js';
+import { random } from '../random.js';
 
 /** More runs by STRANDLAKE_CANCEL_RUNS; other moments by STRANDLAKE_SEED. */
 const runs = Number(process.env['STRANDLAKE_CANCEL_RUNS'] ?? 12);
@@ -28,7 +29,7 @@ afterEach(async () => {
 test('at any moment of an import: canceled and nothing is there, or completed and all is', async () => {
   const datasetId = await lake.dataset();
   const objectId = await lake.file('a.vcf', vcfOf(120_000));
-  const random = randomFrom(seed);
+  const next = random(seed);
   const startedAt = performance.now();
   const whole = await lake.import(datasetId, objectId);
   scheduler.wake();
@@ -39,7 +40,7 @@ test('at any moment of an import: canceled and nothing is there, or completed an
   for (let run = 0; run < runs; run++) {
     const task = await lake.import(datasetId, objectId);
     scheduler.wake();
-    const afterMs = random() * wholeMs;
+    const afterMs = next() * wholeMs;
     await new Promise((resolve) => setTimeout(resolve, afterMs));
     const canceled = await scheduler.cancel(task.id).catch((error: unknown) => error);
     const { status } = await scheduler.wait(task.id);

@@ -3,7 +3,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { Lake, randomFrom, vcfOf } from './lake.js';
+import { Lake, vcfOf } from './lake.js';
+import { random } from '../random.js';
 
 /*
  * Kills at every named crash point and at random moments. Afterwards the server is started again on what is left, until it
@@ -175,7 +176,7 @@ describe('killed at', () => {
 describe('killed at random', () => {
   test('moments, server and worker together: nothing is lost, doubled or left', async () => {
     const { datasetId } = await waitingImport();
-    const random = randomFrom(seed);
+    const next = random(seed);
     const objectId = await lake.file('b.vcf', vcfOf(rows));
     const startedAt = performance.now();
     await away(recovered);
@@ -184,7 +185,7 @@ describe('killed at random', () => {
     for (let run = 0; run < runs; run++) {
       const first = await lake.import(datasetId, objectId);
       const second = await lake.import(datasetId, objectId);
-      const afterMs = random() * wholeMs;
+      const afterMs = next() * wholeMs;
       await away(async () => {
         const server = new Server();
         // From the very start of the process, so that its recovery is hit as well.
@@ -207,14 +208,14 @@ describe('killed at random', () => {
 
   test('moments, the worker alone: the server goes on and completes everything', async () => {
     const { datasetId } = await waitingImport();
-    const random = randomFrom(seed + 1);
+    const next = random(seed + 1);
     const objectId = await lake.file('b.vcf', vcfOf(rows));
     const tasks: number[] = [];
     for (let run = 0; run < runs; run++) tasks.push((await lake.import(datasetId, objectId)).id);
     await away(async () => {
       const server = new Server();
       const pid = await server.ready();
-      await new Promise((resolve) => setTimeout(resolve, random() * 1_000));
+      await new Promise((resolve) => setTimeout(resolve, next() * 1_000));
       if (pid !== undefined) killed(pid);
       await server.exit();
       expect(server.isIdle).toBe(true);
