@@ -3,21 +3,25 @@
  * proves that it sees the same rows in every version. `npm run test:interop` builds, installs and runs this.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const { query } = createRequire(import.meta.url)('chdb');
+const project = process.cwd();
 const built = new URL('../../dist/', import.meta.url);
 const { openDataFolder, makeFolder } = await import(new URL('engine/files.js', built));
 const { openStore } = await import(new URL('engine/store/open.js', built));
 const { writeSegment } = await import(new URL('engine/store/segment.js', built));
+const { readWithDuckdb } = await import(new URL('test/engine/store/duckdb.js', built));
+const { Lake } = await import(new URL('test/scheduler/lake.js', built));
+const { createScheduler } = await import(new URL('scheduler/scheduler.js', built));
 const { batchOf, random } = await import(new URL('test/engine/store/random.js', built));
 
 const root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-interop-')));
 // ClickHouse opens files below its working folder only.
-process.chdir(root);
+process.chdir(await realpath(tmpdir()));
 const folder = await openDataFolder(root);
 const store = openStore(folder);
 let passed = 0;
@@ -124,6 +128,40 @@ await check('an empty dataset has its columns and no rows', async () => {
   assert.deepEqual(names, ['_id', '_commit', ...variants.map((c) => c.physical)]);
 });
 
+for (const name of ['clinvar_grch38.vcf.gz', 'freebayes_7_samples.vcf']) {
+  await check(`${name}, imported by the pool, has the same values there as in DuckDB`, async () => {
+    await imported(join(project, 'test/fixtures/vcf', name), name, async (lake, id) => {
+      const { columns, files } = await lake.store.snapshot(id);
+      const sums = scalars(columns);
+      assert.ok(sums.length > 5);
+      const duckdb = await readWithDuckdb(
+        files,
+        sums
+          .map(({ path, isText }, i) => {
+            const value = path.map(quoted).join('.');
+            const sum = isText ? `sum(strlen(${value}))` : `round(sum(${value}), 3)`;
+            return `count(${value})::double c${i}, coalesce(${sum}, 0)::double s${i}`;
+          })
+          .join(', '),
+      );
+      const clickhouse = sums.map(({ path, isText }, i) => {
+        const [top, ...below] = path;
+        const value = below.reduce((at, b) => `tupleElement(${at}, '${b}')`, quoted(top));
+        const sum = isText ? `sum(length(${value}))` : `round(sum(${value}), 3)`;
+        return `toFloat64(count(${value})) c${i}, toFloat64(coalesce(${sum}, 0)) s${i}`;
+      });
+      const [found] = run(
+        `select ${clickhouse.join(', ')} from deltaLakeLocal('${lake.data.dataset(id)}')`,
+      );
+      assert.deepEqual(
+        Object.values(found),
+        duckdb.columns.map(([value]) => value),
+      );
+      assert.ok(found.c0 > 0);
+    });
+  });
+}
+
 await rm(root, { recursive: true });
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
@@ -137,6 +175,43 @@ async function check(claim, work) {
     failed += 1;
     console.log(`  ✗ ${claim}\n${error.stack}`);
   }
+}
+
+/** A file imported into a dataset of its own, by worker process and pool. */
+async function imported(file, name, work) {
+  const made = await Lake.make();
+  const { catalog, store: lakeStore, data } = made;
+  const report = (message) => console.log(message);
+  const config = { threads: 2, workerMemoryMb: 1024 };
+  const scheduler = createScheduler({ catalog, store: lakeStore, data, config, report });
+  try {
+    await scheduler.start();
+    const datasetId = await made.dataset();
+    const task = await made.import(datasetId, await made.file(name, await readFile(file)));
+    scheduler.wake();
+    const { status } = await scheduler.wait(task.id);
+    const { errorMessage } = await catalog.imports.get(task.resourceId);
+    assert.equal(status, 'completed', errorMessage);
+    await work(made, datasetId);
+  } finally {
+    await scheduler.close();
+    await made.remove();
+  }
+}
+
+/** The scalar columns, those of objects included, that both engines can count and sum. */
+function scalars(columns, above = []) {
+  return columns.flatMap((c) => {
+    const path = [...above, c.physical];
+    if (c.isList) return [];
+    if (c.type === 'object') return scalars(c.children, path);
+    if (c.type === 'boolean' || c.type === 'date') return [];
+    return [{ path, isText: ['string', 'text', 'blob', 'json'].includes(c.type) }];
+  });
+}
+
+function quoted(name) {
+  return `"${name}"`;
 }
 
 /** Commits chunks of columns of values, each as a segment of its own. */
