@@ -19,6 +19,7 @@ import {
 } from '@duckdb/node-api';
 import { budgets } from '../budgets.js';
 import { AppError } from '../errors.js';
+import { makeFolder } from '../files.js';
 import type { Param, ParamType } from './params.js';
 
 /** How much the SQL engine may use, and where its data lies. */
@@ -63,6 +64,7 @@ export interface QueryEngine {
  * change of its settings. Statements come from the compiler of this folder; one that is not a SELECT is refused all the same.
  */
 export async function openQueryEngine(options: EngineOptions): Promise<QueryEngine> {
+  await makeFolder(options.spillFolder);
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(options.threads),
     memory_limit: `${options.memoryMb}MB`,
@@ -127,8 +129,9 @@ class Engine implements QueryEngine {
       guard.watch(connection);
       let statement: DuckDBPreparedStatement | undefined;
       try {
-        statement = await connection.prepare(sql);
-        if (statement.statementType !== StatementType.SELECT) {
+        // PRAGMA, SHOW and the like call themselves SELECT once prepared.
+        if (sql.startsWith('SELECT ')) statement = await connection.prepare(sql);
+        if (statement?.statementType !== StatementType.SELECT) {
           throw new AppError('internal', 'Only SELECT statements run here');
         }
         bind(statement, params);
@@ -276,7 +279,7 @@ class Guard {
 
 /** How DuckDB starts the messages of a file that cannot be opened or decoded. */
 const damage =
-  /^(IO Error|Serialization Error|Corrupt|Invalid Error: (ZSTD|Snappy|Unsupported)|Invalid Input Error: (No magic|File|Footer|Failed to read|Unsupported compression)|.*(magic bytes|Parquet|parquet|thrift|Thrift|TProtocol))/;
+  /^(IO Error|Serialization Error|Corrupt|Invalid Error|Invalid Input Error: (No magic|File|Footer|Failed to read|Unsupported compression)|.*(magic bytes|Parquet|parquet|thrift|Thrift|TProtocol))/;
 
 function closedError(): AppError {
   return new AppError('internal', 'The query engine is closed');

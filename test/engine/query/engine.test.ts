@@ -1,0 +1,166 @@
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openQueryEngine } from '../../../engine/query/engine.js';
+import { parseQuery } from '../../../engine/query/request.js';
+import { runQuery } from '../../../engine/query/run.js';
+import { column, openBench, type Bench } from './dataset.js';
+import { sixRecords } from './six-records.js';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+
+const slow = 'SELECT sum(hash(a.range) % 7) FROM range(100000000) a, range(1000) b';
+
+describe('the engine', () => {
+  test.each([
+    `SELECT * FROM read_csv('/etc/passwd')`,
+    `SELECT * FROM read_text('/etc/passwd')`,
+    `SELECT * FROM read_blob('/proc/self/environ')`,
+    `SELECT * FROM read_parquet('/tmp/x.parquet')`,
+    `SELECT * FROM read_json('/etc/hostname')`,
+    `SELECT * FROM glob('/etc/*')`,
+    `SELECT * FROM '/etc/passwd'`,
+    `SELECT * FROM 'https://example.org/x.parquet'`,
+    `SELECT * FROM read_csv('https://example.org/x.csv')`,
+    `SELECT * FROM sniff_csv('/etc/passwd')`,
+    `SELECT getenv('HOME')`,
+    `COPY (SELECT 1) TO '/tmp/strandlake-planted'`,
+    `COPY (SELECT 1) TO '/tmp/strandlake-planted.parquet' (FORMAT parquet)`,
+    `ATTACH '/tmp/strandlake-planted.db'`,
+    `ATTACH ':memory:' AS other`,
+    `INSTALL httpfs`,
+    `LOAD httpfs`,
+    `PRAGMA database_list`,
+    `PRAGMA memory_limit='1TB'`,
+    `FROM read_text('/etc/passwd')`,
+    `WITH x AS (SELECT 1) SELECT * FROM x`,
+    `SET lock_configuration = false`,
+    `SET enable_external_access = true`,
+    `SET memory_limit = '100GB'`,
+    `RESET allowed_directories`,
+    `CREATE TABLE x (a INTEGER)`,
+    `CREATE MACRO f() AS 1`,
+    `EXPORT DATABASE '/tmp/strandlake-planted'`,
+    `IMPORT DATABASE '/tmp/strandlake-planted'`,
+    `CREATE SECRET s (TYPE s3)`,
+    `CALL enable_logging()`,
+    `CHECKPOINT`,
+    `SELECT 1; SELECT 2`,
+    `SELECT 1; COPY (SELECT 1) TO '/tmp/strandlake-planted'`,
+  ])('refuses %s', async (sql) => {
+    await expect(bench.engine.run(sql, [])).rejects.toThrow();
+  });
+
+  test('opens nothing beside the datasets, not even in its own data folder', async () => {
+    writeFileSync(join(bench.folder, 'catalog.sqlite'), 'secret');
+    mkdirSync(join(bench.folder, 'datasets-not'), { recursive: true });
+    writeFileSync(join(bench.folder, 'datasets-not', 'x.txt'), 'secret');
+    for (const path of ['catalog.sqlite', 'datasets/../catalog.sqlite', 'datasets-not/x.txt']) {
+      const file = { type: 'string', value: join(bench.folder, 'datasets') + `/../${path}` } as const;
+      await expect(bench.engine.run('SELECT * FROM read_text($1)', [file])).rejects.toThrow(/[Pp]ermission/);
+      const plain = { type: 'string', value: join(bench.folder, path) } as const;
+      await expect(bench.engine.run('SELECT * FROM read_text($1)', [plain])).rejects.toThrow(/[Pp]ermission/);
+    }
+  });
+
+  test('ends a statement when its time is up, and names the budget', async () => {
+    const started = performance.now();
+    await expect(bench.engine.run(slow, [], { timeoutMs: 200 })).rejects.toMatchObject({
+      code: 'budget',
+      message: expect.stringContaining('queryMs'),
+    });
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  test('ends a statement when its client leaves, waiting ones too', async () => {
+    const leaving = new AbortController();
+    const running = Array.from({ length: 12 }, () => bench.engine.run(slow, [], { signal: leaving.signal }));
+    const ended = Promise.allSettled(running);
+    leaving.abort();
+    for (const outcome of await ended) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'canceled' } });
+    }
+    expect(await bench.engine.run('SELECT 1', [])).toEqual([[1]]);
+  });
+
+  test('does not start what was given up before', async () => {
+    const signal = AbortSignal.abort();
+    await expect(bench.engine.run(slow, [], { signal })).rejects.toMatchObject({ code: 'canceled' });
+  });
+
+  test('answers more requests at once than it has connections', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => bench.engine.run('SELECT $1', [{ type: 'long', value: BigInt(index) }])),
+    );
+    expect(answers.map(([row]) => Number(row![0]))).toEqual(Array.from({ length: 40 }, (_, index) => index));
+  });
+
+  test('gives its connection back when a stream is left early', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      for await (const rows of bench.engine.stream('SELECT * FROM range(1000000)', [])) {
+        expect(rows.length).toBeGreaterThan(0);
+        break;
+      }
+    }
+    expect(await bench.engine.run('SELECT 1', [])).toEqual([[1]]);
+  });
+
+  test('answers a query that needs too much memory with the budget', async () => {
+    const folder = join(bench.folder, 'small');
+    const engine = await openQueryEngine({
+      dataFolder: folder,
+      memoryMb: 64,
+      threads: 1,
+      spillFolder: join(folder, 'spill'),
+      spillMb: 8,
+    });
+    const greedy = 'SELECT list(range) FROM range(50000000)';
+    await expect(engine.run(greedy, [])).rejects.toMatchObject({ code: 'budget' });
+    expect(await engine.run('SELECT 1', [])).toEqual([[1]]);
+    await engine.close();
+  });
+
+  test('interrupts what runs when it is closed', async () => {
+    const engine = await openQueryEngine({
+      dataFolder: bench.folder,
+      memoryMb: 64,
+      threads: 1,
+      spillFolder: join(bench.folder, 'spill-2'),
+      spillMb: 8,
+    });
+    const running = expect(engine.run(slow, [])).rejects.toThrow();
+    await engine.close();
+    await running;
+    await expect(engine.run('SELECT 1', [])).rejects.toThrow('closed');
+  });
+});
+
+describe('a damaged dataset', () => {
+  const breakIt: readonly (readonly [string, (file: string) => void])[] = [
+    ['is missing', (file) => rmSync(file)],
+    ['is empty', (file) => truncateSync(file, 0)],
+    ['is cut off', (file) => truncateSync(file, Math.floor(readFileSync(file).length / 2))],
+    ['is other bytes', (file) => writeFileSync(file, 'PAR1'.repeat(100))],
+    ['has flipped bytes', (file) => writeFileSync(file, readFileSync(file).map((byte, i) => (i > 3 && i < 900 ? byte ^ 0x5a : byte)))],
+  ]; // prettier-ignore
+
+  test.each(breakIt)('whose file %s is named in the error', async (_, damage) => {
+    const { snapshot, fields } = await sixRecords(bench);
+    damage(snapshot.files[1]!);
+    const asked = runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
+    await expect(asked).rejects.toMatchObject({
+      code: 'damaged',
+      message: expect.stringContaining(`dataset ${snapshot.datasetId}`),
+    });
+  });
+
+  test('leaves the others alone', async () => {
+    const { snapshot, fields } = await bench.dataset([column('a', 'long')], [[{ a: 1 }]]);
+    const answer = await runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
+    expect(answer.total).toBe(1);
+  });
+});
