@@ -57,6 +57,7 @@ function pair(key: string, value: unknown, fields: FieldIndex): Predicate {
   const field = fields.find(name);
   if (!field) throw new Problem(`Unknown field: ${name}`);
   if (value === undefined) throw new Problem(`Field ${name} has no value`);
+  if (cut >= 0 && cut + 2 === key.length) throw new Problem('Unknown action: ');
   return condition(fieldRef(field), cut < 0 ? '' : key.slice(cut + 2), value);
 }
 

@@ -175,7 +175,7 @@ const unordered: ReadonlySet<string> = new Set(['text', 'blob', 'object']);
 
 function count(key: string, input: unknown, rule: LimitRule): number {
   if (input === undefined || input === null) return rule.limit;
-  const text = typeof input === 'string' ? input.trim() : String(input as number);
+  const text = typeof input === 'object' ? '' : String(input as string | number).trim();
   const number = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number) || number < rule.smallest) {
     throw invalid(key, `Expected a whole number from ${rule.smallest}, not ${show(input)}`);

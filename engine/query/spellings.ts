@@ -46,7 +46,9 @@ export class SpellingFinder {
         const spelled = await this.#search(snapshot, equality, rows);
         if (spelled) found.set(equality, spelled);
       } else if (letters && values.every((value) => /^\p{ASCII}*$/u.test(value))) {
-        const changed = values.map((value) => (letters === 'upper' ? value.toUpperCase() : value.toLowerCase()));
+        const changed = values.map((value) =>
+          letters === 'upper' ? value.toUpperCase() : value.toLowerCase(),
+        );
         found.set(equality, [...new Set(changed)]);
       }
     }
@@ -99,7 +101,11 @@ export class SpellingFinder {
   }
 
   /** Undefined if there are too many values or spellings for it to pay. */
-  async #search(snapshot: Snapshot, equality: Equality, rows: Rows): Promise<readonly string[] | undefined> {
+  async #search(
+    snapshot: Snapshot,
+    equality: Equality,
+    rows: Rows,
+  ): Promise<readonly string[] | undefined> {
     if (equality.values.length > mostValues) return undefined;
     const parts = [snapshot.datasetId, snapshot.version, equality.field.path, equality.values];
     const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64');
@@ -130,5 +136,7 @@ function folded(predicate: Predicate): readonly Equality[] {
   if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(folded);
   if (predicate.kind === 'not') return folded(predicate.item);
   if (predicate.kind !== 'in' || !predicate.ignoreCase) return [];
-  return predicate.values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value))) ? [predicate] : [];
+  return predicate.values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value)))
+    ? [predicate]
+    : [];
 }

@@ -60,10 +60,17 @@ describe('the engine', () => {
     mkdirSync(join(bench.folder, 'datasets-not'), { recursive: true });
     writeFileSync(join(bench.folder, 'datasets-not', 'x.txt'), 'secret');
     for (const path of ['catalog.sqlite', 'datasets/../catalog.sqlite', 'datasets-not/x.txt']) {
-      const file = { type: 'string', value: join(bench.folder, 'datasets') + `/../${path}` } as const;
-      await expect(bench.engine.run('SELECT * FROM read_text($1)', [file])).rejects.toThrow(/[Pp]ermission/);
+      const file = {
+        type: 'string',
+        value: join(bench.folder, 'datasets') + `/../${path}`,
+      } as const;
+      await expect(bench.engine.run('SELECT * FROM read_text($1)', [file])).rejects.toThrow(
+        /[Pp]ermission/,
+      );
       const plain = { type: 'string', value: join(bench.folder, path) } as const;
-      await expect(bench.engine.run('SELECT * FROM read_text($1)', [plain])).rejects.toThrow(/[Pp]ermission/);
+      await expect(bench.engine.run('SELECT * FROM read_text($1)', [plain])).rejects.toThrow(
+        /[Pp]ermission/,
+      );
     }
   });
 
@@ -78,7 +85,9 @@ describe('the engine', () => {
 
   test('ends a statement when its client leaves, waiting ones too', async () => {
     const leaving = new AbortController();
-    const running = Array.from({ length: 12 }, () => bench.engine.run(slow, [], { signal: leaving.signal }));
+    const running = Array.from({ length: 12 }, () =>
+      bench.engine.run(slow, [], { signal: leaving.signal }),
+    );
     const ended = Promise.allSettled(running);
     leaving.abort();
     for (const outcome of await ended) {
@@ -89,14 +98,20 @@ describe('the engine', () => {
 
   test('does not start what was given up before', async () => {
     const signal = AbortSignal.abort();
-    await expect(bench.engine.run(slow, [], { signal })).rejects.toMatchObject({ code: 'canceled' });
+    await expect(bench.engine.run(slow, [], { signal })).rejects.toMatchObject({
+      code: 'canceled',
+    });
   });
 
   test('answers more requests at once than it has connections', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => bench.engine.run('SELECT $1', [{ type: 'long', value: BigInt(index) }])),
+      Array.from({ length: 40 }, (_, index) =>
+        bench.engine.run('SELECT $1', [{ type: 'long', value: BigInt(index) }]),
+      ),
     );
-    expect(answers.map(([row]) => Number(row![0]))).toEqual(Array.from({ length: 40 }, (_, index) => index));
+    expect(answers.map(([row]) => Number(row![0]))).toEqual(
+      Array.from({ length: 40 }, (_, index) => index),
+    );
   });
 
   test('gives its connection back when a stream is left early', async () => {

@@ -45,7 +45,9 @@ const places: Readonly<Record<string, (text: string) => object>> = {
   'facet option': (text) => ({ facets: { gene: { [text]: 1 } } }),
   'facet limit': (text) => ({ facets: { gene: { limit: text } } }),
   interval: (text) => ({ facets: { stars: { facet_type: 'histogram', interval: text } } }),
-  'date interval': (text) => ({ facets: { date_created: { facet_type: 'histogram', interval: text } } }),
+  'date interval': (text) => ({
+    facets: { date_created: { facet_type: 'histogram', interval: text } },
+  }),
   percents: (text) => ({ facets: { stars: { facet_type: 'percentiles', percents: [text] } } }),
   'nested facet': (text) => ({ facets: { gene: { facets: { [text]: {} } } } }),
   limit: (text) => ({ limit: text }),
@@ -62,7 +64,8 @@ describe.each(Object.entries(places))('hostile text as %s', (_, body) => {
     const waiting = [...hostile];
     await Promise.all(
       Array.from({ length: 4 }, async () => {
-        for (let text = waiting.pop(); text !== undefined; text = waiting.pop()) await attack(text, body(text));
+        for (let text = waiting.pop(); text !== undefined; text = waiting.pop())
+          await attack(text, body(text));
       }),
     );
   });
@@ -79,33 +82,48 @@ async function attack(text: string, body: object): Promise<void> {
     JSON.parse(answer.results);
     JSON.parse(answer.facets ?? '{}');
   } catch (error) {
-    if (!(error instanceof AppError)) throw new Error(`for ${JSON.stringify(text)}`, { cause: error });
+    if (!(error instanceof AppError))
+      throw new Error(`for ${JSON.stringify(text)}`, { cause: error });
     expect(['invalid', 'budget']).toContain(error.code);
     expect(Object.keys(error.fields ?? {})).not.toHaveLength(0);
   }
 }
 
 test('hostile ids are looked up as text', async () => {
-  const found = await lookup(bench.engine, dataset.snapshot, dataset.fields, ['r2', ...hostile, 'r1', 'r2']);
+  const found = await lookup(bench.engine, dataset.snapshot, dataset.fields, [
+    'r2',
+    ...hostile,
+    'r1',
+    'r2',
+  ]);
   expect((JSON.parse(found) as { _id: string }[]).map(({ _id: id }) => id)).toEqual(['r2', 'r1']);
 });
 
 test('hostile field names are quoted wherever they stand', async () => {
   // NUL and a byte order mark cannot be in a stored name, and names that differ in letter case alone are stored apart.
   const names = [...new Set(hostile)].filter((name) => name !== '' && !/[\u0000\ufeff]/.test(name) && !/[\ud800-\udfff]/.test(name) && !name.startsWith('_') && !name.includes('__')); // prettier-ignore
-  const columns = names.slice(0, 240).map((name, index) => ({ ...column(name, 'string'), physical: `${name}~${index}` }));
+  const columns = names
+    .slice(0, 240)
+    .map((name, index) => ({ ...column(name, 'string'), physical: `${name}~${index}` }));
   const nested = column('inside', 'object', columns.slice(0, 60));
   const row = Object.fromEntries(columns.map(({ name }) => [name, name]));
   const inside = Object.fromEntries(columns.slice(0, 60).map(({ name }) => [name, name]));
   const { snapshot, fields } = await bench.dataset([...columns, nested], [[{ ...row, inside }]]);
   for (const { name } of columns) {
-    const body = { filters: [[`${name}__exact`, name]], ordering: [name], fields: [name], facets: [name] };
+    const body = {
+      filters: [[`${name}__exact`, name]],
+      ordering: [name],
+      fields: [name],
+      facets: [name],
+    };
     const answer = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields));
     expect(JSON.parse(answer.results)).toEqual([{ [name]: name }]);
     expect(JSON.parse(answer.facets!)).toEqual({ [name]: [[name, 1]] });
   }
   const whole = await runQuery(bench.engine, snapshot, fields, parseQuery({}, fields));
-  expect(JSON.parse(whole.results)).toEqual([{ _id: expect.any(String), _commit: '4812', ...row, inside }]);
+  expect(JSON.parse(whole.results)).toEqual([
+    { _id: expect.any(String), _commit: '4812', ...row, inside },
+  ]);
   const csv = exportSelect(snapshot, fields, parseExportParams(null, fields), 'csv');
   const [cells] = await bench.engine.run(csv.sql, csv.params);
   expect(cells!.slice(2)).toEqual([...columns, ...columns.slice(0, 60)].map(({ name }) => name));
