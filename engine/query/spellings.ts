@@ -74,15 +74,20 @@ export class SpellingFinder {
   #learn(snapshot: Snapshot, files: readonly string[], field: FieldRef): void {
     const name = `${snapshot.datasetId}\n${field.path.join('\n')}`;
     if (this.#pending.has(name)) return;
-    const work = this.#examine({ ...snapshot, files }, field)
-      .then((letters) => {
-        if (this.#letters.size > remembered) this.#letters.clear();
-        for (const file of files) this.#letters.set(fileKey(file, field), letters);
-      })
-      // Only a speed-up is lost; the query that reads the same files reports what is wrong with them.
-      .catch(() => undefined)
-      .finally(() => this.#pending.delete(name));
+    const work = this.#remember({ ...snapshot, files }, field).finally(() =>
+      this.#pending.delete(name),
+    );
     this.#pending.set(name, work);
+  }
+
+  async #remember(snapshot: Snapshot, field: FieldRef): Promise<void> {
+    try {
+      const letters = await this.#examine(snapshot, field);
+      if (this.#letters.size > remembered) this.#letters.clear();
+      for (const file of snapshot.files) this.#letters.set(fileKey(file, field), letters);
+    } catch {
+      // Only a speed-up is lost; the query that reads the same files reports what is wrong with them.
+    }
   }
 
   async #examine(snapshot: Snapshot, field: FieldRef): Promise<LetterCase> {

@@ -1,15 +1,15 @@
 /** Texts that have broken out of statements, paths, templates and objects; for every place that takes text. */
 export const hostile: readonly string[] = [
-  ...quotes(),
-  ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'],
-  ...['_id', '_commit', 'file_index', 'file_row_number', 'filename', 'rowid', 'r', 'r.*', '*', 'v', 'n', 'k', '$1', '?'],
-  ...['%', '_', '%%', '\\', '\\\\', '\\0', '\u0000', 'a\u0000b', '\u202e', '\u200b', '\ufeff', '\ud800', '😀', '\n', '\r\n', '\t'],
-  ...['', ' ', '-', '--', '- gene', '-gene-', '.', '..', '...', '.gene', 'gene.', 'gene..x', '__', '__exact', 'gene__', 'gene____exact'],
-  ...['/etc/passwd', '../../etc/passwd', 'file:///etc/passwd', 'https://example.org/x.parquet', 's3://bucket/key'],
-  ...["read_csv('/etc/passwd')", "read_text('/etc/passwd')", "getenv('HOME')", 'current_setting(\'memory_limit\')', 'duckdb_settings()'],
-  ...['${x}', '{{x}}', '%s', '%n', '<script>', '&amp;', 'a'.repeat(10_240), '('.repeat(500), "'".repeat(999)],
-  ...['null', 'true', 'NaN', 'Infinity', '1e999', '0x10', '1_000', '-0', '9223372036854775808', '1;1'],
-]; // prettier-ignore
+  quotes(),
+  ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'],
+  ['_id', '_commit', 'file_index', 'file_row_number', 'filename', 'rowid', 'r', 'r.*', '*', 'v', 'n', 'k', '$1', '?'],
+  ['%', '_', '%%', '\\', '\\\\', '\\0', '\u0000', 'a\u0000b', '\u202e', '\u200b', '\ufeff', '\ud800', '😀', '\n', '\r\n', '\t'],
+  ['', ' ', '-', '--', '- gene', '-gene-', '.', '..', '...', '.gene', 'gene.', 'gene..x', '__', '__exact', 'gene__', 'gene____exact'],
+  ['/etc/passwd', '../../etc/passwd', 'file:///etc/passwd', 'https://example.org/x.parquet', 's3://bucket/key'],
+  ["read_csv('/etc/passwd')", "read_text('/etc/passwd')", "getenv('HOME')", 'current_setting(\'memory_limit\')', 'duckdb_settings()'],
+  ['${x}', '{{x}}', '%s', '%n', '<script>', '&amp;', 'a'.repeat(10_240), '('.repeat(500), "'".repeat(999)],
+  ['null', 'true', 'NaN', 'Infinity', '1e999', '0x10', '1_000', '-0', '9223372036854775808', '1;1'],
+].flat(); // prettier-ignore
 
 function quotes(): string[] {
   const ends = ["'", '"', '`', "''", '""', "\\'", '$$', ')', '))', ']', '}', "')", '")', '*/'];

@@ -101,7 +101,7 @@ test('hostile ids are looked up as text', async () => {
 
 test('hostile field names are quoted wherever they stand', async () => {
   // NUL and a byte order mark cannot be in a stored name, and names that differ in letter case alone are stored apart.
-  const names = [...new Set(hostile)].filter((name) => name !== '' && !/[\u0000\ufeff]/.test(name) && !/[\ud800-\udfff]/.test(name) && !name.startsWith('_') && !name.includes('__')); // prettier-ignore
+  const names = [...new Set(hostile)].filter((name) => name !== '' && !name.includes('\u0000') && !name.startsWith('\ufeff') && !/[\ud800-\udfff]/.test(name) && !name.startsWith('_') && !name.includes('__')); // prettier-ignore
   const columns = names
     .slice(0, 240)
     .map((name, index) => ({ ...column(name, 'string'), physical: `${name}~${index}` }));

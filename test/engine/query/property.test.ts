@@ -3,7 +3,7 @@ import { parseJson } from '../../../engine/json.js';
 import { parseQuery } from '../../../engine/query/request.js';
 import { runQuery } from '../../../engine/query/run.js';
 import type { Column, Columns, Value } from '../../../engine/types.js';
-import { openBench, type Bench, type TestRow } from './dataset.js';
+import { openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
 import {
   naiveFields,
   naiveQuery,
@@ -33,58 +33,58 @@ test(`answers as a loop over the records does (${cases} cases, STRANDLAKE_SEED=$
     const segments = random.list(1 + random.below(3), () =>
       randomRows(random, columns, random.below(25)),
     );
-    const { snapshot, fields } = await bench.dataset(columns, segments);
-    const rows = segments.flat();
+    const dataset = await bench.dataset(columns, segments);
     const known = naiveFields(columns);
-    for (let index = 0; index < Math.min(casesPerDataset, cases - done); index += 1) {
-      const request = randomRequest(random, known);
+    const requests = random.list(Math.min(casesPerDataset, cases - done), () => {
       const faceted = known.filter((field) => isFaceted(field));
-      const facets = random.chance(0.4) && faceted.length > 0 ? [random.pick(faceted)] : [];
-      const body = {
-        ...request,
-        facets: Object.fromEntries(
-          facets.map(({ name }) => [name, { facet_type: 'terms', limit: 0 }]),
-        ),
-      };
-      const where = `seed ${seed}, case ${done + index}: ${show({ columns, body })}`;
-      const parsed = parseQuery(body, fields);
-      const isRanked = ranksByRelevance(request, known);
-      const answer = await runQuery(bench.engine, snapshot, fields, parsed).catch(
-        (error: unknown) => {
-          throw new Error(where, { cause: error });
-        },
-      );
-      const found = naiveQuery(rows, known, request);
-      const page = found.slice(request.offset, request.offset + request.limit);
-      const next = request.offset + page.length;
-      try {
-        expect(answer.total).toBe(found.length);
-        expect(answer.count).toBe(page.length);
-        expect(answer.offset).toBe(page.length > 0 && next < found.length ? next : null);
-        const results = (parseJson(answer.results) as Value[]).map((record) =>
-          stored(columns, record),
-        );
-        if (!isRanked) expect(results).toEqual(page.map((row) => shown(columns, row)));
-        for (const field of facets) {
-          const terms = (parseJson(answer.facets!) as Record<string, [Value, number][]>)[
-            field.name
-          ]!;
-          expect(terms.map(([term, count]) => [narrow(field.column, term), count])).toEqual(
-            naiveTerms(found, field).map(([term, count]) => [
-              narrow(field.column, date(field.column, term)),
-              count,
-            ]),
-          );
-          // The total is the sum of a terms facet over a field that every record has one value of.
-          const isPlain = rows.every((row) => valuesOf(row, field.path).length === 1);
-          if (isPlain) expect(terms.reduce((sum, [, count]) => sum + count, 0)).toBe(answer.total);
+      const facet = random.chance(0.4) && faceted.length > 0 ? random.pick(faceted) : null;
+      return { request: randomRequest(random, known), facet };
+    });
+    await Promise.all(
+      requests.map(async ({ request, facet }, index) => {
+        try {
+          await compare(dataset, segments.flat(), request, facet);
+        } catch (error) {
+          const where = show({ case: done + index, columns, request, facet: facet?.name });
+          throw new Error(`STRANDLAKE_SEED=${seed}, ${where}`, { cause: error });
         }
-      } catch (error) {
-        throw new Error(where, { cause: error });
-      }
-    }
+      }),
+    );
   }
 }, 600_000);
+
+async function compare(
+  { snapshot, fields }: Dataset,
+  rows: readonly TestRow[],
+  request: NaiveRequest,
+  facet: NaiveField | null,
+): Promise<void> {
+  const { columns } = snapshot;
+  const known = naiveFields(columns);
+  const facets = facet ? { [facet.name]: { facet_type: 'terms', limit: 0 } } : null;
+  const parsed = parseQuery({ ...request, facets }, fields);
+  const answer = await runQuery(bench.engine, snapshot, fields, parsed);
+  const found = naiveQuery(rows, known, request);
+  const page = found.slice(request.offset, request.offset + request.limit);
+  const next = request.offset + page.length;
+  expect(answer.total).toBe(found.length);
+  expect(answer.count).toBe(page.length);
+  expect(answer.offset).toBe(page.length > 0 && next < found.length ? next : null);
+  const results = (parseJson(answer.results) as Value[]).map((record) => stored(columns, record));
+  if (!ranksByRelevance(request, known)) {
+    expect(results).toEqual(page.map((row) => shown(columns, row)));
+  }
+  if (!facet) return;
+  const { column } = facet;
+  const terms = (parseJson(answer.facets!) as Record<string, [Value, number][]>)[facet.name]!;
+  expect(terms.map(([term, count]) => [narrow(column, term), count])).toEqual(
+    naiveTerms(found, facet).map(([term, count]) => [narrow(column, date(column, term)), count]),
+  );
+  // The total is the sum of a terms facet over a field that every record has one value of.
+  if (rows.every((row) => valuesOf(row, facet.path).length === 1)) {
+    expect(terms.reduce((sum, [, count]) => sum + count, 0)).toBe(answer.total);
+  }
+}
 
 function isFaceted({ column: { type } }: NaiveField): boolean {
   return !['text', 'blob', 'object', 'json'].includes(type);
