@@ -1,0 +1,107 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Readable } from 'node:stream';
+import { budgets } from '../engine/budgets.js';
+import { AppError } from '../engine/errors.js';
+import { JsonError, parseJson } from '../engine/json.js';
+
+/** Where signed uploads arrive: these bodies stay raw, whatever their content type says (contract 6.5). */
+export const uploadPrefix = '/v2/uploads/';
+
+/** The one media type that Fastify sees; the hook below puts it in place of whatever the client sent. */
+const anyBody = 'application/octet-stream';
+
+/**
+ * Installs the body parsers: every body is JSON whatever its type, except uploads (raw) and form-encoded text.
+ * Empty means `{}`; bodies on GET and DELETE are ignored; compressed bodies are refused.
+ */
+export function installBodyParsers(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  // Clients send types like `gzip` that are no media types at all; Fastify would refuse them before any parser runs.
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    const type = request.raw.headers['content-type'];
+    if (type === undefined) return done();
+    sentTypes.set(request.raw, type);
+    request.raw.headers['content-type'] = anyBody;
+    done();
+  });
+  fastify.addContentTypeParser('*', (request, stream, done) => {
+    readBody(request, stream as Readable).then((body) => done(null, body), done);
+  });
+  fastify.addContentTypeParser(anyBody, (request, stream, done) => {
+    readBody(request, stream as Readable).then((body) => done(null, body), done);
+  });
+}
+
+const sentTypes = new WeakMap<object, string>();
+
+/** The content type as the client sent it. */
+export function contentTypeOf(request: FastifyRequest): string | undefined {
+  return sentTypes.get(request.raw);
+}
+
+async function readBody(request: FastifyRequest, stream: Readable): Promise<unknown> {
+  if (request.raw.url?.startsWith(uploadPrefix)) return undefined; // the handler streams it
+  if (request.method === 'DELETE' || request.method === 'GET') {
+    stream.resume();
+    return undefined;
+  }
+  refuseEncoded(request.headers['content-encoding']);
+  const bytes = await collect(stream, request.headers['content-length']);
+  return parseBody(bytes, contentTypeOf(request));
+}
+
+/** The value of a body; an empty one is `{}` (R sends zero bytes with a JSON content type, contract 1.2). */
+export function parseBody(bytes: Buffer, type = ''): unknown {
+  if (isBlank(bytes)) return {};
+  const first = bytes[firstByte(bytes)];
+  const isForm = /^\s*application\/x-www-form-urlencoded/i.test(type);
+  // `curl -d '{…}'` labels JSON as a form.
+  if (isForm && first !== 0x7b && first !== 0x5b) return parseForm(bytes.toString('utf8'));
+  try {
+    return parseJson(bytes, { maxDepth: budgets.jsonDepth });
+  } catch (error) {
+    if (error instanceof JsonError) throw new AppError('invalid', error.message);
+    throw error;
+  }
+}
+
+function parseForm(text: string): Record<string, string> {
+  const form = Object.create(null) as Record<string, string>;
+  for (const [key, value] of new URLSearchParams(text)) form[key] = value;
+  return form;
+}
+
+function refuseEncoded(encoding: string | undefined): void {
+  if (encoding === undefined || /^\s*(identity)?\s*$/i.test(encoding)) return;
+  throw new AppError(
+    'unsupported-media',
+    `request bodies with Content-Encoding ${JSON.stringify(encoding.slice(0, 40))} are not supported; send it plain`,
+  );
+}
+
+/** Counts what arrives, whatever the header promised. */
+async function collect(stream: Readable, promised: string | undefined): Promise<Buffer> {
+  const max = budgets.jsonBodyBytes;
+  const tooLarge = (): AppError =>
+    new AppError('too-large', `the request body is larger than ${max >> 20} MB (jsonBodyBytes)`);
+  if (Number(promised) > max) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    const bytes = chunk as Buffer;
+    size += bytes.length;
+    if (size > max) throw tooLarge();
+    chunks.push(bytes);
+  }
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size);
+}
+
+function firstByte(bytes: Buffer): number {
+  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  while (at < bytes.length && [0x20, 0x09, 0x0a, 0x0d].includes(bytes[at] ?? 0)) at++;
+  return at;
+}
+
+function isBlank(bytes: Buffer): boolean {
+  return firstByte(bytes) === bytes.length;
+}
