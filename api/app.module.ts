@@ -1,0 +1,85 @@
+import 'reflect-metadata';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core';
+import { Module, type DynamicModule } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { AddressInfo } from 'node:net';
+import { AuthGuard } from './auth.guard.js';
+import { controllers } from './controllers/index.js';
+import { ErrorsFilter } from './errors.filter.js';
+import { logLine, stderrSink, type LogSink } from './log.js';
+import { operations, type OperationRow } from './operations.js';
+import { Parts, type AppParts } from './parts.js';
+import { ReplyInterceptor } from './reply.interceptor.js';
+import { createAdapter } from './server.js';
+
+/** The one module: all controllers, and the guard, filter and interceptor that stand before and behind each of them. */
+@Module({})
+export class AppModule {
+  static with(parts: Parts): DynamicModule {
+    return {
+      module: AppModule,
+      controllers: [...controllers],
+      providers: [
+        { provide: Parts, useValue: parts },
+        { provide: APP_GUARD, useClass: AuthGuard },
+        { provide: APP_INTERCEPTOR, useClass: ReplyInterceptor },
+        { provide: APP_FILTER, useValue: new ErrorsFilter(parts.log, methodsOf) },
+      ],
+    };
+  }
+}
+
+/** The HTTP front, ready to listen. */
+export interface App {
+  /** Starts to listen; port 0 takes a free one. Returns where. */
+  listen(port: number, host: string): Promise<{ readonly url: string; readonly port: number }>;
+  /** Stops listening and drops open connections; what was given to `createApp` stays open. */
+  close(): Promise<void>;
+  /** The Nest application, for tests that walk its routes. */
+  readonly nest: NestFastifyApplication;
+}
+
+/** Builds the HTTP front around parts that are already open. */
+export async function createApp(given: AppParts): Promise<App> {
+  const log: LogSink = given.config.log === 'silent' ? () => {} : (given.log ?? stderrSink);
+  const parts = new Parts(given, log);
+  const adapter = createAdapter({
+    publicUrl: parts.config.publicUrl,
+    limits: parts.limits,
+    log,
+    logsRequests: ['info', 'debug'].includes(parts.config.log),
+  });
+  const nest = await NestFactory.create<NestFastifyApplication>(AppModule.with(parts), adapter, {
+    bodyParser: false,
+    logger: false,
+    abortOnError: false,
+    routeConflictPolicy: 'error',
+  });
+  await nest.init();
+  return {
+    nest,
+    async listen(port, host) {
+      await nest.listen(port, host);
+      const address = nest.getHttpServer().address() as AddressInfo;
+      const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+      log(logLine('listening', { host: address.address, port: address.port }));
+      return { url: `http://${name}:${address.port}`, port: address.port };
+    },
+    close: () => nest.close(),
+  };
+}
+
+/** The methods that a path serves: found by the table, because the router knows only whole matches. */
+function methodsOf(path: string): readonly string[] {
+  const rows: readonly OperationRow[] = Object.values(operations);
+  return [...new Set(rows.filter((row) => row.paths.some((p) => fits(p, path))).map((r) => r.method))];
+}
+
+function fits(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, i) => (part.startsWith(':') ? given[i] !== '' : part === given[i]))
+  );
+}

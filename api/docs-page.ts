@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+
+const style = `
+:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}
+body{max-width:60rem;margin:1.5rem auto;padding:0 1rem}
+h2{margin:2rem 0 .3rem}
+details{border:1px solid #8886;border-radius:6px;margin:.35rem 0;padding:.3rem .7rem}
+summary{cursor:pointer}
+code,textarea,pre,input{font:13px/1.45 ui-monospace,monospace}
+b{display:inline-block;width:4.2rem}
+textarea,pre{width:100%;box-sizing:border-box}
+pre{background:#8882;padding:.6rem;border-radius:6px;max-height:26rem;overflow:auto;white-space:pre-wrap}
+label{display:block;margin:.2rem 0}
+input{width:60%}
+small{opacity:.75}
+`;
+
+/** Builds everything with textContent: no text of an answer ever becomes markup. */
+const script = `
+const el=(tag,props,...kids)=>{const e=Object.assign(document.createElement(tag),props);e.append(...kids);return e};
+const main=document.querySelector('main');
+const token=document.querySelector('#token');
+const deref=(doc,s)=>s&&s.$ref?doc.components.schemas[s.$ref.split('/').pop()]:s;
+fetch('/openapi.json').then(r=>r.json()).then(doc=>{
+  const tags=new Map();
+  for(const [path,methods] of Object.entries(doc.paths))for(const [method,op] of Object.entries(methods)){
+    if(op.deprecated)continue;
+    const tag=op.tags[0];if(!tags.has(tag))tags.set(tag,[]);tags.get(tag).push([path,method,op]);
+  }
+  for(const [tag,list] of tags){main.append(el('h2',{textContent:tag}));for(const item of list)main.append(show(doc,...item))}
+});
+function show(doc,path,method,op){
+  const inputs=op.parameters.map(p=>{const i=el('input',{placeholder:p.description||''});return {p,i,row:el('label',{},el('code',{textContent:p.name+' '}),i)}});
+  const schema=deref(doc,op.requestBody&&op.requestBody.content['application/json']&&op.requestBody.content['application/json'].schema);
+  const keys=schema&&schema.properties?Object.entries(schema.properties).map(([k,v])=>k+(v.description?': '+v.description:'')).join('\\n'):'';
+  const body=schema?el('textarea',{rows:5,value:'{}'}):null;
+  const out=el('pre',{hidden:true});
+  const send=el('button',{textContent:'Send'});
+  send.onclick=async()=>{
+    let url=path;const query=new URLSearchParams();
+    for(const {p,i} of inputs){if(p.in==='path')url=url.replace('{'+p.name+'}',encodeURIComponent(i.value));else if(i.value)query.set(p.name,i.value)}
+    if(String(query))url+='?'+query;
+    out.hidden=false;out.textContent='…';
+    try{
+      const r=await fetch(url,{method:method.toUpperCase(),headers:token.value?{Authorization:'Bearer '+token.value}:{},body:body?body.value:undefined});
+      const text=await r.text();let shown=text;try{shown=JSON.stringify(JSON.parse(text),null,2)}catch{}
+      out.textContent=method.toUpperCase()+' '+url+'\\n'+r.status+' '+r.statusText+'\\n\\n'+shown.slice(0,200000);
+    }catch(e){out.textContent=String(e)}
+  };
+  return el('details',{},el('summary',{},el('b',{textContent:method.toUpperCase()}),el('code',{textContent:path})),
+    el('p',{textContent:op.summary}),...inputs.map(x=>x.row),
+    ...(body?[body,el('pre',{textContent:keys})]:[]),send,out);
+}
+`;
+
+/** A page to read and try the interface: everything in it, nothing loaded from elsewhere. */
+export const docsPage = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Strandlake API</title><style>${style}</style>
+<h1>Strandlake API</h1>
+<p>Every operation, to read and to try. The machine-readable form is <a href="/openapi.json">/openapi.json</a>.</p>
+<label>Token <input id="token" type="password" autocomplete="off" placeholder="30 characters"></label>
+<main></main><script>${script}</script></html>
+`;
+
+const hash = (text: string): string =>
+  `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** What that page may do: run its own script, call this server, nothing else; not framed (threat D9). */
+export const docsPolicy = [
+  "default-src 'none'",
+  `script-src ${hash(script)}`,
+  `style-src ${hash(style)}`,
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
