@@ -53,7 +53,7 @@ export async function createApp(given: AppParts): Promise<App> {
     bodyParser: false,
     logger: false,
     abortOnError: false,
-    routeConflictPolicy: 'error',
+    routeConflictPolicy: { duplicate: 'error' },
   });
   await nest.init();
   return {

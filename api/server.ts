@@ -1,6 +1,6 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { randomUUID } from 'node:crypto';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { installBodyParsers, uploadPrefix } from './body.js';
 import { logLine, withoutSecrets, type LogSink } from './log.js';
@@ -29,7 +29,7 @@ export function createAdapter(options: ServerOptions): FastifyAdapter {
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 16_384 },
     http: { maxHeaderSize: 16 << 10, headersTimeout: limits.headersMs },
-    frameworkErrors: (_error, _request, reply) => {
+    frameworkErrors: (_error: unknown, _request: unknown, reply: FastifyReply) => {
       // The router could not read the address: nothing can have that name.
       reply.code(404).header('Content-Type', 'application/json');
       void reply.send(Buffer.from('{"detail":"Not found"}'));

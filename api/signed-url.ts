@@ -1,7 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { DataFolder } from '../engine/data-folder.js';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../engine/errors.js';
-import { publishFile, readFile, fileStats } from '../engine/files.js';
 
 /** Signs addresses that work without credentials, and checks them. */
 export interface UrlSigner {
@@ -34,15 +32,6 @@ export function urlSigner(key: Uint8Array): UrlSigner {
       if (Number(expires) * 1000 < now) throw new AppError('forbidden', 'the address has expired');
     },
   };
-}
-
-/** Reads the signing key of a data folder, or makes one: random, private to the owner. */
-export async function loadSigningKey(folder: DataFolder): Promise<Uint8Array> {
-  const path = folder.path('keys', 'signing.key');
-  if (!(await fileStats(path))) await publishFile(path, randomBytes(32));
-  const key = await readFile(path, 1024);
-  if (key.byteLength < 32) throw new AppError('damaged', 'keys/signing.key is too short; remove it to make a new one');
-  return key;
 }
 
 /**

@@ -1,0 +1,71 @@
+import { Controller, Param, Query, Req, Res } from '@nestjs/common';
+import type { Readable } from 'node:stream';
+import { notFound } from '../../engine/errors.js';
+import { Public } from '../access.js';
+import { sendFile } from '../download.js';
+import { readId } from '../form.js';
+import { Operation } from '../operation.js';
+import type { Query as QueryString } from '../page.js';
+import { Parts } from '../parts.js';
+import type { ApiReply, ApiRequest } from '../request.js';
+import { nameIn } from '../targets.js';
+
+/** Where stored bytes leave: the signed address is the only credential (contract 6.6, 11.4). */
+@Controller()
+export class DownloadsController {
+  constructor(private readonly parts: Parts) {}
+
+  @Operation('downloads.object')
+  @Public()
+  async object(
+    @Param('id') id: string,
+    @Param('revision') revision: string,
+    @Query() query: QueryString,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<Readable | Buffer> {
+    this.parts.signer.verify(request.method, request.url);
+    const object = await this.parts.catalog.objects.get(readId(id) ?? 0);
+    if (!object || object.revision === 0 || String(object.revision) !== revision) throw notFound();
+    return sendFile(
+      {
+        path: this.parts.data.object(object.id, object.revision),
+        name: nameIn(query['response-content-disposition']),
+        etag: `"${object.md5 ?? `${object.id}-${object.revision}`}"`,
+        idleMs: this.parts.limits.idleMs,
+      },
+      request,
+      reply,
+    );
+  }
+
+  @Operation('downloads.export')
+  @Public()
+  async export(
+    @Param('id') id: string,
+    @Query() query: QueryString,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<Readable | Buffer> {
+    this.parts.signer.verify(request.method, request.url);
+    const row = await this.parts.catalog.exports.get(readId(id) ?? 0);
+    if (row?.status !== 'completed' || row.filename === null) throw notFound();
+    if (row.expiresAt !== null && row.expiresAt < Date.now()) throw notFound();
+    return sendFile(
+      {
+        path: exportFile(this.parts, row.id, row.filename),
+        name: nameIn(query['response-content-disposition']),
+        etag: `"${row.id}"`,
+        idleMs: this.parts.limits.idleMs,
+      },
+      request,
+      reply,
+    );
+  }
+}
+
+/** The export's file: its extension is what follows `<name>-<id>.` in its name to clients. */
+function exportFile(parts: Parts, id: number, filename: string): string {
+  const extension = filename.slice(filename.lastIndexOf(`${id}.`) + `${id}.`.length);
+  return parts.data.export(id, extension);
+}

@@ -1,0 +1,27 @@
+import { budgets } from '../engine/budgets.js';
+import type { ExportRow, ObjectRow } from '../engine/catalog/rows.js';
+import { dispositionParameter, type UrlSigner } from './signed-url.js';
+
+/** Where the bytes of a new file go: a signed address for this object and this revision alone. */
+export function uploadTarget(signer: UrlSigner, object: ObjectRow): string {
+  const expiresAt = Date.now() + budgets.uploadUrlMs;
+  return signer.sign('PUT', `/v2/uploads/${object.id}/${object.revision + 1}`, expiresAt);
+}
+
+/** Where a file's bytes come from. */
+export function downloadTarget(signer: UrlSigner, object: ObjectRow, expiresAt: number): string {
+  const path = `/v2/downloads/objects/${object.id}/${object.revision}`;
+  return signer.sign('GET', `${path}?${dispositionParameter(object.filename)}`, expiresAt);
+}
+
+/** Where an export's file comes from, until the export expires. */
+export function exportTarget(signer: UrlSigner, row: ExportRow, expiresAt: number): string {
+  const path = `/v2/downloads/exports/${row.id}`;
+  return signer.sign('GET', `${path}?${dispositionParameter(row.filename ?? 'export')}`, expiresAt);
+}
+
+/** The file's name that a signed address carries. */
+export function nameIn(disposition: unknown): string {
+  const text = typeof disposition === 'string' ? disposition : '';
+  return text.replace(/^attachment; filename=/, '');
+}
