@@ -1,4 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { principalOf } from '../engine/catalog/access.js';
 import { AppError, notFound } from '../engine/errors.js';
 import { accessKey, type AccessRule } from './access.js';
 import { secretOf, unauthenticated } from './credentials.js';
@@ -49,22 +50,25 @@ export class AuthGuard implements CanActivate {
 
   private async callerOf(request: ApiRequest): Promise<Caller> {
     const query = request.query as Record<string, unknown>;
-    try {
-      const secret = secretOf(request.headers.authorization, query['access_token']);
-      if (secret === undefined) {
-        limited(this.requests.take(request.ip));
-        throw unauthenticated();
-      }
-      const caller = await this.parts.catalog.tokens.authenticate(secret);
-      if (caller) return caller;
-      // Only wrong secrets count, and a right one is never refused: behind one address sit many users, and 30 random
-      // characters cannot be guessed at any rate (threat A9).
-      limited(this.failures.take(request.ip));
+    const secret = secretOf(request.headers.authorization, query['access_token']);
+    if (secret === undefined) {
+      limited(this.requests.take(request.ip));
       throw unauthenticated();
-    } catch (error) {
-      if ((error as { code?: unknown }).code === 'invalid') throw unauthenticated();
-      throw error;
     }
+    const caller = await this.authenticate(secret);
+    if (caller) return caller;
+    // Only wrong secrets count, and a right one is never refused: behind one address sit many users, and 30 random
+    // characters cannot be guessed at any rate (threat A9).
+    limited(this.failures.take(request.ip));
+    throw unauthenticated();
+  }
+
+  private async authenticate(secret: string): Promise<Caller | undefined> {
+    const { catalog, signingKey } = this.parts;
+    const token = await catalog.tokens.authenticate(secret, signingKey);
+    if (!token) return undefined;
+    await catalog.tokens.touch(token);
+    return principalOf(catalog, token.userId, token.scope);
   }
 }
 

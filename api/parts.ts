@@ -49,6 +49,7 @@ export class Parts {
   readonly data: DataFolder;
   readonly config: AppParts['config'];
   readonly signer: UrlSigner;
+  readonly signingKey: Uint8Array;
   readonly limits: ServerLimits;
   readonly log: LogSink;
 
@@ -59,6 +60,7 @@ export class Parts {
     this.scheduler = parts.scheduler;
     this.data = parts.data;
     this.config = parts.config;
+    this.signingKey = parts.signingKey;
     this.signer = urlSigner(parts.signingKey);
     this.limits = { ...defaultLimits, ...parts.limits };
     this.log = log;

@@ -1,4 +1,4 @@
-import type { Access } from '../engine/catalog/page.js';
+import { accessOf } from '../engine/catalog/access.js';
 import type { Tables } from '../engine/catalog/catalog.js';
 import type {
   AccountRow,
@@ -19,11 +19,6 @@ import {
   vaultView,
   type ObjectParts,
 } from './views.js';
-
-/** Whose eyes the catalogue is asked with. */
-export function accessOf(caller: Caller): Access {
-  return { userId: caller.user.id, accountId: caller.account.id, role: caller.user.role };
-}
 
 /** The presenter of a request whose caller is known. */
 export function presenterFor(parts: Parts, request: ApiRequest): Presenter {

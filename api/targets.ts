@@ -1,5 +1,6 @@
 import { budgets } from '../engine/budgets.js';
 import type { ExportRow, ObjectRow } from '../engine/catalog/rows.js';
+import type { DataFolder } from '../engine/data-folder.js';
 import { dispositionParameter, type UrlSigner } from './signed-url.js';
 
 /** Where the bytes of a new file go: a signed address for this object and this revision alone. */
@@ -24,4 +25,11 @@ export function exportTarget(signer: UrlSigner, row: ExportRow, expiresAt: numbe
 export function nameIn(disposition: unknown): string {
   const text = typeof disposition === 'string' ? disposition : '';
   return text.replace(/^attachment; filename=/, '');
+}
+
+/** The stored file of an export: its extension is what follows `<id>.` in its name to clients. */
+export function exportFile(data: DataFolder, id: number, filename: string): string {
+  const mark = `${id}.`;
+  const at = filename.lastIndexOf(mark);
+  return data.export(id, filename.slice(at === -1 ? filename.indexOf('.') + 1 : at + mark.length));
 }

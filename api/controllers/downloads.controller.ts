@@ -8,7 +8,7 @@ import { Operation } from '../operation.js';
 import type { Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
 import type { ApiReply, ApiRequest } from '../request.js';
-import { nameIn } from '../targets.js';
+import { exportFile, nameIn } from '../targets.js';
 
 /** Where stored bytes leave: the signed address is the only credential (contract 6.6, 11.4). */
 @Controller()
@@ -53,7 +53,7 @@ export class DownloadsController {
     if (row.expiresAt !== null && row.expiresAt < Date.now()) throw notFound();
     return sendFile(
       {
-        path: exportFile(this.parts, row.id, row.filename),
+        path: exportFile(this.parts.data, row.id, row.filename),
         name: nameIn(query['response-content-disposition']),
         etag: `"${row.id}"`,
         idleMs: this.parts.limits.idleMs,
@@ -62,10 +62,4 @@ export class DownloadsController {
       reply,
     );
   }
-}
-
-/** The export's file: its extension is what follows `<name>-<id>.` in its name to clients. */
-function exportFile(parts: Parts, id: number, filename: string): string {
-  const extension = filename.slice(filename.lastIndexOf(`${id}.`) + `${id}.`.length);
-  return parts.data.export(id, extension);
 }

@@ -1,5 +1,30 @@
+import { CommitsController } from './commits.controller.js';
+import { DataController } from './data.controller.js';
+import { DatasetsController } from './datasets.controller.js';
+import { DownloadsController } from './downloads.controller.js';
+import { ExportsController } from './exports.controller.js';
+import { FieldsController } from './fields.controller.js';
+import { ImportsController } from './imports.controller.js';
+import { ObjectsController } from './objects.controller.js';
 import { RootController } from './root.controller.js';
+import { TasksController } from './tasks.controller.js';
+import { UploadsController } from './uploads.controller.js';
 import { UsersController } from './users.controller.js';
+import { VaultsController } from './vaults.controller.js';
 
 /** Every controller of the interface. */
-export const controllers = [RootController, UsersController] as const;
+export const controllers = [
+  RootController,
+  UsersController,
+  VaultsController,
+  ObjectsController,
+  UploadsController,
+  DownloadsController,
+  DatasetsController,
+  DataController,
+  FieldsController,
+  ImportsController,
+  ExportsController,
+  CommitsController,
+  TasksController,
+] as const;

@@ -1,4 +1,5 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
+import { accessOf } from '../../engine/catalog/access.js';
 import type { ObjectFilter } from '../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../engine/catalog/rows.js';
 import { budgets } from '../../engine/budgets.js';
@@ -11,7 +12,7 @@ import { idOrNull, ids, value, whole, words } from '../list-query.js';
 import { Operation } from '../operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
-import { accessOf, presenterFor } from '../present.js';
+import { presenterFor } from '../present.js';
 import type { ApiReply, ApiRequest, Caller } from '../request.js';
 import { given, objectNew, objectPatch, storageClass } from '../shape.js';
 import { setStorageClass } from '../storage-class.js';

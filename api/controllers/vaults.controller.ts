@@ -1,4 +1,5 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
+import { accessOf } from '../../engine/catalog/access.js';
 import type { VaultRow } from '../../engine/catalog/rows.js';
 import type { VaultFilter } from '../../engine/catalog/vaults.js';
 import { notFound } from '../../engine/errors.js';
@@ -9,7 +10,7 @@ import { ids, value, words } from '../list-query.js';
 import { Operation } from '../operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
-import { accessOf, presenterFor } from '../present.js';
+import { presenterFor } from '../present.js';
 import type { ApiRequest, Caller } from '../request.js';
 import { given, vaultNew, vaultPatch } from '../shape.js';
 import { provider } from '../views.js';

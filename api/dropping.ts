@@ -1,0 +1,33 @@
+import type { Removed } from '../engine/catalog/removed.js';
+import { removeFile } from '../engine/files.js';
+import { logLine } from './log.js';
+import type { Parts } from './parts.js';
+import { exportFile } from './targets.js';
+
+/**
+ * Removes the files of what the catalogue has let go, and stops the tasks that worked on it. The rows are gone already, so
+ * a failure here leaves files that nobody can reach: it is logged, not answered.
+ */
+export async function dropRemoved(parts: Parts, removed: Removed): Promise<void> {
+  const works: Promise<unknown>[] = [
+    ...removed.activeTaskIds.map((id) => parts.scheduler.cancel(id).catch(ignoreGone)),
+    ...removed.datasetIds.map((id) => parts.store.drop(id)),
+    ...removed.files
+      .filter(({ revision }) => revision > 0)
+      .map(({ objectId, revision }) => removeFile(parts.data.object(objectId, revision))),
+    ...removed.exports
+      .flatMap(({ id, filename }) => (filename === null ? [] : [exportFile(parts.data, id, filename)]))
+      .map((path) => removeFile(path)),
+    ...removed.imports.map((id) => removeFile(parts.data.inlineRecords(id))),
+  ];
+  for (const result of await Promise.allSettled(works)) {
+    if (result.status === 'rejected') {
+      parts.log(logLine('error', { error: `not removed: ${String(result.reason)}` }));
+    }
+  }
+}
+
+/** A task whose row has gone with its dataset cannot be found any more; it has been stopped all the same. */
+function ignoreGone(error: unknown): void {
+  if ((error as { code?: unknown }).code !== 'not-found') throw error;
+}

@@ -1,0 +1,200 @@
+import { budgets } from '../engine/budgets.js';
+import type { NewImport } from '../engine/catalog/imports.js';
+import type { DatasetRow, ImportRow, Json, ObjectRow } from '../engine/catalog/rows.js';
+import { AppError } from '../engine/errors.js';
+import { removeFile, writeStream } from '../engine/files.js';
+import { stringifyJson } from '../engine/json.js';
+import { checkReader } from '../scheduler/check-import.js';
+import { isObject, readId, type Form } from './form.js';
+import { importOptions } from './import-shape.js';
+import type { Parts } from './parts.js';
+import type { Caller } from './request.js';
+import { requireResource } from './resources.js';
+import { objectsIn } from './shape.js';
+
+/**
+ * Checks an import whole, tells all that is wrong at once, queues it, and returns it: queued for a file, ended for records
+ * of the request (contract 10.3).
+ */
+export async function createImport(parts: Parts, caller: Caller, form: Form): Promise<ImportRow> {
+  const dataset = await datasetOf(parts, caller, form);
+  const source = await sourceOf(parts, caller, form);
+  const options = importOptions(form);
+  if (source?.object && isObject(options.readerParams ?? {})) {
+    checkFile(form, source, options.readerParams ?? {});
+  }
+  form.done();
+  if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
+  const job: NewImport = {
+    ...options,
+    datasetId: dataset.id,
+    userId: caller.user.id,
+    accountId: caller.account.id,
+    source: source.kind,
+    ...(source.object && { objectId: source.object.id }),
+    ...(source.manifest && { manifest: source.manifest }),
+    ...(source.readerParams && { readerParams: { ...options.readerParams, ...source.readerParams } }),
+    ...(source.object && { taskDescription: 'Validate and transform uploaded file' }),
+  };
+  return source.records
+    ? importRecords(parts, job, source.records)
+    : importFile(parts, job);
+}
+
+async function importFile(parts: Parts, job: NewImport): Promise<ImportRow> {
+  const { row } = await parts.catalog.imports.create(job);
+  parts.scheduler.wake();
+  return row;
+}
+
+/** The records go to disk first, in the form that every import reads; the answer waits for the end of the task. */
+async function importRecords(
+  parts: Parts,
+  job: NewImport,
+  records: readonly Json[],
+): Promise<ImportRow> {
+  const id = await parts.catalog.nextId();
+  const file = parts.data.inlineRecords(id);
+  await writeStream(file, lines(records));
+  try {
+    const taskDescription = `Add ${records.length} records`;
+    const { task } = await parts.catalog.imports.create({ ...job, id, taskDescription });
+    parts.scheduler.wake();
+    await parts.scheduler.wait(task.id);
+  } catch (error) {
+    if (!(await parts.catalog.imports.get(id))) await removeFile(file);
+    throw error;
+  }
+  const row = await parts.catalog.imports.get(id);
+  if (!row) throw new AppError('conflict', 'The import was deleted while it ran.');
+  return row;
+}
+
+function* lines(records: readonly Json[]): Generator<Uint8Array> {
+  for (const record of records) yield Buffer.from(`${stringifyJson(record)}\n`);
+}
+
+/** Missing or unreadable: the same words, and together with all else that is wrong (contract 10.2). */
+async function datasetOf(parts: Parts, caller: Caller, form: Form): Promise<DatasetRow | undefined> {
+  const given = form.raw('dataset_id');
+  if (given === undefined) return form.fail('dataset_id', 'This field is required.');
+  const invalidDataset = (): undefined =>
+    form.fail('dataset_id', `Invalid dataset ${JSON.stringify(String(given).slice(0, 50))}.`);
+  const id = readId(given);
+  if (id === undefined) return invalidDataset();
+  return requireResource(parts.catalog, caller, 'dataset', id, 'write').catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();
+    throw error;
+  });
+}
+
+/** Where the records come from: exactly one of three. */
+interface Source {
+  readonly kind: ImportRow['source'];
+  /** The key of the request that errors name. */
+  readonly key: string;
+  readonly object?: ObjectRow;
+  readonly records?: readonly Json[];
+  readonly manifest?: Json;
+  readonly readerParams?: Json;
+}
+
+async function sourceOf(parts: Parts, caller: Caller, form: Form): Promise<Source | undefined> {
+  const keys = ['data_records', 'records', 'object_id', 'manifest'] as const;
+  const found = keys.filter((key) => !isAbsent(form.raw(key)));
+  const [key] = found;
+  if (key === undefined) {
+    const message = 'One of object_id, data_records and manifest is required.';
+    return form.fail('non_field_errors', message);
+  }
+  if (found.length > 1) {
+    return form.fail('non_field_errors', `Give only one of ${found.join(' and ')}.`);
+  }
+  if (key === 'object_id') return fileSource(parts, caller, form, key, form.raw(key));
+  if (key === 'manifest') return manifestSource(parts, caller, form);
+  return recordSource(form, key);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === '' || (isObject(value) && Object.keys(value).length === 0);
+}
+
+function recordSource(form: Form, key: string): Source | undefined {
+  const value = form.raw(key);
+  // One client unboxes a list of length one.
+  const records = objectsIn(isObject(value) ? [value] : value);
+  if (!records) return form.fail(key, 'Must be a list of objects.');
+  const max = budgets.inlineRecords;
+  if (records.length > max) {
+    const message = `At most ${max} records, not ${records.length} (inlineRecords); upload a file instead.`;
+    return form.fail(key, message);
+  }
+  return { kind: 'data_records', key, records };
+}
+
+async function fileSource(
+  parts: Parts,
+  caller: Caller,
+  form: Form,
+  key: string,
+  given: unknown,
+): Promise<Source | undefined> {
+  const shown = JSON.stringify(String(given).slice(0, 50));
+  const id = readId(given);
+  const object =
+    id === undefined
+      ? undefined
+      : await requireResource(parts.catalog, caller, 'object', id, 'read').catch((error: unknown) => {
+          if ((error as { code?: unknown }).code === 'not-found') return undefined;
+          throw error;
+        });
+  if (!object) return form.fail(key, `Invalid object ${shown}.`);
+  if (object.objectType !== 'file') {
+    return form.fail(key, `Object ${shown} is a ${object.objectType}, not a file.`);
+  }
+  if (object.revision === 0) return form.fail(key, `File ${shown} has not been uploaded yet.`);
+  return { kind: 'object', key, object };
+}
+
+/** Choice: for now a manifest of one uploaded file, as one client writes it for local files. */
+async function manifestSource(
+  parts: Parts,
+  caller: Caller,
+  form: Form,
+): Promise<Source | undefined> {
+  const manifest = form.object('manifest');
+  if (!manifest) return undefined;
+  const files = objectsIn(manifest['files']);
+  if (!files || files.length === 0) {
+    return form.fail('manifest', 'A manifest needs a list of objects, "files".');
+  }
+  if (!files.every((file) => file['url'] || file['object_id'])) {
+    return form.fail('manifest', 'Each file must have a url or an object_id.');
+  }
+  const [file] = files;
+  if (!file || files.length > 1 || file['url']) {
+    const message = 'Manifests of addresses or of several files are not available yet; upload the file and import its object_id.';
+    return form.fail('manifest', message);
+  }
+  const source = await fileSource(parts, caller, form, 'manifest', file['object_id']);
+  if (!source?.object) return undefined;
+  const md5 = file['md5'];
+  if (typeof md5 === 'string' && md5.toLowerCase() !== source.object.md5) {
+    return form.fail('manifest', `The file's md5 is ${source.object.md5}, not ${md5.slice(0, 40)}.`);
+  }
+  const readerParams = file['reader_params'];
+  return {
+    ...source,
+    kind: 'manifest',
+    manifest,
+    ...(isObject(readerParams) && { readerParams }),
+  };
+}
+
+function checkFile(form: Form, source: Source, readerParams: Json): void {
+  try {
+    checkReader(source.object?.filename ?? '', { ...readerParams, ...source.readerParams });
+  } catch (error) {
+    form.absorb(error);
+  }
+}

@@ -1,0 +1,110 @@
+import type { DatasetRow, FieldRow } from '../engine/catalog/rows.js';
+import { AppError } from '../engine/errors.js';
+import { parseJson } from '../engine/json.js';
+import { parseQuery } from '../engine/query/request.js';
+import { lookup, runArrow, runQuery, type QueryAnswer } from '../engine/query/run.js';
+import type { Parts } from './parts.js';
+import { JsonText } from './reply.interceptor.js';
+
+/** A page of records and facets: the engine's JSON goes into the answer as it is (contract 8.2). */
+export async function queryAnswer(
+  parts: Parts,
+  dataset: DatasetRow,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<JsonText> {
+  const answer = await ask(parts, dataset, body, signal);
+  const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
+  return new JsonText(
+    `{"dataset":${JSON.stringify(await nameOf(parts, dataset))},"dataset_id":${dataset.id},` +
+      `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},` +
+      `"results":${answer.results}${facets}}`,
+  );
+}
+
+/** The same page as an Arrow stream. */
+export async function arrowAnswer(
+  parts: Parts,
+  dataset: DatasetRow,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<{ readonly bytes: Buffer; readonly total: number; readonly offset: number | null }> {
+  const fields = await queryable(parts, dataset);
+  const request = parseQuery(body, fields);
+  const snapshot = await parts.store.snapshot(dataset.id);
+  const page = await runArrow(parts.queryEngine, snapshot, fields, request, { signal });
+  const bytes = Buffer.from(page.body.buffer, page.body.byteOffset, page.body.byteLength);
+  return { bytes, total: page.total, offset: page.offset };
+}
+
+/** Records by id in the order asked; unknown ids are left out (contract 7.2). */
+export async function lookupAnswer(
+  parts: Parts,
+  dataset: DatasetRow,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<JsonText> {
+  const started = performance.now();
+  const fields = await queryable(parts, dataset);
+  const snapshot = await parts.store.snapshot(dataset.id);
+  const wanted = ids.map((id) => id.trim()).filter((id) => id !== '');
+  const results = await lookup(parts.queryEngine, snapshot, fields, wanted, { signal });
+  const total = (JSON.parse(results) as unknown[]).length; // as many as fit an address: cheap
+  const took = Math.round(performance.now() - started);
+  return new JsonText(
+    `{"dataset":${JSON.stringify(await nameOf(parts, dataset))},"dataset_id":${dataset.id},` +
+      `"took":${took},"total":${total},"offset":null,"results":${results}}`,
+  );
+}
+
+/** The values of one field (contract 8.4); `total` counts the different ones. */
+export async function fieldFacets(
+  parts: Parts,
+  dataset: DatasetRow,
+  field: FieldRow,
+  options: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<object> {
+  const facet = async (wanted: object): Promise<[unknown, QueryAnswer]> => {
+    const answer = await ask(parts, dataset, { limit: 0, facets: { [field.name]: wanted } }, signal);
+    const values = parseJson(answer.facets ?? '{}') as Readonly<Record<string, unknown>>;
+    return [values[field.name], answer];
+  };
+  const [facets, answer] = await facet(options);
+  const [distinct] = await facet({ facet_type: 'count' });
+  return { facets, total: distinct, took: Math.round(answer.took) };
+}
+
+/** How many records a query finds. */
+export async function countOf(
+  parts: Parts,
+  dataset: DatasetRow,
+  query: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { filters, query: text, entities, genome_build } = query;
+  const body = { filters, query: text, entities, genome_build, limit: 0 };
+  return (await ask(parts, dataset, body)).total;
+}
+
+async function ask(
+  parts: Parts,
+  dataset: DatasetRow,
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<QueryAnswer> {
+  const fields = await queryable(parts, dataset);
+  const request = parseQuery(body, fields);
+  const snapshot = await parts.store.snapshot(dataset.id);
+  return runQuery(parts.queryEngine, snapshot, fields, request, signal ? { signal } : {});
+}
+
+/** The fields of a dataset that can be queried now. */
+async function queryable(parts: Parts, dataset: DatasetRow): Promise<readonly FieldRow[]> {
+  if (dataset.availability === 'available') return parts.catalog.fields.all(dataset.id);
+  throw new AppError('invalid', `The dataset is ${dataset.availability}; it cannot be queried now.`);
+}
+
+async function nameOf(parts: Parts, dataset: DatasetRow): Promise<string> {
+  return (await parts.catalog.objects.get(dataset.id))?.filename ?? '';
+}
+
