@@ -3,7 +3,7 @@ import { parseFullPath } from '../engine/catalog/full-path.js';
 import type { ExportRow, FieldRow, Json } from '../engine/catalog/rows.js';
 import { AppError } from '../engine/errors.js';
 import { parseExportParams } from '../engine/query/request.js';
-import { exportFormats } from '../scheduler/check-export.js';
+import { checkFormat } from '../scheduler/check-export.js';
 import type { Form } from './form.js';
 import { priority } from './import-shape.js';
 import type { Parts } from './parts.js';
@@ -49,10 +49,12 @@ export async function createExport(parts: Parts, caller: Caller, form: Form): Pr
 function formatOf(form: Form): string | undefined {
   const text = form.requiredText('format');
   if (text === '') return undefined;
-  const format = text.toLowerCase();
-  if (exportFormats.includes(format)) return format;
-  const known = exportFormats.join(', ');
-  return form.fail('format', `${JSON.stringify(text.slice(0, 50))} is not available; use ${known}.`);
+  try {
+    return checkFormat(text).format;
+  } catch (error) {
+    form.absorb(error);
+    return undefined;
+  }
 }
 
 /** The query's own errors stand below `params`, under the names of its keys. */

@@ -6,7 +6,7 @@ import { removeFile, writeStream } from '../engine/files.js';
 import { stringifyJson } from '../engine/json.js';
 import { checkReader } from '../scheduler/check-import.js';
 import { isObject, readId, type Form } from './form.js';
-import { importOptions } from './import-shape.js';
+import { importOptions, type ImportOptions } from './import-shape.js';
 import type { Parts } from './parts.js';
 import type { Caller } from './request.js';
 import { requireResource } from './resources.js';
@@ -20,8 +20,8 @@ export async function createImport(parts: Parts, caller: Caller, form: Form): Pr
   const dataset = await datasetOf(parts, caller, form);
   const source = await sourceOf(parts, caller, form);
   const options = importOptions(form);
-  if (source?.object && isObject(options.readerParams ?? {})) {
-    checkFile(form, source, options.readerParams ?? {});
+  if (source?.object) {
+    checkFile(form, source, options);
   }
   form.done();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
@@ -191,9 +191,10 @@ async function manifestSource(
   };
 }
 
-function checkFile(form: Form, source: Source, readerParams: Json): void {
+function checkFile(form: Form, source: Source, options: ImportOptions): void {
   try {
-    checkReader(source.object?.filename ?? '', { ...readerParams, ...source.readerParams });
+    const readerParams = { ...options.readerParams, ...source.readerParams };
+    checkReader(source.object?.filename ?? '', readerParams, options.genomeBuild ?? null);
   } catch (error) {
     form.absorb(error);
   }
