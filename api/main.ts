@@ -1,0 +1,95 @@
+import { openCatalog } from '../engine/catalog/catalog.js';
+import type { Config } from '../engine/config.js';
+import { AppError } from '../engine/errors.js';
+import { openDataFolder } from '../engine/files.js';
+import { openQueryEngine } from '../engine/query/engine.js';
+import { openSigningKey } from '../engine/signing-key.js';
+import { openStore } from '../engine/store/open.js';
+import { createScheduler } from '../scheduler/scheduler.js';
+import { exitRefused } from '../scheduler/supervisor.js';
+import { createApp } from './app.module.js';
+import { logLine, stderrSink } from './log.js';
+
+/*
+ * The API process: the supervisor forks it with the validated configuration as its one argument, hears
+ * `{ type: 'listening', port }` once it answers, and starts it again when it dies. It prints nothing but log lines.
+ */
+
+/** How much the spill of queries may take of the disk. */
+const spillMb = 16_384;
+
+/** Opens everything, bottom up, and listens; returns how to close it all again. */
+async function serve(config: Config): Promise<() => Promise<void>> {
+  const closers: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  };
+  try {
+    const data = await openDataFolder(config.data);
+    const signingKey = await openSigningKey(data);
+    const catalog = await openCatalog(data.catalog);
+    closers.push(() => catalog.close());
+    const store = openStore(data);
+    await store.sweep();
+    const queryEngine = await openQueryEngine({
+      dataFolder: data.root,
+      memoryMb: Math.floor(config.apiMemoryMb / 2),
+      threads: config.threads,
+      spillFolder: data.path('scratch', `spill-${process.pid}`),
+      spillMb,
+    });
+    closers.push(() => queryEngine.close());
+    const report = (message: string): void => stderrSink(logLine('scheduler', { message }));
+    const scheduler = createScheduler({ catalog, store, data, config, report });
+    closers.push(() => scheduler.close());
+    const parts = { catalog, store, queryEngine, scheduler, data, config, signingKey };
+    const app = await createApp(parts);
+    closers.push(() => app.close());
+    await scheduler.start();
+    const { port } = await app.listen(config.port, config.host);
+    process.send?.({ type: 'listening', port });
+    return close;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Ends this process: 78 when starting it again could not help, so that the supervisor gives up. */
+function refuse(error: unknown): void {
+  const isRefused = error instanceof AppError || isListenError(error);
+  const message = error instanceof AppError ? error.message : String(error);
+  stderrSink(logLine('error', { error: message, ...stackOf(error) }));
+  process.exit(isRefused ? exitRefused : 1);
+}
+
+/** The address is taken or not ours: the configuration is wrong. */
+function isListenError(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return ['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND'].includes(String(code));
+}
+
+function stackOf(error: unknown): { readonly stack?: string } {
+  return error instanceof Error && !(error instanceof AppError) && error.stack !== undefined
+    ? { stack: error.stack }
+    : {};
+}
+
+// What nobody caught leaves a state that nobody knows: log it, end, be started again (threat W5).
+process.on('uncaughtException', (error) => {
+  stderrSink(logLine('error', { error: String(error), ...stackOf(error) }));
+  process.exit(1);
+});
+
+serve(JSON.parse(process.argv[2] ?? '{}') as Config).then((close) => {
+  let isClosing = false;
+  const stop = (): void => {
+    if (isClosing) return;
+    isClosing = true;
+    close().then(() => process.exit(0), refuse);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('SIGHUP', stop);
+  process.on('disconnect', stop); // the supervisor is gone
+}, refuse);
