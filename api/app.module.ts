@@ -4,6 +4,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { AuthGuard } from './auth.guard.js';
+import { Authenticator } from './authenticator.js';
 import { controllers } from './controllers/index.js';
 import { ErrorsFilter } from './errors.filter.js';
 import { logLine, stderrSink, type LogSink } from './log.js';
@@ -15,12 +16,13 @@ import { createAdapter } from './server.js';
 /** The one module: all controllers, and the guard, filter and interceptor that stand before and behind each of them. */
 @Module({})
 export class AppModule {
-  static with(parts: Parts): DynamicModule {
+  static with(parts: Parts, authenticator: Authenticator): DynamicModule {
     return {
       module: AppModule,
       controllers: [...controllers],
       providers: [
         { provide: Parts, useValue: parts },
+        { provide: Authenticator, useValue: authenticator },
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_INTERCEPTOR, useClass: ReplyInterceptor },
         { provide: APP_FILTER, useValue: new ErrorsFilter(parts.log, methodsOf) },
@@ -43,13 +45,16 @@ export interface App {
 export async function createApp(given: AppParts): Promise<App> {
   const log: LogSink = given.config.log === 'silent' ? () => {} : (given.log ?? stderrSink);
   const parts = new Parts(given, log);
+  const authenticator = new Authenticator(parts);
   const adapter = createAdapter({
     publicUrl: parts.config.publicUrl,
     limits: parts.limits,
     log,
+    admit: (request) => authenticator.admit(request),
     logsRequests: ['info', 'debug'].includes(parts.config.log),
   });
-  const nest = await NestFactory.create<NestFastifyApplication>(AppModule.with(parts), adapter, {
+  const module = AppModule.with(parts, authenticator);
+  const nest = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: false,
     abortOnError: false,

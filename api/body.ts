@@ -14,7 +14,10 @@ const anyBody = 'application/octet-stream';
  * Installs the body parsers: every body is JSON whatever its type, except uploads (raw) and form-encoded text.
  * Empty means `{}`; bodies on GET and DELETE are ignored; compressed bodies are refused.
  */
-export function installBodyParsers(fastify: FastifyInstance): void {
+export function installBodyParsers(
+  fastify: FastifyInstance,
+  admit: (request: FastifyRequest) => Promise<unknown>,
+): void {
   fastify.removeAllContentTypeParsers();
   // Clients send types like `gzip` that are no media types at all; Fastify would refuse them before any parser runs.
   fastify.addHook('onRequest', (request, _reply, done) => {
@@ -24,12 +27,11 @@ export function installBodyParsers(fastify: FastifyInstance): void {
     request.raw.headers['content-type'] = anyBody;
     done();
   });
-  fastify.addContentTypeParser('*', (request, stream, done) => {
-    readBody(request, stream as Readable).then((body) => done(null, body), done);
-  });
-  fastify.addContentTypeParser(anyBody, (request, stream, done) => {
-    readBody(request, stream as Readable).then((body) => done(null, body), done);
-  });
+  for (const type of ['*', anyBody]) {
+    fastify.addContentTypeParser(type, (request, stream, done) => {
+      readBody(request, stream as Readable, admit).then((body) => done(null, body), done);
+    });
+  }
 }
 
 const sentTypes = new WeakMap<object, string>();
@@ -39,12 +41,18 @@ export function contentTypeOf(request: FastifyRequest): string | undefined {
   return sentTypes.get(request.raw);
 }
 
-async function readBody(request: FastifyRequest, stream: Readable): Promise<unknown> {
+async function readBody(
+  request: FastifyRequest,
+  stream: Readable,
+  admit: (request: FastifyRequest) => Promise<unknown>,
+): Promise<unknown> {
   if (request.raw.url?.startsWith(uploadPrefix)) return undefined; // the handler streams it
-  if (request.method === 'DELETE' || request.method === 'GET') {
+  if (request.is404 || request.method === 'DELETE' || request.method === 'GET') {
     stream.resume();
     return undefined;
   }
+  // Strangers must not make the server hold 64 MB each: only uploads take a body without credentials.
+  await admit(request);
   refuseEncoded(request.headers['content-encoding']);
   const bytes = await collect(stream, request.headers['content-length']);
   return parseBody(bytes, contentTypeOf(request));

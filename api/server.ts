@@ -12,6 +12,8 @@ export interface ServerOptions {
   readonly publicUrl: string | null;
   readonly limits: ServerLimits;
   readonly log: LogSink;
+  /** Refuses a request with a body before its body is read. */
+  readonly admit: (request: ApiRequest) => Promise<unknown>;
   readonly logsRequests: boolean;
 }
 
@@ -38,7 +40,7 @@ export function createAdapter(options: ServerOptions): FastifyAdapter {
   });
   const fastify = adapter.getInstance<FastifyInstance>();
   installHooks(fastify, options);
-  installBodyParsers(fastify);
+  installBodyParsers(fastify, (request) => options.admit(request as ApiRequest));
   limitSockets(fastify, limits.socketsPerAddress);
   return adapter;
 }
