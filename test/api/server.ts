@@ -1,0 +1,238 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApp, type App } from '../../api/app.module.js';
+import type { ServerLimits } from '../../api/parts.js';
+import { openCatalog, type Catalog } from '../../engine/catalog/catalog.js';
+import { createUser } from '../../engine/catalog/create-user.js';
+import type { Permission, Role, UserRow } from '../../engine/catalog/rows.js';
+import type { DataFolder } from '../../engine/data-folder.js';
+import { openDataFolder } from '../../engine/files.js';
+import { parseJson } from '../../engine/json.js';
+import { openQueryEngine } from '../../engine/query/engine.js';
+import { openSigningKey } from '../../engine/signing-key.js';
+import { openStore } from '../../engine/store/open.js';
+import { createScheduler } from '../../scheduler/scheduler.js';
+
+/** What came back. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The JSON of the answer, or an empty object. */
+  readonly json: Record<string, unknown>;
+}
+
+/** Sends requests in one user's name. */
+export interface Client {
+  readonly user: UserRow;
+  readonly token: string;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+  post(path: string, body?: unknown): Promise<Answer>;
+  patch(path: string, body?: unknown): Promise<Answer>;
+  put(path: string, body?: unknown): Promise<Answer>;
+  delete(path: string): Promise<Answer>;
+}
+
+/** A whole server on a temporary data folder, in this process but for its worker. */
+export interface TestServer {
+  readonly url: string;
+  readonly port: number;
+  readonly app: App;
+  readonly catalog: Catalog;
+  readonly data: DataFolder;
+  readonly key: Uint8Array;
+  readonly logs: string[];
+  user(name: string, options?: { domain?: string; role?: Role; scope?: 'read' }): Promise<Client>;
+  close(): Promise<void>;
+}
+
+/** How a test server differs from the defaults. */
+export interface TestOptions {
+  readonly rateLimit?: number;
+  readonly publicUrl?: string;
+  readonly limits?: Partial<ServerLimits>;
+}
+
+/** Starts a server; `close` removes everything. */
+export async function startServer(options: TestOptions = {}): Promise<TestServer> {
+  const root = await mkdtemp(join(tmpdir(), 'strandlake-api-'));
+  const data = await openDataFolder(root);
+  const key = await openSigningKey(data);
+  const catalog = await openCatalog(data.catalog);
+  const store = openStore(data);
+  const queryEngine = await openQueryEngine({
+    dataFolder: data.root,
+    memoryMb: 256,
+    threads: 2,
+    spillFolder: data.path('scratch', 'spill'),
+    spillMb: 256,
+  });
+  const config = { threads: 1, workerMemoryMb: 512 };
+  const scheduler = createScheduler({ catalog, store, data, config });
+  await scheduler.start();
+  const logs: string[] = [];
+  const app = await createApp({
+    catalog,
+    store,
+    queryEngine,
+    scheduler,
+    data,
+    signingKey: key,
+    config: { publicUrl: options.publicUrl ?? null, rateLimit: options.rateLimit ?? 0, log: 'info' },
+    limits: { failedLogins: 0, ...options.limits },
+    log: (line) => logs.push(line),
+  });
+  const { url, port } = await app.listen(0, '127.0.0.1');
+  // The first user of an account owns it all; tests want ordinary members.
+  const firstUsers = new Set<string>();
+  return {
+    url,
+    port,
+    app,
+    catalog,
+    data,
+    key,
+    logs,
+    async user(name, { domain = 'acme', role = 'member', scope } = {}) {
+      if (!firstUsers.has(domain)) {
+        firstUsers.add(domain);
+        const first = { email: `owner@${domain}.org`, domain };
+        await catalog.transaction((tx) => createUser(tx, first, key));
+      }
+      const token = { name: 'test', ...(scope && { scope }) };
+      const email = `${name}@${domain}.org`;
+      const made = await catalog.transaction((tx) =>
+        createUser(tx, { email, domain, role, firstName: name, token }, key),
+      );
+      return clientFor(url, made.user, made.token?.secret ?? '');
+    },
+    async close() {
+      await app.close();
+      await scheduler.close();
+      await queryEngine.close();
+      await catalog.close();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A client that shows a token, or none for the empty text. */
+export function clientFor(url: string, user: UserRow, token: string): Client {
+  const call: Client['call'] = (method, path, body, headers = {}) =>
+    send(url, method, path, body, {
+      ...(token !== '' && { authorization: `Bearer ${token}` }),
+      ...headers,
+    });
+  return {
+    user,
+    token,
+    call,
+    get: (path) => call('GET', path),
+    post: (path, body) => call('POST', path, body),
+    patch: (path, body) => call('PATCH', path, body),
+    put: (path, body) => call('PUT', path, body),
+    delete: (path) => call('DELETE', path),
+  };
+}
+
+/** Sends one request; texts and bytes go as they are, anything else as JSON. */
+export async function send(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const isRaw = typeof body === 'string' || ArrayBuffer.isView(body);
+  const response = await fetch(path.startsWith('http') ? path : url + path, {
+    method,
+    headers,
+    redirect: 'manual',
+    ...(body !== undefined && { body: isRaw ? (body as BodyInit) : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
+  const json = isJson ? (parseJson(text) as Record<string, unknown>) : {};
+  return { status: response.status, headers: response.headers, text, json };
+}
+
+/** An id in an answer. */
+export function idOf(answer: Answer): number {
+  if (typeof answer.json['id'] !== 'number') throw new Error(`no id: ${answer.status} ${answer.text}`);
+  return answer.json['id'];
+}
+
+/** The elements of a list answer. */
+export function listOf(answer: Answer): readonly Record<string, unknown>[] {
+  const { data } = answer.json;
+  if (!Array.isArray(data)) throw new Error(`no list: ${answer.status} ${answer.text}`);
+  return data as readonly Record<string, unknown>[];
+}
+
+/** A vault with one of everything in it. */
+export interface Fixture {
+  readonly vaultId: number;
+  readonly folderId: number;
+  readonly fileId: number;
+  readonly datasetId: number;
+  readonly fieldId: number;
+  readonly importId: number;
+  readonly commitId: number;
+  readonly exportId: number;
+  readonly taskId: number;
+}
+
+/** Lets `owner` make one of everything. */
+export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture> {
+  const vaultId = idOf(await owner.post('/v2/vaults', { name }));
+  const make = (object: object): Promise<Answer> => owner.post('/v2/objects', { vault_id: vaultId, ...object });
+  const folderId = idOf(await make({ object_type: 'folder', filename: 'runs' }));
+  const file = await make({ object_type: 'file', filename: 'a.json', parent_object_id: folderId });
+  await send('', 'PUT', String(file.json['upload_url']), '{"gene":"TP53"}\n');
+  const datasetId = idOf(await make({ object_type: 'dataset', filename: 'variants' }));
+  const imported = await owner.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    records: [
+      { gene: 'TP53', n: 1 },
+      { gene: 'KRAS', n: 2 },
+    ],
+  });
+  const exported = await owner.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' });
+  const exportId = idOf(exported);
+  await waitFor(owner, `/v2/dataset_exports/${exportId}`);
+  const [field] = listOf(await owner.get(`/v2/datasets/${datasetId}/fields?name=gene`));
+  const [commit] = listOf(await owner.get(`/v2/datasets/${datasetId}/commits`));
+  return {
+    vaultId,
+    folderId,
+    fileId: idOf(file),
+    datasetId,
+    fieldId: Number(field?.['id']),
+    importId: idOf(imported),
+    commitId: Number(commit?.['id']),
+    exportId,
+    taskId: Number(imported.json['task_id']),
+  };
+}
+
+/** Polls a job or a task until it has ended. */
+export async function waitFor(client: Client, path: string): Promise<Answer> {
+  for (;;) {
+    const answer = await client.get(path);
+    const { status } = answer.json;
+    if (!['pending', 'queued', 'running'].includes(String(status))) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Gives a user a permission on a vault, as an administrator would. */
+export async function grant(
+  server: TestServer,
+  vaultId: number,
+  client: Client,
+  permission: Permission,
+): Promise<void> {
+  await server.catalog.vaults.grant(vaultId, client.user.id, permission);
+}
