@@ -22,7 +22,7 @@ export async function sendFile(
   download: Download,
   request: ApiRequest,
   reply: ApiReply,
-): Promise<Readable | Buffer> {
+): Promise<Readable> {
   const file = await openFile(download.path).catch((error: unknown) => {
     throw (error as { code?: unknown }).code === 'damaged' ? notFound() : error;
   });
@@ -38,7 +38,7 @@ export async function sendFile(
     reply.header('ETag', download.etag);
     if (request.method === 'HEAD') {
       await file.close();
-      return Buffer.alloc(0);
+      return Readable.from([]); // to empty bytes Fastify would set a length of 0
     }
     // A reader that stops reading must not hold the descriptor for ever (threat D6).
     request.raw.socket.setTimeout(download.idleMs);

@@ -26,11 +26,11 @@ export async function receiveUpload(
   const expected = expectation(object, body.headers['content-length'], contentMd5);
   const aside = parts.data.path('scratch', `upload-${object.id}-${randomUUID()}`);
   try {
-    const written = await writeStream(aside, body, {
-      ...(expected.bytes !== undefined && { maxBytes: expected.bytes, tooLarge: longer(expected.bytes) }),
-    }).catch((error: unknown) => {
+    const limit = expected.bytes;
+    const options = limit === undefined ? {} : { maxBytes: limit, tooLarge: longer(limit) };
+    const written = await writeStream(aside, body, options).catch((error: unknown) => {
       // The client went away: nobody hears the answer, and it is no fault of the server.
-      throw body.complete ? error : ((error as AppError).code ? error : brokenOff());
+      throw error instanceof AppError ? error : brokenOff(error);
     });
     check(written, expected);
     await publish(parts, object.id, aside, written);
@@ -73,8 +73,8 @@ function longer(bytes: number): () => AppError {
   return () => new AppError('invalid', `the body has more than the ${bytes} bytes announced`);
 }
 
-function brokenOff(): AppError {
-  return new AppError('invalid', 'the upload broke off');
+function brokenOff(cause: unknown): AppError {
+  return new AppError('invalid', 'the upload broke off', undefined, cause);
 }
 
 function check(written: Written, expected: Expectation): void {

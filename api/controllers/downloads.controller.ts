@@ -23,7 +23,7 @@ export class DownloadsController {
     @Query() query: QueryString,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
-  ): Promise<Readable | Buffer> {
+  ): Promise<Readable> {
     this.parts.signer.verify(request.method, request.url);
     const object = await this.parts.catalog.objects.get(readId(id) ?? 0);
     if (!object || object.revision === 0 || String(object.revision) !== revision) throw notFound();
@@ -46,7 +46,7 @@ export class DownloadsController {
     @Query() query: QueryString,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
-  ): Promise<Readable | Buffer> {
+  ): Promise<Readable> {
     this.parts.signer.verify(request.method, request.url);
     const row = await this.parts.catalog.exports.get(readId(id) ?? 0);
     if (row?.status !== 'completed' || row.filename === null) throw notFound();

@@ -145,17 +145,21 @@ export async function send(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  const isRaw = typeof body === 'string' || ArrayBuffer.isView(body);
   const response = await fetch(path.startsWith('http') ? path : url + path, {
     method,
     headers,
     redirect: 'manual',
-    ...(body !== undefined && { body: isRaw ? (body as BodyInit) : JSON.stringify(body) }),
+    ...(body !== undefined && { body: bytesOf(body) }),
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type') === 'application/json' && text !== '';
   const json = isJson ? (parseJson(text) as Record<string, unknown>) : {};
   return { status: response.status, headers: response.headers, text, json };
+}
+
+function bytesOf(body: unknown): string | Uint8Array<ArrayBuffer> {
+  if (typeof body === 'string') return body;
+  return ArrayBuffer.isView(body) ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body);
 }
 
 /** An id in an answer. */
