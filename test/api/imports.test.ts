@@ -310,7 +310,7 @@ describe('exports', () => {
   test('hold what their query finds', async () => {
     const done = await run({ format: 'csv', params: { filters: [['gene', 'KRAS']], fields: ['gene'], limit: 5, entities: null } });
     expect(done.json['documents_count']).toBe(1);
-    expect(await (await file(idOf(done))).text()).toBe('gene\nKRAS\n');
+    expect(await (await file(idOf(done))).text()).toBe('gene\r\nKRAS\r\n');
     expect((await run({ format: 'csv', params: { limit: 2 } })).json['documents_count']).toBe(2);
   });
 
