@@ -15,7 +15,7 @@ const maxKeys = 100_000;
 /** At most `limit` events per key and window; 0 turns the limit off. */
 export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
   let counts = new Map<string, number>();
-  let windowStart = 0;
+  let windowStart = Number.NEGATIVE_INFINITY;
   const verdict = (count: number, now: number): Verdict =>
     limit === 0 || count <= limit
       ? { ok: true }
