@@ -77,7 +77,9 @@ export async function createApp(given: AppParts): Promise<App> {
 /** The methods that a path serves: found by the table, because the router knows only whole matches. */
 function methodsOf(path: string): readonly string[] {
   const rows: readonly OperationRow[] = Object.values(operations);
-  return [...new Set(rows.filter((row) => row.paths.some((p) => fits(p, path))).map((r) => r.method))];
+  return [
+    ...new Set(rows.filter((row) => row.paths.some((p) => fits(p, path))).map((r) => r.method)),
+  ];
 }
 
 function fits(pattern: string, path: string): boolean {

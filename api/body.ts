@@ -28,9 +28,9 @@ export function installBodyParsers(
     done();
   });
   for (const type of ['*', anyBody]) {
-    fastify.addContentTypeParser(type, (request, stream, done) => {
-      readBody(request, stream as Readable, admit).then((body) => done(null, body), done);
-    });
+    fastify.addContentTypeParser(type, (request: FastifyRequest, stream: Readable) =>
+      readBody(request, stream, admit),
+    );
   }
 }
 

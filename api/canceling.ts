@@ -10,7 +10,7 @@ export function cancelAsked(body: unknown, request: ApiRequest): boolean {
   const form = new Form(body);
   const isAsked = cancelRequest(form);
   form.done();
-  return isAsked || /\/cancel$/.test(request.url.split('?', 1)[0] ?? '');
+  return isAsked || (request.url.split('?', 1)[0] ?? '').endsWith('/cancel');
 }
 
 /** Cancels the task behind a job and waits until nothing of it is left. */

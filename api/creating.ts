@@ -30,7 +30,9 @@ export async function createObject(
   }
   // An id that cannot be read answers as if it did not exist, before anything else is said about the request.
   const vault =
-    body.vaultId === undefined ? undefined : await requireVault(parts.catalog, caller, body.vaultId);
+    body.vaultId === undefined
+      ? undefined
+      : await requireVault(parts.catalog, caller, body.vaultId);
   form.done();
   if (!vault) throw new Error('done() lets no form without a vault pass');
   const place = { vaultId: vault.id, parentId: body.parentId, userId: caller.user.id };

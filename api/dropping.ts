@@ -16,7 +16,9 @@ export async function dropRemoved(parts: Parts, removed: Removed): Promise<void>
       .filter(({ revision }) => revision > 0)
       .map(({ objectId, revision }) => removeFile(parts.data.object(objectId, revision))),
     ...removed.exports
-      .flatMap(({ id, filename }) => (filename === null ? [] : [exportFile(parts.data, id, filename)]))
+      .flatMap(({ id, filename }) =>
+        filename === null ? [] : [exportFile(parts.data, id, filename)],
+      )
       .map((path) => removeFile(path)),
     ...removed.imports.map((id) => removeFile(parts.data.inlineRecords(id))),
   ];

@@ -84,13 +84,19 @@ async function targetOf(parts: Parts, caller: Caller, form: Form): Promise<strin
   if (text === undefined || text === '') return undefined;
   const path = parseFullPath(text);
   const missing = (): undefined =>
-    form.fail('target_full_path', 'Must be a full path in a vault that exists, such as vault:/folder/name.');
+    form.fail(
+      'target_full_path',
+      'Must be a full path in a vault that exists, such as vault:/folder/name.',
+    );
   if (!path || path.path === '/') return missing();
   const vault = await parts.catalog.vaults.byFullPath(path, accessOf(caller));
   const permission = vault && (await permissionOn(parts.catalog, caller, vault.id));
   if (!vault || !permission) return missing();
   if (permission === 'read') {
-    throw new AppError('forbidden', 'This needs write permission on the vault of target_full_path.');
+    throw new AppError(
+      'forbidden',
+      'This needs write permission on the vault of target_full_path.',
+    );
   }
   const account = await parts.catalog.accounts.get(vault.accountId);
   return `${account?.domain ?? ''}:${vault.name}:${path.path}`;

@@ -32,7 +32,10 @@ export function fieldNew(form: Form): Omit<NewFieldRow, 'datasetId'> {
 }
 
 /** The definitions of a new dataset's fields: what is wrong is told with the field's number and name. */
-export function fieldList(form: Form, list: readonly Json[]): readonly Omit<NewFieldRow, 'datasetId'>[] {
+export function fieldList(
+  form: Form,
+  list: readonly Json[],
+): readonly Omit<NewFieldRow, 'datasetId'>[] {
   const names = new Set<string>();
   return list.map((definition, index) => {
     const own = new Form(definition);
@@ -44,7 +47,10 @@ export function fieldList(form: Form, list: readonly Json[]): readonly Omit<NewF
     } catch (error) {
       const { fields } = error as { fields: Readonly<Record<string, readonly string[]>> };
       for (const [key, messages] of Object.entries(fields)) {
-        form.fail('fields', `Field ${index + 1} ${JSON.stringify(field.name)}, ${key}: ${messages.join(' ')}`);
+        form.fail(
+          'fields',
+          `Field ${index + 1} ${JSON.stringify(field.name)}, ${key}: ${messages.join(' ')}`,
+        );
       }
     }
     return field;
@@ -57,7 +63,8 @@ export function fieldList(form: Form, list: readonly Json[]): readonly Omit<NewF
  */
 export function fieldPatch(form: Form, field: FieldRow): FieldPatch {
   const name = form.text('name');
-  if (name !== undefined && name !== field.name) form.fail('name', 'The name of a field cannot be changed.');
+  if (name !== undefined && name !== field.name)
+    form.fail('name', 'The name of a field cannot be changed.');
   const dataType = form.choice('data_type', dataTypes);
   if (dataType !== undefined && dataType !== field.dataType && field.dataType !== 'auto') {
     form.fail('data_type', 'The type of a field cannot be changed; migrate the dataset instead.');
@@ -70,13 +77,27 @@ export function fieldPatch(form: Form, field: FieldRow): FieldPatch {
 }
 
 /** What may always be changed. */
-function editable(form: Form): Partial<Pick<
-  FieldRow,
-  'title' | 'description' | 'entityType' | 'expression' | 'isHidden' | 'ordering' | 'dependsOn' | 'urlTemplate'
->> {
+function editable(
+  form: Form,
+): Partial<
+  Pick<
+    FieldRow,
+    | 'title'
+    | 'description'
+    | 'entityType'
+    | 'expression'
+    | 'isHidden'
+    | 'ordering'
+    | 'dependsOn'
+    | 'urlTemplate'
+  >
+> {
   const urlTemplate = form.nullableText('url_template');
   if (urlTemplate && !isWebAddress(urlTemplate)) {
-    form.fail('url_template', 'Must be a http or https address, with {value} where the value goes.');
+    form.fail(
+      'url_template',
+      'Must be a http or https address, with {value} where the value goes.',
+    );
   }
   return given<FieldRow>({
     title: form.text('title'),

@@ -33,12 +33,12 @@ export async function createImport(parts: Parts, caller: Caller, form: Form): Pr
     source: source.kind,
     ...(source.object && { objectId: source.object.id }),
     ...(source.manifest && { manifest: source.manifest }),
-    ...(source.readerParams && { readerParams: { ...options.readerParams, ...source.readerParams } }),
+    ...(source.readerParams && {
+      readerParams: { ...options.readerParams, ...source.readerParams },
+    }),
     ...(source.object && { taskDescription: 'Validate and transform uploaded file' }),
   };
-  return source.records
-    ? importRecords(parts, job, source.records)
-    : importFile(parts, job);
+  return source.records ? importRecords(parts, job, source.records) : importFile(parts, job);
 }
 
 async function importFile(parts: Parts, job: NewImport): Promise<ImportRow> {
@@ -75,7 +75,11 @@ function* lines(records: readonly Json[]): Generator<Uint8Array> {
 }
 
 /** Missing or unreadable: the same words, and together with all else that is wrong (contract 10.2). */
-async function datasetOf(parts: Parts, caller: Caller, form: Form): Promise<DatasetRow | undefined> {
+async function datasetOf(
+  parts: Parts,
+  caller: Caller,
+  form: Form,
+): Promise<DatasetRow | undefined> {
   const given = form.raw('dataset_id');
   if (given === undefined) return form.fail('dataset_id', 'This field is required.');
   const invalidDataset = (): undefined =>
@@ -116,7 +120,9 @@ async function sourceOf(parts: Parts, caller: Caller, form: Form): Promise<Sourc
 }
 
 function isAbsent(value: unknown): boolean {
-  return value === undefined || value === '' || (isObject(value) && Object.keys(value).length === 0);
+  return (
+    value === undefined || value === '' || (isObject(value) && Object.keys(value).length === 0)
+  );
 }
 
 function recordSource(form: Form, key: string): Source | undefined {
@@ -144,10 +150,12 @@ async function fileSource(
   const object =
     id === undefined
       ? undefined
-      : await requireResource(parts.catalog, caller, 'object', id, 'read').catch((error: unknown) => {
-          if ((error as { code?: unknown }).code === 'not-found') return undefined;
-          throw error;
-        });
+      : await requireResource(parts.catalog, caller, 'object', id, 'read').catch(
+          (error: unknown) => {
+            if ((error as { code?: unknown }).code === 'not-found') return undefined;
+            throw error;
+          },
+        );
   if (!object) return form.fail(key, `Invalid object ${shown}.`);
   if (object.objectType !== 'file') {
     return form.fail(key, `Object ${shown} is a ${object.objectType}, not a file.`);
@@ -173,14 +181,18 @@ async function manifestSource(
   }
   const [file] = files;
   if (!file || files.length > 1 || file['url']) {
-    const message = 'Manifests of addresses or of several files are not available yet; upload the file and import its object_id.';
+    const message =
+      'Manifests of addresses or of several files are not available yet; upload the file and import its object_id.';
     return form.fail('manifest', message);
   }
   const source = await fileSource(parts, caller, form, 'manifest', file['object_id']);
   if (!source?.object) return undefined;
   const md5 = file['md5'];
   if (typeof md5 === 'string' && md5.toLowerCase() !== source.object.md5) {
-    return form.fail('manifest', `The file's md5 is ${source.object.md5}, not ${md5.slice(0, 40)}.`);
+    return form.fail(
+      'manifest',
+      `The file's md5 is ${source.object.md5}, not ${md5.slice(0, 40)}.`,
+    );
   }
   const readerParams = file['reader_params'];
   return {

@@ -1,11 +1,5 @@
 import type { CommitRow, ExportRow, ImportRow, JobRow, TaskRow } from '../engine/catalog/rows.js';
-import {
-  commitView,
-  exportView,
-  importView,
-  taskView,
-  type JobParts,
-} from './job-views.js';
+import { commitView, exportView, importView, taskView, type JobParts } from './job-views.js';
 import type { Parts } from './parts.js';
 import { presenterFor, type Presenter } from './present.js';
 import type { ApiRequest } from './request.js';
@@ -19,27 +13,27 @@ export class JobPresenter {
     this.#presenter = presenterFor(parts, request);
   }
 
-  async import(row: ImportRow): Promise<object> {
+  async ofImport(row: ImportRow): Promise<object> {
     const { tables, origin } = this.#presenter;
     const commits = await tables.commits.ofImport(row.id);
     const parts = {
       ...(await this.#parts(row)),
-      commits: await this.each(commits, (commit) => this.commit(commit)),
+      commits: await this.each(commits, (commit) => this.ofCommit(commit)),
       sourceObject: await this.#presenter.shortObject(row.objectId),
     };
     return importView(row, parts, origin);
   }
 
-  async export(row: ExportRow): Promise<object> {
+  async ofExport(row: ExportRow): Promise<object> {
     return exportView(row, await this.#parts(row), this.#presenter.origin);
   }
 
-  async commit(row: CommitRow): Promise<object> {
+  async ofCommit(row: CommitRow): Promise<object> {
     return commitView(row, await this.#parts(row), this.#presenter.origin);
   }
 
   /** A task; with the resource that it runs where `isWhole`. */
-  async task(row: TaskRow, isWhole = false): Promise<object> {
+  async ofTask(row: TaskRow, isWhole = false): Promise<object> {
     const parts = {
       targetObject: await this.#presenter.shortObject(row.targetObjectId),
       targetVault: await this.#presenter.shortVaultOf(row.targetObjectId),
@@ -62,14 +56,14 @@ export class JobPresenter {
     const { tables } = this.#presenter;
     if (kind === 'import') {
       const row = await tables.imports.get(resourceId);
-      return row ? this.import(row) : null;
+      return row ? this.ofImport(row) : null;
     }
     if (kind === 'export') {
       const row = await tables.exports.get(resourceId);
-      return row ? this.export(row) : null;
+      return row ? this.ofExport(row) : null;
     }
     const row = await tables.commits.get(resourceId);
-    return row ? this.commit(row) : null;
+    return row ? this.ofCommit(row) : null;
   }
 
   async #parts(row: JobRow): Promise<JobParts> {

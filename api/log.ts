@@ -7,10 +7,18 @@ const maxBytes = 8 << 10;
 /** Writes one event as a JSON line: control characters escaped by JSON, secrets removed, cut at 8 kB. */
 export function logLine(event: string, entries: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(entries).map(([key, value]) => [key, clean(value, 2_000)] as const);
-  const line = JSON.stringify({ time: new Date().toISOString(), event, ...Object.fromEntries(fields) });
+  const line = JSON.stringify({
+    time: new Date().toISOString(),
+    event,
+    ...Object.fromEntries(fields),
+  });
   if (line.length <= maxBytes / 4 || Buffer.byteLength(line) <= maxBytes) return line;
   const short = fields.map(([key, value]) => [key, clean(value, 200)] as const);
-  const cut = JSON.stringify({ time: new Date().toISOString(), event, ...Object.fromEntries(short) });
+  const cut = JSON.stringify({
+    time: new Date().toISOString(),
+    event,
+    ...Object.fromEntries(short),
+  });
   return Buffer.byteLength(cut) <= maxBytes ? cut : JSON.stringify({ event, cut: true });
 }
 

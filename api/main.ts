@@ -81,7 +81,8 @@ process.on('uncaughtException', (error) => {
   process.exit(1);
 });
 
-serve(JSON.parse(process.argv[2] ?? '{}') as Config).then((close) => {
+async function run(): Promise<void> {
+  const close = await serve(JSON.parse(process.argv[2] ?? '{}') as Config);
   let isClosing = false;
   const stop = (): void => {
     if (isClosing) return;
@@ -92,4 +93,6 @@ serve(JSON.parse(process.argv[2] ?? '{}') as Config).then((close) => {
   process.on('SIGINT', stop);
   process.on('SIGHUP', stop);
   process.on('disconnect', stop); // the supervisor is gone
-}, refuse);
+}
+
+run().catch(refuse);

@@ -17,7 +17,11 @@ export function openapiDocument(): Schema {
     components: {
       schemas,
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'A token; `Token` works as `Bearer`.' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A token; `Token` works as `Bearer`.',
+        },
         basic: { type: 'http', scheme: 'basic', description: 'The token as user name.' },
         query: { type: 'apiKey', in: 'query', name: 'access_token' },
       },

@@ -1,4 +1,10 @@
-import { HttpCode, RequestMapping, RequestMethod, applyDecorators, SetMetadata } from '@nestjs/common';
+import {
+  HttpCode,
+  RequestMapping,
+  RequestMethod,
+  applyDecorators,
+  SetMetadata,
+} from '@nestjs/common';
 import { operations, type OperationId } from './operations.js';
 
 /** The metadata key under which a handler keeps which operation it serves. */

@@ -66,7 +66,12 @@ export async function fieldFacets(
   signal: AbortSignal,
 ): Promise<object> {
   const facet = async (wanted: object): Promise<[unknown, QueryAnswer]> => {
-    const answer = await ask(parts, dataset, { limit: 0, facets: { [field.name]: wanted } }, signal);
+    const answer = await ask(
+      parts,
+      dataset,
+      { limit: 0, facets: { [field.name]: wanted } },
+      signal,
+    );
     const values = parseJson(answer.facets ?? '{}') as Readonly<Record<string, unknown>>;
     return [values[field.name], answer];
   };
@@ -101,10 +106,12 @@ async function ask(
 /** The fields of a dataset that can be queried now. */
 async function queryable(parts: Parts, dataset: DatasetRow): Promise<readonly FieldRow[]> {
   if (dataset.availability === 'available') return parts.catalog.fields.all(dataset.id);
-  throw new AppError('invalid', `The dataset is ${dataset.availability}; it cannot be queried now.`);
+  throw new AppError(
+    'invalid',
+    `The dataset is ${dataset.availability}; it cannot be queried now.`,
+  );
 }
 
 async function nameOf(parts: Parts, dataset: DatasetRow): Promise<string> {
   return (await parts.catalog.objects.get(dataset.id))?.filename ?? '';
 }
-

@@ -30,7 +30,8 @@ export class ReplyInterceptor implements NestInterceptor {
   private body(value: unknown, reply: ApiReply): unknown {
     if (reply.hasHeader('Content-Type')) return value;
     reply.header('Content-Type', 'application/json');
-    const text = value instanceof JsonText ? value.text : stringifyJson(value, { nonFinite: 'null' });
+    const text =
+      value instanceof JsonText ? value.text : stringifyJson(value, { nonFinite: 'null' });
     return Buffer.from(text); // to a text Fastify would add a charset
   }
 }

@@ -54,7 +54,10 @@ function expectation(
   const length = contentLength === undefined ? undefined : Number(contentLength);
   const size = object.size ?? length;
   if (length !== undefined && size !== length) {
-    throw new AppError('invalid', `the body has ${length} bytes, but the file was announced with ${size}`);
+    throw new AppError(
+      'invalid',
+      `the body has ${length} bytes, but the file was announced with ${size}`,
+    );
   }
   const md5s = [object.md5, hexOf(contentMd5)].filter((md5) => md5 !== null);
   return { bytes: size, md5s };

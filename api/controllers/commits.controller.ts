@@ -40,7 +40,7 @@ export class CommitsController {
   @Operation('commits.get')
   @Access('read', 'commit')
   get(@Subject() row: CommitRow, @Req() request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.parts, request).commit(row);
+    return new JobPresenter(this.parts, request).ofCommit(row);
   }
 
   @Operation('commits.put')
@@ -61,14 +61,14 @@ export class CommitsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     if (cancelAsked(body, request)) await cancelJob(this.parts, row);
-    return new JobPresenter(this.parts, request).commit(row);
+    return new JobPresenter(this.parts, request).ofCommit(row);
   }
 
   private async page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
     const page = readPage(query);
     const { rows, total } = await this.parts.catalog.commits.list(filter, page);
     const presenter = new JobPresenter(this.parts, request);
-    const views = await presenter.each(rows, (row) => presenter.commit(row));
+    const views = await presenter.each(rows, (row) => presenter.ofCommit(row));
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 }

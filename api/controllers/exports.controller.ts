@@ -89,7 +89,8 @@ export class ExportsController {
     const last = (await this.parts.catalog.exports.get(row.id)) ?? row;
     const view = await this.view(last, request);
     await this.parts.catalog.exports.delete(row.id);
-    if (last.filename !== null) await removeFile(exportFile(this.parts.data, row.id, last.filename));
+    if (last.filename !== null)
+      await removeFile(exportFile(this.parts.data, row.id, last.filename));
     return view;
   }
 
@@ -102,7 +103,10 @@ export class ExportsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): object {
     if (row.status !== 'completed') {
-      throw new AppError('invalid', `The export is ${row.status}; only a completed one has a file.`);
+      throw new AppError(
+        'invalid',
+        `The export is ${row.status}; only a completed one has a file.`,
+      );
     }
     const expiresAt = row.expiresAt ?? row.updatedAt + budgets.exportUrlMs;
     if (row.filename === null || expiresAt < Date.now()) throw notFound();
@@ -112,14 +116,14 @@ export class ExportsController {
   }
 
   private view(row: ExportRow, request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.parts, request).export(row);
+    return new JobPresenter(this.parts, request).ofExport(row);
   }
 
   private async page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
     const page = readPage(query);
     const { rows, total } = await this.parts.catalog.exports.list(filter, page);
     const presenter = new JobPresenter(this.parts, request);
-    const views = await presenter.each(rows, (row) => presenter.export(row));
+    const views = await presenter.each(rows, (row) => presenter.ofExport(row));
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 }

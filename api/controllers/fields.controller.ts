@@ -33,7 +33,8 @@ export class FieldsController {
     const field = fieldNew(form);
     const { catalog } = this.parts;
     const dataset =
-      datasetId !== undefined && (await requireResource(catalog, caller, 'dataset', datasetId, 'write'));
+      datasetId !== undefined &&
+      (await requireResource(catalog, caller, 'dataset', datasetId, 'write'));
     form.done();
     if (!dataset) throw new Error('done() lets no form without a dataset pass');
     return this.view(await catalog.fields.create({ ...field, datasetId: dataset.id }), request);

@@ -86,7 +86,9 @@ export class ImportsController {
     if (isCancel) await cancelJob(this.parts, row);
     const { imports } = this.parts.catalog;
     const changed =
-      Object.keys(patch).length > 0 ? await imports.update(row.id, patch) : await imports.get(row.id);
+      Object.keys(patch).length > 0
+        ? await imports.update(row.id, patch)
+        : await imports.get(row.id);
     if (!changed) throw notFound();
     return this.view(changed, request);
   }
@@ -102,14 +104,14 @@ export class ImportsController {
   }
 
   private view(row: ImportRow, request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.parts, request).import(row);
+    return new JobPresenter(this.parts, request).ofImport(row);
   }
 
   private async page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
     const page = readPage(query);
     const { rows, total } = await this.parts.catalog.imports.list(filter, page);
     const presenter = new JobPresenter(this.parts, request);
-    const views = await presenter.each(rows, (row) => presenter.import(row));
+    const views = await presenter.each(rows, (row) => presenter.ofImport(row));
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 }

@@ -76,7 +76,8 @@ export class ObjectsController {
   ): Promise<object> {
     const form = new Form(body);
     const patch = objectPatch(form);
-    const newClass = object.objectType === 'dataset' ? storageClass(form, 'storage_class') : undefined;
+    const newClass =
+      object.objectType === 'dataset' ? storageClass(form, 'storage_class') : undefined;
     form.done();
     const row = await this.parts.catalog.transaction(async (tx) => {
       await setStorageClass(tx, object.id, newClass);
@@ -103,7 +104,10 @@ export class ObjectsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     if (object.objectType !== 'file') {
-      throw new AppError('invalid', `A ${object.objectType} cannot be downloaded; export a dataset.`);
+      throw new AppError(
+        'invalid',
+        `A ${object.objectType} cannot be downloaded; export a dataset.`,
+      );
     }
     if (object.revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
     const expiresAt = Date.now() + budgets.objectUrlMs;

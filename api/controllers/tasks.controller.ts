@@ -30,14 +30,14 @@ export class TasksController {
     const page = readPage(query, 10); // as the original service had it (contract 3.2)
     const { rows, total } = await this.parts.catalog.tasks.list(taskFilter(query, caller), page);
     const presenter = new JobPresenter(this.parts, request);
-    const views = await presenter.each(rows, (row) => presenter.task(row));
+    const views = await presenter.each(rows, (row) => presenter.ofTask(row));
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 
   @Operation('tasks.get')
   @Access('read', 'task')
   get(@Subject() task: TaskRow, @Req() request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.parts, request).task(task, true);
+    return new JobPresenter(this.parts, request).ofTask(task, true);
   }
 
   @Operation('tasks.put')
@@ -60,7 +60,7 @@ export class TasksController {
     if (cancelAsked(body, request)) await this.parts.scheduler.cancel(task.id);
     const row = await this.parts.catalog.tasks.get(task.id);
     if (!row) throw notFound();
-    return new JobPresenter(this.parts, request).task(row, true);
+    return new JobPresenter(this.parts, request).ofTask(row, true);
   }
 }
 
@@ -102,5 +102,8 @@ function ordering(query: QueryString): TaskFilter['ordering'] {
   const isDescending = text.startsWith('-');
   const by = orderings.get(isDescending ? text.slice(1) : text);
   if (by !== undefined) return { by, isDescending };
-  throw invalid('ordering', `Use one of ${[...orderings.keys()].join(', ')}, with - in front for descending.`);
+  throw invalid(
+    'ordering',
+    `Use one of ${[...orderings.keys()].join(', ')}, with - in front for descending.`,
+  );
 }

@@ -19,20 +19,45 @@ function basic(user: string, password = ''): string {
 describe('credentials', () => {
   test('are taken in all four forms, the scheme in any case', async () => {
     const { token } = ann;
-    const forms = [`Bearer ${token}`, `bearer  ${token}`, `Token ${token}`, `TOKEN ${token}`, basic(token), `basic ${basic(token).slice(6)}`];
+    const forms = [
+      `Bearer ${token}`,
+      `bearer  ${token}`,
+      `Token ${token}`,
+      `TOKEN ${token}`,
+      basic(token),
+      `basic ${basic(token).slice(6)}`,
+    ];
     for (const authorization of forms) {
-      expect((await send(server.url, 'GET', '/v1/user', undefined, { authorization })).status).toBe(200);
+      expect((await send(server.url, 'GET', '/v1/user', undefined, { authorization })).status).toBe(
+        200,
+      );
     }
     expect((await send(server.url, 'GET', `/v1/user?access_token=${token}`)).status).toBe(200);
     const both = { authorization: `Bearer ${token}` };
-    expect((await send(server.url, 'GET', `/v1/user?access_token=${token}`, undefined, both)).status).toBe(200);
+    expect(
+      (await send(server.url, 'GET', `/v1/user?access_token=${token}`, undefined, both)).status,
+    ).toBe(200);
   });
 
   test('that are missing, wrong or odd answer 401 in the one text that clients know', async () => {
     const { token } = ann;
     const wrong = 'x'.repeat(30);
-    const forms = [undefined, '', 'Bearer', `Bearer ${wrong}`, `Digest ${token}`, token, `Bearer ${token} x`, `Bearer\t${token}`,
-      basic('', token), basic(token, 'password'), basic(wrong), 'Basic !!!', `Bearer ${token}x`, `Bearer ${token.toLowerCase()}x`]; // prettier-ignore
+    const forms = [
+      undefined,
+      '',
+      'Bearer',
+      `Bearer ${wrong}`,
+      `Digest ${token}`,
+      token,
+      `Bearer ${token} x`,
+      `Bearer\t${token}`,
+      basic('', token),
+      basic(token, 'password'),
+      basic(wrong),
+      'Basic !!!',
+      `Bearer ${token}x`,
+      `Bearer ${token.toLowerCase()}x`,
+    ];
     for (const authorization of forms) {
       const headers = authorization === undefined ? {} : { authorization };
       const answer = await send(server.url, 'GET', '/v1/user', undefined, headers);
@@ -45,7 +70,13 @@ describe('credentials', () => {
     const ben = await server.user('ben');
     for (const other of ['x'.repeat(30), ben.token]) {
       const headers = { authorization: `Bearer ${ann.token}` };
-      const answer = await send(server.url, 'GET', `/v1/user?access_token=${other}`, undefined, headers);
+      const answer = await send(
+        server.url,
+        'GET',
+        `/v1/user?access_token=${other}`,
+        undefined,
+        headers,
+      );
       expect([answer.status, answer.text]).toEqual([401, refusal]);
     }
     const twice = `/v1/user?access_token=${ann.token}&access_token=${ben.token}`;
@@ -55,7 +86,10 @@ describe('credentials', () => {
   test('that are revoked, expired, or of somebody who left, no longer work', async () => {
     const cid = await server.user('cid');
     const { tokens, users } = server.catalog;
-    const expired = await tokens.create({ userId: cid.user.id, expiresAt: Date.now() - 1 }, server.key);
+    const expired = await tokens.create(
+      { userId: cid.user.id, expiresAt: Date.now() - 1 },
+      server.key,
+    );
     const headers = { authorization: `Bearer ${expired.secret}` };
     expect((await send(server.url, 'GET', '/v1/user', undefined, headers)).status).toBe(401);
     const second = await tokens.create({ userId: cid.user.id }, server.key);
@@ -86,14 +120,26 @@ describe('a token that may only read', () => {
   test('reads and queries, and changes nothing, on every route', async () => {
     const owner = await server.user('olga');
     const fixture = await makeFixture(owner, 'Read only');
-    const { secret } = await server.catalog.tokens.create({ userId: owner.user.id, scope: 'read' }, server.key);
+    const { secret } = await server.catalog.tokens.create(
+      { userId: owner.user.id, scope: 'read' },
+      server.key,
+    );
     const headers = { authorization: `Bearer ${secret}` };
     const ids: Record<string, number> = {
-      vaults: fixture.vaultId, objects: fixture.fileId, datasets: fixture.datasetId, dataset: fixture.datasetId,
-      dataset_fields: fixture.fieldId, dataset_imports: fixture.importId, datasets_imports: fixture.importId,
-      dataset_exports: fixture.exportId, datasets_exports: fixture.exportId, dataset_commits: fixture.commitId,
-      datasets_commits: fixture.commitId, tasks: fixture.taskId, users: owner.user.id,
-    }; // prettier-ignore
+      vaults: fixture.vaultId,
+      objects: fixture.fileId,
+      datasets: fixture.datasetId,
+      dataset: fixture.datasetId,
+      dataset_fields: fixture.fieldId,
+      dataset_imports: fixture.importId,
+      datasets_imports: fixture.importId,
+      dataset_exports: fixture.exportId,
+      datasets_exports: fixture.exportId,
+      dataset_commits: fixture.commitId,
+      datasets_commits: fixture.commitId,
+      tasks: fixture.taskId,
+      users: owner.user.id,
+    };
     for (const [id, row] of Object.entries(operations) as [string, OperationRow][]) {
       if (/^(uploads|downloads)\./.test(id) || id === 'swagger') continue;
       for (const path of row.paths) {
@@ -116,7 +162,9 @@ describe('limits', () => {
     try {
       const user = await other.user('ann');
       const guess = (i: number): ReturnType<typeof send> =>
-        send(other.url, 'GET', '/v1/user', undefined, { authorization: `Bearer ${String(i).padStart(30, '0')}` });
+        send(other.url, 'GET', '/v1/user', undefined, {
+          authorization: `Bearer ${String(i).padStart(30, '0')}`,
+        });
       const statuses: number[] = [];
       for (let i = 0; i < 40; i++) statuses.push((await guess(i)).status);
       expect(statuses.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 401));
@@ -141,7 +189,8 @@ describe('limits', () => {
       expect(refused.json).toEqual({ detail: 'Request was throttled.' });
       expect((await second.get('/v1/user')).status).toBe(200);
       const anonymous: number[] = [];
-      for (let i = 0; i < 12; i++) anonymous.push((await send(other.url, 'GET', '/v1/user')).status);
+      for (let i = 0; i < 12; i++)
+        anonymous.push((await send(other.url, 'GET', '/v1/user')).status);
       expect(anonymous.at(-1)).toBe(429);
     } finally {
       await other.close();
@@ -152,7 +201,9 @@ describe('limits', () => {
 test('no secret is found in the catalogue or the log', async () => {
   const { readFile } = await import('node:fs/promises');
   const files = await Promise.all(
-    [server.data.catalog, `${server.data.catalog}-wal`].map((path) => readFile(path).catch(() => Buffer.alloc(0))),
+    [server.data.catalog, `${server.data.catalog}-wal`].map((path) =>
+      readFile(path).catch(() => Buffer.alloc(0)),
+    ),
   );
   expect(Buffer.concat(files).includes(ann.token)).toBe(false);
   expect(server.logs.join('\n').includes(ann.token)).toBe(false);

@@ -73,7 +73,9 @@ test('docs/coverage.md says what the server serves', async () => {
   const committed = await readFile(target, 'utf8').catch(() => '');
   // Written first, so that committing the new file is all there is to do.
   if (committed !== wanted) await writeFile(target, wanted);
-  expect(committed === wanted ? 'up to date' : 'rewritten: commit the new docs/coverage.md').toBe('up to date');
+  expect(committed === wanted ? 'up to date' : 'rewritten: commit the new docs/coverage.md').toBe(
+    'up to date',
+  );
 });
 
 test('the interface lists no operation twice', async () => {

@@ -19,8 +19,10 @@ beforeAll(async () => {
   ann = await server.user('ann');
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab', default_storage_class: 'Essential' }));
   id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd', description: 'text' }));
-  const body = `{"dataset_id":"${id}","data_records":${JSON.stringify(records, (_, value: unknown) =>
-    typeof value === 'bigint' ? `#${value}#` : value).replaceAll(/"#(\d+)#"/g, '$1')}}`; // prettier-ignore
+  const body = `{"dataset_id":"${id}","data_records":${JSON.stringify(
+    records,
+    (_, value: unknown) => (typeof value === 'bigint' ? `#${value}#` : value),
+  ).replaceAll(/"#(\d+)#"/g, '$1')}}`;
   const imported = await ann.post('/v2/dataset_imports', body);
   if (imported.json['status'] !== 'completed') throw new Error(imported.text);
 });
@@ -35,9 +37,16 @@ describe('datasets', () => {
     const got = await ann.get(`/v2/datasets/${id}`);
     expect(keysOf(got.json)).toEqual(datasetKeys);
     expect(got.json).toMatchObject({
-      class_name: 'Dataset', name: 'd', description: 'text', documents_count: 3, storage_class: 'Essential',
-      availability: 'available', vault_object_path: '/d', full_path: 'acme:Lab:/d', capacity: 'small',
-    }); // prettier-ignore
+      class_name: 'Dataset',
+      name: 'd',
+      description: 'text',
+      documents_count: 3,
+      storage_class: 'Essential',
+      availability: 'available',
+      vault_object_path: '/d',
+      full_path: 'acme:Lab:/d',
+      capacity: 'small',
+    });
     expect(listOf(await ann.get(`/v2/datasets?vault_id=${vaultId}&name=D`))).toEqual([got.json]);
     for (const path of [`/v1/datasets/${id}`, `/v2/dataset/${id}`]) {
       expect((await ann.get(path)).json).toEqual(got.json);
@@ -45,8 +54,18 @@ describe('datasets', () => {
   });
 
   test('change by PUT and PATCH, and answer the whole resource', async () => {
-    const patched = await ann.patch(`/v2/datasets/${id}`, { metadata: { a: 1 }, tags: 'x', name: 'other', capacity: 'large' });
-    expect(patched.json).toMatchObject({ metadata: { a: 1 }, tags: ['x'], name: 'd', capacity: 'small' });
+    const patched = await ann.patch(`/v2/datasets/${id}`, {
+      metadata: { a: 1 },
+      tags: 'x',
+      name: 'other',
+      capacity: 'large',
+    });
+    expect(patched.json).toMatchObject({
+      metadata: { a: 1 },
+      tags: ['x'],
+      name: 'd',
+      capacity: 'small',
+    });
     const put = await ann.put(`/v2/datasets/${id}`, { description: 'new' });
     expect(put.json).toMatchObject({ description: 'new', metadata: { a: 1 } });
     expect((await ann.get(`/v2/objects/${id}`)).json['description']).toBe('new');
@@ -77,12 +96,17 @@ describe('queries', () => {
     expect(Number.isInteger(json['took'])).toBe(true);
     expect(json['results']).toHaveLength(2);
     expect((await query({ limit: 2, offset: 2 })).json['offset']).toBeNull();
-    expect((await query({ limit: 0, facets: ['gene'] })).json).toMatchObject({ results: [], total: 3 });
+    expect((await query({ limit: 0, facets: ['gene'] })).json).toMatchObject({
+      results: [],
+      total: 3,
+    });
   });
 
   test('keep insertion order and long integers to the last digit', async () => {
     const { text } = await query({ fields: ['gene', 'n'] });
-    expect(text).toContain('"results":[{"gene":"TP53","n":1},{"gene":"KRAS","n":2},{"gene":"tp53","n":9007199254740993}]');
+    expect(text).toContain(
+      '"results":[{"gene":"TP53","n":1},{"gene":"KRAS","n":2},{"gene":"tp53","n":9007199254740993}]',
+    );
   });
 
   test('show each key of a record once, and only the fields that were asked for', async () => {
@@ -92,7 +116,9 @@ describe('queries', () => {
     const [record] = json['results'] as Record<string, unknown>[];
     expect(keysOf(record)).toEqual(['_commit', '_id', 'gene', 'info', 'n', 'score', 'tags']);
     expect((await query({ limit: 1, fields: 'gene' })).json['results']).toEqual([{ gene: 'TP53' }]);
-    const [rest] = (await query({ limit: 1, exclude_fields: ['_id', '_commit', 'info'] })).json['results'] as object[];
+    const [rest] = (await query({ limit: 1, exclude_fields: ['_id', '_commit', 'info'] })).json[
+      'results'
+    ] as object[];
     expect(keysOf(rest)).toEqual(['gene', 'n', 'score', 'tags']);
   });
 
@@ -104,16 +130,37 @@ describe('queries', () => {
   });
 
   test('take what clients send along', async () => {
-    const body = { limit: '1', offset: '1', filters: [], query: null, entities: null, target_fields: null, debug: 'True',
-      dataset_id: id, meta: {}, parallel: false, workers: 4, annotator_params: {}, genome_build: null }; // prettier-ignore
+    const body = {
+      limit: '1',
+      offset: '1',
+      filters: [],
+      query: null,
+      entities: null,
+      target_fields: null,
+      debug: 'True',
+      dataset_id: id,
+      meta: {},
+      parallel: false,
+      workers: 4,
+      annotator_params: {},
+      genome_build: null,
+    };
     expect((await query(body)).json).toMatchObject({ total: 3, offset: 2 });
-    expect((await query({ ordering: '-n', fields: 'n', limit: 1 })).text).toContain('9007199254740993');
+    expect((await query({ ordering: '-n', fields: 'n', limit: 1 })).text).toContain(
+      '9007199254740993',
+    );
   });
 
   test('facets come with a terms list by default', async () => {
     const { json } = await query({ limit: 0, facets: { gene: {}, n: { facet_type: 'count' } } });
     const { gene, n } = json['facets'] as Record<string, unknown>;
-    expect(gene).toEqual(expect.arrayContaining([['KRAS', 1], ['TP53', 1], ['tp53', 1]]));
+    expect(gene).toEqual(
+      expect.arrayContaining([
+        ['KRAS', 1],
+        ['TP53', 1],
+        ['tp53', 1],
+      ]),
+    );
     expect(n).toBe(3);
   });
 
@@ -135,11 +182,17 @@ describe('queries', () => {
   test('answer an Arrow stream to those who ask for it', async () => {
     const response = await fetch(`${server.url}/v2/datasets/${id}/data`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${ann.token}`, accept: 'application/vnd.apache.arrow.stream' },
+      headers: {
+        authorization: `Bearer ${ann.token}`,
+        accept: 'application/vnd.apache.arrow.stream',
+      },
       body: JSON.stringify({ limit: 2, fields: ['gene'] }),
     });
     expect(response.headers.get('content-type')).toBe('application/vnd.apache.arrow.stream');
-    expect([response.headers.get('x-total'), response.headers.get('x-next-offset')]).toEqual(['3', '2']);
+    expect([response.headers.get('x-total'), response.headers.get('x-next-offset')]).toEqual([
+      '3',
+      '2',
+    ]);
     const table = tableFromIPC(new Uint8Array(await response.arrayBuffer()));
     expect(table.toArray().map((row) => (row as { gene: string }).gene)).toEqual(['TP53', 'KRAS']);
   });
@@ -149,7 +202,9 @@ describe('queries', () => {
     const ids = results.map((record) => String(record['_id']));
     const found = await ann.get(`/v2/datasets/${id}/data/${ids[2]},nope,${ids[0]}`);
     expect(found.json).toMatchObject({ total: 2, dataset_id: id });
-    expect((found.json['results'] as Record<string, unknown>[]).map((record) => record['_id'])).toEqual([ids[2], ids[0]]);
+    expect(
+      (found.json['results'] as Record<string, unknown>[]).map((record) => record['_id']),
+    ).toEqual([ids[2], ids[0]]);
     expect((await ann.get(`/v2/datasets/${id}/data/nope`)).json['results']).toEqual([]);
   });
 
@@ -179,10 +234,23 @@ describe('fields', () => {
     expect(made.status).toBe(201);
     expect(keysOf(made.json)).toEqual(fieldKeys);
     expect(made.json).toMatchObject({
-      class_name: 'DatasetField', name: 'extra', title: 'extra', description: '', data_type: 'auto', entity_type: null,
-      expression: null, is_hidden: false, is_list: null, is_read_only: false, is_valid: false, ordering: null,
-      depends_on: [], url_template: null, vault_id: vaultId, dataset_id: id,
-    }); // prettier-ignore
+      class_name: 'DatasetField',
+      name: 'extra',
+      title: 'extra',
+      description: '',
+      data_type: 'auto',
+      entity_type: null,
+      expression: null,
+      is_hidden: false,
+      is_list: null,
+      is_read_only: false,
+      is_valid: false,
+      ordering: null,
+      depends_on: [],
+      url_template: null,
+      vault_id: vaultId,
+      dataset_id: id,
+    });
     const got = await ann.get(`/v1/dataset_fields/${idOf(made)}`);
     expect(got.json).toEqual(made.json);
     const [listed] = listOf(await ann.get(`/v2/datasets/${id}/fields?name=extra`));
@@ -193,19 +261,49 @@ describe('fields', () => {
     const fields = listOf(await ann.get(`/v2/datasets/${id}/fields?limit=10000`));
     const types = Object.fromEntries(fields.map((field) => [field['name'], field['data_type']]));
     expect(types).toMatchObject({
-      gene: 'string', n: 'long', score: 'double', tags: 'string', info: 'object', 'info.AF': 'double', _commit: 'string',
-    }); // prettier-ignore
+      gene: 'string',
+      n: 'long',
+      score: 'double',
+      tags: 'string',
+      info: 'object',
+      'info.AF': 'double',
+      _commit: 'string',
+    });
     expect(types).not.toHaveProperty('_id');
     expect(fields.find((field) => field['name'] === 'tags')?.['is_list']).toBe(true);
   });
 
   test('change what may be changed, by PUT and PATCH', async () => {
-    const made = await ann.post('/v2/dataset_fields', { dataset_id: id, name: 'change', entity_type: 'gene' });
+    const made = await ann.post('/v2/dataset_fields', {
+      dataset_id: id,
+      name: 'change',
+      entity_type: 'gene',
+    });
     const path = `/v2/dataset_fields/${idOf(made)}`;
-    const all = await ann.put(path, { ...made.json, title: 'T', description: 'D', is_hidden: 'TRUE', ordering: '3' });
-    expect(all.json).toMatchObject({ title: 'T', description: 'D', is_hidden: true, ordering: 3, entity_type: 'gene' });
-    const cleared = await ann.patch(path, { entity_type: null, url_template: 'https://x.org/?q={value}', ordering: null });
-    expect(cleared.json).toMatchObject({ entity_type: null, url_template: 'https://x.org/?q={value}', ordering: null });
+    const all = await ann.put(path, {
+      ...made.json,
+      title: 'T',
+      description: 'D',
+      is_hidden: 'TRUE',
+      ordering: '3',
+    });
+    expect(all.json).toMatchObject({
+      title: 'T',
+      description: 'D',
+      is_hidden: true,
+      ordering: 3,
+      entity_type: 'gene',
+    });
+    const cleared = await ann.patch(path, {
+      entity_type: null,
+      url_template: 'https://x.org/?q={value}',
+      ordering: null,
+    });
+    expect(cleared.json).toMatchObject({
+      entity_type: null,
+      url_template: 'https://x.org/?q={value}',
+      ordering: null,
+    });
     expect((await ann.patch(path, { data_type: 'long' })).json['data_type']).toBe('long');
   });
 
@@ -232,7 +330,13 @@ describe('fields', () => {
   test('with data cannot be deleted, those of an empty dataset can', async () => {
     const [field] = listOf(await ann.get(`/v2/datasets/${id}/fields?name=gene`));
     expect((await ann.delete(`/v2/dataset_fields/${String(field?.['id'])}`)).status).toBe(400);
-    const empty = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'e', fields: { a: { data_type: 'long' } } }));
+    const empty = idOf(
+      await ann.post('/v2/datasets', {
+        vault_id: vaultId,
+        name: 'e',
+        fields: { a: { data_type: 'long' } },
+      }),
+    );
     const [own] = listOf(await ann.get(`/v2/datasets/${empty}/fields`));
     const path = `/v2/dataset_fields/${String(own?.['id'])}`;
     expect((await ann.delete(path)).json).toMatchObject({ name: 'a', data_type: 'long' });

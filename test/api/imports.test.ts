@@ -1,8 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
-import { commitKeys, datasetKeys, exportKeys, importKeys, keysOf, shortObjectKeys, shortVaultKeys, taskKeys } from './keys.js';
-import { idOf, listOf, send, startServer, waitFor, type Answer, type Client, type TestServer } from './server.js';
+import {
+  commitKeys,
+  datasetKeys,
+  exportKeys,
+  importKeys,
+  keysOf,
+  shortObjectKeys,
+  shortVaultKeys,
+  taskKeys,
+} from './keys.js';
+import {
+  idOf,
+  listOf,
+  send,
+  startServer,
+  waitFor,
+  type Answer,
+  type Client,
+  type TestServer,
+} from './server.js';
 
 let server: TestServer;
 let ann: Client;
@@ -28,38 +46,72 @@ async function total(datasetId: number): Promise<unknown> {
 }
 
 describe('imports', () => {
-  test.each(['data_records', 'records'])('of %s are done when they answer, and show every key', async (key) => {
-    const datasetId = await newDataset();
-    const body = { dataset_id: datasetId, [key]: [{ a: 1 }, { a: 2 }], commit_mode: null, target_fields: null, priority: null };
-    const made = await ann.post('/v2/dataset_imports', body);
-    expect(made.status).toBe(201);
-    expect(keysOf(made.json)).toEqual(importKeys);
-    expect(made.json).toMatchObject({
-      class_name: 'DatasetImport', status: 'completed', source: 'data_records', commit_mode: 'append', manifest: {},
-      target_fields: [], error_message: null, dataset_id: datasetId, vault_id: vaultId, include_errors: true,
-      annotator_params: { annotator: 'simple', chunk_size: 1000, pre_annotation_expression: '' },
-      metadata: { progress: { processed_records: 2 }, validation: { errors_count: 0, error_codes: [] } },
-    }); // prettier-ignore
-    expect(keysOf(made.json['dataset'])).toEqual(datasetKeys);
-    const [commit, ...others] = made.json['dataset_commits'] as object[];
-    expect(others).toEqual([]);
-    expect(keysOf(commit)).toEqual(commitKeys);
-    expect(commit).toMatchObject({
-      class_name: 'DatasetCommit', status: 'completed', mode: 'append', parent_job_model: 'datasets.DatasetImport',
-      parent_job_id: idOf(made), records_modified: 2, records_total: 2,
-    }); // prettier-ignore
-    const steps = (made.json['timestamps'] as [string, string, string][]).map(([from, to]) => `${from}-${to}`);
-    expect(steps).toEqual(['new-queued', 'queued-running', 'running-completed']);
-    expect((await ann.get(`/v2/dataset_imports/${idOf(made)}`)).json).toEqual(made.json);
-    expect(await total(datasetId)).toBe(2);
-  });
+  test.each(['data_records', 'records'])(
+    'of %s are done when they answer, and show every key',
+    async (key) => {
+      const datasetId = await newDataset();
+      const body = {
+        dataset_id: datasetId,
+        [key]: [{ a: 1 }, { a: 2 }],
+        commit_mode: null,
+        target_fields: null,
+        priority: null,
+      };
+      const made = await ann.post('/v2/dataset_imports', body);
+      expect(made.status).toBe(201);
+      expect(keysOf(made.json)).toEqual(importKeys);
+      expect(made.json).toMatchObject({
+        class_name: 'DatasetImport',
+        status: 'completed',
+        source: 'data_records',
+        commit_mode: 'append',
+        manifest: {},
+        target_fields: [],
+        error_message: null,
+        dataset_id: datasetId,
+        vault_id: vaultId,
+        include_errors: true,
+        annotator_params: { annotator: 'simple', chunk_size: 1000, pre_annotation_expression: '' },
+        metadata: {
+          progress: { processed_records: 2 },
+          validation: { errors_count: 0, error_codes: [] },
+        },
+      });
+      expect(keysOf(made.json['dataset'])).toEqual(datasetKeys);
+      const [commit, ...others] = made.json['dataset_commits'] as object[];
+      expect(others).toEqual([]);
+      expect(keysOf(commit)).toEqual(commitKeys);
+      expect(commit).toMatchObject({
+        class_name: 'DatasetCommit',
+        status: 'completed',
+        mode: 'append',
+        parent_job_model: 'datasets.DatasetImport',
+        parent_job_id: idOf(made),
+        records_modified: 2,
+        records_total: 2,
+      });
+      const steps = (made.json['timestamps'] as [string, string, string][]).map(
+        ([from, to]) => `${from}-${to}`,
+      );
+      expect(steps).toEqual(['new-queued', 'queued-running', 'running-completed']);
+      expect((await ann.get(`/v2/dataset_imports/${idOf(made)}`)).json).toEqual(made.json);
+      expect(await total(datasetId)).toBe(2);
+    },
+  );
 
   test('of a file answer queued and run in the background', async () => {
     const datasetId = await newDataset();
     const objectId = await newFile('x.json', '{"a":1}\n{"a":"x"}\n');
-    const made = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: String(objectId) });
+    const made = await ann.post('/v2/dataset_imports', {
+      dataset_id: datasetId,
+      object_id: String(objectId),
+    });
     expect([made.status, made.json['source']]).toEqual([201, 'object']);
-    expect(made.json).toMatchObject({ object_id: objectId, logical_object: objectId, source_object: { id: objectId } });
+    expect(made.json).toMatchObject({
+      object_id: objectId,
+      logical_object: objectId,
+      source_object: { id: objectId },
+    });
     const done = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
     expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
     expect(await total(datasetId)).toBe(2);
@@ -68,22 +120,41 @@ describe('imports', () => {
   test('of a manifest with one uploaded file work, others say that they are to come', async () => {
     const datasetId = await newDataset();
     const objectId = await newFile('y.json', '{"a":1}\n');
-    const manifest = { files: [{ object_id: objectId, name: 'y.json', url: null, reader_params: null }] };
+    const manifest = {
+      files: [{ object_id: objectId, name: 'y.json', url: null, reader_params: null }],
+    };
     const made = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, manifest });
-    expect([made.status, made.json['source'], made.json['manifest']]).toEqual([201, 'manifest', manifest]);
-    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe('completed');
+    expect([made.status, made.json['source'], made.json['manifest']]).toEqual([
+      201,
+      'manifest',
+      manifest,
+    ]);
+    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe(
+      'completed',
+    );
     const files = [{ url: 'https://example.org/a.vcf.gz' }];
-    const refused = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, manifest: { files } });
+    const refused = await ann.post('/v2/dataset_imports', {
+      dataset_id: datasetId,
+      manifest: { files },
+    });
     expect([refused.status, Object.keys(refused.json)]).toEqual([400, ['manifest']]);
   });
 
   test('tell all that is wrong at once, and make no task of it', async () => {
     const before = (await ann.get('/v2/tasks')).json['total'];
     const wrong = await ann.post('/v2/dataset_imports', {
-      dataset_id: 1, manifest: { files: [{}] }, commit_mode: 'odd', target_fields: ['x'],
-    }); // prettier-ignore
+      dataset_id: 1,
+      manifest: { files: [{}] },
+      commit_mode: 'odd',
+      target_fields: ['x'],
+    });
     expect(wrong.status).toBe(400);
-    expect(Object.keys(wrong.json).toSorted()).toEqual(['commit_mode', 'dataset_id', 'manifest', 'target_fields']);
+    expect(Object.keys(wrong.json).toSorted()).toEqual([
+      'commit_mode',
+      'dataset_id',
+      'manifest',
+      'target_fields',
+    ]);
     expect(wrong.json['dataset_id']).toEqual([expect.stringContaining('Invalid dataset')]);
     expect(wrong.json['manifest']).toEqual([expect.stringContaining('Each file must')]);
     expect((await ann.get('/v2/tasks')).json['total']).toBe(before);
@@ -91,8 +162,12 @@ describe('imports', () => {
 
   test('refuse every source that is none', async () => {
     const datasetId = await newDataset();
-    const folder = idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'f' }));
-    const waiting = idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'w.json' }));
+    const folder = idOf(
+      await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'f' }),
+    );
+    const waiting = idOf(
+      await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'w.json' }),
+    );
     const odd = await newFile('z.unknown', 'x');
     const good = await newFile('z.json', '{}');
     const cases: readonly (readonly [object, string])[] = [
@@ -116,7 +191,10 @@ describe('imports', () => {
       [{ records: [{}], genome_build: 'hg19' }, 'genome_build'],
     ];
     for (const [body, key] of cases) {
-      const { status, json } = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...body });
+      const { status, json } = await ann.post('/v2/dataset_imports', {
+        dataset_id: datasetId,
+        ...body,
+      });
       expect([body, status, Object.keys(json)]).toEqual([body, 400, [key]]);
     }
     expect(await total(datasetId)).toBe(0);
@@ -125,10 +203,14 @@ describe('imports', () => {
   test('take target fields as a list or keyed by name, and give them back with all keys', async () => {
     const datasetId = await newDataset();
     const made = await ann.post('/v2/dataset_imports', {
-      dataset_id: datasetId, records: { a: 1 }, target_fields: { a: { data_type: 'string', title: 'A' } },
-    }); // prettier-ignore
+      dataset_id: datasetId,
+      records: { a: 1 },
+      target_fields: { a: { data_type: 'string', title: 'A' } },
+    });
     expect(made.json['status']).toBe('completed');
-    expect(made.json['target_fields']).toMatchObject([{ name: 'a', title: 'A', data_type: 'string', is_transient: false }]);
+    expect(made.json['target_fields']).toMatchObject([
+      { name: 'a', title: 'A', data_type: 'string', is_transient: false },
+    ]);
     const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=a`));
     expect(field).toMatchObject({ data_type: 'string', title: 'A', is_valid: true });
   });
@@ -147,12 +229,23 @@ describe('imports', () => {
 
   test('are listed, newest first, in both lists; deleting one keeps its records', async () => {
     const datasetId = await newDataset();
-    const first = idOf(await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] }));
-    const second = idOf(await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 2 }] }));
-    for (const path of [`/v2/dataset_imports?dataset_id=${datasetId}`, `/v2/datasets/${datasetId}/imports`]) {
+    const first = idOf(
+      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] }),
+    );
+    const second = idOf(
+      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 2 }] }),
+    );
+    for (const path of [
+      `/v2/dataset_imports?dataset_id=${datasetId}`,
+      `/v2/datasets/${datasetId}/imports`,
+    ]) {
       expect(listOf(await ann.get(path)).map((row) => row['id'])).toEqual([second, first]);
     }
-    expect((await ann.get(`/v2/dataset_imports?dataset_id=${datasetId}&status=failed,canceled`)).json['total']).toBe(0);
+    expect(
+      (await ann.get(`/v2/dataset_imports?dataset_id=${datasetId}&status=failed,canceled`)).json[
+        'total'
+      ],
+    ).toBe(0);
     const deleted = await ann.delete(`/v2/dataset_imports/${first}`);
     expect([deleted.status, deleted.json['id']]).toEqual([200, first]);
     expect((await ann.get(`/v2/dataset_imports/${first}`)).status).toBe(404);
@@ -184,21 +277,36 @@ describe('commits', () => {
 describe('tasks', () => {
   test('show both ids, what they work on, and the resource itself', async () => {
     const datasetId = await newDataset();
-    const made = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] });
+    const made = await ann.post('/v2/dataset_imports', {
+      dataset_id: datasetId,
+      records: [{ a: 1 }],
+    });
     const taskId = Number(made.json['task_id']);
     const { status, json } = await ann.get(`/v2/tasks/${taskId}`);
     expect(status).toBe(200);
     expect(keysOf(json)).toEqual([...taskKeys, 'task_object'].toSorted());
     expect(json).toMatchObject({
-      class_name: 'ECSTask', id: taskId, task_id: idOf(made), task_type: 'datasets.DatasetImport',
-      task_display_name: 'Dataset Import', status: 'completed', parent_id: null, source_object: null, available_actions: [],
-      target_object: { id: datasetId }, target_vault: { id: vaultId }, user: { id: ann.user.id, full_name: 'ann' },
+      class_name: 'ECSTask',
+      id: taskId,
+      task_id: idOf(made),
+      task_type: 'datasets.DatasetImport',
+      task_display_name: 'Dataset Import',
+      status: 'completed',
+      parent_id: null,
+      source_object: null,
+      available_actions: [],
+      target_object: { id: datasetId },
+      target_vault: { id: vaultId },
+      user: { id: ann.user.id, full_name: 'ann' },
       task_object: { id: idOf(made), class_name: 'DatasetImport' },
-    }); // prettier-ignore
+    });
     expect(keysOf(json['target_object'])).toEqual(shortObjectKeys);
     expect(keysOf(json['target_vault'])).toEqual(shortVaultKeys);
     const tasks = listOf(await ann.get(`/v2/tasks?target_object_id=${datasetId}`));
-    expect(tasks.map((task) => task['task_type'])).toEqual(['datasets.DatasetCommit', 'datasets.DatasetImport']);
+    expect(tasks.map((task) => task['task_type'])).toEqual([
+      'datasets.DatasetCommit',
+      'datasets.DatasetImport',
+    ]);
     expect(tasks[0]).toMatchObject({ parent_id: taskId, task_display_name: 'Dataset Commit' });
     expect(keysOf(tasks[1])).toEqual(taskKeys);
   });
@@ -238,31 +346,50 @@ describe('tasks', () => {
     expect((await ann.put(path, {})).json['status']).toBe('completed');
   });
 
-  test.each(['task', 'import', 'import by PUT', 'import by its cancel path'])('cancel through the %s', async (way) => {
-    const datasetId = await newDataset();
-    const lines = Array.from({ length: 200_000 }, (_, i) => `{"i":${i},"t":"${'x'.repeat(60)}"}\n`).join('');
-    const objectId = await newFile('big.json', lines);
-    const made = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: objectId });
-    const taskId = String(made.json['task_id']);
-    const started = performance.now();
-    const answer = await {
-      task: () => ann.patch(`/v2/tasks/${taskId}`, { status: 'canceled' }),
-      import: () => ann.patch(`/v2/dataset_imports/${idOf(made)}`, { status: 'canceled', metadata: {} }),
-      'import by PUT': () => ann.put(`/v2/dataset_imports/${idOf(made)}`, { ...made.json, status: 'canceled' }),
-      'import by its cancel path': () => ann.put(`/v2/datasets_imports/${idOf(made)}/cancel`, { status: 'canceled' }),
-    }[way]!();
-    expect(performance.now() - started).toBeLessThan(3_000);
-    expect([answer.status, answer.json['status']]).toEqual([200, 'canceled']);
-    expect((await ann.get(`/v2/tasks/${taskId}`)).json).toMatchObject({ status: 'canceled', task_object: { status: 'canceled' } });
-    expect(await total(datasetId)).toBe(0);
-  });
+  test.each(['task', 'import', 'import by PUT', 'import by its cancel path'])(
+    'cancel through the %s',
+    async (way) => {
+      const datasetId = await newDataset();
+      const lines = Array.from(
+        { length: 200_000 },
+        (_, i) => `{"i":${i},"t":"${'x'.repeat(60)}"}\n`,
+      ).join('');
+      const objectId = await newFile('big.json', lines);
+      const made = await ann.post('/v2/dataset_imports', {
+        dataset_id: datasetId,
+        object_id: objectId,
+      });
+      const taskId = String(made.json['task_id']);
+      const started = performance.now();
+      const answer = await {
+        task: () => ann.patch(`/v2/tasks/${taskId}`, { status: 'canceled' }),
+        import: () =>
+          ann.patch(`/v2/dataset_imports/${idOf(made)}`, { status: 'canceled', metadata: {} }),
+        'import by PUT': () =>
+          ann.put(`/v2/dataset_imports/${idOf(made)}`, { ...made.json, status: 'canceled' }),
+        'import by its cancel path': () =>
+          ann.put(`/v2/datasets_imports/${idOf(made)}/cancel`, { status: 'canceled' }),
+      }[way]!();
+      expect(performance.now() - started).toBeLessThan(3_000);
+      expect([answer.status, answer.json['status']]).toEqual([200, 'canceled']);
+      expect((await ann.get(`/v2/tasks/${taskId}`)).json).toMatchObject({
+        status: 'canceled',
+        task_object: { status: 'canceled' },
+      });
+      expect(await total(datasetId)).toBe(0);
+    },
+  );
 });
 
 describe('exports', () => {
   let datasetId: number;
   beforeAll(async () => {
     datasetId = await newDataset();
-    const records = [{ gene: 'TP53', n: 1 }, { gene: 'KRAS', n: 2 }, { gene: 'A,"B', n: null }];
+    const records = [
+      { gene: 'TP53', n: 1 },
+      { gene: 'KRAS', n: 2 },
+      { gene: 'A,"B', n: null },
+    ];
     await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
   });
 
@@ -282,16 +409,31 @@ describe('exports', () => {
     const id = idOf(done);
     expect(keysOf(done.json)).toEqual(exportKeys);
     expect(done.json).toMatchObject({
-      class_name: 'DatasetExport', status: 'completed', documents_count: 3, format: 'json', download_url: null,
-      params: {}, dataset: { id: datasetId, class_name: 'Dataset' }, target_object_id: null,
-    }); // prettier-ignore
+      class_name: 'DatasetExport',
+      status: 'completed',
+      documents_count: 3,
+      format: 'json',
+      download_url: null,
+      params: {},
+      dataset: { id: datasetId, class_name: 'Dataset' },
+      target_object_id: null,
+    });
     const { status, json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
     expect([status, json['url']]).toEqual([200, json['download_url']]);
-    expect(String(json['url'])).toContain(`?response-content-disposition=attachment%3B%20filename%3Dd${count}-${id}.json.gz&`);
+    expect(String(json['url'])).toContain(
+      `?response-content-disposition=attachment%3B%20filename%3Dd${count}-${id}.json.gz&`,
+    );
     const response = await file(id);
     expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null]);
-    const lines = gunzipSync(Buffer.from(await response.arrayBuffer())).toString().trim().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as { gene: string }).gene)).toEqual(['TP53', 'KRAS', 'A,"B']);
+    const lines = gunzipSync(Buffer.from(await response.arrayBuffer()))
+      .toString()
+      .trim()
+      .split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { gene: string }).gene)).toEqual([
+      'TP53',
+      'KRAS',
+      'A,"B',
+    ]);
   });
 
   test('redirect unless told otherwise', async () => {
@@ -308,7 +450,10 @@ describe('exports', () => {
   });
 
   test('hold what their query finds', async () => {
-    const done = await run({ format: 'csv', params: { filters: [['gene', 'KRAS']], fields: ['gene'], limit: 5, entities: null } });
+    const done = await run({
+      format: 'csv',
+      params: { filters: [['gene', 'KRAS']], fields: ['gene'], limit: 5, entities: null },
+    });
     expect(done.json['documents_count']).toBe(1);
     expect(await (await file(idOf(done))).text()).toBe('gene\r\nKRAS\r\n');
     expect((await run({ format: 'csv', params: { limit: 2 } })).json['documents_count']).toBe(2);
@@ -318,7 +463,11 @@ describe('exports', () => {
     const done = await run({ format: 'csv', target_full_path: 'Lab:/out/deep/copy' });
     expect(done.json['error_message']).toBeNull();
     const object = await ann.get(`/v2/objects/${String(done.json['target_object_id'])}`);
-    expect(object.json).toMatchObject({ path: '/out/deep/copy.csv', availability: 'available', object_type: 'file' });
+    expect(object.json).toMatchObject({
+      path: '/out/deep/copy.csv',
+      availability: 'available',
+      object_type: 'file',
+    });
   });
 
   test.each([
@@ -344,25 +493,30 @@ describe('exports', () => {
     const url = String((await ann.get(`/v2/dataset_exports/${id}/download?redirect=`)).json['url']);
     expect((await ann.delete(`/v2/dataset_exports/${id}`)).json['id']).toBe(id);
     expect((await fetch(url)).status).toBe(404);
-    expect((await readdir(server.data.exports)).filter((name) => name.startsWith(`${id}.`))).toEqual([]);
+    expect(
+      (await readdir(server.data.exports)).filter((name) => name.startsWith(`${id}.`)),
+    ).toEqual([]);
   });
 
   test('of a deleted dataset go with it', async () => {
     const own = await newDataset();
     const made = await ann.post('/v2/dataset_exports', { dataset_id: own, format: 'json' });
     const done = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
-    const url = String((await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`)).json['url']);
+    const url = String(
+      (await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`)).json['url'],
+    );
     await ann.delete(`/v2/objects/${own}`);
     expect((await fetch(url)).status).toBe(404);
     expect((await ann.get(`/v2/dataset_exports/${idOf(done)}`)).status).toBe(404);
   });
 
-  test.each(['/v2/dataset_exports/$/cancel', '/v2/datasets_exports/$/cancel', '/v2/dataset_exports/$'])(
-    'that have ended cannot be canceled at %s',
-    async (path) => {
-      const id = idOf(await run({ format: 'json' }));
-      const answer = await ann.put(path.replace('$', String(id)), { status: 'canceled' });
-      expect([answer.status, Object.keys(answer.json)]).toEqual([400, ['status']]);
-    },
-  );
+  test.each([
+    '/v2/dataset_exports/$/cancel',
+    '/v2/datasets_exports/$/cancel',
+    '/v2/dataset_exports/$',
+  ])('that have ended cannot be canceled at %s', async (path) => {
+    const id = idOf(await run({ format: 'json' }));
+    const answer = await ann.put(path.replace('$', String(id)), { status: 'canceled' });
+    expect([answer.status, Object.keys(answer.json)]).toEqual([400, ['status']]);
+  });
 });

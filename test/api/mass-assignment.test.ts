@@ -48,17 +48,20 @@ function withoutTimes(view: Record<string, unknown>): object {
 }
 
 describe.each(Object.keys(writable))('%s', (kind) => {
-  test.each(['PUT', 'PATCH'])('%s changes no key that is not the user’s to change', async (method) => {
-    const path = `/v2/${kind}/${idOf(kind)}`;
-    const before = (await ann.get(path)).json;
-    for (const [key, value] of Object.entries(before)) {
-      if (writable[kind]?.includes(key)) continue;
-      const answer = await ann.call(method, path, { [key]: changed(value) });
-      // Refusing is as good as ignoring: a status can only become canceled, a type stays.
-      expect([key, answer.status === 200 || answer.status === 400]).toEqual([key, true]);
-      expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(before));
-    }
-  });
+  test.each(['PUT', 'PATCH'])(
+    '%s changes no key that is not the user’s to change',
+    async (method) => {
+      const path = `/v2/${kind}/${idOf(kind)}`;
+      const before = (await ann.get(path)).json;
+      for (const [key, value] of Object.entries(before)) {
+        if (writable[kind]?.includes(key)) continue;
+        const answer = await ann.call(method, path, { [key]: changed(value) });
+        // Refusing is as good as ignoring: a status can only become canceled, a type stays.
+        expect([key, answer.status === 200 || answer.status === 400]).toEqual([key, true]);
+        expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(before));
+      }
+    },
+  );
 
   test('PATCH with the whole resource changes nothing', async () => {
     const path = `/v2/${kind}/${idOf(kind)}`;
@@ -93,7 +96,11 @@ test('creating takes nothing that the server decides', async () => {
     revision: 3,
   };
   const vault = await ann.post('/v2/vaults', { ...decided, name: 'Mass' });
-  expect(vault.json).toMatchObject({ user_id: ann.user.id, is_public: false, vault_type: 'general' });
+  expect(vault.json).toMatchObject({
+    user_id: ann.user.id,
+    is_public: false,
+    vault_type: 'general',
+  });
   expect(vault.json).toMatchObject({ is_deleted: false, account_id: ann.user.accountId });
   expect(vault.json['id']).not.toBe(5);
   const place = { vault_id: vault.json['id'], object_type: 'file', filename: 'f' };

@@ -12,47 +12,48 @@ import {
 } from './server.js';
 
 /** What each operation on a thing asks of the caller, from the specification's tables: once more than in the code (threat A2). */
-const needed: Readonly<Partial<Record<OperationId, 'read' | 'write' | 'admin' | 'write or own'>>> = {
-  'vaults.get': 'read',
-  'vaults.put': 'write',
-  'vaults.patch': 'write',
-  'vaults.delete': 'admin',
-  'objects.get': 'read',
-  'objects.put': 'write',
-  'objects.patch': 'write',
-  'objects.delete': 'write',
-  'objects.download': 'read',
-  'datasets.get': 'read',
-  'datasets.put': 'write',
-  'datasets.patch': 'write',
-  'datasets.delete': 'write',
-  'datasets.query': 'read',
-  'datasets.lookup': 'read',
-  'fields.list': 'read',
-  'fields.get': 'read',
-  'fields.put': 'write',
-  'fields.patch': 'write',
-  'fields.delete': 'write',
-  'fields.facets': 'read',
-  'imports.ofDataset': 'read',
-  'imports.get': 'read',
-  'imports.put': 'write',
-  'imports.patch': 'write',
-  'imports.delete': 'write',
-  'exports.ofDataset': 'read',
-  'exports.get': 'read',
-  'exports.put': 'read',
-  'exports.patch': 'read',
-  'exports.delete': 'write or own',
-  'exports.download': 'read',
-  'commits.ofDataset': 'read',
-  'commits.get': 'read',
-  'commits.put': 'read',
-  'commits.patch': 'read',
-  'tasks.get': 'read',
-  'tasks.put': 'write',
-  'tasks.patch': 'write',
-};
+const needed: Readonly<Partial<Record<OperationId, 'read' | 'write' | 'admin' | 'write or own'>>> =
+  {
+    'vaults.get': 'read',
+    'vaults.put': 'write',
+    'vaults.patch': 'write',
+    'vaults.delete': 'admin',
+    'objects.get': 'read',
+    'objects.put': 'write',
+    'objects.patch': 'write',
+    'objects.delete': 'write',
+    'objects.download': 'read',
+    'datasets.get': 'read',
+    'datasets.put': 'write',
+    'datasets.patch': 'write',
+    'datasets.delete': 'write',
+    'datasets.query': 'read',
+    'datasets.lookup': 'read',
+    'fields.list': 'read',
+    'fields.get': 'read',
+    'fields.put': 'write',
+    'fields.patch': 'write',
+    'fields.delete': 'write',
+    'fields.facets': 'read',
+    'imports.ofDataset': 'read',
+    'imports.get': 'read',
+    'imports.put': 'write',
+    'imports.patch': 'write',
+    'imports.delete': 'write',
+    'exports.ofDataset': 'read',
+    'exports.get': 'read',
+    'exports.put': 'read',
+    'exports.patch': 'read',
+    'exports.delete': 'write or own',
+    'exports.download': 'read',
+    'commits.ofDataset': 'read',
+    'commits.get': 'read',
+    'commits.put': 'read',
+    'commits.patch': 'read',
+    'tasks.get': 'read',
+    'tasks.put': 'write',
+    'tasks.patch': 'write',
+  };
 
 const levels = { none: 0, read: 1, write: 2, 'write or own': 2, admin: 3 } as const;
 const people = ['owner', 'admin', 'write', 'read', 'none', 'stranger', 'anonymous'] as const;
@@ -113,7 +114,11 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
 }
 
 function call(client: Client, row: OperationRow, path: string): Promise<Answer> {
-  return client.call(row.method, path, ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined);
+  return client.call(
+    row.method,
+    path,
+    ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined,
+  );
 }
 
 const rows = (Object.entries(operations) as [OperationId, OperationRow][]).filter(
@@ -130,7 +135,9 @@ test('the table has every operation on a thing', () => {
 
 describe.each(people)('%s', (person) => {
   // Deletions that are allowed end the fixture: whether they work is tested beside each resource.
-  const safe = rows.filter(([id, row]) => row.method !== 'DELETE' || held[person] < levels[needed[id] ?? 'admin']);
+  const safe = rows.filter(
+    ([id, row]) => row.method !== 'DELETE' || held[person] < levels[needed[id] ?? 'admin'],
+  );
 
   test.each(safe.map(([id, row]) => [id, row] as const))('%s', async (id, row) => {
     const level = levels[needed[id] ?? 'admin'];
@@ -166,8 +173,18 @@ describe('ids in bodies', () => {
     ] as const;
 
   test.each(['none', 'stranger'] as const)('%s learns nothing from an id', async (person) => {
-    const right = { vault: fixture.vaultId, folder: fixture.folderId, file: fixture.fileId, dataset: fixture.datasetId };
-    const missing = { vault: 99_999, folder: 98_765_432_111, file: 98_765_432_112, dataset: 98_765_432_113 };
+    const right = {
+      vault: fixture.vaultId,
+      folder: fixture.folderId,
+      file: fixture.fileId,
+      dataset: fixture.datasetId,
+    };
+    const missing = {
+      vault: 99_999,
+      folder: 98_765_432_111,
+      file: 98_765_432_112,
+      dataset: 98_765_432_113,
+    };
     const wrong = bodies(missing);
     for (const [index, [method, path, body]] of bodies(right).entries()) {
       const answer = await clients[person].call(method, path, body);
@@ -179,7 +196,12 @@ describe('ids in bodies', () => {
   });
 
   test('a reader may export and nothing else', async () => {
-    const right = { vault: fixture.vaultId, folder: fixture.folderId, file: fixture.fileId, dataset: fixture.datasetId };
+    const right = {
+      vault: fixture.vaultId,
+      folder: fixture.folderId,
+      file: fixture.fileId,
+      dataset: fixture.datasetId,
+    };
     for (const [method, path, body] of bodies(right)) {
       const { status } = await clients.read.call(method, path, body);
       expect([path, status]).toEqual([path, path.endsWith('exports') ? 201 : 403]);
@@ -192,41 +214,81 @@ describe('ids in bodies', () => {
     const secret = [
       await own.patch(`/v2/objects/${other.fileId}`, { parent_object_id: fixture.folderId }),
       await own.patch(`/v2/objects/${other.fileId}`, { parent_object_id: 98_765_432_111 }),
-      await own.post('/v2/dataset_imports', { dataset_id: other.datasetId, object_id: fixture.fileId }),
-      await own.post('/v2/dataset_imports', { dataset_id: other.datasetId, object_id: 98_765_432_111 }),
-      await own.post('/v2/dataset_exports', { dataset_id: other.datasetId, format: 'json', target_full_path: `acme:${secretWord}:/x` }),
-      await own.post('/v2/dataset_exports', { dataset_id: other.datasetId, format: 'json', target_full_path: 'acme:nowhere:/x' }),
+      await own.post('/v2/dataset_imports', {
+        dataset_id: other.datasetId,
+        object_id: fixture.fileId,
+      }),
+      await own.post('/v2/dataset_imports', {
+        dataset_id: other.datasetId,
+        object_id: 98_765_432_111,
+      }),
+      await own.post('/v2/dataset_exports', {
+        dataset_id: other.datasetId,
+        format: 'json',
+        target_full_path: `acme:${secretWord}:/x`,
+      }),
+      await own.post('/v2/dataset_exports', {
+        dataset_id: other.datasetId,
+        format: 'json',
+        target_full_path: 'acme:nowhere:/x',
+      }),
     ].map(({ status, text }) => [status, text.replaceAll(/\d+/g, '#')]);
     expect(secret[0]).toEqual(secret[1]);
     expect(secret[2]).toEqual(secret[3]);
     expect(secret[4]).toEqual(secret[5]);
     expect(secret.map(([status]) => status)).toEqual([400, 400, 400, 400, 400, 400]);
     const reader = await clients.read.post('/v2/dataset_exports', {
-      dataset_id: fixture.datasetId, format: 'json', target_full_path: `${secretWord}:/x`,
-    }); // prettier-ignore
+      dataset_id: fixture.datasetId,
+      format: 'json',
+      target_full_path: `${secretWord}:/x`,
+    });
     expect(reader.status).toBe(403);
   });
 });
 
 describe('what may not be read', () => {
-  test.each(['none', 'stranger'] as const)('never shows to %s, in any list or by any filter', async (person) => {
-    const v = fixture.vaultId;
-    const d = fixture.datasetId;
-    const paths = ['/v2/vaults', `/v2/vaults?id=${v}`, `/v2/vaults?name=${secretWord}`, `/v2/vaults?full_path=acme:${secretWord}`,
-      '/v2/objects', `/v2/objects?vault_id=${v}`, `/v2/objects?ancestor_id=${fixture.folderId}`, `/v2/objects?parent_object_id=${fixture.folderId}`,
-      `/v2/objects?full_path=acme:${secretWord}:/variants`, '/v2/objects?glob=*/**', `/v2/objects?glob=acme:${secretWord}:/**`,
-      '/v2/objects?regex=.*', `/v2/objects?vault_full_path=acme:${secretWord}`, `/v2/objects?id=${d}`, '/v2/datasets', `/v2/datasets?vault_id=${v}`,
-      '/v2/dataset_imports', `/v2/dataset_imports?dataset_id=${d}`, '/v2/dataset_exports', `/v2/dataset_exports?dataset_id=${d}`,
-      '/v2/dataset_commits', `/v2/dataset_commits?dataset_id=${d}`, '/v2/tasks', `/v2/tasks?target_object_id=${d}`, `/v2/tasks?source_object_id=${d}`]; // prettier-ignore
-    for (const path of paths) {
-      const answer = await clients[person].get(path);
-      expect(answer.status).toBe(200);
-      const rest = answer.text.replaceAll(answer.json['url'] as string, '');
-      expect([path, rest.includes(secretWord)]).toEqual([path, false]);
-      if (path.includes('?')) {
-        const isMine = /glob=\*|regex/.test(path);
-        if (!isMine) expect([path, answer.json['total']]).toEqual([path, 0]);
+  test.each(['none', 'stranger'] as const)(
+    'never shows to %s, in any list or by any filter',
+    async (person) => {
+      const v = fixture.vaultId;
+      const d = fixture.datasetId;
+      const paths = [
+        '/v2/vaults',
+        `/v2/vaults?id=${v}`,
+        `/v2/vaults?name=${secretWord}`,
+        `/v2/vaults?full_path=acme:${secretWord}`,
+        '/v2/objects',
+        `/v2/objects?vault_id=${v}`,
+        `/v2/objects?ancestor_id=${fixture.folderId}`,
+        `/v2/objects?parent_object_id=${fixture.folderId}`,
+        `/v2/objects?full_path=acme:${secretWord}:/variants`,
+        '/v2/objects?glob=*/**',
+        `/v2/objects?glob=acme:${secretWord}:/**`,
+        '/v2/objects?regex=.*',
+        `/v2/objects?vault_full_path=acme:${secretWord}`,
+        `/v2/objects?id=${d}`,
+        '/v2/datasets',
+        `/v2/datasets?vault_id=${v}`,
+        '/v2/dataset_imports',
+        `/v2/dataset_imports?dataset_id=${d}`,
+        '/v2/dataset_exports',
+        `/v2/dataset_exports?dataset_id=${d}`,
+        '/v2/dataset_commits',
+        `/v2/dataset_commits?dataset_id=${d}`,
+        '/v2/tasks',
+        `/v2/tasks?target_object_id=${d}`,
+        `/v2/tasks?source_object_id=${d}`,
+      ];
+      for (const path of paths) {
+        const answer = await clients[person].get(path);
+        expect(answer.status).toBe(200);
+        const rest = answer.text.replaceAll(answer.json['url'] as string, '');
+        expect([path, rest.includes(secretWord)]).toEqual([path, false]);
+        if (path.includes('?')) {
+          const isMine = /glob=\*|regex/.test(path);
+          if (!isMine) expect([path, answer.json['total']]).toEqual([path, 0]);
+        }
       }
-    }
-  });
+    },
+  );
 });

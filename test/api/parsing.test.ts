@@ -11,14 +11,38 @@ import { AppError, InputError, invalid } from '../../engine/errors.js';
 
 describe('a form', () => {
   test.each([
-    [true, true], ['True', true], ['TRUE', true], ['true', true], ['1', true], [1, true], ['False', false], ['FALSE', false],
-    ['0', false], [0, false], ['', false], ['maybe', undefined], [2, undefined], [null, undefined], [[], undefined],
-  ])('reads %j as the boolean %j', (given, wanted) => expect(readBoolean(given)).toBe(wanted)); // prettier-ignore
+    [true, true],
+    ['True', true],
+    ['TRUE', true],
+    ['true', true],
+    ['1', true],
+    [1, true],
+    ['False', false],
+    ['FALSE', false],
+    ['0', false],
+    [0, false],
+    ['', false],
+    ['maybe', undefined],
+    [2, undefined],
+    [null, undefined],
+    [[], undefined],
+  ])('reads %j as the boolean %j', (given, wanted) => expect(readBoolean(given)).toBe(wanted));
 
   test.each([
-    [5, 5], ['5', 5], [' 5 ', 5], ['5.0', 5], [481200000000017, 481200000000017], [0, undefined], [-1, undefined],
-    ['x', undefined], [1.5, undefined], ['9'.repeat(20), undefined], [2n, undefined], [null, undefined], [{}, undefined],
-  ])('reads %p as the id %p', (given, wanted) => expect(readId(given)).toBe(wanted)); // prettier-ignore
+    [5, 5],
+    ['5', 5],
+    [' 5 ', 5],
+    ['5.0', 5],
+    [481200000000017, 481200000000017],
+    [0, undefined],
+    [-1, undefined],
+    ['x', undefined],
+    [1.5, undefined],
+    ['9'.repeat(20), undefined],
+    [2n, undefined],
+    [null, undefined],
+    [{}, undefined],
+  ])('reads %p as the id %p', (given, wanted) => expect(readId(given)).toBe(wanted));
 
   test('takes one for a list, null for nothing, and keys from the body alone', () => {
     const form = new Form({ tags: 'a', list: ['a', 5], none: null, text: 5 });
@@ -42,13 +66,22 @@ describe('a form', () => {
     expect(() => form.done()).toThrow(
       expect.objectContaining({
         code: 'invalid',
-        fields: { a: [expect.any(String)], b: [expect.any(String), expect.any(String)], c: ['This field is required.'] },
+        fields: {
+          a: [expect.any(String)],
+          b: [expect.any(String), expect.any(String)],
+          c: ['This field is required.'],
+        },
       }),
     );
   });
 
   test('reads lists of objects in the three ways that clients write them', () => {
-    const form = new Form({ list: [{ name: 'a' }], one: { name: 'a' }, keyed: { a: { x: 1 }, b: {} }, bad: [1] });
+    const form = new Form({
+      list: [{ name: 'a' }],
+      one: { name: 'a' },
+      keyed: { a: { x: 1 }, b: {} },
+      bad: [1],
+    });
     expect(form.objectList('list')).toEqual([{ name: 'a' }]);
     expect(form.objectList('one')).toEqual([{ name: 'a' }]);
     expect(form.objectList('keyed')).toEqual([{ name: 'a', x: 1 }, { name: 'b' }]);
@@ -93,9 +126,18 @@ describe('errors', () => {
 describe('lists', () => {
   test.each([
     [{}, { limit: 100, offset: 0 }],
-    [{ limit: '5', page: '3' }, { limit: 5, offset: 10 }],
-    [{ limit: '5', page: '3', offset: '1' }, { limit: 5, offset: 1 }],
-    [{ limit: '', page: '' }, { limit: 100, offset: 0 }],
+    [
+      { limit: '5', page: '3' },
+      { limit: 5, offset: 10 },
+    ],
+    [
+      { limit: '5', page: '3', offset: '1' },
+      { limit: 5, offset: 1 },
+    ],
+    [
+      { limit: '', page: '' },
+      { limit: 100, offset: 0 },
+    ],
     [{ limit: ['5', '7'] }, { limit: 7, offset: 0 }],
   ])('%j asks for %j', (query, page) => expect(readPage(query)).toEqual(page));
 
@@ -112,10 +154,17 @@ describe('lists', () => {
 
 describe('the log', () => {
   test('stays short, one line, and without what controls a terminal', () => {
-    const line = logLine('x', { a: `\n\u001b[31m\u007f\u0085${'y'.repeat(50_000)}`, b: 'z'.repeat(50_000), c: 'w'.repeat(50_000) });
+    const line = logLine('x', {
+      a: `\n\u001b[31m\u007f\u0085${'y'.repeat(50_000)}`,
+      b: 'z'.repeat(50_000),
+      c: 'w'.repeat(50_000),
+    });
     expect(Buffer.byteLength(line)).toBeLessThanOrEqual(8192);
+    // oxlint-disable-next-line no-control-regex -- finding control characters is the point
     expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
-    expect(withoutSecrets('/x?access_token=abc&a=1&signature=def')).toBe('/x?access_token=***&a=1&signature=***');
+    expect(withoutSecrets('/x?access_token=abc&a=1&signature=def')).toBe(
+      '/x?access_token=***&a=1&signature=***',
+    );
   });
 });
 
@@ -152,6 +201,8 @@ describe('signed addresses', () => {
   });
 
   test('name files so that every header parser finds the name', () => {
-    expect(attachment('a"b\\c;é.txt')).toBe(`attachment; filename="a_b_c__.txt"; filename*=UTF-8''a%22b%5Cc%3B%C3%A9.txt`);
+    expect(attachment('a"b\\c;é.txt')).toBe(
+      `attachment; filename="a_b_c__.txt"; filename*=UTF-8''a%22b%5Cc%3B%C3%A9.txt`,
+    );
   });
 });

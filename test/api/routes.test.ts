@@ -18,7 +18,8 @@ const handlers: readonly Handler[] = controllers.flatMap((controller) =>
   Object.getOwnPropertyNames(controller.prototype).flatMap((name) => {
     if (name === 'constructor') return []; // the class itself carries a path too
     const method: unknown = (controller.prototype as unknown as Record<string, unknown>)[name];
-    if (typeof method !== 'function' || Reflect.getMetadata('path', method) === undefined) return [];
+    if (typeof method !== 'function' || Reflect.getMetadata('path', method) === undefined)
+      return [];
     return [
       {
         name: `${controller.name}.${name}`,

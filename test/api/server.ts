@@ -27,7 +27,12 @@ export interface Answer {
 export interface Client {
   readonly user: UserRow;
   readonly token: string;
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
   get(path: string): Promise<Answer>;
   post(path: string, body?: unknown): Promise<Answer>;
   patch(path: string, body?: unknown): Promise<Answer>;
@@ -80,7 +85,11 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     scheduler,
     data,
     signingKey: key,
-    config: { publicUrl: options.publicUrl ?? null, rateLimit: options.rateLimit ?? 0, log: 'info' },
+    config: {
+      publicUrl: options.publicUrl ?? null,
+      rateLimit: options.rateLimit ?? 0,
+      log: 'info',
+    },
     limits: { failedLogins: 0, ...options.limits },
     log: (line) => logs.push(line),
   });
@@ -164,7 +173,8 @@ function bytesOf(body: unknown): string | Uint8Array<ArrayBuffer> {
 
 /** An id in an answer. */
 export function idOf(answer: Answer): number {
-  if (typeof answer.json['id'] !== 'number') throw new Error(`no id: ${answer.status} ${answer.text}`);
+  if (typeof answer.json['id'] !== 'number')
+    throw new Error(`no id: ${answer.status} ${answer.text}`);
   return answer.json['id'];
 }
 
@@ -191,7 +201,8 @@ export interface Fixture {
 /** Lets `owner` make one of everything. */
 export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture> {
   const vaultId = idOf(await owner.post('/v2/vaults', { name }));
-  const make = (object: object): Promise<Answer> => owner.post('/v2/objects', { vault_id: vaultId, ...object });
+  const make = (object: object): Promise<Answer> =>
+    owner.post('/v2/objects', { vault_id: vaultId, ...object });
   const folderId = idOf(await make({ object_type: 'folder', filename: 'runs' }));
   const file = await make({ object_type: 'file', filename: 'a.json', parent_object_id: folderId });
   await send('', 'PUT', String(file.json['upload_url']), '{"gene":"TP53"}\n');
@@ -203,7 +214,10 @@ export async function makeFixture(owner: Client, name = 'Lab'): Promise<Fixture>
       { gene: 'KRAS', n: 2 },
     ],
   });
-  const exported = await owner.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' });
+  const exported = await owner.post('/v2/dataset_exports', {
+    dataset_id: datasetId,
+    format: 'json',
+  });
   const exportId = idOf(exported);
   await waitFor(owner, `/v2/dataset_exports/${exportId}`);
   const [field] = listOf(await owner.get(`/v2/datasets/${datasetId}/fields?name=gene`));

@@ -26,24 +26,31 @@ describe('bodies', () => {
 
   test('may be empty wherever one may be left out, with a type all the same', async () => {
     const headers = { 'content-type': 'application/json' };
-    expect((await ann.call('POST', `/v2/datasets/${datasetId}/data`, '', headers)).status).toBe(200);
-    expect((await ann.call('PATCH', `/v2/datasets/${datasetId}`, ' \r\n\t', headers)).status).toBe(200);
+    expect((await ann.call('POST', `/v2/datasets/${datasetId}/data`, '', headers)).status).toBe(
+      200,
+    );
+    expect((await ann.call('PATCH', `/v2/datasets/${datasetId}`, ' \r\n\t', headers)).status).toBe(
+      200,
+    );
     expect((await ann.call('POST', `/v2/datasets/${datasetId}/query`)).status).toBe(200);
   });
 
-  test.each(['{}', '', 'not json', '[]', '{"id":5}'])('on GET and DELETE are ignored: %j', async (body) => {
-    const id = idOf(await ann.post('/v2/vaults', { name: `ignored ${Math.random()}` }));
-    const sent = await raw(
-      `DELETE /v2/vaults/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-    );
-    expect(sent).toMatch(/^HTTP\/1\.1 200 /);
-    const got = await raw(
-      `GET /v1/user HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-    );
-    expect(got).toMatch(/^HTTP\/1\.1 200 /);
-  });
+  test.each(['{}', '', 'not json', '[]', '{"id":5}'])(
+    'on GET and DELETE are ignored: %j',
+    async (body) => {
+      const id = idOf(await ann.post('/v2/vaults', { name: `ignored ${Math.random()}` }));
+      const sent = await raw(
+        `DELETE /v2/vaults/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      );
+      expect(sent).toMatch(/^HTTP\/1\.1 200 /);
+      const got = await raw(
+        `GET /v1/user HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${ann.token}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      );
+      expect(got).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
 
   test.each([
     ['{', 400],
@@ -86,16 +93,37 @@ describe('bodies', () => {
   });
 
   test('of strangers are not read at all', async () => {
-    const answer = await raw(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{`);
+    const answer = await raw(
+      `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{`,
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   test('of random bytes never make a 500', async () => {
-    const pieces = ['{', '}', '[', ']', ':', ',', '"', '\\', 'null', 'NaN', '1e999', '\u0000', '"filters"', '"limit"', 'é', '-'];
+    const pieces = [
+      '{',
+      '}',
+      '[',
+      ']',
+      ':',
+      ',',
+      '"',
+      '\\',
+      'null',
+      'NaN',
+      '1e999',
+      '\u0000',
+      '"filters"',
+      '"limit"',
+      'é',
+      '-',
+    ];
     let seed = 1;
     const next = (): number => (seed = (seed * 48_271) % 2_147_483_647);
     for (let i = 0; i < 400; i++) {
-      const body = Array.from({ length: next() % 30 }, () => pieces[next() % pieces.length]).join('');
+      const body = Array.from({ length: next() % 30 }, () => pieces[next() % pieces.length]).join(
+        '',
+      );
       const { status, text } = await ann.call('POST', `/v2/datasets/${datasetId}/data`, body);
       expect([body, status === 200 || status === 400]).toEqual([body, true]);
       expect(text.startsWith('{')).toBe(true);
@@ -104,8 +132,12 @@ describe('bodies', () => {
 
   test('may be forms, and JSON that calls itself a form', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    expect((await ann.call('POST', '/v2/vaults', 'name=Form+One&x=1', headers)).json['name']).toBe('Form One');
-    expect((await ann.call('POST', '/v2/vaults', '{"name":"Form Two"}', headers)).json['name']).toBe('Form Two');
+    expect((await ann.call('POST', '/v2/vaults', 'name=Form+One&x=1', headers)).json['name']).toBe(
+      'Form One',
+    );
+    expect(
+      (await ann.call('POST', '/v2/vaults', '{"name":"Form Two"}', headers)).json['name'],
+    ).toBe('Form Two');
   });
 });
 
@@ -129,7 +161,9 @@ describe('answers', () => {
       headers: { origin: 'https://x.org', 'access-control-request-method': 'PATCH' },
     });
     expect(answer.status).toBe(204);
-    expect(answer.headers.get('access-control-allow-headers')).toMatch(/Authorization.*Content-Type/);
+    expect(answer.headers.get('access-control-allow-headers')).toMatch(
+      /Authorization.*Content-Type/,
+    );
     expect(answer.headers.get('access-control-allow-methods')).toContain('PATCH');
   });
 
@@ -145,17 +179,43 @@ describe('answers', () => {
     const answer = await ann.delete('/v2/vaults');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET']);
     expect(answer.json).toEqual({ detail: 'Method "DELETE" not allowed.' });
-    expect(await raw('TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 405 /);
+    expect(await raw('TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 405 /,
+    );
     const override = { 'x-http-method-override': 'DELETE' };
     expect((await ann.call('GET', '/v1/user', undefined, override)).status).toBe(200);
   });
 
   test('ids that cannot be are 404, whatever they are', async () => {
-    const ids = ['not_here', '-1', '0', '1.5', '1e3', '9'.repeat(30), 'x'.repeat(5000), '%00', '1%2F2', '..%2f1', '%F0%9F%98%80'];
-    for (const kind of ['vaults', 'objects', 'datasets', 'dataset_fields', 'dataset_imports', 'tasks']) {
+    const ids = [
+      'not_here',
+      '-1',
+      '0',
+      '1.5',
+      '1e3',
+      '9'.repeat(30),
+      'x'.repeat(5000),
+      '%00',
+      '1%2F2',
+      '..%2f1',
+      '%F0%9F%98%80',
+    ];
+    for (const kind of [
+      'vaults',
+      'objects',
+      'datasets',
+      'dataset_fields',
+      'dataset_imports',
+      'tasks',
+    ]) {
       for (const id of ids) {
         const { status, text } = await ann.get(`/v2/${kind}/${id}`);
-        expect([kind, id.slice(0, 20), status, text]).toEqual([kind, id.slice(0, 20), 404, '{"detail":"Not found"}']);
+        expect([kind, id.slice(0, 20), status, text]).toEqual([
+          kind,
+          id.slice(0, 20),
+          404,
+          '{"detail":"Not found"}',
+        ]);
       }
     }
   });
@@ -190,7 +250,9 @@ describe('the server', () => {
     ['an odd transfer encoding', 'Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n'],
     ['a header with a line break', 'X-A: b\r\n c\nd: e\r\n\r\n'],
   ])('refuses %s', async (_name, rest) => {
-    expect(await raw(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${rest}`)).toMatch(/^HTTP\/1\.1 40[01] /);
+    expect(await raw(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${rest}`)).toMatch(
+      /^HTTP\/1\.1 40[01] /,
+    );
   });
 
   test('refuses headers over 16 kB', async () => {
@@ -202,12 +264,21 @@ describe('the server', () => {
 
   test('answers health and its description to everybody, and a page without foreign parts', async () => {
     const health = await fetch(`${server.url}/health`);
-    expect([health.status, await health.json()]).toEqual([200, { status: 'ok', detail: expect.any(String) }]);
-    const openapi = (await (await fetch(`${server.url}/openapi.json`)).json()) as Record<string, object>;
+    expect([health.status, await health.json()]).toEqual([
+      200,
+      { status: 'ok', detail: expect.any(String) },
+    ]);
+    const openapi = (await (await fetch(`${server.url}/openapi.json`)).json()) as Record<
+      string,
+      object
+    >;
     expect(openapi['openapi']).toBe('3.1.0');
     expect(Object.keys(openapi['paths'] ?? {})).toContain('/v2/datasets/{id}/data');
     const page = await fetch(`${server.url}/swagger`);
-    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect([page.status, page.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ]);
     const html = await page.text();
     expect(html).not.toMatch(/(src|href)="https?:/);
     expect(page.headers.get('content-security-policy')).toMatch(/script-src 'sha256-/);
@@ -216,7 +287,9 @@ describe('the server', () => {
   test('every reference of the description has its schema', async () => {
     const text = await (await fetch(`${server.url}/openapi.json`)).text();
     const { components } = JSON.parse(text) as { components: { schemas: Record<string, unknown> } };
-    const wanted = [...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name ?? '');
+    const wanted = [...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map(
+      ([, name]) => name ?? '',
+    );
     expect(wanted.filter((name) => !(name in components.schemas))).toEqual([]);
     const unused = Object.keys(components.schemas).filter((name) => !wanted.includes(name));
     expect(unused).toEqual([]);
@@ -233,7 +306,11 @@ describe('the server', () => {
       expect(performance.now() - started).toBeLessThan(3_000);
       let closed = 0;
       const sockets = Array.from({ length: 8 }, () => connect(other.port, '127.0.0.1'));
-      for (const socket of sockets) socket.on('close', () => closed++).on('error', () => undefined).resume();
+      for (const socket of sockets)
+        socket
+          .on('close', () => closed++)
+          .on('error', () => undefined)
+          .resume();
       while (closed < 3) await new Promise((resolve) => setTimeout(resolve, 10));
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(closed).toBe(3);
@@ -244,12 +321,15 @@ describe('the server', () => {
   });
 
   test('writes log lines that are one JSON object each, whatever a client sends', async () => {
-    await ann.call('GET', '/v2/vaults?q=%0a%1b[31m&access_token=secret', undefined, {
-      'user-agent': `evil \u007f${'x'.repeat(12_000)}`,
-    }).catch(() => undefined); // fetch may refuse the header itself
+    await ann
+      .call('GET', '/v2/vaults?q=%0a%1b[31m&access_token=secret', undefined, {
+        'user-agent': `evil \u007f${'x'.repeat(12_000)}`,
+      })
+      .catch(() => undefined); // fetch may refuse the header itself
     await ann.call('GET', `/v2/vaults?q=${'y'.repeat(12_000)}`);
     for (const line of server.logs) {
       expect(Buffer.byteLength(line)).toBeLessThanOrEqual(8192);
+      // oxlint-disable-next-line no-control-regex -- finding control characters is the point
       expect(line).not.toMatch(/[\u0000-\u001f\u007f]/);
       expect(line).not.toContain('secret');
       expect(JSON.parse(line)).toBeInstanceOf(Object);

@@ -36,12 +36,17 @@ describe('uploads', () => {
     'take the bytes raw as %j, without credentials, and answer 200 with the md5',
     async (type) => {
       const { id, url } = await newFile({ size: content.length, md5: md5.toString('hex') });
-      const answer = await put(url, content, { 'content-md5': md5.toString('base64'), 'content-type': type });
+      const answer = await put(url, content, {
+        'content-md5': md5.toString('base64'),
+        'content-type': type,
+      });
       expect([answer.status, answer.text]).toEqual([200, '']);
       expect(answer.headers.get('etag')).toBe(`"${md5.toString('hex')}"`);
       expect(await objectOf(id)).toMatchObject({
-        availability: 'available', size: content.length, md5: md5.toString('hex'),
-      }); // prettier-ignore
+        availability: 'available',
+        size: content.length,
+        md5: md5.toString('hex'),
+      });
     },
   );
 
@@ -55,7 +60,12 @@ describe('uploads', () => {
     ['too short', { size: 20 }, content, {}],
     ['too long', { size: 5 }, content, {}],
     ['another md5 than announced', { md5: '0'.repeat(32) }, content, {}],
-    ['another md5 than its header', {}, content, { 'content-md5': Buffer.alloc(16).toString('base64') }],
+    [
+      'another md5 than its header',
+      {},
+      content,
+      { 'content-md5': Buffer.alloc(16).toString('base64') },
+    ],
     ['a malformed Content-MD5', {}, content, { 'content-md5': 'nonsense' }],
   ])('refuse a body that is %s', async (_name, more, body, headers) => {
     const { id, url } = await newFile(more);
@@ -84,7 +94,9 @@ describe('uploads', () => {
     const { pathname, search } = new URL(url);
     await new Promise<void>((resolve) => {
       const socket = connect(server.port, '127.0.0.1', () => {
-        socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nsome`);
+        socket.write(
+          `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nsome`,
+        );
         setTimeout(() => socket.destroy(), 50);
       });
       socket.on('close', () => resolve());
@@ -110,7 +122,9 @@ describe('uploads', () => {
     await put(url, content);
     await ann.delete(`/v2/objects/${id}`);
     expect((await put(url, content)).status).toBe(404);
-    expect((await readdir(server.data.objects)).filter((name) => name.startsWith(`${id}-`))).toEqual([]);
+    expect(
+      (await readdir(server.data.objects)).filter((name) => name.startsWith(`${id}-`)),
+    ).toEqual([]);
   });
 
   test('need their own address: it neither reads nor serves another object', async () => {
@@ -129,7 +143,10 @@ describe('signed addresses', () => {
     const { id, url } = await newFile();
     await put(url, content);
     const download = String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
-    for (const [method, address] of [['PUT', url], ['GET', download]] as const) {
+    for (const [method, address] of [
+      ['PUT', url],
+      ['GET', download],
+    ] as const) {
       const start = server.url.length + 1;
       for (let at = start; at < address.length; at++) {
         const char = address[at] ?? '';
@@ -157,7 +174,9 @@ describe('downloads', () => {
   });
 
   test('carry the name in the literal form that clients cut out', () => {
-    expect(address).toMatch(/\?response-content-disposition=attachment%3B%20filename%3Dpage(-\d+)?\.html&/);
+    expect(address).toMatch(
+      /\?response-content-disposition=attachment%3B%20filename%3Dpage(-\d+)?\.html&/,
+    );
   });
 
   test('redirect only when asked to', async () => {
@@ -204,12 +223,18 @@ describe('downloads', () => {
 
   test('answer HEAD with the length and no body', async () => {
     const { status, headers, text } = await send('', 'HEAD', address);
-    expect([status, headers.get('content-length'), text]).toEqual([200, String(content.length), '']);
+    expect([status, headers.get('content-length'), text]).toEqual([
+      200,
+      String(content.length),
+      '',
+    ]);
   });
 
   test('of a folder, a dataset or nothing are refused', async () => {
     for (const type of ['folder', 'dataset']) {
-      const id = idOf(await ann.post('/v2/objects', { vault_id: vaultId, object_type: type, filename: type }));
+      const id = idOf(
+        await ann.post('/v2/objects', { vault_id: vaultId, object_type: type, filename: type }),
+      );
       expect((await ann.get(`/v2/objects/${id}/download`)).status).toBe(400);
     }
     expect((await ann.get('/v2/objects/12345/download')).status).toBe(404);

@@ -19,7 +19,12 @@ describe('users', () => {
     const { status, json } = await ann.get('/v1/user');
     expect(status).toBe(200);
     expect(keysOf(json)).toEqual(userKeys);
-    expect(json).toMatchObject({ class_name: 'User', email: 'ann@acme.org', role: 'member', full_name: 'ann' });
+    expect(json).toMatchObject({
+      class_name: 'User',
+      email: 'ann@acme.org',
+      role: 'member',
+      full_name: 'ann',
+    });
     expect(json['account']).toMatchObject({ domain: 'acme' });
   });
 
@@ -35,17 +40,28 @@ describe('users', () => {
 describe('vaults', () => {
   test('a created vault has every key, and listing and getting it give the same', async () => {
     const made = await ann.post('/v2/vaults', {
-      name: 'Shape', description: 'd', metadata: { a: [1] }, tags: 'one', default_storage_class: 'Standard-IA',
-    }); // prettier-ignore
+      name: 'Shape',
+      description: 'd',
+      metadata: { a: [1] },
+      tags: 'one',
+      default_storage_class: 'Standard-IA',
+    });
     expect(made.status).toBe(201);
     expect(made.headers.get('content-type')).toBe('application/json');
     expect(keysOf(made.json)).toEqual(vaultKeys);
     expect(keysOf(made.json['user'])).toEqual(shortUserKeys);
     expect(made.json).toMatchObject({
-      class_name: 'Vault', full_path: 'acme:Shape', account_domain: 'acme', vault_type: 'general', tags: ['one'],
-      metadata: { a: [1] }, permissions: { read: true, write: true, admin: true }, is_deleted: false, versioning: 'disabled',
+      class_name: 'Vault',
+      full_path: 'acme:Shape',
+      account_domain: 'acme',
+      vault_type: 'general',
+      tags: ['one'],
+      metadata: { a: [1] },
+      permissions: { read: true, write: true, admin: true },
+      is_deleted: false,
+      versioning: 'disabled',
       url: `${server.url}/v2/vaults/${idOf(made)}`,
-    }); // prettier-ignore
+    });
     const got = await ann.get(`/v2/vaults/${idOf(made)}`);
     const [listed] = listOf(await ann.get('/v2/vaults?name=shape'));
     expect(got.json).toEqual(made.json);
@@ -67,13 +83,31 @@ describe('vaults', () => {
   });
 
   test('PUT and PATCH change the given keys alone and replace them whole', async () => {
-    const id = idOf(await ann.post('/v2/vaults', { name: 'Change', tags: ['a', 'b'], metadata: { x: 1 } }));
-    const patched = await ann.patch(`/v2/vaults/${id}`, { metadata: { y: 2 }, versioning: 'enabled', id: 7 });
+    const id = idOf(
+      await ann.post('/v2/vaults', { name: 'Change', tags: ['a', 'b'], metadata: { x: 1 } }),
+    );
+    const patched = await ann.patch(`/v2/vaults/${id}`, {
+      metadata: { y: 2 },
+      versioning: 'enabled',
+      id: 7,
+    });
     expect(patched.status).toBe(200);
-    expect(patched.json).toMatchObject({ id, metadata: { y: 2 }, tags: ['a', 'b'], versioning: 'enabled' });
+    expect(patched.json).toMatchObject({
+      id,
+      metadata: { y: 2 },
+      tags: ['a', 'b'],
+      versioning: 'enabled',
+    });
     const put = await ann.put(`/v2/vaults/${id}`, { tags: [], metadata: [], description: 'new' });
-    expect(put.json).toMatchObject({ metadata: {}, tags: [], description: 'new', versioning: 'enabled' });
-    expect((await ann.put(`/v2/vaults/${id}`, { description: null })).json['description']).toBeNull();
+    expect(put.json).toMatchObject({
+      metadata: {},
+      tags: [],
+      description: 'new',
+      versioning: 'enabled',
+    });
+    expect(
+      (await ann.put(`/v2/vaults/${id}`, { description: null })).json['description'],
+    ).toBeNull();
     expect((await ann.patch(`/v2/vaults/${id}`)).json['name']).toBe('Change');
   });
 
@@ -125,14 +159,19 @@ describe('lists of vaults', () => {
     const base = `${server.url}/v2/vaults?limit=2&account_domain=third`;
     expect(keysOf(first.json)).toEqual(['class_name', 'data', 'links', 'total', 'url']);
     expect(first.json).toMatchObject({
-      class_name: 'list', total: 5, url: base, links: { next: `${base}&page=2`, prev: null },
-    }); // prettier-ignore
+      class_name: 'list',
+      total: 5,
+      url: base,
+      links: { next: `${base}&page=2`, prev: null },
+    });
     const second = await cid.get('/v2/vaults?limit=2&page=2&account_domain=third');
     expect(second.json['links']).toEqual({ next: `${base}&page=3`, prev: `${base}&page=1` });
     expect(second.json['url']).not.toBe(first.json['url']);
     const third = await cid.get(`${base}&page=3`);
     expect(third.json['links']).toEqual({ next: null, prev: `${base}&page=2` });
-    const names = [first, second, third].flatMap((page) => listOf(page).map((vault) => vault['name']));
+    const names = [first, second, third].flatMap((page) =>
+      listOf(page).map((vault) => vault['name']),
+    );
     expect(names).toEqual(['Alpha', 'beta', 'delta', 'gamma', `user-${cid.user.id}`]);
   });
 
@@ -146,7 +185,12 @@ describe('lists of vaults', () => {
   });
 
   test('a token in the address never comes back in links', async () => {
-    const { text } = await cid.call('GET', `/v2/vaults?access_token=${cid.token}&limit=1`, undefined, { authorization: '' });
+    const { text } = await cid.call(
+      'GET',
+      `/v2/vaults?access_token=${cid.token}&limit=1`,
+      undefined,
+      { authorization: '' },
+    );
     expect(text).toContain('page=2');
     expect(text).not.toContain(cid.token);
     expect(server.logs.join('\n')).not.toContain(cid.token);
@@ -177,9 +221,16 @@ describe('lists of vaults', () => {
     expect([status, json['total']]).toEqual([200, total]);
   });
 
-  test.each(['limit=0', 'limit=x', 'limit=10001', 'page=0', 'page=1.5', 'offset=-1', 'vault_type=odd'])(
-    '%s is refused',
-    async (query) => expect((await cid.get(`/v2/vaults?${query}`)).status).toBe(400),
+  test.each([
+    'limit=0',
+    'limit=x',
+    'limit=10001',
+    'page=0',
+    'page=1.5',
+    'offset=-1',
+    'vault_type=odd',
+  ])('%s is refused', async (query) =>
+    expect((await cid.get(`/v2/vaults?${query}`)).status).toBe(400),
   );
 
   test('shows what the user may do, and only what may be read', async () => {
@@ -190,6 +241,10 @@ describe('lists of vaults', () => {
     expect(vault?.['permissions']).toEqual({ read: true, write: false, admin: false });
     await server.catalog.vaults.update(id, { isPublic: true });
     const [seen] = listOf(await zoe.get('/v2/vaults?full_path=acme:shared'));
-    expect(seen).toMatchObject({ id, is_public: true, permissions: { read: true, write: false, admin: false } });
+    expect(seen).toMatchObject({
+      id,
+      is_public: true,
+      permissions: { read: true, write: false, admin: false },
+    });
   });
 });
