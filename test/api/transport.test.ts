@@ -304,16 +304,16 @@ describe('the server', () => {
       const started = performance.now();
       await raw(head, other.port);
       expect(performance.now() - started).toBeLessThan(3_000);
-      let closed = 0;
+      const closed: unknown[] = [];
       const sockets = Array.from({ length: 8 }, () => connect(other.port, '127.0.0.1'));
       for (const socket of sockets)
         socket
-          .on('close', () => closed++)
+          .on('close', () => closed.push(socket))
           .on('error', () => undefined)
           .resume();
-      while (closed < 3) await new Promise((resolve) => setTimeout(resolve, 10));
+      while (closed.length < 3) await new Promise((resolve) => setTimeout(resolve, 10));
       await new Promise((resolve) => setTimeout(resolve, 100));
-      expect(closed).toBe(3);
+      expect(closed).toHaveLength(3);
       for (const socket of sockets) socket.destroy();
     } finally {
       await other.close();

@@ -1,0 +1,90 @@
+import { paging, dataset, field, row, updating, type OperationRow } from './row.js';
+
+/** Datasets, their records and their fields. */
+export const datasetOperations = {
+  'datasets.create': row('POST', ['/v2/datasets'], 'Datasets', 'Creates a dataset.', 'Dataset', {
+    body: 'DatasetCreate',
+    status: 201,
+  }),
+  'datasets.list': row(
+    'GET',
+    ['/v2/datasets'],
+    'Datasets',
+    'The datasets that the user may read.',
+    'list of Dataset',
+    {
+      query: { vault_id: 'Vault.', name: 'Exact name.', tags: 'One tag.', ...paging },
+    },
+  ),
+  'datasets.get': row('GET', dataset(''), 'Datasets', 'A dataset.', 'Dataset'),
+  'datasets.put': row('PUT', dataset(''), 'Datasets', updating, 'Dataset', {
+    body: 'DatasetUpdate',
+  }),
+  'datasets.patch': row('PATCH', dataset(''), 'Datasets', updating, 'Dataset', {
+    body: 'DatasetUpdate',
+  }),
+  'datasets.delete': row('DELETE', dataset(''), 'Datasets', 'Deletes a dataset.', 'Dataset'),
+  'datasets.query': row(
+    'POST',
+    [...dataset('/data'), ...dataset('/query')],
+    'Datasets',
+    'A page of records, and facets. `Accept: application/vnd.apache.arrow.stream` answers an Arrow stream.',
+    'QueryAnswer',
+    { body: 'Query' },
+  ),
+  'datasets.lookup': row(
+    'GET',
+    dataset('/data/:ids'),
+    'Datasets',
+    'Records by `_id`, in the order asked; unknown ones are left out.',
+    'Lookup',
+  ),
+  'fields.create': row(
+    'POST',
+    ['/v2/dataset_fields', '/v1/dataset_fields'],
+    'Dataset fields',
+    'Adds a field.',
+    'DatasetField',
+    {
+      body: 'FieldCreate',
+      status: 201,
+    },
+  ),
+  'fields.list': row(
+    'GET',
+    dataset('/fields'),
+    'Dataset fields',
+    'The fields of a dataset.',
+    'list of DatasetField',
+    {
+      query: { name: 'Exact name.', ...paging },
+    },
+  ),
+  'fields.get': row('GET', field(''), 'Dataset fields', 'A field.', 'DatasetField'),
+  'fields.put': row('PUT', field(''), 'Dataset fields', updating, 'DatasetField', {
+    body: 'FieldUpdate',
+  }),
+  'fields.patch': row('PATCH', field(''), 'Dataset fields', updating, 'DatasetField', {
+    body: 'FieldUpdate',
+  }),
+  'fields.delete': row(
+    'DELETE',
+    field(''),
+    'Dataset fields',
+    'Removes a field of an empty dataset.',
+    'DatasetField',
+  ),
+  'fields.facets': row(
+    'GET',
+    field('/facets'),
+    'Dataset fields',
+    'The values of a field.',
+    'FieldFacets',
+    {
+      query: {
+        facet_type: 'terms, count, stats, histogram or percentiles.',
+        limit: 'Terms at most.',
+      },
+    },
+  ),
+} satisfies Readonly<Record<string, OperationRow>>;
