@@ -20,6 +20,7 @@ import {
 import { AppError } from '../errors.js';
 import { makeFolder } from '../files.js';
 import { Guard, type RunOptions } from './guard.js';
+import { Lanes } from './lanes.js';
 import type { Param, ParamType } from './params.js';
 
 /** How much the SQL engine may use, and where its data lies. */
@@ -30,7 +31,7 @@ export interface EngineOptions {
   readonly threads: number;
   readonly spillFolder: string;
   readonly spillMb: number;
-  /** Statements that run at once; each occupies one thread of libuv's pool while it runs. Default 4. */
+  /** Statements that run at once, heavy ones half as many; each occupies a thread of libuv's pool meanwhile. Default 4. */
   readonly connections?: number;
 }
 
@@ -79,25 +80,14 @@ export async function openQueryEngine(options: EngineOptions): Promise<QueryEngi
   return new Engine(instance, options.connections ?? 4);
 }
 
-/** A statement that waits for a connection. */
-interface Waiting {
-  readonly resolve: (connection: DuckDBConnection) => void;
-  readonly reject: (error: Error) => void;
-}
-
 class Engine implements QueryEngine {
   readonly #instance: DuckDBInstance;
-  readonly #limit: number;
-  readonly #idle: DuckDBConnection[] = [];
-  readonly #waiting = new Set<Waiting>();
-  #open = 0;
-  #closed = false;
-  #drained: (() => void) | null = null;
+  readonly #connections: Lanes<DuckDBConnection>;
   readonly #closing = new AbortController();
 
   constructor(instance: DuckDBInstance, limit: number) {
     this.#instance = instance;
-    this.#limit = limit;
+    this.#connections = new Lanes(() => instance.connect(), limit);
   }
 
   async run(
@@ -117,19 +107,19 @@ class Engine implements QueryEngine {
   ): AsyncIterable<readonly (readonly unknown[])[]> {
     const guard = new Guard(options, this.#closing.signal);
     try {
-      const connection = await this.#acquire(guard);
-      guard.watch(connection);
+      const lease = await this.#connections.take(options.isHeavy === true, guard.signal);
       let statement: DuckDBPreparedStatement | undefined;
       try {
+        guard.watch(lease.item);
         // PRAGMA, SHOW and the like call themselves SELECT once prepared.
-        if (sql.startsWith('SELECT ')) statement = await connection.prepare(sql);
+        if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);
         if (statement?.statementType !== StatementType.SELECT) {
           throw new AppError('internal', 'Only SELECT statements run here');
         }
         bind(statement, params);
         const result = await statement.stream();
         for (;;) {
-          guard.check();
+          guard.signal.throwIfAborted();
           const chunk = await result.fetchChunk();
           if (!chunk || chunk.rowCount === 0) break;
           yield chunk.getRows();
@@ -137,7 +127,7 @@ class Engine implements QueryEngine {
       } finally {
         statement?.destroySync();
         guard.release();
-        this.#release(connection);
+        lease.release();
       }
     } catch (error) {
       throw guard.translate(error);
@@ -147,51 +137,10 @@ class Engine implements QueryEngine {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
     this.#closing.abort();
-    for (const waiting of this.#waiting) waiting.reject(closedError());
-    this.#waiting.clear();
-    if (this.#open > this.#idle.length) {
-      await new Promise<void>((resolve) => {
-        this.#drained = resolve;
-      });
-    }
-    for (const connection of this.#idle) connection.closeSync();
+    for (const connection of await this.#connections.drain()) connection.closeSync();
     this.#instance.closeSync();
   }
-
-  async #acquire(guard: Guard): Promise<DuckDBConnection> {
-    if (this.#closed) throw closedError();
-    guard.check();
-    const idle = this.#idle.pop();
-    if (idle) return idle;
-    if (this.#open < this.#limit) {
-      this.#open += 1;
-      return this.#instance.connect();
-    }
-    return new Promise((resolve, reject) => {
-      const waiting: Waiting = { resolve, reject };
-      this.#waiting.add(waiting);
-      guard.onStop(() => {
-        if (this.#waiting.delete(waiting)) reject(new Error('INTERRUPT Error: Interrupted!'));
-      });
-    });
-  }
-
-  #release(connection: DuckDBConnection): void {
-    const [next] = this.#waiting;
-    if (next) {
-      this.#waiting.delete(next);
-      next.resolve(connection);
-      return;
-    }
-    this.#idle.push(connection);
-    if (this.#closed && this.#open === this.#idle.length) this.#drained?.();
-  }
-}
-
-function closedError(): AppError {
-  return new AppError('internal', 'The query engine is closed');
 }
 
 function bind(statement: DuckDBPreparedStatement, params: readonly Param[]): void {

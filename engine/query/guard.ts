@@ -7,6 +7,8 @@ export interface RunOptions {
   readonly timeoutMs?: number | undefined;
   /** What the statement reads, for the message when a file is missing or torn: `dataset 4812`. */
   readonly subject?: string | undefined;
+  /** It may take long: it then waits for its turn among the heavy ones. */
+  readonly isHeavy?: boolean | undefined;
 }
 
 /** What runs a statement, and can be told to stop. */
@@ -16,75 +18,69 @@ interface Interruptible {
 
 /** Ends a statement when its client leaves or its time is up, and says why it ended. */
 export class Guard {
+  /** Ends when the statement has to. */
+  readonly signal: AbortSignal;
   readonly #options: RunOptions;
+  readonly #closing: AbortSignal;
   readonly #timeoutMs: number;
-  readonly #signal: AbortSignal;
-  readonly #stop = (): void => this.#stopped();
+  readonly #stop = (): void => this.#interrupt();
   #connection: Interruptible | null = null;
   #interrupting: NodeJS.Timeout | null = null;
-  readonly #listeners: (() => void)[] = [];
 
   constructor(options: RunOptions, closing: AbortSignal) {
     this.#options = options;
+    this.#closing = closing;
     this.#timeoutMs = options.timeoutMs ?? budgets.queryMs;
     const signals = [closing, AbortSignal.timeout(this.#timeoutMs)];
     if (options.signal) signals.push(options.signal);
-    this.#signal = AbortSignal.any(signals);
-    this.#signal.addEventListener('abort', this.#stop);
+    this.signal = AbortSignal.any(signals);
+    this.signal.addEventListener('abort', this.#stop);
   }
 
+  /** From now on `connection` runs the statement. */
   watch(connection: Interruptible): void {
     this.#connection = connection;
-    if (this.#signal.aborted) this.#stopped();
+    if (this.signal.aborted) this.#interrupt();
   }
 
-  onStop(listener: () => void): void {
-    this.#listeners.push(listener);
-  }
-
-  check(): void {
-    if (this.#signal.aborted) throw new Error('INTERRUPT Error: Interrupted!');
-  }
-
+  /** The statement has ended. */
   release(): void {
-    this.#signal.removeEventListener('abort', this.#stop);
+    this.signal.removeEventListener('abort', this.#stop);
     if (this.#interrupting) clearInterval(this.#interrupting);
     this.#interrupting = null;
     this.#connection = null;
   }
 
+  /** The engine's error in words that a caller can act on; others stay as they are. */
   translate(error: unknown): unknown {
     if (error instanceof AppError) return error;
     const message = String((error as { message?: unknown } | null)?.message ?? error);
-    const subject = this.#options.subject ?? 'the query';
-    if (this.#signal.aborted && message.startsWith('INTERRUPT')) {
-      const gaveUp = this.#options.signal?.aborted === true;
-      if (gaveUp) return new AppError('canceled', 'The client gave up', undefined, error);
-      const seconds = this.#timeoutMs / 1000;
-      return new AppError(
-        'budget',
-        `The query took longer than ${seconds} s (budget queryMs)`,
-        undefined,
-        error,
-      );
+    if (this.signal.aborted && (error === this.signal.reason || message.startsWith('INTERRUPT'))) {
+      return this.#ending(error);
     }
-    if (/^(Out of Memory|OutOfMemory)/i.test(message)) {
+    if (message.startsWith('Out of Memory')) {
       const text = 'The query needs more memory than it may use (budget query memory); narrow it';
       return new AppError('budget', text, undefined, error);
     }
     if (damage.test(message)) {
-      return new AppError(
-        'damaged',
-        `A stored file of ${subject} is missing or damaged`,
-        undefined,
-        error,
-      );
+      const text = `A stored file of ${this.#options.subject ?? 'the query'} is missing or damaged`;
+      return new AppError('damaged', text, undefined, error);
     }
     return error;
   }
 
-  #stopped(): void {
-    for (const listener of this.#listeners) listener();
+  #ending(cause: unknown): AppError {
+    if (this.#options.signal?.aborted) {
+      return new AppError('canceled', 'The client gave up', undefined, cause);
+    }
+    if (this.#closing.aborted) {
+      return new AppError('internal', 'The query engine is closed', undefined, cause);
+    }
+    const text = `The query took longer than ${this.#timeoutMs / 1000} s (budget queryMs)`;
+    return new AppError('budget', text, undefined, cause);
+  }
+
+  #interrupt(): void {
     const connection = this.#connection;
     if (!connection || this.#interrupting) return;
     // An interrupt that arrives before the statement has started is forgotten, so it is repeated.
@@ -93,6 +89,6 @@ export class Guard {
   }
 }
 
-/** How DuckDB starts the messages of a file that cannot be opened or decoded. */
+/** How DuckDB starts its messages about a file that cannot be opened or decoded. */
 const damage =
-  /^(IO Error|Serialization Error|Corrupt|Invalid Error|Invalid Input Error: (No magic|File|Footer|Failed to read|Unsupported compression)|.*(magic bytes|Parquet|parquet|thrift|Thrift|TProtocol))/;
+  /^((IO|Serialization|Invalid) Error|Invalid Input Error: (No magic|File|Footer|Failed to read|.*parquet))/i;

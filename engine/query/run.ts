@@ -8,6 +8,7 @@ import type { RunOptions } from './guard.js';
 import { countSelect, pageSelect, type Select } from './page.js';
 import { all, node, none, type Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
+import { mayTakeLong } from './weight.js';
 import { SpellingFinder } from './spellings.js';
 import type { Spellings } from './statement.js';
 
@@ -118,7 +119,8 @@ async function runner(
   request: QueryRequest,
   options: QueryOptions,
 ): Promise<Runner> {
-  const run: RunOptions = { ...options, subject: `dataset ${snapshot.datasetId}` };
+  const isHeavy = mayTakeLong(snapshot, request);
+  const run: RunOptions = { ...options, subject: `dataset ${snapshot.datasetId}`, isHeavy };
   const rows: Runner['rows'] = async ({ sql, params }) => {
     try {
       return await engine.run(sql, params, run);

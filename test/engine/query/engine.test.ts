@@ -114,6 +114,19 @@ describe('the engine', () => {
     );
   });
 
+  test('answers light statements while heavy ones wait for their turn', async () => {
+    const leaving = new AbortController();
+    const heavy = Array.from({ length: 20 }, () =>
+      bench.engine.run(slow, [], { isHeavy: true, signal: leaving.signal }),
+    );
+    const ended = Promise.allSettled(heavy);
+    // With one line for all, these would wait for the heavy ones, which take minutes.
+    for (let round = 0; round < 20; round += 1)
+      expect(await bench.engine.run('SELECT 1', [])).toEqual([[1]]);
+    leaving.abort();
+    expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
   test('gives its connection back when a stream is left early', async () => {
     for (let round = 0; round < 10; round += 1) {
       for await (const rows of bench.engine.stream('SELECT * FROM range(1000000)', [])) {

@@ -1,0 +1,37 @@
+import type { Snapshot } from '../store/store.js';
+import type { Facet } from './facets.js';
+import type { Predicate } from './predicate.js';
+import type { QueryRequest } from './request.js';
+
+/** Below this many rows everything is quick. */
+const smallTable = 500_000;
+/** What a sort or a facet keeps at most to stay light. */
+const fewRows = 10_000;
+
+/**
+ * True for a query that may keep the processor for seconds: one that sorts deep, counts a great many terms, or looks into every
+ * text. Such queries take turns (lanes.ts), so that the others stay quick.
+ */
+export function mayTakeLong({ rows }: Snapshot, request: QueryRequest): boolean {
+  if (rows < smallTable) return false;
+  const sortsDeep = request.ordering.length > 0 && request.offset + request.limit > fewRows;
+  return (
+    sortsDeep ||
+    request.ordering.length > 3 ||
+    request.facets?.some(isHeavyFacet) === true ||
+    (request.facets?.length ?? 0) > 5 ||
+    looksIntoTexts(request.predicate)
+  );
+}
+
+function isHeavyFacet(facet: Facet): boolean {
+  if (facet.kind === 'count' || facet.kind === 'percentiles') return true;
+  return facet.kind === 'terms' && (facet.limit > fewRows || facet.nested.length > 0);
+}
+
+function looksIntoTexts(predicate: Predicate): boolean {
+  if (predicate.kind === 'and' || predicate.kind === 'or')
+    return predicate.items.some(looksIntoTexts);
+  if (predicate.kind === 'not') return looksIntoTexts(predicate.item);
+  return predicate.kind === 'regexp' || predicate.kind === 'words' || predicate.kind === 'contains';
+}
