@@ -19,8 +19,8 @@ export interface HostEvents {
 export interface Host {
   readonly pid: number | null;
   send(message: ToWorker): void;
-  /** Ends the worker process at once; `lost` follows and a new one starts. */
-  kill(): void;
+  /** Ends the worker process at once; `lost` follows and a new one starts. False if there is none at the moment. */
+  kill(): boolean;
   close(): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ export function startHost(config: WorkerConfig, silenceMs: number, events: HostE
       else child.send(message, ignoreSendError);
     },
     kill() {
-      child?.kill('SIGKILL');
+      return child?.kill('SIGKILL') ?? false;
     },
     async close() {
       isClosing = true;

@@ -253,8 +253,7 @@ class TaskScheduler implements Scheduler {
     this.#host?.send({ type: 'cancel', taskId: running.task.id });
     setTimeout(() => {
       if (running.phase !== 'working') return;
-      this.#isOwnKill = true;
-      this.#host?.kill();
+      this.#isOwnKill = this.#host?.kill() ?? false;
     }, this.#options.cancelMs).unref();
   }
 

@@ -4,7 +4,7 @@ import { Lake, until, vcfOf } from './lake.js';
 import { random } from '../random.js';
 
 /** More runs by STRANDLAKE_CANCEL_RUNS; other moments by STRANDLAKE_SEED. */
-const runs = Number(process.env['STRANDLAKE_CANCEL_RUNS'] ?? 12);
+const runs = Number(process.env['STRANDLAKE_CANCEL_RUNS'] ?? 8);
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
 let lake: Lake;
 let scheduler: Scheduler;
