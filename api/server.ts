@@ -51,6 +51,7 @@ function installHooks(fastify: FastifyInstance, options: ServerOptions): void {
     (request as ApiRequest).origin = originOf(request, options.publicUrl);
     guardTime(request, options.limits);
     for (const [name, value] of headers) reply.header(name, value);
+    reply.header('X-Request-Id', request.id); // what the log calls this request
     if (request.method !== 'OPTIONS') return done();
     for (const [name, value] of preflightHeaders) reply.header(name, value);
     reply.code(204).send();

@@ -111,6 +111,14 @@ describe('vaults', () => {
     expect((await ann.patch(`/v2/vaults/${id}`)).json['name']).toBe('Change');
   });
 
+  test('metadata keep their integers to the last digit; what JSON has no word for becomes null', async () => {
+    const body = '{"name":"Exact","metadata":{"n":9007199254740993,"x":NaN,"__proto__":{"y":1}}}';
+    const made = await ann.call('POST', '/v2/vaults', body);
+    expect(made.text).toContain('"metadata":{"n":9007199254740993,"x":null,"__proto__":{"y":1}}');
+    const got = await ann.get(`/v2/vaults/${idOf(made)}`);
+    expect(got.text).toBe(made.text);
+  });
+
   test('delete answers the vault as it was, then it is gone', async () => {
     const id = idOf(await ann.post('/v2/vaults', { name: 'Gone' }));
     const deleted = await ann.delete(`/v2/vaults/${id}`);

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseConfig } from '../../engine/config.js';
+
+let root: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'strandlake-main-'));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+}
+
+function start(args: readonly string[]): Started {
+  const config = parseConfig(['--data', join(root, 'data'), '--threads', '1', ...args], {});
+  const child = fork('dist/api/main.js', [JSON.stringify(config)], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let output = '';
+  child.stdout?.on('data', (bytes) => (output += `out ${String(bytes)}`));
+  child.stderr?.on('data', (bytes) => (output += String(bytes)));
+  return { child, output: () => output };
+}
+
+async function listening({ child, output }: Started): Promise<number> {
+  const message = once(child, 'message').then(([value]) => value as { type: string; port: number });
+  const exit = once(child, 'exit').then(() => Promise.reject(new Error(output())));
+  const { type, port } = await Promise.race([message, exit]);
+  expect(type).toBe('listening');
+  return port;
+}
+
+test('listens, tells its supervisor where, logs JSON lines alone, and ends on SIGTERM', async () => {
+  const started = start(['--port', '0']);
+  const port = await listening(started);
+  const health = await fetch(`http://127.0.0.1:${port}/health`);
+  expect(await health.json()).toMatchObject({ status: 'ok' });
+  const exit = once(started.child, 'exit');
+  started.child.kill('SIGTERM');
+  expect(await exit).toEqual([0, null]);
+  const lines = started.output().trim().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { event: string }).event)).toContain('listening');
+});
+
+test('ends when its supervisor is gone', async () => {
+  const started = start(['--port', '0']);
+  await listening(started);
+  const exit = once(started.child, 'exit');
+  started.child.disconnect();
+  expect(await exit).toEqual([0, null]);
+});
+
+test('refuses for good, with exit code 78, an address that is taken and a folder that another server uses', async () => {
+  const first = start(['--port', '0']);
+  const port = await listening(first);
+  const second = start(['--port', '0']);
+  expect(await once(second.child, 'exit')).toEqual([78, null]);
+  expect(second.output()).toContain('another server');
+  const config = ['--port', String(port), '--data', join(root, 'other')];
+  const third = start(config);
+  expect(await once(third.child, 'exit')).toEqual([78, null]);
+  expect(third.output()).toContain('EADDRINUSE');
+  first.child.kill('SIGTERM');
+  await once(first.child, 'exit');
+});
+
+test('refuses a data folder that is a file', async () => {
+  await writeFile(join(root, 'file'), '');
+  const started = start(['--port', '0', '--data', join(root, 'file')]);
+  const [code] = (await once(started.child, 'exit')) as [number];
+  expect(code).toBeGreaterThan(0);
+  expect(started.output()).toContain('"event":"error"');
+});
