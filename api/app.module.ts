@@ -51,7 +51,7 @@ export async function createApp(given: AppParts): Promise<App> {
     limits: parts.limits,
     log,
     admit: (request) => authenticator.admit(request),
-    logsRequests: ['info', 'debug'].includes(parts.config.log),
+    logsRequests: parts.config.log === 'debug', // at `info` they would drown what a newcomer is told
   });
   const module = AppModule.with(parts, authenticator);
   const nest = await NestFactory.create<NestFastifyApplication>(module, adapter, {

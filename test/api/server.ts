@@ -88,7 +88,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     config: {
       publicUrl: options.publicUrl ?? null,
       rateLimit: options.rateLimit ?? 0,
-      log: 'info',
+      log: 'debug',
     },
     limits: { failedLogins: 0, ...options.limits },
     log: (line) => logs.push(line),

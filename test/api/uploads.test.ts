@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { idOf, send, startServer, type Answer, type Client, type TestServer } from './server.js';
 
@@ -228,6 +228,41 @@ describe('downloads', () => {
       String(content.length),
       '',
     ]);
+  });
+
+  test('that nobody reads any more are given up, with their descriptors (threat D6)', async () => {
+    const other = await startServer({ limits: { idleMs: 300 } });
+    try {
+      const user = await other.user('ann');
+      const vault = idOf(await user.post('/v2/vaults', { name: 'Big' }));
+      const body = { vault_id: vault, object_type: 'file', filename: 'big' };
+      const made = await user.post('/v2/objects', body);
+      await put(String(made.json['upload_url']), 'x'.repeat(40 << 20));
+      const { json } = await user.get(`/v2/objects/${idOf(made)}/download`);
+      const { pathname, search } = new URL(String(json['download_url']));
+      const open = async (): Promise<number> => {
+        const links = await Promise.all(
+          (await readdir('/proc/self/fd')).map((fd) =>
+            readlink(`/proc/self/fd/${fd}`).catch(() => ''),
+          ),
+        );
+        return links.filter((link) => link.startsWith(other.data.objects)).length;
+      };
+      const sockets = Array.from({ length: 5 }, () => {
+        const socket = connect(other.port, '127.0.0.1');
+        socket.on('error', () => undefined).pause();
+        socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
+        return socket;
+      });
+      if (process.platform === 'linux') {
+        await until(async () => (await open()) === sockets.length);
+        await until(async () => (await open()) === 0);
+      }
+      for (const socket of sockets) socket.destroy();
+      expect((await user.get('/v1/user')).status).toBe(200);
+    } finally {
+      await other.close();
+    }
   });
 
   test('of a folder, a dataset or nothing are refused', async () => {
