@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { AppError, notFound } from '../engine/errors.js';
+import { AppError } from '../engine/errors.js';
 import { openFile, type FileReader } from '../engine/files.js';
 import { readRange, type ByteRange } from './range.js';
 import type { ApiReply, ApiRequest } from './request.js';
@@ -23,9 +23,7 @@ export async function sendFile(
   request: ApiRequest,
   reply: ApiReply,
 ): Promise<Readable> {
-  const file = await openFile(download.path).catch((error: unknown) => {
-    throw (error as { code?: unknown }).code === 'damaged' ? notFound() : error;
-  });
+  const file = await openFile(download.path);
   try {
     const range = rangeOf(file, download, request, reply);
     const { start, end } = range ?? { start: 0, end: file.bytes };

@@ -1,6 +1,7 @@
 import { Controller, Param, Query, Req, Res } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { notFound } from '../../engine/errors.js';
+import { fileStats } from '../../engine/files.js';
 import { Public } from '../access.js';
 import { sendFile } from '../download.js';
 import { readId } from '../form.js';
@@ -51,9 +52,11 @@ export class DownloadsController {
     const row = await this.parts.catalog.exports.get(readId(id) ?? 0);
     if (row?.status !== 'completed' || row.filename === null) throw notFound();
     if (row.expiresAt !== null && row.expiresAt < Date.now()) throw notFound();
+    const path = exportFile(this.parts.data, row.id, row.filename);
+    if (!(await fileStats(path))) throw notFound(); // swept a moment ago
     return sendFile(
       {
-        path: exportFile(this.parts.data, row.id, row.filename),
+        path,
         name: nameIn(query['response-content-disposition']),
         etag: `"${row.id}"`,
         idleMs: this.parts.limits.idleMs,
