@@ -24,7 +24,7 @@ for (const c of 'RYKMSWBDHVUrykmswbdhvu') bases[c.charCodeAt(0)] = 2;
 /** Whether these are bases of a reference. */
 export function isReference(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to) return false;
-  for (let at = from; at < to; at++) if (bases[bytes[at]!]! === 0) return false;
+  for (let at = from; at < to; at++) if (!bases[bytes[at]!]) return false;
   return true;
 }
 

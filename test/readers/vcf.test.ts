@@ -307,12 +307,12 @@ const lines: readonly (readonly [
   [
     'float of 17 digits',
     '1\t5\t.\tA\tT\t.\t.\tMQ=0.12345678901234567',
-    { info: { MQ: 0.12345678901234567 } },
+    { info: { MQ: Number('0.12345678901234567') } },
   ],
   [
     'float of 100 digits',
     `1\t5\t.\tA\tT\t.\t.\tMQ=${'1234567890'.repeat(10)}e-99`,
-    { info: { MQ: 1.2345678901234567 } },
+    { info: { MQ: Number(`${'1234567890'.repeat(10)}e-99`) } },
   ],
   ['float point first', '1\t5\t.\tA\tT\t.\t.\tMQ=.5', { info: { MQ: 0.5 } }],
   ['float point last', '1\t5\t.\tA\tT\t.\t.\tMQ=5.', { info: { MQ: 5 } }],
