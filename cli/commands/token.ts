@@ -1,0 +1,95 @@
+import { wholeList } from '../../engine/catalog/page.js';
+import type { TokenRow, UserRow } from '../../engine/catalog/rows.js';
+import { AppError } from '../../engine/errors.js';
+import { type Command, UsageError } from '../command.js';
+import { existingFolder, type OpenData, withData } from '../data.js';
+import { dataOption, readOptions } from './options.js';
+
+const dayMs = 86_400_000;
+
+/** `strandlake token add`: one more token of a user. */
+export const tokenAdd: Command = {
+  name: 'token add',
+  usage: 'token add <email> [--name <text>] [--read-only] [--days <number>] [--data <folder>]',
+  help: 'makes a token for a user and prints it',
+  async run({ args, env, terminal }) {
+    const options = {
+      ...dataOption,
+      name: { type: 'string', default: '' },
+      'read-only': { type: 'boolean', default: false },
+      days: { type: 'string' },
+    } as const;
+    const { values, positionals } = readOptions(args, options, { least: 1, most: 1 });
+    const expiresAt = values.days === undefined ? null : Date.now() + daysOf(values.days) * dayMs;
+    const scope = values['read-only'] ? 'read' : 'read write';
+    const { name } = values;
+    const folder = await existingFolder(values.data, env);
+    const { row, secret } = await withData(folder, async (data) => {
+      const user = await userOf(data, positionals[0] ?? '');
+      return data.catalog.transaction((tx) =>
+        tx.tokens.create({ userId: user.id, name, scope, expiresAt }, data.key),
+      );
+    });
+    terminal.note(`Token ${row.id} (${row.scope}) of ${positionals[0]}, shown once:`);
+    terminal.out(secret);
+    return 0;
+  },
+};
+
+/** `strandlake token list`: never the secrets, which nobody has. */
+export const tokenList: Command = {
+  name: 'token list',
+  usage: 'token list [<email>] [--data <folder>]',
+  help: 'lists tokens, newest first: id, first letters, scope, state, name and user',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, dataOption, { least: 0, most: 1 });
+    const folder = await existingFolder(values.data, env);
+    await withData(folder, async (data) => {
+      const [email] = positionals;
+      const filter = email === undefined ? {} : { userId: (await userOf(data, email)).id };
+      const { rows } = await data.catalog.tokens.list(filter, wholeList);
+      for (const token of rows) {
+        const user = await data.catalog.users.get(token.userId);
+        const cells = [token.id, `${token.prefix}…`, token.scope, stateOf(token)];
+        terminal.out([...cells, token.name || '-', user?.email ?? '-'].join('  '));
+      }
+    });
+    return 0;
+  },
+};
+
+/** `strandlake token revoke`: from then on the server refuses it. */
+export const tokenRevoke: Command = {
+  name: 'token revoke',
+  usage: 'token revoke <id> [--data <folder>]',
+  help: 'revokes the token with this id (see token list)',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, dataOption, { least: 1, most: 1 });
+    const id = Number(positionals[0]);
+    if (!Number.isSafeInteger(id) || id < 1) throw new UsageError('<id> must be a number');
+    const folder = await existingFolder(values.data, env);
+    const row = await withData(folder, ({ catalog }) => catalog.tokens.revoke(id));
+    if (!row) throw new AppError('not-found', `there is no token ${id}`);
+    terminal.note(`Token ${id} is revoked.`);
+    return 0;
+  },
+};
+
+async function userOf({ catalog }: OpenData, email: string): Promise<UserRow> {
+  const user = await catalog.users.byEmail(email);
+  if (user) return user;
+  throw new AppError('not-found', `there is no user ${email}; user add makes one`);
+}
+
+function daysOf(text: string): number {
+  const days = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (days > 0) return days;
+  throw new UsageError('--days must be a whole number above 0');
+}
+
+function stateOf(token: TokenRow): string {
+  if (token.revokedAt !== null) return 'revoked';
+  if (token.expiresAt === null) return 'valid';
+  const day = new Date(token.expiresAt).toISOString().slice(0, 10);
+  return token.expiresAt <= Date.now() ? 'expired' : `until ${day}`;
+}

@@ -1,0 +1,77 @@
+import { settingsHelp } from '../engine/config.js';
+import { AppError } from '../engine/errors.js';
+import { type Command, UsageError } from './command.js';
+import { commands } from './commands/index.js';
+import { suggest } from './suggest.js';
+import type { Terminal } from './terminal.js';
+
+/** Runs one command line; returns the exit code: 0 done, 1 refused with a reason, 2 not understood. */
+export async function main(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  terminal: Terminal,
+): Promise<number> {
+  const [first] = argv;
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+    terminal.out(overview());
+    return 0;
+  }
+  const found = commandOf(argv);
+  if (!found) {
+    terminal.note(unknownCommand(argv));
+    return 2;
+  }
+  const { command, args } = found;
+  if (args.includes('--help') || args.includes('-h')) {
+    terminal.out(helpOf(command));
+    return 0;
+  }
+  try {
+    return await command.run({ args, env, terminal });
+  } catch (error) {
+    if (error instanceof UsageError) {
+      terminal.note(
+        `strandlake ${command.name}: ${error.message}\nUsage: strandlake ${command.usage}`,
+      );
+      return 2;
+    }
+    if (!(error instanceof AppError)) throw error;
+    terminal.note(`strandlake ${command.name}: ${error.message}`);
+    return 1;
+  }
+}
+
+function commandOf(
+  argv: readonly string[],
+): { readonly command: Command; readonly args: readonly string[] } | undefined {
+  for (const command of commands) {
+    const words = command.name.split(' ');
+    if (words.every((word, i) => argv[i] === word))
+      return { command, args: argv.slice(words.length) };
+  }
+  return undefined;
+}
+
+function unknownCommand(argv: readonly string[]): string {
+  const words = argv.slice(0, 2).filter((word) => !word.startsWith('-'));
+  const names = commands.map(({ name }) => name);
+  const inGroup = names.filter((name) => name.startsWith(`${words[0]} `));
+  if (inGroup.length > 0) {
+    const hint = suggest(words.join(' '), inGroup);
+    return `strandlake: unknown command "${words.join(' ')}"; ${hint ? `did you mean "${hint}"?` : `there are: ${inGroup.join(', ')}`}`;
+  }
+  const hint = suggest(words.join(' '), names) ?? suggest(words[0] ?? '', names);
+  return `strandlake: unknown command "${words[0] ?? argv[0]}"; ${hint ? `did you mean "${hint}"?` : '--help lists them'}`;
+}
+
+function overview(): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const list = commands.map(({ name, help }) => `  ${name.padEnd(width)}  ${help}`).join('\n');
+  return `Usage: strandlake <command> [--help]\n\n${list}\n\nSettings of serve, each by flag or environment:\n${settingsHelp()}`;
+}
+
+function helpOf(command: Command): string {
+  const settings =
+    command.name === 'serve' ? `\n\nSettings, by flag or environment:\n${settingsHelp()}` : '';
+  return `Usage: strandlake ${command.usage}\n\n${command.help}${settings}`;
+}

@@ -1,0 +1,43 @@
+/** Three requests to paste, on the bundled ClinVar dataset: a filtered query, a facet and an export. */
+export function threeRequests(origin: string, token: string, datasetId: number): string {
+  const filters = [
+    ['info.CLNSIG', 'Pathogenic'],
+    ['info.GENEINFO__prefix', 'BRCA2:'],
+  ];
+  const dataset = `/v2/datasets/${datasetId}/data`;
+  const requests = [
+    {
+      title: 'Pathogenic variants in BRCA2:',
+      path: dataset,
+      body: { filters, fields: ['variant', 'info.CLNDN'], limit: 3 },
+    },
+    {
+      title: 'How often each clinical significance occurs:',
+      path: dataset,
+      body: { limit: 0, facets: { 'info.CLNSIG': { limit: 5 } } },
+    },
+    {
+      title: 'Export the pathogenic ones as CSV into your vault, as ~/brca2.csv:',
+      path: '/v2/dataset_exports',
+      body: {
+        dataset_id: datasetId,
+        format: 'csv',
+        params: { filters },
+        target_full_path: '~/brca2.csv',
+      },
+    },
+  ];
+  return requests
+    .map(
+      ({ title, path, body }) =>
+        `# ${title}\ncurl -s ${origin}${path} -H 'Authorization: Bearer ${token}' \\\n  -d '${JSON.stringify(body)}'`,
+    )
+    .join('\n\n');
+}
+
+/** The address under which this machine reaches a server that listens on `host`. */
+export function localOrigin(host: string, port: number): string {
+  const everywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+  const name = everywhere[host] ?? (host.includes(':') ? `[${host}]` : host);
+  return `http://${name}:${port}`;
+}
