@@ -54,9 +54,5 @@ export function openTerminal(
 
 /** File names and server messages may hold characters that a terminal obeys. */
 function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what this looks for
-  return text.replaceAll(
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
-    '�',
-  );
+  return text.replaceAll(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }

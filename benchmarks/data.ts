@@ -1,0 +1,175 @@
+import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { bgzfBlock, bgzfEnd } from './bgzf.js';
+import { type Random, seeded } from './random.js';
+
+/** Where generated files are kept between runs; deleting it is always safe. */
+export const cache = join('benchmarks', '.cache');
+const seed = 20_260_226;
+
+/** Lengths of the chromosomes in GRCh38, in millions of bases. */
+const chromosomes: readonly (readonly [string, number])[] = [
+  ['1', 248.9],
+  ['2', 242.1],
+  ['3', 198.2],
+  ['4', 190.2],
+  ['5', 181.5],
+  ['6', 170.8],
+  ['7', 159.3],
+  ['8', 145.1],
+  ['9', 138.3],
+  ['10', 133.7],
+  ['11', 135.0],
+  ['12', 133.2],
+  ['13', 114.3],
+  ['14', 107.0],
+  ['15', 101.9],
+  ['16', 90.3],
+  ['17', 83.2],
+  ['18', 80.3],
+  ['19', 58.6],
+  ['20', 64.4],
+  ['21', 46.7],
+  ['22', 50.8],
+  ['X', 156.0],
+  ['Y', 57.2],
+];
+const genome = chromosomes.reduce((sum, [, millions]) => sum + millions, 0);
+
+/** One INFO key of the generated file: its header, and its text in a record (undefined: the key is left out). */
+interface InfoKey {
+  readonly id: string;
+  readonly number: '0' | '1' | 'A' | 'R' | '.';
+  readonly type: 'Integer' | 'Float' | 'String' | 'Flag';
+  readonly make: (random: Random, position: number) => string | undefined;
+}
+
+const consequences = [
+  'missense_variant',
+  'synonymous_variant',
+  'intron_variant',
+  'stop_gained',
+  'splice_donor_variant',
+  '3_prime_UTR_variant',
+  '5_prime_UTR_variant',
+  'frameshift_variant',
+];
+const significances = [
+  'Benign',
+  'Likely_benign',
+  'Uncertain_significance',
+  'Likely_pathogenic',
+  'Pathogenic',
+];
+
+/** Every type and shape that VCF has: single values, lists, flags, keys that most records lack. */
+export const infoKeys: readonly InfoKey[] = [
+  { id: 'AC', number: 'A', type: 'Integer', make: (r) => String(1 + r.below(5000, 6)) },
+  { id: 'AF', number: 'A', type: 'Float', make: (r) => (r.next() ** 8).toPrecision(4) },
+  { id: 'AN', number: '1', type: 'Integer', make: (r) => String(5008 - 2 * r.below(40, 3)) },
+  { id: 'DP', number: '1', type: 'Integer', make: (r) => String(8 + r.below(90)) },
+  { id: 'MQ', number: '1', type: 'Float', make: (r) => (20 + 40 * r.next()).toFixed(2) },
+  { id: 'AD', number: 'R', type: 'Integer', make: (r) => `${r.below(60)},${r.below(60)}` },
+  // Neighbours share a gene, as they do in a genome: about 20,000 of them.
+  { id: 'GENE', number: '1', type: 'String', make: (_, at) => `GENE${Math.floor(at / 150_000)}` },
+  { id: 'CSQ', number: '.', type: 'String', make: listOf(consequences, 3) },
+  {
+    id: 'CLNSIG',
+    number: '1',
+    type: 'String',
+    make: (r) => (r.next() < 0.1 ? r.pick(significances) : undefined),
+  },
+  {
+    id: 'RS',
+    number: '1',
+    type: 'Integer',
+    make: (r) => (r.next() < 0.6 ? String(r.below(2 ** 31)) : undefined),
+  },
+  {
+    id: 'SCORE',
+    number: '1',
+    type: 'Float',
+    make: (r) => (r.next() < 0.05 ? r.next().toFixed(5) : undefined),
+  },
+  { id: 'SOMATIC', number: '0', type: 'Flag', make: (r) => (r.next() < 0.08 ? '' : undefined) },
+  { id: 'DB', number: '0', type: 'Flag', make: (r) => (r.next() < 0.5 ? '' : undefined) },
+];
+
+/** A bgzip-compressed VCF with this many records, sorted by coordinate; the same bytes for the same number. */
+export async function vcfFile(records: number): Promise<string> {
+  const file = join(cache, `${records}-${seed}.vcf.gz`);
+  if (existsSync(file)) return file;
+  mkdirSync(cache, { recursive: true });
+  process.stderr.write(`Generating ${file} …\n`);
+  const out = createWriteStream(`${file}.part`);
+  for (const block of bgzf(lines(records))) if (!out.write(block)) await once(out, 'drain');
+  out.end();
+  await once(out, 'close');
+  renameSync(`${file}.part`, file);
+  return file;
+}
+
+/** The lines of the file, header first. */
+export function* lines(records: number): Generator<string> {
+  yield '##fileformat=VCFv4.3\n##reference=GRCh38\n##FILTER=<ID=q20,Description="Quality below 20">\n';
+  for (const [name, millions] of chromosomes) {
+    yield `##contig=<ID=chr${name},length=${Math.round(millions * 1e6)}>\n`;
+  }
+  for (const { id, number, type } of infoKeys) {
+    yield `##INFO=<ID=${id},Number=${number},Type=${type},Description="${id} of the record">\n`;
+  }
+  yield '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+  const random = seeded(seed);
+  let written = 0;
+  let share = 0;
+  let before = 0; // millions of bases before this chromosome: genes go on over the whole genome
+  for (const [name, millions] of chromosomes) {
+    share += millions;
+    const until = Math.round((records * share) / genome);
+    const step = (millions * 1e6) / Math.max(1, until - written);
+    for (let position = 1; written < until; written++) {
+      position += 1 + Math.floor(random.next() * 1.9 * step);
+      yield record(random, name, position, before * 1e6 + position);
+    }
+    before += millions;
+  }
+}
+
+function record(random: Random, chromosome: string, position: number, everywhere: number): string {
+  const bases = 'ACGT';
+  const at = random.below(4);
+  const reference = bases.charAt(at);
+  const kind = random.next();
+  const other = bases.charAt((at + 1 + random.below(3)) % 4);
+  const ref = kind < 0.94 ? reference : reference + bases.repeat(1 + random.below(3));
+  const alt = kind < 0.88 ? other : kind < 0.94 ? reference + other + other : reference;
+  const quality = (10 + 90 * random.next()).toFixed(1);
+  const id = random.next() < 0.6 ? `rs${random.below(2 ** 31)}` : '.';
+  let info = '';
+  for (const { id: key, number, make } of infoKeys) {
+    const text = make(random, everywhere);
+    if (text === undefined) continue;
+    info += `${info === '' ? '' : ';'}${number === '0' ? key : `${key}=${text}`}`;
+  }
+  const filter = Number(quality) < 20 ? 'q20' : 'PASS';
+  return `chr${chromosome}\t${position}\t${id}\t${ref}\t${alt}\t${quality}\t${filter}\t${info}\n`;
+}
+
+function listOf(values: readonly string[], most: number): InfoKey['make'] {
+  return (random) =>
+    Array.from({ length: 1 + random.below(most, 2) }, () => random.pick(values)).join(',');
+}
+
+function* bgzf(parts: Iterable<string>): Generator<Uint8Array> {
+  let text = '';
+  for (const part of parts) {
+    text += part;
+    while (text.length >= 65_280) {
+      yield bgzfBlock(Buffer.from(text.slice(0, 65_280), 'latin1'));
+      text = text.slice(65_280);
+    }
+  }
+  if (text !== '') yield bgzfBlock(Buffer.from(text, 'latin1'));
+  yield bgzfEnd;
+}

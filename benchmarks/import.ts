@@ -1,0 +1,111 @@
+import { version as duckdbVersion } from '@duckdb/node-api';
+import { vcfFile } from './data.js';
+import { bcftoolsVersion, importPeers } from './peers/bcftools-duckdb.js';
+import { timeQueries } from './queries.js';
+import { startServer } from './server.js';
+import { type Line, machine, markdown, median, writeResult } from './table.js';
+
+/** How large a run is. `--quick` shows that everything works; its numbers mean nothing. */
+interface Size {
+  readonly small: number;
+  readonly large: number;
+  readonly runs: number;
+  readonly queryRuns: number;
+}
+const full: Size = { small: 1_000_000, large: 5_000_000, runs: 5, queryRuns: 31 };
+const quick: Size = { small: 10_000, large: 50_000, runs: 2, queryRuns: 3 };
+
+/** `npm run bench -- import`: the whole import against bcftools and DuckDB, memory, and queries on the result. */
+export async function run(flags: ReadonlySet<string>): Promise<void> {
+  const size = flags.has('--quick') ? quick : full;
+  const lines = [...(await timeImports(size)), ...(await atLargeSize(size))];
+  const versions = { bcftools: bcftoolsVersion() ?? 'not installed', DuckDB: duckdbVersion() };
+  const text = `${markdown(lines)}\n\n${machine(versions)}`;
+  process.stdout.write(`${text}\n`);
+  if (flags.has('--write')) writeResult('import', text);
+}
+
+let peakSmallMb = 0;
+
+async function timeImports(size: Size): Promise<Line[]> {
+  const vcf = await vcfFile(size.small);
+  const version = bcftoolsVersion();
+  if (version === undefined)
+    say('bcftools is not installed: its part of the comparison is skipped');
+  const peers = version === undefined ? [] : importPeers;
+  const ours: number[] = [];
+  const theirs = peers.map((): number[] => []);
+  const server = await startServer();
+  try {
+    const objectId = await server.upload(vcf);
+    server.peakMb();
+    for (let run = 0; run < size.runs; run++) {
+      for (const [i, peer] of peers.entries()) {
+        const seconds = await peer.run(vcf, size.small);
+        theirs[i]?.push(seconds);
+        say(`${peer.name}: ${seconds.toFixed(2)} s`);
+      }
+      const datasetId = await server.newDataset(`run-${run}`);
+      ours.push(await server.import(datasetId, objectId, size.small));
+      say(`Strandlake: ${ours.at(-1)?.toFixed(2)} s`);
+      await server.call('DELETE', `/v2/objects/${datasetId}`);
+    }
+    peakSmallMb = server.peakMb();
+  } finally {
+    await server.stop();
+  }
+  const mine = median(ours);
+  const medians = theirs.map(median);
+  const best = Math.min(...medians);
+  const question = `import of ${size.small.toLocaleString('en-US')} records`;
+  const times: Line[] = peers.map(({ name }, i) => ({
+    question,
+    ours: `${mine.toFixed(2)} s`,
+    peer: `${name} ${medians[i]?.toFixed(2)} s`,
+    ratio: mine / (medians[i] ?? Number.NaN),
+    limit: medians[i] === best ? 1 : null, // the faster of the two is what counts
+  }));
+  const alone = {
+    question,
+    ours: `${mine.toFixed(2)} s`,
+    peer: 'skipped',
+    ratio: null,
+    limit: null,
+  };
+  return [
+    ...(times.length === 0 ? [alone] : times),
+    memoryLine(
+      `peak memory, API and worker, ${size.small.toLocaleString('en-US')} records`,
+      peakSmallMb,
+      1200,
+      1,
+    ),
+  ];
+}
+
+/** Memory must not grow with the file; then the queries, on the larger dataset. */
+async function atLargeSize(size: Size): Promise<Line[]> {
+  const vcf = await vcfFile(size.large);
+  const server = await startServer();
+  try {
+    const objectId = await server.upload(vcf);
+    server.peakMb();
+    const datasetId = await server.newDataset('large');
+    const seconds = await server.import(datasetId, objectId, size.large);
+    say(`Strandlake, ${size.large} records: ${seconds.toFixed(2)} s`);
+    const question = `peak memory, ${size.large.toLocaleString('en-US')} records`;
+    const memory = memoryLine(question, server.peakMb(), peakSmallMb, 1.2);
+    return [memory, ...(await timeQueries(server, datasetId, size.queryRuns))];
+  } finally {
+    await server.stop();
+  }
+}
+
+function memoryLine(question: string, mb: number, againstMb: number, limit: number): Line {
+  const peer = `${againstMb.toFixed(0)} MB`;
+  return { question, ours: `${mb.toFixed(0)} MB`, peer, ratio: mb / againstMb, limit };
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

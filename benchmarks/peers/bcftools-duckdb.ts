@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cache } from '../data.js';
+import { peerColumns } from './columns.js';
+
+/** What a user would do instead of importing: bcftools to text, DuckDB from text to zstd Parquet. */
+export interface ImportPeer {
+  readonly name: string;
+  /** Seconds for the whole file. */
+  run(vcf: string, records: number): Promise<number>;
+}
+
+const format = `${peerColumns.map((column) => column.format).join('\\t')}\\n`;
+const toParquet = fileURLToPath(new URL('./to-parquet.js', import.meta.url));
+
+/** The installed version, or undefined without bcftools. */
+export function bcftoolsVersion(): string | undefined {
+  const { status, stdout } = spawnSync('bcftools', ['--version'], { encoding: 'utf8' });
+  return status === 0 ? stdout.split('\n')[0]?.replace('bcftools ', '') : undefined;
+}
+
+/** Both ways of joining the two programs; the faster one is what counts. */
+export const importPeers: readonly ImportPeer[] = [
+  {
+    name: 'bcftools | DuckDB, pipe',
+    run: (vcf, records) => timed(records, (out) => piped(vcf, out)),
+  },
+  {
+    name: 'bcftools, then DuckDB, file',
+    run: (vcf, records) => timed(records, (out) => byFile(vcf, out)),
+  },
+];
+
+async function timed(records: number, work: (target: string) => Promise<number>): Promise<number> {
+  const target = join(cache, 'peer.parquet');
+  rmSync(target, { force: true });
+  const from = performance.now();
+  const rows = await work(target);
+  const seconds = (performance.now() - from) / 1000;
+  rmSync(target, { force: true });
+  if (rows !== records) throw new Error(`the peer wrote ${rows} of ${records} records`);
+  return seconds;
+}
+
+/** By the shell, because DuckDB wants a real pipe and Node's are sockets. A broken first half shows in the count. */
+async function piped(vcf: string, target: string): Promise<number> {
+  const script = 'bcftools query -f "$1" "$2" | "$3" "$4" /dev/stdin "$5"';
+  const args = ['-c', script, 'sh', format, vcf, process.execPath, toParquet, target];
+  return answerOf(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }));
+}
+
+async function byFile(vcf: string, target: string): Promise<number> {
+  const text = join(cache, 'peer.tsv');
+  const args = ['query', '-f', format, '-o', text, vcf];
+  await ended(spawn('bcftools', args, { stdio: ['ignore', 'ignore', 'inherit'] }));
+  const rows = await answerOf(
+    spawn(process.execPath, [toParquet, text, target], { stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
+  rmSync(text);
+  return rows;
+}
+
+async function answerOf(child: ChildProcess): Promise<number> {
+  let text = '';
+  child.stdout?.setEncoding('utf8').on('data', (part: string) => (text += part));
+  await ended(child);
+  return Number(text);
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  if (code !== 0) throw new Error(`${child.spawnfile} ended with ${signal ?? code}`);
+}

@@ -1,0 +1,131 @@
+import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BenchServer } from './server.js';
+import { type Line, median } from './table.js';
+
+/** One question, as a request to us and as SQL on the same files. `$t` is the table. */
+interface Question {
+  readonly name: string;
+  readonly request: object;
+  /** The first value of the last statement is the total, on which both must agree. */
+  readonly sql: readonly string[];
+}
+
+interface Sample {
+  readonly variant: string;
+  readonly chromosome: string;
+  readonly start: number;
+}
+
+/** The question of the benchmark, about a record from the middle of the data. */
+function questions({ variant, chromosome, start }: Sample): readonly Question[] {
+  const [from, to] = [start - 500_000, start + 500_000];
+  const region = `genomic_coordinates.chromosome = '${chromosome}'
+    AND genomic_coordinates."start" <= ${to} AND genomic_coordinates.stop >= ${from}`;
+  const filter = `info.CLNSIG = 'Pathogenic' AND info.DP > 50`;
+  const page = (where: string): readonly string[] => [
+    `SELECT * FROM $t WHERE ${where} LIMIT 100`,
+    `SELECT count(*) FROM $t WHERE ${where}`,
+  ];
+  return [
+    {
+      name: 'filtered query, first 100',
+      request: {
+        filters: [
+          ['info.CLNSIG', 'Pathogenic'],
+          ['info.DP__gt', 50],
+        ],
+        limit: 100,
+      },
+      sql: page(filter),
+    },
+    {
+      name: 'variant lookup',
+      request: { filters: [['variant', variant]], limit: 100 },
+      sql: page(`variant = '${variant}'`),
+    },
+    {
+      name: 'region of 1 Mb, first 100',
+      request: {
+        filters: [
+          {
+            and: [
+              ['genomic_coordinates.chromosome', chromosome],
+              ['genomic_coordinates.start__lte', to],
+              ['genomic_coordinates.stop__gte', from],
+            ],
+          },
+        ],
+        limit: 100,
+      },
+      sql: page(region),
+    },
+    {
+      name: 'terms facet, 10 of 20,000 genes',
+      request: { limit: 0, facets: { 'info.GENE': { facet_type: 'terms', limit: 10 } } },
+      sql: [
+        `SELECT info.GENE, count(*) AS n FROM $t WHERE info.GENE IS NOT NULL
+           GROUP BY 1 ORDER BY n DESC, 1 LIMIT 10`,
+        'SELECT count(*) FROM $t',
+      ],
+    },
+  ];
+}
+
+/** Times every question `runs` times, ours and DuckDB's in turn; ours with HTTP and JSON, DuckDB's in this process. */
+export async function timeQueries(
+  server: BenchServer,
+  datasetId: number,
+  runs: number,
+): Promise<Line[]> {
+  const path = `/v2/datasets/${datasetId}/data`;
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  const files = segmentsOf(server.data, datasetId);
+  const table = `read_parquet([${files.map((file) => `'${file}'`).join(', ')}])`;
+  const { total } = await server.call('POST', path, { limit: 0 });
+  const middle = await server.call('POST', path, { limit: 1, offset: Math.floor(total / 2) });
+  const sample = sampleOf(middle.results[0] ?? {});
+  const lines: Line[] = [];
+  for (const { name, request, sql } of questions(sample)) {
+    const [ours, theirs]: [number[], number[]] = [[], []];
+    const totals: [number, number] = [0, 0];
+    for (let run = 0; run < runs; run++) {
+      const oursFrom = performance.now();
+      totals[0] = (await server.call('POST', path, request)).total;
+      ours.push(performance.now() - oursFrom);
+      const theirsFrom = performance.now();
+      for (const text of sql) totals[1] = await first(connection, text.replaceAll('$t', table));
+      theirs.push(performance.now() - theirsFrom);
+    }
+    if (totals[0] !== totals[1]) throw new Error(`${name}: ${totals[0]} is not ${totals[1]}`);
+    const [a, b] = [median(ours), median(theirs)];
+    lines.push({ question: name, ours: ms(a), peer: `DuckDB ${ms(b)}`, ratio: a / b, limit: 1.3 });
+  }
+  connection.closeSync();
+  return lines;
+}
+
+function sampleOf(record: Readonly<Record<string, unknown>>): Sample {
+  const at = record['genomic_coordinates'] as {
+    readonly chromosome: string;
+    readonly start: number;
+  };
+  return { variant: String(record['variant']), chromosome: at.chromosome, start: at.start };
+}
+
+async function first(connection: DuckDBConnection, sql: string): Promise<number> {
+  const reader = await connection.runAndReadAll(sql);
+  return Number(reader.getRowsJson()[0]?.[0]);
+}
+
+function segmentsOf(data: string, datasetId: number): readonly string[] {
+  const folder = join(data, 'datasets', String(datasetId));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.parquet'))
+    .map((name) => join(folder, name));
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(1)} ms`;
+}

@@ -1,0 +1,195 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const token = 'b'.repeat(30);
+
+/** What the answers of the interface have that a benchmark looks at. */
+export interface Answer {
+  readonly id: number;
+  readonly upload_url: string;
+  readonly status: string;
+  readonly error_message: string | null;
+  readonly total: number;
+  readonly data: readonly { readonly id: number }[];
+  readonly results: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The real server in a data folder of its own, as `npm start` runs it, and what a benchmark asks of it. */
+export interface BenchServer {
+  readonly data: string;
+  call(method: string, path: string, body?: object): Promise<Answer>;
+  /** Sends a file to the first user's vault; returns the object's id. */
+  upload(file: string): Promise<number>;
+  newDataset(name: string): Promise<number>;
+  /** Seconds from the request to the answer of a first query that counts `records`; not counting the upload. */
+  import(datasetId: number, objectId: number, records: number): Promise<number>;
+  /** Highest sum of the memory of API and worker process since the last call, in MB. */
+  peakMb(): number;
+  stop(): Promise<void>;
+}
+
+/** Starts a server and waits until it answers. */
+export async function startServer(): Promise<BenchServer> {
+  const data = mkdtempSync(join(tmpdir(), 'strandlake-bench-'));
+  const port = await freePort();
+  const child = spawn(
+    process.execPath,
+    ['dist/cli/strandlake.js', 'serve', '--log', 'error', '--rate-limit', '0'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        ...process.env,
+        STRANDLAKE_DATA: data,
+        STRANDLAKE_PORT: String(port),
+        STRANDLAKE_TOKEN: token,
+        STRANDLAKE_EXAMPLES: 'off',
+      },
+    },
+  );
+  const origin = `http://127.0.0.1:${port}`;
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  await answers(origin, headers, child);
+  const memory = watchMemory(child.pid ?? 0);
+
+  async function call(method: string, path: string, body?: object): Promise<Answer> {
+    const response = await fetch(origin + path, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as Answer;
+  }
+
+  async function personalVault(): Promise<number | undefined> {
+    return (await call('GET', '/v2/vaults?vault_type=user')).data[0]?.id;
+  }
+
+  return {
+    data,
+    call,
+    async upload(file) {
+      const bytes = readFileSync(file);
+      const md5 = createHash('md5').update(bytes);
+      const object = await call('POST', '/v2/objects', {
+        vault_id: await personalVault(),
+        object_type: 'file',
+        filename: basename(file),
+        size: bytes.byteLength,
+        md5: md5.copy().digest('hex'),
+      });
+      const sent = await fetch(object.upload_url, {
+        method: 'PUT',
+        body: bytes,
+        headers: { 'content-md5': md5.digest('base64') },
+      });
+      if (!sent.ok) throw new Error(`upload: ${sent.status} ${await sent.text()}`);
+      return object.id;
+    },
+    async newDataset(name) {
+      const body = { vault_id: await personalVault(), object_type: 'dataset', filename: name };
+      return (await call('POST', '/v2/objects', body)).id;
+    },
+    async import(datasetId, objectId, records) {
+      const from = performance.now();
+      const { id } = await call('POST', '/v2/dataset_imports', {
+        dataset_id: datasetId,
+        object_id: objectId,
+      });
+      for (;;) {
+        const { status, error_message } = await call('GET', `/v2/dataset_imports/${id}`);
+        if (status === 'completed') break;
+        if (status === 'failed' || status === 'canceled') {
+          throw new Error(error_message ?? status);
+        }
+        await pause(20);
+      }
+      const { total } = await call('POST', `/v2/datasets/${datasetId}/data`, { limit: 0 });
+      const seconds = (performance.now() - from) / 1000;
+      if (total !== records) throw new Error(`${total} of ${records} records are there`);
+      return seconds;
+    },
+    peakMb: memory.peakMb,
+    async stop() {
+      memory.stop();
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await once(child, 'exit');
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answers(
+  origin: string,
+  headers: Readonly<Record<string, string>>,
+  child: ChildProcess,
+): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`);
+    const response = await fetch(`${origin}/v1/user`, { headers }).catch(() => undefined);
+    if (response?.ok) return;
+    await pause(100);
+  }
+  throw new Error('the server does not answer');
+}
+
+/** Samples the resident memory of all descendants (Linux): what is below the supervisor is the API and the worker process. */
+function watchMemory(supervisor: number): { peakMb(): number; stop(): void } {
+  let peakKb = 0;
+  const timer = setInterval(() => {
+    peakKb = Math.max(peakKb, sum(descendants(supervisor).map(residentKb)));
+  }, 25);
+  return {
+    peakMb() {
+      const mb = peakKb / 1024;
+      peakKb = 0;
+      return mb;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+function descendants(pid: number): number[] {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => parentOf(Number(name)) === pid)
+    .map(Number);
+  return children.flatMap((child) => [child, ...descendants(child)]);
+}
+
+function parentOf(pid: number): number {
+  // The name of the program stands in brackets and may hold anything.
+  return Number(proc(pid, 'stat').split(') ').at(-1)?.split(' ')[1] ?? 0);
+}
+
+function residentKb(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(proc(pid, 'status'))?.[1] ?? 0);
+}
+
+function proc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return ''; // it has just ended
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+}

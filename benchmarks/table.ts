@@ -1,0 +1,47 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { arch, cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+
+/** One line of the result. `limit` is the ratio that the project promises; null where there is no promise. */
+export interface Line {
+  readonly question: string;
+  readonly ours: string;
+  readonly peer: string;
+  readonly ratio: number | null;
+  readonly limit: number | null;
+}
+
+/** The middle value; of an even number, the lower of the two. */
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
+}
+
+/** The lines as a Markdown table. */
+export function markdown(lines: readonly Line[]): string {
+  const rows = lines.map(({ question, ours, peer, ratio, limit }) => {
+    const shown = ratio === null ? '-' : ratio.toFixed(2);
+    const kept = ratio === null || limit === null ? '' : ratio <= limit ? 'kept' : 'missed';
+    return `| ${question} | ${ours} | ${peer} | ${shown} | ${limit ?? '-'} | ${kept} |`;
+  });
+  const head = ['| Question | Strandlake | Peer | Ratio | Limit | |', '|---|---|---|---|---|---|'];
+  return [...head, ...rows].join('\n');
+}
+
+/** The machine and the versions, in one line. */
+export function machine(versions: Readonly<Record<string, string>>): string {
+  const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GB`;
+  const cores = `${cpus().length} cores (${cpus()[0]?.model ?? arch()})`;
+  const day = new Date().toISOString().slice(0, 10);
+  return `${day}, ${cores}, ${memory}, Node ${process.versions.node}, ${list.join(', ')}`;
+}
+
+/** Puts a result into benchmarks/README.md, in place of the last one of that name. */
+export function writeResult(name: string, text: string): void {
+  const file = join('benchmarks', 'README.md');
+  const page = readFileSync(file, 'utf8');
+  const [from, to] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+  const [start, end] = [page.indexOf(from), page.indexOf(to)];
+  if (start === -1 || end < start) throw new Error(`${file} has no place for ${name}`);
+  writeFileSync(file, `${page.slice(0, start + from.length)}\n\n${text}\n\n${page.slice(end)}`);
+}
