@@ -21,7 +21,7 @@ export async function withData<T>(
 ): Promise<T> {
   const data = await openDataFolder(folder);
   const key = await openSigningKey(data);
-  const catalog = await openCatalog(data.catalog);
+  const catalog = await openCatalog(data.catalog, 'command');
   try {
     return await work({ catalog, key });
   } finally {

@@ -1,17 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { loadedBy, mayImport, violations } from './architecture/rules.js';
-import { type Source, readSource } from './architecture/source.js';
+import { readSource } from './architecture/source.js';
+import { sourceFiles } from './architecture/sources.js';
 
-const sources: readonly Source[] = Object.keys(mayImport)
-  .filter((folder) => existsSync(folder))
-  .flatMap((folder) =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
-      .map((name) => join(folder, name).replaceAll('\\', '/'))
-      .map((path) => readSource(path, readFileSync(path, 'utf8'))),
-  );
+const sources = sourceFiles().map(({ path, text }) => readSource(path, text));
 
 describe('the sources', () => {
   test('keep the import directions, the doors and the ban on code from text', () => {

@@ -25,17 +25,15 @@ export const serve: Command = {
     const prepared = await withData(config.data, (data) => prepare(data, config));
     const over = new AbortController();
     const { promise: listening, resolve: heard } = Promise.withResolvers<number>();
-    const server = supervise(apiEntry, [JSON.stringify({ ...config, token: null })], {
-      say: (text) => terminal.note(text),
-      message: (message) => {
-        const { type, port } = message as { type?: unknown; port?: unknown };
-        if (type === 'listening' && typeof port === 'number') heard(port);
+    const server = supervise(
+      apiEntry,
+      [JSON.stringify({ ...config, token: null })],
+      {},
+      (text) => terminal.note(text),
+      (message) => {
+        if (isListening(message)) heard(message.port);
       },
-    }).finally(() => over.abort());
-    void server.then(
-      () => undefined,
-      () => undefined,
-    );
+    ).finally(() => over.abort());
     const port = await Promise.race([listening, server.then(() => undefined)]);
     if (port !== undefined) {
       const origin = localOrigin(config.host, port);
@@ -45,6 +43,12 @@ export const serve: Command = {
     return server;
   },
 };
+
+/** What the API process tells its supervisor once it answers: the port matters when 0 was asked for. */
+function isListening(message: unknown): message is { readonly port: number } {
+  const { type, port } = message as { readonly type?: unknown; readonly port?: unknown };
+  return type === 'listening' && typeof port === 'number';
+}
 
 function announce(terminal: Terminal, config: Config, origin: string, prepared: Prepared): void {
   terminal.out(`Strandlake is ready at ${config.publicUrl ?? origin} (data in ${config.data})`);

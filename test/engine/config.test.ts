@@ -1,6 +1,13 @@
 import { expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseArguments, parseConfig, settings, settingsHelp } from '../../engine/config.js';
+import {
+  parseArguments,
+  parseConfig,
+  settings,
+  settingsHelp,
+  settingsMarkdown,
+} from '../../engine/config.js';
 
 test('without flags and environment every setting has its default', () => {
   expect(parseConfig([], {})).toMatchObject({
@@ -80,4 +87,11 @@ test('the help names every flag and every variable', () => {
     expect(settingsHelp()).toContain(`--${flag} `);
     expect(settingsHelp()).toContain(env);
   }
+});
+
+test('the README holds the same table', () => {
+  const squeezed = (text: string): string => text.replaceAll(/ +/g, ' ');
+  const page = squeezed(readFileSync('README.md', 'utf8'));
+  const [head, , ...rows] = settingsMarkdown().split('\n');
+  for (const line of [head, ...rows]) expect(page).toContain(squeezed(line ?? '?'));
 });

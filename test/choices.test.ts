@@ -1,0 +1,43 @@
+import { expect, test } from '@jest/globals';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { sourceFiles } from './architecture/sources.js';
+
+const page = 'docs/choices.md';
+
+/** What follows `Choice:` in the comments of a file, up to the end of the comment. */
+function choicesIn(text: string): string[] {
+  const comments = text.matchAll(/\/\*\*?([\s\S]*?)\*\/|((?:^[ \t]*\/\/.*\n?)+)/gm);
+  return [...comments].flatMap(([, block, lines]) => {
+    const comment = (block ?? lines ?? '').replaceAll(/^[ \t]*(\/\/|\*)[ \t]?/gm, '');
+    const [, ...choices] = comment.split('Choice: ');
+    return choices.map((choice) => {
+      const one = (choice.split(/\n[ \t]*\n/)[0] ?? '').replaceAll(/\s+/g, ' ').trim();
+      return one.charAt(0).toUpperCase() + one.slice(1);
+    });
+  });
+}
+
+test('docs/choices.md lists every choice that the sources mark', () => {
+  const rows = sourceFiles().flatMap(({ path, text }) =>
+    choicesIn(text).map((choice) => `| [${path}](../${path}) | ${choice.replaceAll('|', '\\|')} |`),
+  );
+  const [before] = readFileSync(page, 'utf8').split('| Where |');
+  const wanted = `${before}| Where | Choice |\n|---|---|\n${rows.join('\n')}\n`;
+  const isCurrent = readFileSync(page, 'utf8') === wanted;
+  // Written anew, so that the next run passes; this one fails, so that nobody commits a page that is out of date.
+  if (!isCurrent) writeFileSync(page, wanted);
+  expect(isCurrent).toBe(true);
+});
+
+test('finds choices in both kinds of comments', () => {
+  const source = `
+/** A type. Choice: letters count
+ * as one.
+ */
+  // First line.
+  // Choice: nothing is
+  // something.
+const x = 'Choice: not a comment';
+`;
+  expect(choicesIn(source)).toEqual(['Letters count as one.', 'Nothing is something.']);
+});

@@ -1,0 +1,18 @@
+import type { Terminal } from '../../cli/terminal.js';
+
+/** A terminal that keeps what was written. */
+export interface Collected extends Terminal {
+  readonly outs: string[];
+  readonly notes: string[];
+}
+
+export function collect(): Collected {
+  const [outs, notes]: [string[], string[]] = [[], []];
+  return {
+    outs,
+    notes,
+    out: (text) => outs.push(text),
+    note: (text) => notes.push(text),
+    progress: () => undefined,
+  };
+}

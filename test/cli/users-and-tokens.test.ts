@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withData } from '../../cli/data.js';
+import { prepare, workToken } from '../../cli/first-start.js';
+import { main } from '../../cli/main.js';
+import { openCatalog } from '../../engine/catalog/catalog.js';
+import { type Config, parseConfig } from '../../engine/config.js';
+import { collect } from './collect.js';
+
+let folder: string;
+let config: Config;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'strandlake-cli-'));
+  config = parseConfig(['--data', join(folder, 'data')], {});
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the first start', () => {
+  test('makes an owner, a personal vault, a token and the vault for the example, once', async () => {
+    const first = await withData(config.data, (data) => prepare(data, config));
+    expect(first.firstSecret).toMatch(/^[A-Za-z0-9]{30}$/);
+    expect(first.user.role).toBe('primary_owner');
+    expect(first.personalVault).toMatchObject({ vaultType: 'user', userId: first.user.id });
+    expect(first.exampleVault?.name).toBe('examples');
+    const second = await withData(config.data, (data) => prepare(data, config));
+    expect(second).toEqual({ ...first, firstSecret: null });
+    expect(await authenticates(first.firstSecret)).toBe(true);
+  });
+
+  test('takes the chosen token, and leaves the example out when it is off', async () => {
+    const token = 'chosen-by-the-operator-1234567';
+    const own = { ...config, token, examples: false };
+    const { firstSecret, exampleVault } = await withData(config.data, (data) => prepare(data, own));
+    expect(firstSecret).toBe(token);
+    expect(exampleVault).toBeNull();
+    const later = await withData(config.data, (data) => prepare(data, config));
+    expect(later.exampleVault).toBeNull();
+  });
+
+  test('does not ask again for an example that was imported or whose vault was deleted', async () => {
+    const { exampleVault } = await withData(config.data, (data) => prepare(data, config));
+    const id = exampleVault?.id ?? 0;
+    await withData(config.data, ({ catalog }) =>
+      catalog.vaults.update(id, { metadata: { example: 'imported' } }),
+    );
+    expect((await withData(config.data, (data) => prepare(data, config))).exampleVault).toBeNull();
+    await withData(config.data, ({ catalog }) => catalog.vaults.delete(id));
+    expect((await withData(config.data, (data) => prepare(data, config))).exampleVault).toBeNull();
+  });
+
+  test('leaves no secret in the data folder', async () => {
+    const { firstSecret, user } = await withData(config.data, (data) => prepare(data, config));
+    const work = await withData(config.data, (data) => workToken(data, user));
+    for (const name of readdirSync(config.data, { recursive: true, encoding: 'utf8' })) {
+      if (!/catalog|key/.test(name) || name === 'keys') continue;
+      const text = readFileSync(join(config.data, name), 'latin1');
+      expect(text).not.toContain(firstSecret);
+      expect(text).not.toContain(work.secret);
+    }
+  });
+});
+
+describe.each(['stopped', 'running'])('beside a %s server', (state) => {
+  let stop: () => Promise<void>;
+
+  beforeEach(async () => {
+    await withData(config.data, (data) => prepare(data, config));
+    // What a running server has open: the catalogue, with the lock that keeps a second server out.
+    const server =
+      state === 'running' ? await openCatalog(join(config.data, 'catalog.sqlite')) : null;
+    stop = async () => server?.close();
+  });
+  afterEach(() => stop());
+
+  test('user add makes a user whose token works, and the account if it is new', async () => {
+    const secret = await output('user add ann@example.org --account acme --role admin');
+    expect(secret).toMatch(/^[A-Za-z0-9]{30}$/);
+    expect(await authenticates(secret)).toBe(true);
+    const bob = await output('user add bob@example.org --account acme');
+    expect(await authenticates(bob)).toBe(true);
+    await withData(config.data, async ({ catalog }) => {
+      expect(await catalog.users.byEmail('bob@example.org')).toMatchObject({ role: 'member' });
+      expect(await catalog.accounts.byDomain('acme')).toBeDefined();
+    });
+  });
+
+  test('a user cannot be added twice', async () => {
+    await output('user add ann@example.org --account acme');
+    const terminal = await run('user add ANN@example.org --account acme', 1);
+    expect(terminal.notes.join()).toMatch(/exists already/);
+  });
+
+  test('tokens are added, listed without their secrets, and revoked', async () => {
+    await output('user add ann@example.org --account acme');
+    const secret = await output('token add ann@example.org --name laptop --read-only --days 30');
+    const lines = (await run('token list ann@example.org')).outs;
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatch(/^\d+ {2}\S{4}… {2}read {2}until \d{4}-\d\d-\d\d {2}laptop {2}ann@/);
+    expect(lines.join()).not.toContain(secret);
+    const id = lines[0]?.split(' ')[0] ?? '';
+    await run(`token revoke ${id}`);
+    expect(await authenticates(secret)).toBe(false);
+    expect((await run('token list')).outs.join('\n')).toContain('revoked');
+  });
+
+  test('unknown users and tokens are named', async () => {
+    expect((await run('token add eve@example.org', 1)).notes.join()).toContain('no user eve@');
+    expect((await run('token revoke 999', 1)).notes.join()).toContain('no token 999');
+  });
+});
+
+test('a folder without a catalogue is refused and stays untouched', async () => {
+  const terminal = await run('token list', 1);
+  expect(terminal.notes.join()).toContain('holds no catalogue; start the server once');
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+async function run(line: string, expected = 0): Promise<ReturnType<typeof collect>> {
+  const terminal = collect();
+  const code = await main(line.split(' '), { STRANDLAKE_DATA: config.data }, terminal);
+  expect([code, terminal.notes]).toEqual([expected, terminal.notes]);
+  return terminal;
+}
+
+async function output(line: string): Promise<string> {
+  return (await run(line)).outs.join('\n');
+}
+
+async function authenticates(secret: string | null): Promise<boolean> {
+  return withData(config.data, async ({ catalog, key }) => {
+    return (await catalog.tokens.authenticate(secret ?? '', key)) !== undefined;
+  });
+}
