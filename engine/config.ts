@@ -104,8 +104,8 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: (text) => wholeNumber(text, 0, 1_000_000_000),
   },
   log: {
-    ...named('log', '<level>', 'silent, error, info or debug'),
-    ...byDefault<LogLevel>('info'),
+    ...named('log', '<level>', 'silent, error, info (also a line per request) or debug'),
+    ...byDefault<LogLevel>('error'),
     parse: logLevel,
   },
 };

@@ -18,7 +18,7 @@ test('without flags and environment every setting has its default', () => {
     token: null,
     examples: true,
     allowAddresses: [],
-    log: 'info',
+    log: 'error',
   });
 });
 

@@ -1,0 +1,169 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** What the answers have that the test looks at. */
+interface Answer {
+  readonly total?: number;
+  readonly results?: readonly unknown[];
+  readonly facets?: Readonly<Record<string, readonly unknown[]>>;
+}
+
+/** A server as a person starts it, and what it has printed. */
+interface Served {
+  readonly child: ChildProcess;
+  readonly printed: () => string;
+  /** The match of a pattern in what was printed, as soon as it is there. */
+  until(pattern: RegExp): Promise<RegExpExecArray>;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+let folder: string;
+const running = new Set<ChildProcess>();
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'strandlake-serve-'));
+});
+afterEach(() => {
+  for (const child of running) child.kill('SIGKILL');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('serve', () => {
+  const vcf = '##fileformat=VCFv4.3\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+
+  test('the first start prints a token, imports the example and prints three requests that work', async () => {
+    const first = serve('example', []);
+    const [, origin = ''] = await first.until(/ready at (http:\S+)/);
+    const [, token = ''] = await first.until(/shown this once: ([A-Za-z0-9]{30})\n/);
+    await first.until(/local:examples:\/clinvar: 69,302 records imported\n/);
+    await first.until(/dataset_exports[^\n]+\n[^\n]+}'\n/);
+    const requests = [
+      ...first.printed().matchAll(/curl -s (\S+) -H '(.+?): (.+?)' \\\n {2}-d '(.+)'/g),
+    ];
+    expect(requests).toHaveLength(3);
+    const answers: Answer[] = [];
+    for (const [, url = '', header = '', value = '', body = ''] of requests) {
+      expect(url.startsWith(origin)).toBe(true);
+      const response = await fetch(url, { method: 'POST', headers: { [header]: value }, body });
+      expect([200, 201]).toContain(response.status);
+      answers.push((await response.json()) as Answer);
+    }
+    expect(answers[0]?.total).toBeGreaterThan(100);
+    expect(answers[0]?.results).toHaveLength(3);
+    expect(answers[1]?.facets?.['info.CLNSIG']?.[0]).toEqual(['Uncertain_significance', 21_597]);
+    expect(answers[2]).toMatchObject({ class_name: 'DatasetExport', format: 'csv' });
+    expect(await first.stop()).toBe(0);
+
+    const second = serve('example', []);
+    await second.until(/To make a token: npm run strandlake -- token add owner@localhost\n/);
+    const [, again = ''] = await second.until(/ready at (http:\S+)/);
+    const user = await fetch(`${again}/v1/user`, { headers: { authorization: `Token ${token}` } });
+    expect(user.status).toBe(200);
+    const tokens = serveCommand('example', ['token', 'list']);
+    await once(tokens.child, 'close');
+    expect(tokens.printed()).toMatch(/revoked {2}strandlake serve/);
+    expect(second.printed()).not.toMatch(/imported|curl|[A-Za-z0-9]{30}\n/);
+    expect(await second.stop()).toBe(0);
+  });
+
+  test('imports the named files into the personal vault, once, and says what is wrong with a bad one', async () => {
+    const [good, bad] = [join(folder, 'good.vcf'), join(folder, 'bad.vcf')];
+    writeFileSync(good, `${vcf}1\t100\t.\tA\tC,G\t.\tPASS\tX=1\n`);
+    writeFileSync(bad, `${vcf}1\tnowhere\t.\tA\tC\t.\tPASS\t.\n`);
+    const missing = join(folder, 'missing.vcf');
+    const first = serve('files', [bad, missing, good], { STRANDLAKE_EXAMPLES: 'off' });
+    await first.until(/bad\.vcf was not imported: .*bad\.vcf, line 3.*nowhere/);
+    await first.until(/missing\.vcf was not imported: .*is missing/);
+    await first.until(/local:user-1:\/good: 2 records imported/);
+    expect(await first.stop()).toBe(0);
+    const second = serve('files', [good], { STRANDLAKE_EXAMPLES: 'off' });
+    await second.until(/local:user-1:\/good is there already \(2 records\)/);
+    expect(await second.stop()).toBe(0);
+  });
+
+  test('a start that was killed while it imported the example is continued by the next', async () => {
+    const first = serve('killed', []);
+    await first.until(/clinvar_grch38_2026_69k\.vcf\.gz {2}/);
+    await first.stop('SIGKILL');
+    const second = serve('killed', []);
+    await second.until(/local:examples:\/clinvar: 69,302 records imported/);
+    expect(await second.stop()).toBe(0);
+  });
+
+  test('a port that is taken ends it with the reason', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    const server = serve('taken', [], { STRANDLAKE_PORT: String(port) });
+    const [code] = (await once(server.child, 'close')) as [number | null];
+    expect(code).not.toBe(0);
+    expect(server.printed()).toMatch(new RegExp(`${port}.*in use`, 's'));
+    other.close();
+  });
+
+  test('a second server on the same data ends with the reason', async () => {
+    const first = serve('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
+    await first.until(/ready at/);
+    const second = serve('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
+    const [code] = (await once(second.child, 'close')) as [number | null];
+    expect(code).not.toBe(0);
+    expect(second.printed()).toMatch(/another server uses/);
+    expect(await first.stop('SIGINT')).toBe(0);
+  });
+});
+
+function serve(name: string, files: readonly string[], env: Record<string, string> = {}): Served {
+  return serveCommand(name, ['serve', ...files], env);
+}
+
+function serveCommand(
+  name: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Served {
+  const child = spawn(process.execPath, ['dist/cli/strandlake.js', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      STRANDLAKE_DATA: join(folder, name),
+      STRANDLAKE_PORT: '0',
+      STRANDLAKE_LOG: 'error',
+      ...env,
+    },
+  });
+  running.add(child);
+  let text = '';
+  let changed = (): void => undefined;
+  const add = (part: string): void => {
+    text += part;
+    changed();
+  };
+  child.stdout.setEncoding('utf8').on('data', add);
+  child.stderr.setEncoding('utf8').on('data', add);
+  const closed = once(child, 'close').then(([code]) => {
+    running.delete(child);
+    changed();
+    return code as number | null;
+  });
+  return {
+    child,
+    printed: () => text,
+    async until(pattern) {
+      for (;;) {
+        const found = pattern.exec(text);
+        if (found) return found;
+        if (!running.has(child)) throw new Error(`ended without ${pattern}:\n${text}`);
+        await new Promise<void>((resolve) => (changed = resolve));
+      }
+    },
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return closed;
+    },
+  };
+}
