@@ -25,15 +25,12 @@ export const serve: Command = {
     const prepared = await withData(config.data, (data) => prepare(data, config));
     const over = new AbortController();
     const { promise: listening, resolve: heard } = Promise.withResolvers<number>();
-    const server = supervise(
-      apiEntry,
-      [JSON.stringify({ ...config, token: null })],
-      {},
-      (text) => terminal.note(text),
-      (message) => {
+    const server = supervise(apiEntry, [JSON.stringify({ ...config, token: null })], {
+      say: (text) => terminal.note(text),
+      message: (message) => {
         if (isListening(message)) heard(message.port);
       },
-    ).finally(() => over.abort());
+    }).finally(() => over.abort());
     const port = await Promise.race([listening, server.then(() => undefined)]);
     if (port !== undefined) {
       const origin = localOrigin(config.host, port);
