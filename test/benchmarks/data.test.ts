@@ -1,0 +1,52 @@
+import { expect, test } from '@jest/globals';
+import { gunzipSync } from 'node:zlib';
+import { bgzfBlock, bgzfEnd } from '../../benchmarks/bgzf.js';
+import { infoKeys, lines } from '../../benchmarks/data.js';
+import { markdown, median } from '../../benchmarks/table.js';
+
+const text = [...lines(5_000)].join('');
+const records = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+
+test('writes as many records as asked for, the same each time', () => {
+  expect(records).toHaveLength(5_000);
+  expect([...lines(5_000)].join('')).toBe(text);
+});
+
+test('is sorted by contig and position', () => {
+  const contigs = [...text.matchAll(/##contig=<ID=(\w+)/g)].map(([, name]) => name);
+  const keys = records.map((line) => {
+    const [contig, position] = line.split('\t');
+    return contigs.indexOf(contig) * 1e9 + Number(position);
+  });
+  expect(keys.every((key) => key >= 0)).toBe(true);
+  expect(keys).toEqual([...keys].sort((a, b) => a - b));
+});
+
+test('has at least ten INFO keys, of every type, with lists and keys that most records lack', () => {
+  expect(infoKeys.length).toBeGreaterThanOrEqual(10);
+  expect(new Set(infoKeys.map(({ type }) => type)).size).toBe(4);
+  expect(new Set(infoKeys.map(({ number }) => number))).toEqual(new Set(['0', '1', 'A', 'R', '.']));
+  const share = (key: string): number =>
+    records.filter((line) => new RegExp(`[\t;]${key}[=;\n]|;${key}$`).test(line)).length / 5_000;
+  for (const { id } of infoKeys) expect(share(id)).toBeGreaterThan(0.01);
+  expect(share('SCORE')).toBeLessThan(0.1);
+  expect(share('GENE')).toBe(1);
+});
+
+test('block gzip is gzip, block by block', () => {
+  const parts = ['first\n', 'second\n'].map((part) => bgzfBlock(Buffer.from(part)));
+  const file = Buffer.concat([...parts, bgzfEnd]);
+  expect(gunzipSync(file).toString()).toBe('first\nsecond\n');
+  expect(file.readUInt16LE(16) + 1).toBe(parts[0]?.byteLength);
+  // The end block as the specification prints it.
+  expect(Buffer.from(bgzfEnd).toString('hex')).toBe(
+    '1f8b08040000000000ff0600424302001b0003000000000000000000',
+  );
+});
+
+test('a median is a value that was measured, and a missed limit is shown as one', () => {
+  expect(median([3, 1, 2])).toBe(2);
+  expect(median([4, 1, 2, 3])).toBe(2);
+  const line = { question: 'q', ours: '2 s', peer: '1 s', ratio: 2, limit: 1 };
+  expect(markdown([line])).toContain('| q | 2 s | 1 s | 2.00 | 1 | missed |');
+});
