@@ -54,7 +54,11 @@ export async function startServer(): Promise<BenchServer> {
   );
   const origin = `http://127.0.0.1:${port}`;
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  await answers(origin, headers, child);
+  await answers(origin, headers, child).catch((error: unknown) => {
+    child.kill('SIGKILL');
+    rmSync(data, { recursive: true, force: true });
+    throw error;
+  });
   const memory = watchMemory(child.pid ?? 0);
 
   async function call(method: string, path: string, body?: object): Promise<Answer> {

@@ -25,11 +25,11 @@ export function bcftoolsVersion(): string | undefined {
 /** Both ways of joining the two programs; the faster one is what counts. */
 export const importPeers: readonly ImportPeer[] = [
   {
-    name: 'bcftools | DuckDB, pipe',
+    name: 'bcftools to DuckDB, pipe',
     run: (vcf, records) => timed(records, (out) => piped(vcf, out)),
   },
   {
-    name: 'bcftools, then DuckDB, file',
+    name: 'bcftools to DuckDB, file',
     run: (vcf, records) => timed(records, (out) => byFile(vcf, out)),
   },
 ];
