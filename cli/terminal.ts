@@ -42,7 +42,7 @@ export function openTerminal(
     progress(text) {
       if (draws) {
         wipe();
-        drawn = printable(text).slice(0, (notes.columns ?? 80) - 1);
+        drawn = printable(text).slice(0, (notes.columns || 80) - 1);
         notes.write(drawn);
       } else if (text !== '' && now() - writtenAt >= lineEveryMs) {
         writtenAt = now();
