@@ -1,4 +1,4 @@
-import type { Predicate, Scalar } from './predicate.js';
+import type { FieldRef, Predicate, Scalar } from './predicate.js';
 import type { ParamType } from './params.js';
 import { access, type Access, type Spellings, type Statement } from './statement.js';
 import { escapePattern, wordClass } from './words.js';
@@ -37,13 +37,14 @@ type Condition = Exclude<Predicate, { kind: 'all' | 'none' | 'and' | 'or' | 'not
 function missing(statement: Statement, field: Condition['field'], negation: '' | 'NOT '): string {
   const values = access(statement, field);
   if (!values) return negation ? 'false' : 'true';
+  // Choice: a list that holds nothing but nulls is missing too.
   if (values.isMany) return `${negation}(${statement.dialect.listMissing(values.sql)})`;
   return `${values.sql} IS ${negation}NULL`;
 }
 
 function condition(statement: Statement, predicate: Condition, values: Access): string {
   if (predicate.kind === 'in') return oneOf(statement, predicate, values);
-  const test = single(statement, predicate, values);
+  const test = single(statement, predicate);
   return values.isMany ? statement.dialect.some(values.sql, test) : test(values.sql);
 }
 
@@ -51,7 +52,6 @@ function condition(statement: Statement, predicate: Condition, values: Access): 
 function single(
   { dialect, params }: Statement,
   predicate: Exclude<Condition, { kind: 'in' }>,
-  { type }: Access,
 ): (value: string) => string {
   switch (predicate.kind) {
     case 'range': {
@@ -62,7 +62,7 @@ function single(
         [high, '<'],
       ] as const) {
         if (!bound) continue;
-        const place = params.add(type as ParamType, bound.value);
+        const place = params.add(boundType(predicate.field), bound.value);
         bounds.push((value) => `${value} ${sign}${bound.inclusive ? '=' : ''} ${place}`);
       }
       return (value) => bounds.map((bound) => bound(value)).join(' AND ');
@@ -91,37 +91,43 @@ function wordPattern(word: string): string {
   return `(?:^|[^${wordClass}])(?i:${escapePattern(word)})(?:$|[^${wordClass}])`;
 }
 
-/** Longer lists are bound as one value: a statement text of 100,000 places takes longer to plan than to run. */
+/** Values are in the form of the field's type as the request saw it, even if a column of another type has come since. */
+function boundType({ type }: FieldRef): ParamType {
+  return type === 'text' || type === 'blob' ? 'string' : (type as ParamType);
+}
+
+/** Longer lists are bound as one value and joined: a statement of 100,000 places takes longer to plan than to run. */
 const longestWrittenList = 32;
+
+/** True for a predicate that the engine answers with a join, which need not keep the order of the files. */
+export function joins(predicate: Predicate): boolean {
+  if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.some(joins);
+  if (predicate.kind === 'not') return joins(predicate.item);
+  return predicate.kind === 'in' && predicate.values.length > longestWrittenList;
+}
 
 function oneOf(
   { dialect, params, spellings }: Statement,
   predicate: Extract<Predicate, { kind: 'in' }>,
-  { sql, isMany, type }: Access,
+  { sql, isMany }: Access,
 ): string {
-  const paramType = (type === 'text' || type === 'blob' ? 'string' : type) as ParamType;
+  const paramType = boundType(predicate.field);
   const exact = predicate.ignoreCase ? exactForm(predicate, spellings) : predicate.values;
   if (exact?.length === 0) return 'false';
+  const values = exact ?? predicate.values;
+  if (values.length > longestWrittenList) {
+    const list = params.add(paramType, values);
+    const isFolded = exact === undefined;
+    return isMany ? dialect.someInList(sql, list, isFolded) : dialect.isInList(sql, list, isFolded);
+  }
+  const added = values.map((value) => params.add(paramType, value));
   if (exact) {
-    if (isMany) {
-      return exact.length === 1
-        ? dialect.listHas(sql, params.add(paramType, exact[0]!))
-        : dialect.listHasAny(sql, params.add(paramType, exact));
-    }
-    if (exact.length > longestWrittenList)
-      return dialect.isInList(sql, params.add(paramType, exact));
-    return dialect.isOneOf(
-      sql,
-      exact.map((value) => params.add(paramType, value)),
-    );
+    if (!isMany) return dialect.isOneOf(sql, added);
+    return added.length === 1
+      ? dialect.listHas(sql, added[0]!)
+      : dialect.some(sql, (value) => dialect.isOneOf(value, added));
   }
-  if (predicate.values.length > longestWrittenList) {
-    const list = params.add('string', predicate.values);
-    return isMany
-      ? dialect.listHasAny(dialect.foldAll(sql), dialect.foldAll(list))
-      : dialect.isInFoldedList(sql, list);
-  }
-  const places = predicate.values.map((value) => dialect.fold(params.add('string', value)));
+  const places = added.map((place) => dialect.fold(place));
   const test = (value: string): string => dialect.isOneOf(dialect.fold(value), places);
   return isMany ? dialect.some(sql, test) : test(sql);
 }

@@ -25,7 +25,6 @@ export interface Dialect {
   flatten(list: string): string;
   some(list: string, test: (element: string) => string): string;
   listHas(list: string, value: string): string;
-  listHasAny(list: string, values: string): string;
   /** True if the list holds no value. */
   listMissing(list: string): string;
   smallest(list: string): string;
@@ -36,13 +35,14 @@ export interface Dialect {
   spreadAll(list: string): string;
 
   isOneOf(value: string, places: readonly string[]): string;
-  isInList(value: string, list: string): string;
-  isInFoldedList(value: string, list: string): string;
+  /** True of a value that the bound list holds, or that it holds but for letter case. */
+  isInList(value: string, list: string, isFolded: boolean): string;
+  /** The same of any element. */
+  someInList(values: string, list: string, isFolded: boolean): string;
   /** True of a text that is not all ASCII in this letter case. */
   isNotWritten(text: string, letters: 'upper' | 'lower'): string;
   /** Lower case; the same function folds stored values and bound ones. */
   fold(text: string): string;
-  foldAll(list: string): string;
   contains(text: string, part: string): string;
   startsWith(text: string, start: string): string;
   matchesWhole(text: string, pattern: string): string;
@@ -53,6 +53,8 @@ export interface Dialect {
 
   /** JSON text of a scalar; null if there is none. */
   json(value: string, type: StoredType): string;
+  /** JSON text of a whole list, where there is a quicker way than item by item. */
+  jsonList(list: string, type: StoredType): string | undefined;
   /** Plain text of a scalar, for a table cell. */
   text(value: string, type: StoredType): string;
   /** Joins texts with commas and leaves out nulls. */

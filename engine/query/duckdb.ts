@@ -42,7 +42,6 @@ export function duckdb(columns: Columns): Dialect {
     flatten: (list) => `flatten(${list})`,
     some: (list, test) => `len(${lambda('list_filter', list, test)}) > 0`,
     listHas: (list, value) => `list_contains(${list}, ${value})`,
-    listHasAny: (list, values) => `list_has_any(${list}, ${values})`,
     listMissing: (list) => `coalesce(list_count(${list}), 0) = 0`,
     smallest: (list) => `list_min(${list})`,
     largest: (list) => `list_max(${list})`,
@@ -51,13 +50,14 @@ export function duckdb(columns: Columns): Dialect {
 
     isOneOf: (value, places) =>
       places.length === 1 ? `${value} = ${places[0]!}` : `${value} IN (${places.join(', ')})`,
-    isInList: (value, list) => `${value} IN (SELECT unnest(${list}))`,
-    isInFoldedList: (value, list) => `lower(${value}) IN (SELECT lower(unnest(${list})))`,
+    isInList: inList,
+    // list_has_any would hash the long list again for every record.
+    someInList: (values, list, isFolded) =>
+      `EXISTS (SELECT 1 FROM (SELECT unnest(${values}) AS e) AS q WHERE ${inList('q.e', list, isFolded)})`,
     // strlen counts bytes: beyond ASCII it differs from the length in characters.
     isNotWritten: (text, letters) =>
       `(${text} <> ${letters}(${text}) OR strlen(${text}) <> length(${text}))`,
     fold: (text) => `lower(${text})`,
-    foldAll: (list) => each(list, (element) => `lower(${element})`),
     contains: (text, part) => `contains(${text}, ${part})`,
     startsWith: (text, start) => `starts_with(${text}, ${start})`,
     matchesWhole: (text, pattern) => `regexp_full_match(${text}, ${pattern})`,
@@ -67,6 +67,8 @@ export function duckdb(columns: Columns): Dialect {
     textLength: (text) => `len(${wordList(text)})`,
 
     json,
+    jsonList: (list, type) =>
+      plainInJson.has(type) ? `CAST(to_json(${list}) AS VARCHAR)` : undefined,
     text: (value, type) =>
       type === 'date' ? dateText(value) : isText(type) ? value : numberText(value, type),
     join: (texts) => `concat_ws(',', ${texts.join(', ')})`,
@@ -89,6 +91,12 @@ function quote(name: string): string {
 
 function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
+}
+
+function inList(value: string, list: string, isFolded: boolean): string {
+  return isFolded
+    ? `lower(${value}) IN (SELECT lower(unnest(${list})))`
+    : `${value} IN (SELECT unnest(${list}))`;
 }
 
 function wordList(text: string): string {
@@ -115,13 +123,24 @@ function numberText(value: string, type: StoredType): string {
   return `CASE WHEN isfinite(${value}) THEN CAST(${value} AS VARCHAR) END`;
 }
 
+/** The types that to_json prints as we do. */
+const plainInJson: ReadonlySet<StoredType> = new Set([
+  'boolean',
+  'integer',
+  'long',
+  'string',
+  'text',
+  'blob',
+]);
+
 /** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
 function dateText(value: string): string {
-  // make_timestamp(epoch_us(…)) drops the time zone without asking the ICU library for every row.
-  const text = `CAST(make_timestamp(epoch_us(${value})) AS VARCHAR)`;
-  return `CASE WHEN ends_with(${text}, ' 00:00:00') THEN left(${text}, 10)
-    WHEN length(${text}) > 19 THEN replace(rpad(${text}, 26, '0'), ' ', 'T')
-    ELSE replace(${text}, ' ', 'T') END`;
+  const micros = `epoch_us(${value})`;
+  // make_timestamp drops the time zone without asking the ICU library for every row.
+  const time = `make_timestamp(${micros})`;
+  const text = `replace(CAST(${time} AS VARCHAR), ' ', 'T')`;
+  return `CASE WHEN ${micros} % 86400000000 = 0 THEN CAST(CAST(${time} AS DATE) AS VARCHAR)
+    WHEN ${micros} % 1000000 = 0 THEN ${text} ELSE rpad(${text}, 26, '0') END`;
 }
 
 function typeName(column: Column): string {

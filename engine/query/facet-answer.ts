@@ -141,7 +141,7 @@ function groupedValues(
     relation = `(SELECT ${[...others, `${spread} AS ${name}`].join(', ')} FROM ${relation})`;
   });
   const shown = parents.map(({ field, terms: list }, index) =>
-    dialect.isInList(`x${index}`, params.add(storedType(field) as ParamType, list)),
+    dialect.isInList(`x${index}`, params.add(storedType(field) as ParamType, list), false),
   );
   return `(SELECT * FROM ${relation} WHERE ${['v IS NOT NULL', ...shown].join(' AND ')})`;
 }

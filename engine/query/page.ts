@@ -1,6 +1,6 @@
 import type { FieldRow } from '../catalog/rows.js';
 import type { Snapshot } from '../store/store.js';
-import { compile } from './compile.js';
+import { compile, joins } from './compile.js';
 import type { Param } from './params.js';
 import { project, type Projected } from './projection.js';
 import { recordJson } from './record-json.js';
@@ -84,6 +84,7 @@ function orderBy(statement: Statement, snapshot: Snapshot, request: QueryRequest
     return [`${key} ${descending ? 'DESC' : 'ASC'} NULLS LAST`];
   });
   if (request.ordering.length === 0) keys.push(...relevance(statement, request.predicate));
-  if (keys.length === 0) return '';
+  if (keys.length === 0)
+    return joins(request.predicate) ? ` ORDER BY ${dialect.insertionOrder()}` : '';
   return ` ORDER BY ${keys.join(', ')}, ${dialect.insertionOrder()}`;
 }

@@ -10,6 +10,7 @@ export interface Projected {
 }
 
 /**
+ * Choice: with `fields`, keys come in the order of that list.
  * The columns that a query returns, pruned to what `fields` and `exclude_fields` leave: in the order of `fields` where given,
  * else `_id`, `_commit`, and the dataset's fields by `ordering`, then as they were stored.
  */

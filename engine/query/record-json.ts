@@ -21,6 +21,8 @@ export function recordJson(dialect: Dialect, projection: readonly Projected[]): 
 /** The JSON text of one column's value; null if it has none. */
 export function columnJson(dialect: Dialect, column: Column, value: string): string {
   if (!column.isList) return itemJson(dialect, column, value);
+  const whole = dialect.jsonList(value, column.type);
+  if (whole) return whole;
   // Null elements stay where they are.
   const items = dialect.each(
     value,

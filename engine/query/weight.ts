@@ -7,10 +7,11 @@ import type { QueryRequest } from './request.js';
 const smallTable = 500_000;
 /** What a sort or a facet keeps at most to stay light. */
 const fewRows = 10_000;
+const fewValues = 1_000;
 
 /**
- * True for a query that may keep the processor for seconds: one that sorts deep, counts a great many terms, or looks into every
- * text. Such queries take turns (lanes.ts), so that the others stay quick.
+ * True for a query that may keep the processor for seconds: one that sorts deep, counts a great many terms, looks into every text,
+ * or compares with a long list. Such queries take turns (lanes.ts), so that the others stay quick.
  */
 export function mayTakeLong({ rows }: Snapshot, request: QueryRequest): boolean {
   if (rows < smallTable) return false;
@@ -20,7 +21,7 @@ export function mayTakeLong({ rows }: Snapshot, request: QueryRequest): boolean 
     request.ordering.length > 3 ||
     request.facets?.some(isHeavyFacet) === true ||
     (request.facets?.length ?? 0) > 5 ||
-    looksIntoTexts(request.predicate)
+    looksFar(request.predicate)
   );
 }
 
@@ -29,9 +30,9 @@ function isHeavyFacet(facet: Facet): boolean {
   return facet.kind === 'terms' && (facet.limit > fewRows || facet.nested.length > 0);
 }
 
-function looksIntoTexts(predicate: Predicate): boolean {
-  if (predicate.kind === 'and' || predicate.kind === 'or')
-    return predicate.items.some(looksIntoTexts);
-  if (predicate.kind === 'not') return looksIntoTexts(predicate.item);
+function looksFar(predicate: Predicate): boolean {
+  if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.some(looksFar);
+  if (predicate.kind === 'not') return looksFar(predicate.item);
+  if (predicate.kind === 'in') return predicate.values.length > fewValues;
   return predicate.kind === 'regexp' || predicate.kind === 'words' || predicate.kind === 'contains';
 }
