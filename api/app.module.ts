@@ -67,7 +67,10 @@ export async function createApp(given: AppParts): Promise<App> {
       await nest.listen(port, host);
       const address = nest.getHttpServer().address() as AddressInfo;
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-      log(logLine('listening', { host: address.address, port: address.port }));
+      // A person at a terminal hears it from the command line.
+      if (['info', 'debug'].includes(parts.config.log)) {
+        log(logLine('listening', { host: address.address, port: address.port }));
+      }
       return { url: `http://${name}:${address.port}`, port: address.port };
     },
     close: () => nest.close(),
