@@ -34,6 +34,15 @@ export interface SchedulerOptions {
   readonly closeMs?: number;
 }
 
+/** What goes on at this moment. */
+export interface Status {
+  readonly workerPid: number | null;
+  /** Tasks that are neither in the queue nor over. */
+  readonly running: readonly number[];
+  /** Those of them that the worker has. */
+  readonly working: readonly number[];
+}
+
 /** Runs the tasks of the catalogue; one per data folder. */
 export interface Scheduler {
   /** Brings catalogue, log and folders to order after whatever happened, then starts the worker and the queue. */
@@ -47,7 +56,7 @@ export interface Scheduler {
   cancel(taskId: number): Promise<TaskRow>;
   /** Resolves when the task has ended. */
   wait(taskId: number, signal?: AbortSignal): Promise<TaskRow>;
-  status(): { readonly workerPid: number | null; readonly running: readonly number[] };
+  status(): Status;
   /** Stops taking tasks, lets running ones finish for a while, and puts the rest back into the queue. */
   close(): Promise<void>;
 }
@@ -139,8 +148,14 @@ class TaskScheduler implements Scheduler {
     return row;
   }
 
-  status(): { workerPid: number | null; running: readonly number[] } {
-    return { workerPid: this.#host?.pid ?? null, running: [...this.#running.keys()] };
+  status(): Status {
+    const running = [...this.#running.values()];
+    const working = running.filter(({ phase }) => phase === 'working');
+    return {
+      workerPid: this.#host?.pid ?? null,
+      running: running.map(({ task }) => task.id),
+      working: working.map(({ task }) => task.id),
+    };
   }
 
   async close(): Promise<void> {
@@ -150,7 +165,8 @@ class TaskScheduler implements Scheduler {
       Promise.all([...this.#running.values()].map((running) => running.over.promise));
     await Promise.race([overs(), pause(this.#options.closeMs, undefined, { ref: false })]);
     for (const running of this.#running.values()) this.#stop(running, 'return');
-    await Promise.race([overs(), pause(this.#options.closeMs, undefined, { ref: false })]);
+    // A worker that does not let go within `cancelMs` is killed; that takes a moment too.
+    await Promise.race([overs(), pause(this.#options.cancelMs + 2_000, undefined, { ref: false })]);
     await this.#host?.close();
     this.#host = null;
   }

@@ -31,7 +31,7 @@ async function start(
     data: lake.data,
     config: { threads, workerMemoryMb: 1024 },
     report: (message) => reports.push(message),
-    closeMs: 300,
+    closeMs: 100,
     ...more,
   });
   await scheduler.start();
@@ -43,13 +43,9 @@ function ended(taskId: number): Promise<TaskRow> {
   return scheduler.wait(taskId);
 }
 
-/** Resolves when the worker has begun with a task. */
+/** Resolves when the worker has the task. */
 async function working(taskId: number): Promise<void> {
-  await until(async () => {
-    const task = await lake.task(taskId);
-    const job = task && (await lake.catalog.tasks.job(task));
-    return job?.metadata['progress'] !== undefined && task?.status === 'running';
-  });
+  await until(() => scheduler?.status().working.includes(taskId));
 }
 
 describe('an import', () => {
