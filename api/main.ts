@@ -32,6 +32,8 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const store = openStore(data);
     await store.sweep();
     const queryEngine = await openQueryEngine({
+      // Half of libuv's threads (see the supervisor), so that files never wait for statements.
+      connections: 8,
       dataFolder: data.root,
       memoryMb: Math.floor(config.apiMemoryMb / 2),
       threads: config.threads,

@@ -39,6 +39,8 @@ export function supervise(
     let failures = 0;
     let isStopping = false;
     let stoppedAt = 0;
+    // A running SQL statement occupies a thread of libuv's pool, which file access shares: four, the default, are too few.
+    const env = { UV_THREADPOOL_SIZE: '16', ...process.env };
     let child = start();
     let restart: NodeJS.Timeout | undefined;
     let force: NodeJS.Timeout | undefined;
@@ -48,7 +50,7 @@ export function supervise(
     function start(): ReturnType<typeof fork> {
       const startedAt = performance.now();
       // Its own channel, so that the child also notices when this process is killed.
-      const started = fork(entry, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+      const started = fork(entry, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env });
       started.on('error', (error) => say(`strandlake: ${error.message}`));
       started.on('message', message);
       started.once('exit', (code, signal) =>

@@ -130,7 +130,7 @@ function columnRow(
   fail: (message: string) => InputError,
 ): { hasFormat: boolean; samples: string[] } {
   const names = text.split('\t');
-  // A stray tab at the end names nothing; files of dbSNP have one.
+  // Choice: a stray tab at the end of the #CHROM line names nothing; files of dbSNP have one.
   while (names.length > 8 && names.at(-1) === '') names.pop();
   if (names.length === 1 && /^#CHROM\s+POS\s/.test(text))
     throw fail('the columns of the #CHROM line must be separated by tabs, not spaces');

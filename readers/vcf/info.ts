@@ -145,7 +145,7 @@ export class InfoParser {
     let to = valueEnd;
     if (hasComma && !entry.isList && entry.kind !== Kind.Annotation) {
       if (!this.#warn(entry, 'several values where the header promises one')) return false;
-      // Numbers keep the first; text is kept whole.
+      // Choice: where the header promises one value and several come, numbers keep the first and text is kept whole.
       if (entry.kind !== Kind.Text) to = bytes.indexOf(44, from);
     }
     if (entry.isEnd) this.end = integerAt(bytes, from, to);

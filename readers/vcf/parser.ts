@@ -219,6 +219,7 @@ export class VcfParser {
       const row = this.#out.rows;
 
       if (!this.#info.parse(bytes, tabs[6]! + 1, infoEnd, row, this.#line)) return false;
+      // Choice: the record of a symbolic allele stops at INFO END where that is given, everything else at the last base of REF.
       const isSymbolic = bytes[alleleFrom] === 60;
       const refStop = start + (refTo - refFrom) - 1;
       const end = this.#info.end;

@@ -108,7 +108,7 @@ export class SampleParser {
       }
       struct.endObject();
     }
-    // A trailing tab ends nothing; files with one are accepted.
+    // Choice: a sample column left empty has no values; files whose rows end in a tab are read that way.
     if (sample < this.#names.length)
       return this.#reject(
         line,

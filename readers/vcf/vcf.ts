@@ -42,7 +42,7 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
     };
   },
   read(chunk, header, params, out, report, given) {
-    // Headers promise Integer for keys that hold fractions now and then: such a key becomes a double and the chunk is read
+    // Choice: headers promise Integer for keys that hold fractions now and then: such a key becomes a double and the chunk is read
     // again, which happens once per key at most.
     const widened = new Set<string>();
     for (;;) {
