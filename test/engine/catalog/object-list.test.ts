@@ -205,6 +205,11 @@ test('finds text, regular expressions and globs in paths', async () => {
   await expectSame({ glob: 'dir*', vaultIds: [lab.id] }, (row) =>
     /^acme:lab:\/dir[^/]*$/.test(full(row)),
   );
+  await expectSame({ glob: '**:/**', regex: 'dir1' }, (row) => path(row).includes('dir1'));
+  await expectSame(
+    { glob: 'lab:/**', regex: 'dir1' },
+    (row) => row.vaultId === lab.id && path(row).includes('dir1'),
+  );
   const one = rows.find((row) => row.vaultId === lab.id)!;
   await expectSame({ glob: `acme:lab:${one.path}` }, (row) => row === one);
   await expectSame({ glob: 'lab:/y%' }, (row) => full(row) === 'acme:lab:/y%', true);
