@@ -37,7 +37,7 @@ async function listening({ child, output }: Started): Promise<number> {
 }
 
 test('listens, tells its supervisor where, logs JSON lines alone, and ends on SIGTERM', async () => {
-  const started = start(['--port', '0']);
+  const started = start(['--port', '0', '--log', 'info']);
   const port = await listening(started);
   const health = await fetch(`http://127.0.0.1:${port}/health`);
   expect(await health.json()).toMatchObject({ status: 'ok' });
