@@ -1,5 +1,5 @@
 import type { BatchBuilder } from '../engine/ingest/batch.js';
-import type { NewField } from '../engine/catalog/rows.js';
+import type { Json, NewField } from '../engine/catalog/rows.js';
 import type { Columns, GenomeBuild } from '../engine/types.js';
 
 /** What a reader learns from the start of a source, once; plain data, sent to every thread. */
@@ -14,6 +14,10 @@ export interface Head<H> {
   readonly fields: readonly Partial<NewField>[];
   readonly genomeBuild: GenomeBuild | null;
   readonly warnings: readonly string[];
+  /** What the format says about the file as a whole; kept in the import's metadata. */
+  readonly about?: Json;
+  /** For formats that close their records with a mark: what is wrong when no chunk has reported the end. */
+  readonly unended?: string;
 }
 
 /** Decoded bytes from the start of a source, as many as asked for or as there are. */
@@ -34,6 +38,11 @@ export interface Report {
   warn(line: number, code: number, field: string | null, message: string): boolean;
   /** Forgets all that was reported: the reader begins the chunk again. */
   restart(): void;
+  /**
+   * The records end here, whatever follows (sequences behind `##FASTA`, the genes of Nirvana). The reader returns; what later
+   * chunks came to is dropped, so `read` may take what it is given for records.
+   */
+  end(): void;
   /** Validation is off (`validation_params.disable`): what does not fit becomes null, quietly. */
   readonly isDisabled: boolean;
   /** Nothing more needs to be read: `raise_on_errors` and an error has come. Checked once per line. */

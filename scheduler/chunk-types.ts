@@ -32,4 +32,6 @@ export interface ChunkResult {
   readonly stored: number;
   readonly rejected: number;
   readonly findings: Findings;
+  /** The records of the source end in this chunk: those behind it count for nothing. */
+  readonly hasEnded: boolean;
 }

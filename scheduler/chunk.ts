@@ -29,5 +29,6 @@ export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
     stored: batch.rows,
     rejected: report.rejected,
     findings: report.result(),
+    hasEnded: report.hasEnded,
   };
 }

@@ -63,6 +63,8 @@ export class FindingCollector {
   readonly isDisabled: boolean;
   /** Nothing more needs to be read: `raise_on_errors` and an error has come. */
   isStopped = false;
+  /** The reader has come to the end of the records; what later chunks hold is none. */
+  hasEnded = false;
   /** Records with an error; each counts once. */
   rejected = 0;
   #errors = 0;
@@ -101,9 +103,15 @@ export class FindingCollector {
     return false;
   }
 
+  /** The records end in this chunk. */
+  end(): void {
+    this.hasEnded = true;
+  }
+
   /** Forgets all that was reported: the reader begins the chunk again. */
   restart(): void {
     this.isStopped = false;
+    this.hasEnded = false;
     this.rejected = 0;
     this.#errors = 0;
     this.#warnings = 0;

@@ -10,9 +10,13 @@ export interface Piece {
   readonly bytes: number;
 }
 
+/** What to do after a piece: `end` when the records of the source end in it. */
+export type Outcome = 'go on' | 'stop' | 'end';
+
 /**
  * Hands the pieces of a source to `work`, at most `parallel` at a time: that bounds memory whatever the size of the
  * source. Ends early when `work` says `stop`; when one piece fails, those under way end first and no new one begins.
+ * Pieces behind `last`, or behind one that came to `end`, count for nothing: neither they nor their failures matter.
  */
 export async function eachPiece(
   source: Source,
@@ -20,16 +24,19 @@ export async function eachPiece(
   targetBytes: number,
   parallel: number,
   signal: AbortSignal,
-  work: (piece: Piece) => Promise<'go on' | 'stop'> | 'skip',
+  work: (piece: Piece) => Promise<Outcome> | 'skip',
+  last = Infinity,
 ): Promise<void> {
   const underWay = new Set<Promise<void>>();
   const failures: { index: number; error: unknown }[] = [];
   let isStopped = false;
   let index = 0;
   let before = 0;
-  const settle = async (at: number, working: Promise<'go on' | 'stop'>): Promise<void> => {
+  const settle = async (at: number, working: Promise<Outcome>): Promise<void> => {
     try {
-      if ((await working) === 'stop') isStopped = true;
+      const outcome = await working;
+      if (outcome === 'stop') isStopped = true;
+      if (outcome === 'end') last = Math.min(last, at);
     } catch (error) {
       failures.push({ index: at, error });
     }
@@ -40,11 +47,12 @@ export async function eachPiece(
       index += 1;
       before = sourceBytes;
       const working = work(piece);
-      if (working === 'skip') continue;
-      const done = settle(piece.index, working).finally(() => underWay.delete(done));
-      underWay.add(done);
-      while (underWay.size >= parallel) await Promise.race(underWay);
-      if (isStopped || failures.length > 0) break;
+      if (working !== 'skip') {
+        const done = settle(piece.index, working).finally(() => underWay.delete(done));
+        underWay.add(done);
+        while (underWay.size >= parallel) await Promise.race(underWay);
+      }
+      if (isStopped || failures.length > 0 || index > last) break;
     }
   } catch (error) {
     failures.push({ index, error });
@@ -52,6 +60,6 @@ export async function eachPiece(
   await Promise.all(underWay);
   if (signal.aborted) throw canceled();
   // The first in the file's order, so that the same file always gives the same reason.
-  failures.sort((a, b) => a.index - b.index);
-  if (failures[0] !== undefined) throw failures[0].error;
+  const [first] = failures.filter(({ index: at }) => at <= last).sort((a, b) => a.index - b.index);
+  if (first !== undefined) throw first.error;
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { budgets } from '../../engine/budgets.js';
 import type { Json, NewField } from '../../engine/catalog/rows.js';
-import { AppError } from '../../engine/errors.js';
+import { AppError, InputError } from '../../engine/errors.js';
 import {
   columnFindings,
   errorMessage,
@@ -20,7 +20,7 @@ import type { Head } from '../../readers/reader.js';
 import { openSource, type Source } from '../../readers/source/open.js';
 import type { ChunkJob, ChunkResult } from '../chunk-types.js';
 import { TaskFailure, type RunContext } from '../task.js';
-import { eachPiece, type Piece } from './chunk-flow.js';
+import { eachPiece, type Outcome, type Piece } from './chunk-flow.js';
 
 /** What an import needs to run. */
 export interface ImportParams {
@@ -69,7 +69,11 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     await chunks.runAll();
     const { columns } = unifyColumns(params.known, chunks.columns());
     checkColumnCount(params, columns);
-    if (chunks.findings().errors === 0) await chunks.rewrite(columns);
+    if (chunks.findings().errors === 0) {
+      if (head.unended !== undefined && !chunks.hasEnded)
+        throw new InputError({ file: source.name }, head.unended);
+      await chunks.rewrite(columns);
+    }
     return result(params, context, source, head, chunks, columns);
   } finally {
     await source.close();
@@ -85,7 +89,8 @@ class ChunkRuns {
   readonly #firstPass = new Map<number, Findings>();
   readonly #job: JobBase;
   readonly #targetBytes: number;
-  #records = 0;
+  /** The chunk in which the records end; what those behind it came to is dropped. */
+  #last = Infinity;
   #bytes = 0;
 
   constructor(
@@ -122,11 +127,19 @@ class ChunkRuns {
       ),
     );
     if (losers.size === 0) return;
-    await this.#each((piece) => (losers.has(piece.index) ? this.#again(piece, columns) : 'skip'));
+    await this.#each(
+      (piece) => (losers.has(piece.index) ? this.#again(piece, columns) : 'skip'),
+      Math.max(...losers),
+    );
+  }
+
+  /** Whether a chunk has told that the records end in it. */
+  get hasEnded(): boolean {
+    return this.#last < Infinity;
   }
 
   results(): readonly ChunkResult[] {
-    return this.#results.filter((chunk) => chunk !== undefined);
+    return this.#results.filter((chunk) => chunk !== undefined && chunk.index <= this.#last);
   }
 
   columns(): readonly Columns[] {
@@ -147,19 +160,21 @@ class ChunkRuns {
     return mergeFindings(parts);
   }
 
-  async #each(work: (piece: Piece) => Promise<'go on' | 'stop'> | 'skip'): Promise<void> {
+  async #each(work: (piece: Piece) => Promise<Outcome> | 'skip', last?: number): Promise<void> {
     const { pool, signal } = this.context;
     const { bodyOffset } = this.head;
     // Two more than threads: while one is read or handed over, no thread waits.
-    await eachPiece(this.source, bodyOffset, this.#targetBytes, pool.threads + 2, signal, work);
+    const parallel = pool.threads + 2;
+    await eachPiece(this.source, bodyOffset, this.#targetBytes, parallel, signal, work, last);
   }
 
-  async #first(piece: Piece): Promise<'go on' | 'stop'> {
+  async #first(piece: Piece): Promise<Outcome> {
     const chunk = await this.#run(piece, this.#job, 'a');
     this.#results[piece.index] = chunk;
-    this.#records += chunk.read;
     this.#bytes += piece.bytes;
+    if (chunk.hasEnded) this.#last = Math.min(this.#last, piece.index);
     this.#tell();
+    if (chunk.hasEnded) return 'end';
     return this.params.validation.raiseOnErrors && chunk.findings.errors > 0 ? 'stop' : 'go on';
   }
 
@@ -198,12 +213,13 @@ class ChunkRuns {
   }
 
   #tell(): void {
+    const results = this.results();
     this.context.progress({
-      records: this.#records,
+      records: results.reduce((sum, chunk) => sum + chunk.read, 0),
       recordsTotal: null,
       bytes: this.#bytes,
       bytesTotal: this.source.bytes,
-      errors: this.results().reduce((sum, chunk) => sum + chunk.findings.records, 0),
+      errors: results.reduce((sum, chunk) => sum + chunk.findings.records, 0),
     });
   }
 }
@@ -228,6 +244,7 @@ function result(
   const metadata = {
     progress: { processed_records: records, errors: progressErrors(findings) },
     validation: validationJson(findings),
+    ...(head.about !== undefined && { source: head.about }),
   };
   const message = errorMessage(name, findings);
   if (message !== null) throw new TaskFailure(new AppError('input', message), metadata);

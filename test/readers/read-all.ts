@@ -22,6 +22,7 @@ export class Notes implements Report {
   linesBefore = 0;
   isDisabled = false;
   isStopped = false;
+  hasEnded = false;
   #chunk: Noted[] = [];
 
   reject(line: number, code: number, field: string | null, message: string): void {
@@ -33,6 +34,10 @@ export class Notes implements Report {
   }
   restart(): void {
     this.#chunk = [];
+    this.hasEnded = false;
+  }
+  end(): void {
+    this.hasEnded = true;
   }
   endChunk(lines: number): void {
     this.noted.push(...this.#chunk);
@@ -76,6 +81,7 @@ export async function readAll(
       columns.push(batch.columns);
       rows.push(...plainRows(batch.data));
       chunks++;
+      if (notes.hasEnded) break;
     }
     return {
       rows,
