@@ -10,7 +10,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import type { Column } from '../../engine/types.js';
 import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';
-import { integerAt, isWiderNumber, powersOfTen } from './numbers.js';
+import { integerAt, isWiderNumber, powersOfTen } from '../text/numbers.js';
 import { appendValue, entryOf, Kind, type Entry } from './values.js';
 
 /** Reads the INFO column into the struct column `info`. */

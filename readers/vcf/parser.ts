@@ -16,7 +16,7 @@ import { declaredColumns, overlaid, widenedColumns } from './columns.js';
 import type { VcfHeader } from './header.js';
 import { InfoParser } from './info.js';
 import { hasChrPrefix, isAllele, isChromosome, isReference } from './alleles.js';
-import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from './numbers.js';
+import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from '../text/numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf.js';
 import { digits, upper } from './write.js';

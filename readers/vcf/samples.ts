@@ -10,7 +10,7 @@ import type { Column } from '../../engine/types.js';
 import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';
 import type { VcfHeader } from './header.js';
-import { isWiderNumber, latin1 } from './numbers.js';
+import { isWiderNumber, latin1 } from '../text/numbers.js';
 import { appendValue, entryOf, Kind, type Entry } from './values.js';
 
 /** Reads FORMAT and the sample columns into a list of objects, one per sample (contract 10.6). */

@@ -9,7 +9,7 @@ import {
   type ColumnBuilder,
 } from '../../engine/ingest/builders.js';
 import { budgets } from '../../engine/budgets.js';
-import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from './numbers.js';
+import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from '../text/numbers.js';
 
 /** What is wrong with a value: the parser adds line and field. */
 export interface Fault {
