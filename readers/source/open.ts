@@ -39,6 +39,8 @@ export async function openSource(path: string, name: string): Promise<Source> {
     if (layer !== 'plain') refuseSecondLayer((await head.raw(64)).bytes, name);
     head.skip(markBytes);
     const warnings: string[] = [];
+    if (layer === 'plain' && /\.(?:gz|bgz|bgzf)$/i.test(name))
+      warnings.push('the name says gzip and the content is not compressed: read as plain text');
     return {
       name,
       layer,

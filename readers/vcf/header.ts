@@ -130,8 +130,8 @@ function columnRow(
   fail: (message: string) => InputError,
 ): { hasFormat: boolean; samples: string[] } {
   const names = text.split('\t');
-  // Choice: a stray tab at the end of the #CHROM line names nothing; files of dbSNP have one.
-  while (names.length > 8 && names.at(-1) === '') names.pop();
+  // Choice: a stray tab behind INFO names nothing, files of dbSNP have one; behind samples it would be a sample without a name.
+  while (names.length > 8 && names.slice(8).every((name) => name === '')) names.pop();
   if (names.length === 1 && /^#CHROM\s+POS\s/.test(text))
     throw fail('the columns of the #CHROM line must be separated by tabs, not spaces');
   for (const [i, name] of fixed.entries()) {

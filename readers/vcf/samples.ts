@@ -81,6 +81,13 @@ export class SampleParser {
     for (; sample < this.#names.length && at <= to; sample++) {
       const index = struct.length;
       const name = this.#names[sample]!;
+      if (at === to || bytes[at] === 9)
+        return this.#reject(
+          line,
+          0,
+          null,
+          `the column of sample "${latin1(name, 0, name.length)}" is empty: "." stands for no values`,
+        );
       this.#name.padTo(index);
       this.#name.appendBytes(name, 0, name.length);
       let part = 0;
@@ -108,7 +115,6 @@ export class SampleParser {
       }
       struct.endObject();
     }
-    // Choice: a sample column left empty has no values; files whose rows end in a tab are read that way.
     if (sample < this.#names.length)
       return this.#reject(
         line,

@@ -534,15 +534,21 @@ describe('malformed real files', () => {
     expect(rows).toHaveLength(6);
   });
 
-  /** Documented tolerant readings: a stray tab behind the samples' names, samples left empty, plain text named .gz. */
-  test.each([
-    ['vcf_invalid_header.vcf', 5],
-    ['vcf_missing_sample_column.vcf', 3],
-    ['vcf_not_gzip.vcf.gz', 169],
-  ])('%s is read: %i records', async (name, records) => {
-    const { rows, notes } = await readAll(`${fixtures}/${name}`, 'vcf');
+  test('a sample without a name and a sample column without values are errors', async () => {
+    await expect(readAll(`${fixtures}/vcf_invalid_header.vcf`, 'vcf')).rejects.toThrow(
+      'vcf_invalid_header.vcf, line 2: sample 2 has no name',
+    );
+    const { notes } = await readAll(`${fixtures}/vcf_missing_sample_column.vcf`, 'vcf');
+    expect(notes).toHaveLength(3);
+    expect(notes[0]).toMatchObject({ level: 'reject', line: 55, code: 0 });
+    expect(notes[0]!.message).toMatch(/NORMAL\.variant2" is empty/);
+  });
+
+  test('plain text that is named .gz is read, with a warning (F4)', async () => {
+    const { rows, notes, warnings } = await readAll(`${fixtures}/vcf_not_gzip.vcf.gz`, 'vcf');
     expect(notes).toEqual([]);
-    expect(rows).toHaveLength(records);
+    expect(rows).toHaveLength(169);
+    expect(warnings).toEqual([expect.stringContaining('read as plain text')]);
   });
 });
 
