@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../errors.js';
 import { fileStats, list } from '../files.js';
@@ -55,6 +56,9 @@ export interface Catalog extends Tables {
  */
 export type CatalogUser = 'server' | 'command';
 
+const lockTries = 40;
+const lockPauseMs = 50;
+
 /** Opens the catalogue, making or migrating its tables; refuses, saying why, whatever it should not touch (threats R8). */
 export async function openCatalog(
   file: string | ':memory:',
@@ -66,7 +70,12 @@ export async function openCatalog(
     return catalogOf(db, null);
   }
   await refuseMissing(file);
-  const lock = takeInstanceLock(file) ?? null;
+  let lock = takeInstanceLock(file) ?? null;
+  // A command that works alone holds the lock for a moment: a server that starts just then waits for it to end.
+  for (let tries = 0; lock === null && user === 'server' && tries < lockTries; tries++) {
+    await setTimeout(lockPauseMs);
+    lock = takeInstanceLock(file) ?? null;
+  }
   if (lock === null && user === 'server') {
     throw new AppError(
       'conflict',

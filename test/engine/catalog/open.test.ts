@@ -50,6 +50,13 @@ test('writes ahead, waits for the disk and checks foreign keys', async () => {
   await db.close();
 });
 
+test('a server that starts while a command works waits for it', async () => {
+  const command = await openCatalog(file, 'command');
+  const server = openCatalog(file, 'server');
+  await command.close();
+  await (await server).close();
+});
+
 test('R8: a second server is refused, in this process and from another one', async () => {
   const catalog = await openCatalog(file);
   await expect(openCatalog(file)).rejects.toThrow('another server uses');
