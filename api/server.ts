@@ -108,8 +108,9 @@ function originOf(request: FastifyRequest, publicUrl: string | null): string {
 function guardTime(request: FastifyRequest, limits: ServerLimits): void {
   const { raw } = request;
   if (raw.method === 'PUT' && (raw.url ?? '').startsWith(uploadPrefix)) {
-    raw.socket.setTimeout(limits.idleMs);
-    raw.once('close', () => raw.socket.setTimeout(limits.requestMs));
+    const { socket } = raw; // gone from the request by the time it closes, when the client has left
+    socket.setTimeout(limits.idleMs);
+    raw.once('close', () => socket.setTimeout(limits.requestMs));
     return;
   }
   if (raw.complete) return;
