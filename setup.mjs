@@ -46,6 +46,7 @@ const commands = {
   start: { needs: [install, build], runs: (rest) => [[...cli, 'serve', ...rest]] },
   strandlake: { needs: [install, build], runs: (rest) => [[...cli, ...rest]] },
   test: { needs: [install, build], runs: (rest) => [[...jest, ...rest]] },
+  verify: { needs: [install, build], runs: (rest) => [[...cli, 'verify', ...rest]] },
   build: { needs: [install, build], runs: () => [] },
   bench: {
     needs: [install, build],

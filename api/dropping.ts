@@ -6,12 +6,12 @@ import { exportFile } from './targets.js';
 
 /**
  * Removes the files of what the catalogue has let go, and stops the tasks that worked on it. The rows are gone already, so
- * a failure here leaves files that nobody can reach: it is logged, not answered.
+ * a failure here leaves files that nobody can reach: it is logged, not answered, and the next start removes them.
  */
 export async function dropRemoved(parts: Parts, removed: Removed): Promise<void> {
   const works: Promise<unknown>[] = [
     ...removed.activeTaskIds.map((id) => parts.scheduler.cancel(id).catch(ignoreGone)),
-    ...removed.datasetIds.map((id) => parts.store.drop(id)),
+    ...removed.datasetIds.map((id) => dropDataset(parts, id)),
     ...removed.files
       .filter(({ revision }) => revision > 0)
       .map(({ objectId, revision }) => removeFile(parts.data.object(objectId, revision))),
@@ -27,6 +27,11 @@ export async function dropRemoved(parts: Parts, removed: Removed): Promise<void>
       parts.log(logLine('error', { error: `not removed: ${String(result.reason)}` }));
     }
   }
+}
+
+async function dropDataset({ store, catalog }: Parts, id: number): Promise<void> {
+  await store.drop(id);
+  await catalog.datasets.forget(id);
 }
 
 /** A task whose row has gone with its dataset cannot be found any more; it has been stopped all the same. */

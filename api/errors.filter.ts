@@ -19,8 +19,11 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   range: 416,
   'rate-limited': 429,
   damaged: 500,
+  'no-space': 507,
   internal: 500,
 };
+
+const diskFull = 'No space left on the disk of the server; nothing was changed.';
 
 /** What an error answers; always an object (contract 2.2). */
 export interface ErrorAnswer {
@@ -35,6 +38,8 @@ export function answerTo(error: unknown): ErrorAnswer {
   const code = (error as { code?: unknown } | null)?.code;
   if (isAppError(error)) {
     const status = statusOf[error.code];
+    // Where and why is for the log; that the disk is full, a client should know.
+    if (error.code === 'no-space') return { status, body: { detail: diskFull }, isBug: true };
     if (status >= 500) return { status, body: { detail: 'Internal server error' }, isBug: true };
     return { status, body: error.fields ?? { detail: error.message }, isBug: false };
   }

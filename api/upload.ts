@@ -35,9 +35,15 @@ export async function receiveUpload(
     check(written, expected);
     await publish(parts, object.id, aside, written);
     return written.md5;
-  } finally {
-    await removeFile(aside);
+  } catch (error) {
+    await removeQuietly(aside);
+    throw error;
   }
+}
+
+/** Removes what nobody can reach any more; what stays, the sweep at the next start takes. */
+async function removeQuietly(path: string): Promise<void> {
+  await removeFile(path).catch(() => undefined);
 }
 
 interface Expectation {
@@ -92,11 +98,14 @@ function check(written: Written, expected: Expectation): void {
 
 /** Each upload gets a name of its own, so that one never touches the bytes of another; the last one wins. */
 async function publish(parts: Parts, id: number, aside: string, written: Written): Promise<void> {
-  const replaced = await parts.catalog.transaction(async (tx) => {
+  let moved: string | undefined;
+  const published = parts.catalog.transaction(async (tx) => {
     const object = await tx.objects.get(id);
     if (!object) throw notFound(); // deleted meanwhile
     const revision = object.revision + 1;
-    await moveFile(aside, parts.data.object(id, revision));
+    const path = parts.data.object(id, revision);
+    await moveFile(aside, path);
+    moved = path;
     await syncFolder(parts.data.objects);
     await tx.objects.update(id, {
       revision,
@@ -106,5 +115,9 @@ async function publish(parts: Parts, id: number, aside: string, written: Written
     });
     return object.revision;
   });
-  if (replaced > 0) await removeFile(parts.data.object(id, replaced));
+  const replaced = await published.catch(async (error: unknown) => {
+    if (moved !== undefined) await removeQuietly(moved);
+    throw error;
+  });
+  if (replaced > 0) await removeQuietly(parts.data.object(id, replaced));
 }

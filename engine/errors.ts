@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'canceled' // the task or the client gave up
   | 'input' // a source file is wrong; carries its position
   | 'damaged' // 500: a stored file fails its checksum or is missing
+  | 'no-space' // 507: the disk is full; nothing has changed
   | 'internal'; // 500
 
 /** The body of a field error: field name to messages (contract 2.2). */

@@ -22,7 +22,7 @@ export function wrapped(path: string, verb: string, error: unknown): Error {
     case 'ENOSPC':
     case 'EDQUOT':
       return new AppError(
-        'internal',
+        'no-space',
         `no space left on the disk to ${verb} ${shortName(path)}; free some and try again`,
         undefined,
         error,

@@ -1,9 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
-import { constants, lstatSync, type Stats } from 'node:fs';
+import { constants, lstatSync, type Dirent, type Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DataFolder } from './data-folder.js';
 import { AppError } from './errors.js';
+import { faultpoint, writableBytes, type FileOperation } from './faultpoint.js';
 import { codeOf, damaged, explained, wrapped } from './file-errors.js';
 
 /*
@@ -15,6 +16,22 @@ import { codeOf, damaged, explained, wrapped } from './file-errors.js';
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
 const readBytes = 1 << 20;
+
+/** One step on the file system; whatever fails says which file it was and what was tried. */
+function step<T>(
+  path: string,
+  verb: string,
+  operation: FileOperation,
+  work: () => Promise<T>,
+): Promise<T> {
+  return explained(path, verb, raw(operation, work));
+}
+
+/** The same with the system's own error, for callers who look at its code. */
+async function raw<T>(operation: FileOperation, work: () => Promise<T>): Promise<T> {
+  faultpoint(operation);
+  return work();
+}
 
 /** Makes the data folder where it is missing, readable by its owner alone, and returns it without symbolic links. */
 export async function openDataFolder(root: string): Promise<DataFolder> {
@@ -50,11 +67,8 @@ export class FileReader {
   async readInto(into: Uint8Array, from: number): Promise<number> {
     let filled = 0;
     while (filled < into.byteLength) {
-      const { bytesRead } = await this.#handle.read(
-        into,
-        filled,
-        into.byteLength - filled,
-        from + filled,
+      const { bytesRead } = await step(this.path, 'read', 'read', () =>
+        this.#handle.read(into, filled, into.byteLength - filled, from + filled),
       );
       if (bytesRead === 0) break;
       filled += bytesRead;
@@ -88,10 +102,15 @@ export async function openLocalFile(path: string): Promise<FileReader> {
   return openReader(path, O_RDONLY);
 }
 
+/** A short text of the operating system, such as those below /proc; never call it with a name from a request. */
+export async function readSystemFile(path: string): Promise<string> {
+  return fs.readFile(path, 'latin1'); // such files say that they have no bytes, so `FileReader` sees none
+}
+
 async function openReader(path: string, flags: number): Promise<FileReader> {
-  const handle = await explained(path, 'read', fs.open(path, flags));
+  const handle = await step(path, 'read', 'open', () => fs.open(path, flags));
   try {
-    const stats = await handle.stat();
+    const stats = await step(path, 'read', 'stat', () => handle.stat());
     if (!stats.isFile()) throw damaged(path, 'is not a plain file');
     return new FileReader(path, handle, stats);
   } catch (error) {
@@ -138,8 +157,10 @@ export class FileWriter {
     this.#md5?.update(piece);
     let written = 0;
     while (written < piece.byteLength) {
-      const step = this.#handle.write(piece, written, piece.byteLength - written);
-      written += (await explained(this.path, 'write', step)).bytesWritten;
+      const bytes = writableBytes(piece.byteLength - written);
+      const write = (): Promise<{ bytesWritten: number }> =>
+        this.#handle.write(piece, written, bytes);
+      written += (await step(this.path, 'write', 'write', write)).bytesWritten;
     }
     this.#bytes += piece.byteLength;
   }
@@ -148,17 +169,17 @@ export class FileWriter {
   async finish(): Promise<Written> {
     try {
       // A failed flush is never retried: the pages may be gone (threats R6). The caller abandons the file.
-      await explained(this.path, 'flush', this.#handle.sync());
+      await step(this.path, 'flush', 'flush', () => this.#handle.sync());
     } finally {
-      await this.#handle.close();
+      await step(this.path, 'close', 'close', () => this.#handle.close());
     }
     return { bytes: this.#bytes, md5: this.#md5?.digest('hex') ?? '' };
   }
 
-  /** Closes and removes the file; safe after `finish` failed. */
+  /** Closes and removes the file; safe after `finish` failed. Never throws: the reason for it is what counts. */
   async abort(): Promise<void> {
     await this.#handle.close().catch(() => undefined); // closed already: nothing is lost
-    await fs.rm(this.path, { force: true });
+    await forget(this.path);
   }
 }
 
@@ -169,7 +190,8 @@ export async function createFile(
 ): Promise<FileWriter> {
   await refuseLinkedFolder(path);
   const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
-  const handle = await explained(path, 'create', fs.open(path, flags, options.mode ?? 0o600));
+  const mode = options.mode ?? 0o600;
+  const handle = await step(path, 'create', 'open', () => fs.open(path, flags, mode));
   return new FileWriter(path, handle, options.md5 ?? false);
 }
 
@@ -201,16 +223,25 @@ export async function writeStream(
 export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
   const aside = await writeAside(path, bytes, mode);
   try {
-    await explained(path, 'write', fs.rename(aside, path));
+    await step(path, 'write', 'rename', () => fs.rename(aside, path));
     await syncFolder(dirname(path));
   } catch (error) {
-    await fs.rm(aside, { force: true });
+    await forget(aside);
     throw error;
   }
 }
 
+/** A file has got its name, and whether that is durable is not known: neither a flush nor taking it back has worked. */
+export class UncertainPublish extends AppError {
+  constructor(cause: Error) {
+    super('internal', `${cause.message}; whether it is on the disk is not known`, undefined, cause);
+    this.name = 'UncertainPublish';
+  }
+}
+
 /**
- * Gives a small file its name exactly once: false if the name is taken, and never a torn file, even for an instant.
+ * Gives a small file its name exactly once: false if the name is taken, and never a torn file, even for an instant. When
+ * the name cannot be made durable it is taken back; when that fails too, the error is an `UncertainPublish`.
  * `steps` are called where a crash test wants to stop.
  */
 export async function publishFile(
@@ -221,16 +252,32 @@ export async function publishFile(
   const aside = await writeAside(path, bytes, 0o600);
   steps.written?.();
   try {
-    await fs.link(aside, path);
+    await raw('link', () => fs.link(aside, path));
     steps.linked?.();
-    await syncFolder(dirname(path));
+    await syncFolder(dirname(path)).catch((error: unknown) => takeBack(path, error as Error));
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
     throw wrapped(path, 'publish', error);
   } finally {
-    await fs.rm(aside, { force: true });
+    await forget(aside);
   }
+}
+
+/** Removes a name that could not be made durable, durably; always throws. */
+async function takeBack(path: string, cause: Error): Promise<never> {
+  try {
+    await removeFile(path);
+    await syncFolder(dirname(path));
+  } catch {
+    throw new UncertainPublish(cause); // the first failure is the one to tell
+  }
+  throw cause;
+}
+
+/** Removes what nobody will look for; what stays, the next sweep takes. */
+async function forget(path: string): Promise<void> {
+  await raw('remove', () => fs.rm(path, { force: true })).catch(() => undefined);
 }
 
 let asideNumber = 0;
@@ -242,7 +289,7 @@ async function writeAside(path: string, bytes: Uint8Array, mode: number): Promis
   asideNumber += 1;
   const name = `${asidePrefix}${process.pid}-${asideNumber}-${basename(path)}`;
   const aside = join(dirname(path), name);
-  await fs.rm(aside, { force: true }); // of an earlier process with our number
+  await removeFile(aside); // of an earlier process with our number
   const file = await createFile(aside, { mode });
   try {
     await file.write(bytes);
@@ -258,7 +305,7 @@ async function writeAside(path: string, bytes: Uint8Array, mode: number): Promis
 export async function moveFile(from: string, to: string): Promise<void> {
   await refuseLinkedFolder(from);
   await refuseLinkedFolder(to);
-  await explained(from, 'move', fs.rename(from, to));
+  await step(from, 'move', 'rename', () => fs.rename(from, to));
 }
 
 /** Gives a file a second name within the data folder; call `syncFolder` on the target afterwards. */
@@ -266,12 +313,14 @@ export async function linkFile(from: string, to: string): Promise<void> {
   await refuseLinkedFolder(from);
   await refuseLinkedFolder(to);
   await removeFile(to);
-  await explained(from, 'link', fs.link(from, to));
+  await step(from, 'link', 'link', () => fs.link(from, to));
 }
 
 /** Makes a folder and those above it, durably. */
 export async function makeFolder(path: string): Promise<void> {
-  const first = await explained(path, 'create', fs.mkdir(path, { recursive: true, mode: 0o700 }));
+  const first = await step(path, 'create', 'mkdir', () =>
+    fs.mkdir(path, { recursive: true, mode: 0o700 }),
+  );
   if (first !== undefined) {
     for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at));
   }
@@ -281,9 +330,9 @@ export async function makeFolder(path: string): Promise<void> {
 /** Makes the names in a folder durable. */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return; // folders cannot be opened there
-  const handle = await explained(path, 'flush', fs.open(path, O_RDONLY));
+  const handle = await step(path, 'flush', 'open', () => fs.open(path, O_RDONLY));
   try {
-    await explained(path, 'flush', handle.sync());
+    await step(path, 'flush', 'flush', () => handle.sync());
   } finally {
     await handle.close();
   }
@@ -297,7 +346,8 @@ export interface Entry {
 
 /** The names in a folder, sorted; none if there is no such folder. */
 export async function list(path: string): Promise<readonly Entry[]> {
-  const entries = await fs.readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+  const read = (): Promise<Dirent[]> => fs.readdir(path, { withFileTypes: true });
+  const entries = await raw('list', read).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];
     throw wrapped(path, 'list', error);
   });
@@ -313,13 +363,22 @@ export async function list(path: string): Promise<readonly Entry[]> {
 export async function fileStats(
   path: string,
 ): Promise<{ readonly bytes: number; readonly modifiedAt: number } | undefined> {
-  const stats = await fs.lstat(path).catch((error: unknown) => {
+  const stats = await raw('stat', () => fs.lstat(path)).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw wrapped(path, 'read', error);
   });
   if (stats === undefined) return undefined;
   if (!stats.isFile()) throw damaged(path, 'is not a plain file');
   return { bytes: stats.size, modifiedAt: Math.trunc(stats.mtimeMs) };
+}
+
+/** When whatever has this name was last changed; undefined if nothing has it. Never follows links. */
+export async function modifiedAt(path: string): Promise<number | undefined> {
+  const stats = await raw('stat', () => fs.lstat(path)).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw wrapped(path, 'read', error);
+  });
+  return stats && Math.trunc(stats.mtimeMs);
 }
 
 /**
@@ -334,12 +393,14 @@ export function fileIdentity(path: string): string | undefined {
 
 /** Removes a file; nothing happens if it is gone already. */
 export async function removeFile(path: string): Promise<void> {
-  await explained(path, 'remove', fs.rm(path, { force: true }));
+  await step(path, 'remove', 'remove', () => fs.rm(path, { force: true }));
 }
 
 /** Removes a folder with all that is in it, without following links; nothing happens if it is gone already. */
 export async function removeTree(path: string): Promise<void> {
-  await explained(path, 'remove', fs.rm(path, { recursive: true, force: true, maxRetries: 2 }));
+  await step(path, 'remove', 'remove', () =>
+    fs.rm(path, { recursive: true, force: true, maxRetries: 2 }),
+  );
 }
 
 /** Removes everything in a folder that `keep` does not claim; returns the names removed. */
@@ -361,6 +422,6 @@ export async function freeBytes(path: string): Promise<number> {
 /** A folder above that is a symbolic link would lead out of the data folder: refused (threats D2). */
 async function refuseLinkedFolder(path: string): Promise<void> {
   const folder = dirname(path);
-  const real = await explained(folder, 'read', fs.realpath(folder));
+  const real = await step(folder, 'read', 'stat', () => fs.realpath(folder));
   if (real !== folder) throw damaged(path, 'is reached through a symbolic link');
 }

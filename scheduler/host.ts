@@ -1,12 +1,15 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { FromWorker, ToWorker, WorkerConfig } from './messages.js';
+import { isStuck, pulseOf, type Pulse } from './silence.js';
 
 const entry = fileURLToPath(new URL('./worker-process.js', import.meta.url));
 
 /** A worker that lived at least this long was no start-up failure, so its successor starts at once. */
 const healthyMs = 1_000;
 const longestPauseMs = 5_000;
+/** Until its first word a worker loads its code; under load that takes many times the usual half second. */
+const startMs = 60_000;
 
 /** What the host tells its owner. */
 export interface HostEvents {
@@ -25,7 +28,8 @@ export interface Host {
 }
 
 /**
- * Starts the worker process and keeps one running: when it dies, or says nothing for `silenceMs`, it is replaced.
+ * Starts the worker process and keeps one running: when it dies, or says nothing for `silenceMs` and no busy machine
+ * explains it, it is replaced.
  * A process that is alive but stuck (stopped, swapping) is killed first, so that two never run the same task's files.
  */
 export function startHost(config: WorkerConfig, silenceMs: number, events: HostEvents): Host {
@@ -33,6 +37,7 @@ export function startHost(config: WorkerConfig, silenceMs: number, events: HostE
   let isClosing = false;
   let startedAt = 0;
   let heardAt = 0;
+  let isStarting = true;
   let failures = 0;
   let restart: NodeJS.Timeout | undefined;
   let deathReason: string | null = null;
@@ -42,6 +47,7 @@ export function startHost(config: WorkerConfig, silenceMs: number, events: HostE
   function start(): void {
     restart = undefined;
     startedAt = heardAt = performance.now();
+    isStarting = true;
     deathReason = null;
     const started = fork(entry, [JSON.stringify(config)], {
       serialization: 'advanced',
@@ -57,6 +63,7 @@ export function startHost(config: WorkerConfig, silenceMs: number, events: HostE
     };
     started.on('message', (message) => {
       heardAt = performance.now();
+      isStarting = false;
       if (!isOver) events.message(message as FromWorker);
     });
     started.on('error', (error) => {
@@ -85,20 +92,26 @@ export function startHost(config: WorkerConfig, silenceMs: number, events: HostE
     events.lost(reason, pid);
   }
 
-  let wasSilent = false;
-  const watch = setInterval(
-    () => {
-      if (child === null) return;
-      const isSilent = performance.now() - heardAt > silenceMs;
-      // Twice in a row: after a pause of this very process its timers fire before the messages that waited.
-      if (isSilent && wasSilent) {
-        deathReason = `no sign of life for ${Math.round(silenceMs / 1000)} s`;
-        child.kill('SIGKILL');
-      }
-      wasSilent = isSilent;
-    },
-    Math.max(10, silenceMs / 4),
-  );
+  let wasStuck = false;
+  /** What the worker had used about when it was last heard. */
+  let pulse: Pulse | undefined;
+  async function look(): Promise<void> {
+    const watched = child;
+    if (watched?.pid === undefined) return;
+    const silentMs = performance.now() - heardAt;
+    if (silentMs <= silenceMs / 4 && !isStarting) pulse = await pulseOf(watched.pid);
+    const now = silentMs > silenceMs ? await pulseOf(watched.pid) : undefined;
+    const before = isStarting ? undefined : pulse;
+    const isSilent = performance.now() - heardAt >= silentMs; // nothing came meanwhile
+    const stuck = isSilent && isStuck(silentMs, isStarting, before, now, { silenceMs, startMs });
+    // Twice in a row: after a pause of this very process its timers fire before the messages that waited.
+    if (stuck && wasStuck && watched === child) {
+      deathReason = `no sign of life for ${Math.round(silentMs / 1000)} s`;
+      watched.kill('SIGKILL');
+    }
+    wasStuck = stuck;
+  }
+  const watch = setInterval(() => void look(), Math.max(10, silenceMs / 4));
   watch.unref();
 
   start();

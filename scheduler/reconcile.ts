@@ -22,7 +22,12 @@ export async function reconcile(
       await catalog.datasets.update(id, { availability: 'unavailable' });
     }
   }
-  // Left by a deletion, or newer than a catalogue that comes from a backup: not ours to decide.
+  // Deleted, but a kill or a failing disk came before their files.
+  for (const id of await catalog.datasets.dropped()) {
+    await store.drop(id);
+    await catalog.datasets.forget(id);
+  }
+  // Newer than a catalogue that comes from a backup, say: not ours to decide.
   const ids = new Set(known.map(({ id }) => id));
   for (const id of await store.datasets()) {
     if (!ids.has(id)) report(`datasets/${id} holds a dataset that the catalogue does not know`);

@@ -32,6 +32,10 @@ export interface SchedulerOptions {
   readonly cancelMs?: number;
   /** How long `close` lets tasks finish. */
   readonly closeMs?: number;
+  /** What a failing disk has stopped is tried again after so long. */
+  readonly retryMs?: number;
+  /** Starts the worker; tests of faults run one in their own process. */
+  readonly startHost?: typeof startHost;
 }
 
 /** What goes on at this moment. */
@@ -62,7 +66,6 @@ export interface Scheduler {
 }
 
 const sweepMs = 3_600_000;
-const retryMs = 1_000;
 
 /** The scheduler of one data folder; nothing runs before `start`. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
@@ -93,12 +96,14 @@ class TaskScheduler implements Scheduler {
       silenceMs: 25_000,
       cancelMs: 800,
       closeMs: 4_000,
+      retryMs: 1_000,
+      startHost,
       ...options,
     };
   }
 
   async start(): Promise<void> {
-    const { catalog, store, data, config, report, silenceMs } = this.#options;
+    const { catalog, store, data, config, report, silenceMs, startHost } = this.#options;
     await reconcile(catalog, store, report);
     await catalog.tasks.requeueRunning();
     await sweepScratch(catalog, data);
@@ -185,7 +190,7 @@ class TaskScheduler implements Scheduler {
     } catch (error) {
       this.#isWoken = false;
       this.#options.report(`the queue cannot be read: ${toErrorValue(error).message}`);
-      setTimeout(() => this.wake(), retryMs).unref();
+      setTimeout(() => this.wake(), this.#options.retryMs).unref();
     } finally {
       this.#isFilling = false;
     }
@@ -334,8 +339,13 @@ class TaskScheduler implements Scheduler {
   /** The task has ended, and its row says so. */
   async #over(running: Running): Promise<void> {
     running.phase = 'ended';
-    const { catalog, data, report } = this.#options;
-    await sweepTask(data, running.task).catch((error: unknown) => report(String(error)));
+    const { catalog, data } = this.#options;
+    // The end does not wait for it: a full disk may refuse even this for a while.
+    const isSwept = await sweepTask(data, running.task).then(
+      () => true,
+      () => false,
+    );
+    if (!isSwept) this.#background(this.#persist(() => sweepTask(data, running.task)));
     let row: TaskRow | undefined;
     await this.#persist(async () => {
       row = await catalog.tasks.get(running.task.id);
@@ -362,9 +372,11 @@ class TaskScheduler implements Scheduler {
       try {
         return await work();
       } catch (error) {
+        // What was deleted meanwhile does not come back.
+        if ((error as { code?: unknown }).code === 'not-found') throw error;
         this.#options.report(`will be tried again: ${toErrorValue(error).message}`);
         if (this.#isClosing) return;
-        await pause(retryMs);
+        await pause(this.#options.retryMs);
       }
     }
   }

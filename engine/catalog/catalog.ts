@@ -52,9 +52,9 @@ export interface Catalog extends Tables {
 
 /**
  * A server holds the catalogue for itself. A command does its work beside a running server, or alone if none runs (then it may
- * also migrate); both write through the same locks of SQLite.
+ * also migrate); both write through the same locks of SQLite. A reader changes nothing, and no server runs meanwhile.
  */
-export type CatalogUser = 'server' | 'command';
+export type CatalogUser = 'server' | 'command' | 'reader';
 
 const lockTries = 40;
 const lockPauseMs = 50;
@@ -76,17 +76,17 @@ export async function openCatalog(
     await setTimeout(lockPauseMs);
     lock = takeInstanceLock(file) ?? null;
   }
-  if (lock === null && user === 'server') {
+  if (lock === null && user !== 'command') {
     throw new AppError(
       'conflict',
       `another server uses ${file}; stop it or choose another data folder`,
     );
   }
   try {
-    const db = new SqliteDatabase(file);
+    const db = new SqliteDatabase(file, user === 'reader');
     try {
       await refuseDamaged(db, file);
-      if (lock !== null) await migrate(db);
+      if (lock !== null && user !== 'reader') await migrate(db);
       else await refuseOlder(db, file);
       return catalogOf(db, lock);
     } catch (error) {

@@ -27,10 +27,11 @@ export class SqliteDatabase implements Database {
   readonly #reader: Connection;
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(file: string) {
-    this.#writer = new Connection(file, false);
+  constructor(file: string, readOnly = false) {
+    this.#writer = new Connection(file, readOnly);
     try {
-      this.#reader = file === ':memory:' ? this.#writer : new Connection(file, true);
+      const isOne = readOnly || file === ':memory:';
+      this.#reader = isOne ? this.#writer : new Connection(file, true);
     } catch (error) {
       this.#writer.close();
       throw error;
@@ -177,7 +178,7 @@ const causes = new Map<number, readonly [AppError['code'], string]>([
   [8, ['internal', 'the catalogue cannot be written: the disk or the file is read-only']],
   [10, ['internal', 'the disk failed to read or write the catalogue']],
   [11, ['damaged', 'the catalogue is damaged; restore it from a backup']],
-  [13, ['internal', 'no space left on the disk for the catalogue; free some and try again']],
+  [13, ['no-space', 'no space left on the disk for the catalogue; free some and try again']],
   [14, ['internal', 'the catalogue cannot be opened; check that its folder exists and is yours']],
   [26, ['damaged', 'the catalogue is damaged or not a catalogue; restore it from a backup']],
 ]);

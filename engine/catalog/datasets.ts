@@ -37,6 +37,10 @@ export interface DatasetTable {
   update(id: number, patch: DatasetPatch): Promise<DatasetRow | undefined>;
   /** All datasets with the log version that the catalogue has taken in, for the reconciliation at start. */
   logVersions(): Promise<readonly { readonly id: number; readonly logVersion: number }[]>;
+  /** The deleted datasets whose files may still be there. */
+  dropped(): Promise<readonly number[]>;
+  /** The files of a deleted dataset are gone. */
+  forget(id: number): Promise<void>;
 }
 
 /** How datasets are stored. */
@@ -113,6 +117,13 @@ export function datasetTable(db: Database): DatasetTable {
         id: row['id'] as number,
         logVersion: row['log_version'] as number,
       }));
+    },
+    dropped: async () => {
+      const rows = await db.all(sql`SELECT id FROM dropped_datasets ORDER BY id`);
+      return rows.map((row) => row['id'] as number);
+    },
+    forget: async (id) => {
+      await db.run(sql`DELETE FROM dropped_datasets WHERE id = ${id}`);
     },
   };
 }

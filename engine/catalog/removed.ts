@@ -16,7 +16,10 @@ export async function removedWithVault(db: Database, vaultId: number): Promise<R
   return removedWith(db, sql`objects.vault_id = ${vaultId}`);
 }
 
-/** What goes with the objects of a condition over `objects`; read before the DELETE that cascades to it. */
+/**
+ * What goes with the objects of a condition over `objects`; read before the DELETE that cascades to it, in its transaction.
+ * The datasets are noted as dropped, so that a restart drops their files if a kill comes before.
+ */
 export async function removedWith(db: Database, condition: Sql): Promise<Removed> {
   const objects = await db.all(
     sql`SELECT objects.id, objects.object_type, objects.revision FROM objects WHERE ${condition}
@@ -33,6 +36,10 @@ export async function removedWith(db: Database, condition: Sql): Promise<Removed
   const tasks = await db.all(sql`SELECT tasks.id FROM tasks
     WHERE tasks.status IN ('pending', 'queued', 'running')
       AND (tasks.target_object_id IN (${datasets}) OR tasks.source_object_id IN (${datasets}))`);
+  await db.run(
+    sql`INSERT INTO dropped_datasets (id, dropped_at) SELECT dropped.id, ${Date.now()}
+        FROM (${datasets}) AS dropped`,
+  );
   const ofType = (type: string) => objects.filter((row) => row['object_type'] === type);
   return {
     objectIds: objects.map((row) => row['id'] as number),

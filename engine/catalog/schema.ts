@@ -113,6 +113,10 @@ export const firstSchema: readonly string[] = [
     tag TEXT NOT NULL,
     PRIMARY KEY (object_id, tag))`,
 
+  // Datasets that were deleted and whose files may still be there: a kill came between the two.
+  `CREATE TABLE dropped_datasets (
+    id BIGINT NOT NULL PRIMARY KEY,
+    dropped_at BIGINT NOT NULL)`,
   `CREATE TABLE datasets (
     id BIGINT NOT NULL PRIMARY KEY REFERENCES objects (id) ON DELETE CASCADE,
     capacity TEXT NOT NULL,

@@ -4,7 +4,7 @@ import { budgets } from '../budgets.js';
 import { crashpoint } from '../crashpoint.js';
 import type { DataFolder } from '../data-folder.js';
 import { AppError } from '../errors.js';
-import { list, makeFolder, moveFile, removeTree, syncFolder } from '../files.js';
+import { list, makeFolder, moveFile, removeTree, syncFolder, UncertainPublish } from '../files.js';
 import { Integrity } from './integrity.js';
 import { appendEntry, readEntry, type LogEntry } from './log.js';
 import {
@@ -35,6 +35,13 @@ class FileStore implements Store {
   readonly #folder: DataFolder;
   readonly #dropAfterMs: number;
   readonly #cache = new Map<number, Cached>();
+  /**
+   * While an entry is being written: the last version before it. An entry has its name a moment before that is durable, and
+   * nobody may see a version that could still be taken back.
+   */
+  readonly #settled = new Map<number, number>();
+  /** Ids do not come again, so a commit to one of these was under way when its dataset was deleted. */
+  readonly #dropped = new Set<number>();
   /** The end of the last turn that was given out, by dataset. */
   readonly #turns = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
@@ -69,10 +76,11 @@ class FileStore implements Store {
   /** The cached state brought forward by what the log has got since: one look at the disk if that is nothing. */
   async #current(datasetId: number): Promise<Cached> {
     const cached = this.#cache.get(datasetId);
+    const last = this.#settled.get(datasetId);
     const state =
       cached === undefined
-        ? await replay(this.#folder, datasetId)
-        : await advance(this.#folder, datasetId, cached.state);
+        ? await replay(this.#folder, datasetId, last)
+        : await advance(this.#folder, datasetId, cached.state, last);
     if (cached !== undefined && state === cached.state) return cached;
     const fresh = { state, snapshot: await snapshotOf(this.#folder, datasetId, state) };
     // Two callers may have read at once: the later version stays.
@@ -85,46 +93,69 @@ class FileStore implements Store {
 
   commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot> {
     return this.#inTurn(datasetId, async () => {
+      this.#refuseUncertain(datasetId);
       let { state } = await this.#current(datasetId);
       refuseConflict(datasetId, state, change);
       await this.#refuseDropped(datasetId);
-      const moves = await this.#moveIn(datasetId, change.add, scratchFolder);
+      const moves = this.#movesOf(datasetId, change.add, scratchFolder);
       try {
+        await this.#moveIn(datasetId, moves);
         for (;;) {
           const entry = entryOf(state, change, moves);
-          applied(datasetId, state, entry); // throws if the entry would damage the log
-          if (await appendEntry(this.#folder, datasetId, entry, state.columns)) break;
+          const after = applied(datasetId, state, entry); // throws if the entry would damage the log
+          // All that can fail comes before the entry: from then on it is done.
+          const fresh = {
+            state: after,
+            snapshot: await snapshotOf(this.#folder, datasetId, after),
+          };
+          this.#settled.set(datasetId, state.version);
+          const isDone = await appendEntry(this.#folder, datasetId, entry, state.columns);
+          this.#settled.delete(datasetId);
+          if (isDone) {
+            this.#cache.set(datasetId, fresh);
+            return fresh.snapshot;
+          }
           // Another process took the version: look again whether the change still fits.
           state = (await this.#current(datasetId)).state;
           refuseConflict(datasetId, state, change);
         }
       } catch (error) {
-        // Back to where the caller can use or sweep them. After a crash `sweep` does this by removing them.
-        if (!(await this.#isNamed(datasetId, moves))) {
-          for (const move of moves) await moveFile(move.to, move.from);
-        }
+        // Its segments stay, and the version before it is all that this process shows: the next start finds out.
+        if (error instanceof UncertainPublish) throw error;
+        this.#settled.delete(datasetId);
+        // Back to where the caller can use or sweep them; what cannot be moved, the sweep at start removes.
+        for (const move of moves) await moveFile(move.to, move.from).catch(() => undefined);
         throw error;
       }
-      return (await this.#current(datasetId)).snapshot;
     });
+  }
+
+  /** After an entry of which nobody knows whether it is durable, only a look at what is there can tell what comes next. */
+  #refuseUncertain(datasetId: number): void {
+    const last = this.#settled.get(datasetId);
+    if (last === undefined) return;
+    throw new AppError(
+      'internal',
+      `dataset ${datasetId}: the disk failed while version ${last + 1} was written; restart the server to go on`,
+    );
   }
 
   async #refuseDropped(datasetId: number): Promise<void> {
     const entries = await list(this.#folder.dataset(datasetId));
-    if (entries.some((entry) => entry.name === droppedMark)) {
+    const isDropped = this.#dropped.has(datasetId);
+    if (isDropped || entries.some((entry) => entry.name === droppedMark)) {
       throw new AppError('conflict', `dataset ${datasetId} was deleted meanwhile`);
     }
   }
 
-  /** Moves segments into the dataset's folder under names that no other commit can choose; nothing names them yet. */
-  async #moveIn(
+  /** Where segments go: names in the dataset's folder that no other commit can choose. */
+  #movesOf(
     datasetId: number,
     segments: readonly Segment[],
     scratchFolder: string,
-  ): Promise<readonly Move[]> {
-    await makeFolder(this.#folder.log(datasetId));
+  ): readonly Move[] {
     const batch = `${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
-    const moves = segments.map((segment, i): Move => {
+    return segments.map((segment, i): Move => {
       const path = `${batch}-${String(i).padStart(5, '0')}.parquet`;
       return {
         segment: { ...segment, path },
@@ -132,16 +163,13 @@ class FileStore implements Store {
         to: this.#folder.datasetFile(datasetId, path),
       };
     });
+  }
+
+  async #moveIn(datasetId: number, moves: readonly Move[]): Promise<void> {
+    await makeFolder(this.#folder.log(datasetId));
     for (const move of moves) await moveFile(move.from, move.to);
     await syncFolder(this.#folder.dataset(datasetId));
     crashpoint('segment.renamed');
-    return moves;
-  }
-
-  /** Did the entry become visible although its writing failed? Then its segments must stay. */
-  async #isNamed(datasetId: number, moves: readonly Move[]): Promise<boolean> {
-    const { state } = await this.#current(datasetId);
-    return moves.some((move) => state.named.has(move.segment.path));
   }
 
   async *history(datasetId: number, fromVersion: number): AsyncGenerator<HistoryEntry> {
@@ -157,7 +185,10 @@ class FileStore implements Store {
 
   drop(datasetId: number): Promise<void> {
     return this.#inTurn(datasetId, async () => {
-      if ((await list(this.#folder.log(datasetId))).length === 0) return;
+      this.#dropped.add(datasetId);
+      if ((await list(this.#folder.log(datasetId))).length === 0) {
+        return removeTree(this.#folder.dataset(datasetId)); // no commit, so no reader
+      }
       // Without a log there is no dataset; its segments stay until queries that began before have ended.
       const mark = this.#folder.path('datasets', String(datasetId), droppedMark);
       await moveFile(this.#folder.log(datasetId), mark);
@@ -192,8 +223,8 @@ class FileStore implements Store {
     return gone;
   }
 
-  verify(datasetId: number): Promise<readonly Damage[]> {
-    return this.#inTurn(datasetId, () => verifyDataset(this.#folder, datasetId));
+  verify(datasetId: number, unnamedBefore?: number): Promise<readonly Damage[]> {
+    return this.#inTurn(datasetId, () => verifyDataset(this.#folder, datasetId, unnamedBefore));
   }
 
   /** What changes or judges a dataset's files takes turns; other processes are met by the log's link. */

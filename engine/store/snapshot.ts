@@ -35,14 +35,16 @@ export async function replay(
   return state;
 }
 
-/** The state after the entries that came since; the same object if there are none. */
+/** The state after the entries that came since, up to `last`; the same object if there are none. */
 export async function advance(
   folder: DataFolder,
   datasetId: number,
   from: LogState,
+  last = Infinity,
 ): Promise<LogState> {
   let state: MutableState | undefined;
   for (let version = from.version + 1; ; version++) {
+    if (version > last) return state ?? from;
     if ((await fileStats(folder.logEntry(datasetId, version))) === undefined) return state ?? from;
     state ??= copyOf(from);
     apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));

@@ -73,6 +73,9 @@ export interface Store {
   datasets(): Promise<readonly number[]>;
   /** Removes what no version names (leftovers of a crash) and dropped datasets; call it at start, before any commit. */
   sweep(): Promise<readonly string[]>;
-  /** Everything that is wrong with a dataset's files; empty when all is well. */
-  verify(datasetId: number): Promise<readonly Damage[]>;
+  /**
+   * Everything that is wrong with a dataset's files; empty when all is well. What no version names counts when it was last
+   * changed before `unnamedBefore` (milliseconds since 1970), always unless given.
+   */
+  verify(datasetId: number, unnamedBefore?: number): Promise<readonly Damage[]>;
 }

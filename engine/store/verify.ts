@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import type { DataFolder } from '../data-folder.js';
-import { asidePrefix, list, removeTree } from '../files.js';
+import { asidePrefix, list, modifiedAt, removeTree } from '../files.js';
 import { problemOf } from './integrity.js';
 import { nothing, replay, type LogState } from './snapshot.js';
 import type { Damage } from './store.js';
@@ -15,6 +16,7 @@ const segmentPattern = /^[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet$/;
 export async function verifyDataset(
   folder: DataFolder,
   datasetId: number,
+  unnamedBefore = Infinity,
 ): Promise<readonly Damage[]> {
   const damage: Damage[] = [];
   let state: LogState = nothing;
@@ -26,10 +28,14 @@ export async function verifyDataset(
   }
   for (const segment of state.live.values()) {
     const path = folder.datasetFile(datasetId, segment.path);
-    const problem = await problemOf(path, segment);
+    const problem = await problemOf(path, segment).catch(
+      (error: unknown) => `cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
     if (problem !== undefined) damage.push({ path: segment.path, problem });
   }
   for (const name of await leftovers(folder, datasetId, state)) {
+    const changedAt = await modifiedAt(join(folder.dataset(datasetId), name)); // any name: others may write here
+    if (changedAt === undefined || changedAt >= unnamedBefore) continue;
     damage.push({ path: name, problem: 'is named by no version' });
   }
   return damage;

@@ -46,8 +46,10 @@ export const exportTask: TaskType<'export'> = {
     await syncFolder(data.exports);
     crashpoint('export.renamed');
     const time = now();
-    await catalog.transaction(async (tx) => {
+    let blob: string | undefined;
+    const completed = catalog.transaction(async (tx) => {
       const target = await targetOf(tx, row, result, { file, extension, mediaType }, data);
+      if (target !== undefined) blob = data.object(target.id, target.revision);
       await tx.exports.update(row.id, {
         // Never looks at the dataset's name as a path: it only is the name that a browser saves under.
         filename: `${dataset?.filename ?? 'export'}-${row.id}.${extension}`,
@@ -59,6 +61,10 @@ export const exportTask: TaskType<'export'> = {
       });
       const metadata = { progress: done(progress, result.records) };
       await tx.tasks.complete(task.id, { metadata, now: time });
+    });
+    await completed.catch(async (error: unknown) => {
+      if (blob !== undefined) await removeFile(blob).catch(() => undefined); // else the sweep at start does it
+      throw error;
     });
     return 'published';
   },
@@ -109,8 +115,12 @@ async function targetOf(
     md5: result.md5,
   });
   // A kill before the transaction's end leaves a blob without an object; the sweep at start knows those.
-  await linkFile(written.file, data.object(object.id, 1));
-  await syncFolder(data.objects);
+  const blob = data.object(object.id, 1);
+  await linkFile(written.file, blob);
+  await syncFolder(data.objects).catch(async (error: unknown) => {
+    await removeFile(blob).catch(() => undefined); // else the sweep at start does it
+    throw error;
+  });
   return tx.objects.update(object.id, {
     revision: 1,
     availability: 'available',

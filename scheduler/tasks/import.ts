@@ -65,7 +65,11 @@ export const importTask: TaskType<'import'> = {
       if (version === undefined) return 'run again'; // a commit from elsewhere came between
       // From here on it is done: the log is the truth, and a restart would tell the catalogue.
       crashpoint('catalog.before-commit');
-      await context.persist(() => catalog.publish({ ...publication, logVersion: version }));
+      const told = context.persist(() => catalog.publish({ ...publication, logVersion: version }));
+      await told.catch(async (error: unknown) => {
+        await store.drop(row.datasetId); // the dataset was deleted meanwhile
+        throw error;
+      });
       crashpoint('catalog.after-commit');
       return 'published';
     });

@@ -55,7 +55,7 @@ test('deleting a vault takes its files, exports and jobs along', async () => {
 });
 
 test.each(['dataset', 'vault', 'import'])(
-  'deleting the %s of a running import stops it and leaves nothing',
+  'C9: deleting the %s of a running import stops it and leaves nothing',
   async (what) => {
     const vaultId = idOf(await ann.post('/v2/vaults', { name: `Busy ${what}` }));
     const made = await ann.post('/v2/objects', {
@@ -97,7 +97,7 @@ test.each(['dataset', 'vault', 'import'])(
   },
 );
 
-test('deleting the source of a queued import fails it with a reason', async () => {
+test('C9: deleting the source of a queued import fails it with a reason', async () => {
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Source' }));
   const made = await ann.post('/v2/objects', {
     vault_id: vaultId,

@@ -34,7 +34,7 @@ async function expectFault(path: string, method = 'GET', body?: unknown): Promis
   expect((await ann.get('/v1/user')).status).toBe(200);
 }
 
-test('a missing segment fails the query that needs it, and nothing else', async () => {
+test('R7: a missing segment fails the query that needs it, and nothing else', async () => {
   fixture = await makeFixture(ann, 'Torn');
   const folder = server.data.dataset(fixture.datasetId);
   for (const name of await readdir(folder)) {

@@ -12,7 +12,8 @@ import { parseJson } from '../../engine/json.js';
 import { openQueryEngine } from '../../engine/query/engine.js';
 import { openSigningKey } from '../../engine/signing-key.js';
 import { openStore } from '../../engine/store/open.js';
-import { createScheduler } from '../../scheduler/scheduler.js';
+import type { Store } from '../../engine/store/store.js';
+import { createScheduler, type SchedulerOptions } from '../../scheduler/scheduler.js';
 
 /** What came back. */
 export interface Answer {
@@ -46,6 +47,7 @@ export interface TestServer {
   readonly port: number;
   readonly app: App;
   readonly catalog: Catalog;
+  readonly store: Store;
   readonly data: DataFolder;
   readonly key: Uint8Array;
   readonly logs: string[];
@@ -58,6 +60,7 @@ export interface TestOptions {
   readonly rateLimit?: number;
   readonly publicUrl?: string;
   readonly limits?: Partial<ServerLimits>;
+  readonly scheduler?: Partial<SchedulerOptions>;
 }
 
 /** Starts a server; `close` removes everything. */
@@ -75,7 +78,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     spillMb: 256,
   });
   const config = { threads: 1, workerMemoryMb: 512 };
-  const scheduler = createScheduler({ catalog, store, data, config });
+  const scheduler = createScheduler({ catalog, store, data, config, ...options.scheduler });
   await scheduler.start();
   const logs: string[] = [];
   const app = await createApp({
@@ -101,6 +104,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     port,
     app,
     catalog,
+    store,
     data,
     key,
     logs,

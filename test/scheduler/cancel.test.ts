@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 test(
-  'at any moment of an import: canceled and nothing is there, or completed and all is',
+  'C7: at any moment of an import: canceled and nothing is there, or completed and all is',
   async () => {
     const datasetId = await lake.dataset();
     const objectId = await lake.file('a.vcf', vcfOf(120_000));
@@ -62,7 +62,7 @@ test(
   60_000 + runs * 5_000,
 );
 
-test('before a task starts takes it out of the queue; twice at once gives one end', async () => {
+test('C7: before a task starts takes it out of the queue; twice at once gives one end', async () => {
   const datasetId = await lake.dataset();
   const objectId = await lake.file('a.vcf', vcfOf(400_000));
   const tasks: number[] = [];
@@ -79,7 +79,7 @@ test('before a task starts takes it out of the queue; twice at once gives one en
   expect(await lake.damage()).toEqual([]);
 });
 
-test('ends a worker that does not listen, and its other tasks lose no attempt', async () => {
+test('C7: ends a worker that does not listen, and its other tasks lose no attempt', async () => {
   const datasetId = await lake.dataset();
   const objectId = await lake.file('a.vcf', vcfOf(200_000));
   const first = await lake.import(datasetId, objectId);

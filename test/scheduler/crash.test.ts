@@ -125,7 +125,7 @@ async function away(work: () => Promise<void>): Promise<void> {
   }
 }
 
-describe('killed at', () => {
+describe('C1: killed at', () => {
   const inServer = [
     'segment.renamed',
     'log.temp-written',
@@ -162,7 +162,7 @@ describe('killed at', () => {
   test.each([
     ['export.partial', 'worker'],
     ['export.renamed', 'server'],
-  ] as const)('%s, the export is written again', async (point, place) => {
+  ] as const)('C2: %s, the export is written again', async (point, place) => {
     const task = await lake.export(datasetId, 'csv', {
       targetFullPath: '~/out',
       params: { fields: ['allele'] },
@@ -186,7 +186,7 @@ describe('killed at', () => {
   });
 });
 
-describe('killed at random', () => {
+describe('C1: killed at random', () => {
   test(
     'moments, the server with or without its worker: nothing is lost, doubled or left',
     async () => {

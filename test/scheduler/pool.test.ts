@@ -31,7 +31,7 @@ test('runs jobs and brings errors back as values', async () => {
   });
 });
 
-test('runs a job once more when its thread dies, then fails it with a reason', async () => {
+test('R1: runs a job once more when its thread dies, then fails it with a reason', async () => {
   open();
   let tries = 0;
   const second = (pool as Pool).run(
@@ -64,13 +64,13 @@ test.each(['before they start', 'while they run'])(
   },
 );
 
-test('ends a job that takes too long', async () => {
+test('R1: ends a job that takes too long', async () => {
   open(300);
   await expect(run('spin')).rejects.toThrow('took more than 0.3 s');
   expect(await run('next')).toBe('next');
 });
 
-test('keeps its size after a hundred deaths', async () => {
+test('R1: keeps its size after a hundred deaths', async () => {
   open();
   for (let i = 0; i < 50; i++) await expect(run('exit')).rejects.toThrow('twice');
   expect(await Promise.all([run('a'), run('b')])).toEqual(['a', 'b']);

@@ -47,17 +47,20 @@ test.each([
   ['is gone', (file: string) => rm(file)],
   ['is torn', (file: string) => truncate(file, 100)],
   ['is empty', (file: string) => truncate(file, 0)],
-])('a dataset whose last log entry %s becomes unavailable, others do not', async (_, damage) => {
-  const damaged = await dataset('damaged');
-  const whole = await dataset('whole');
-  await damage(lake.data.logEntry(damaged, 1));
-  await reopen();
-  await run();
-  expect((await lake.catalog.datasets.get(damaged))?.availability).toBe('unavailable');
-  expect((await lake.catalog.datasets.get(whole))?.availability).toBe('available');
-  expect(reports.join('\n')).toContain(`dataset ${damaged} is unavailable: `);
-  expect((await lake.store.snapshot(whole)).rows).toBe(2);
-});
+])(
+  'C2b: a dataset whose last log entry %s becomes unavailable, others do not',
+  async (_, damage) => {
+    const damaged = await dataset('damaged');
+    const whole = await dataset('whole');
+    await damage(lake.data.logEntry(damaged, 1));
+    await reopen();
+    await run();
+    expect((await lake.catalog.datasets.get(damaged))?.availability).toBe('unavailable');
+    expect((await lake.catalog.datasets.get(whole))?.availability).toBe('available');
+    expect(reports.join('\n')).toContain(`dataset ${damaged} is unavailable: `);
+    expect((await lake.store.snapshot(whole)).rows).toBe(2);
+  },
+);
 
 test('leftovers of every kind are swept at start, and what is in use is not', async () => {
   const datasetId = await dataset('a');
@@ -80,9 +83,21 @@ test('leftovers of every kind are swept at start, and what is in use is not', as
   expect(await lake.damage()).toEqual([]);
 });
 
-test('a dataset that the catalogue does not know is reported and left alone', async () => {
+test('C2: a dataset that was deleted right before a kill is dropped by the next start', async () => {
   const datasetId = await dataset('a');
   await lake.catalog.objects.delete(datasetId);
+  expect(await lake.catalog.datasets.dropped()).toEqual([datasetId]);
+  await reopen();
+  await run();
+  expect(await lake.store.datasets()).toEqual([]);
+  expect(await lake.catalog.datasets.dropped()).toEqual([]);
+  expect(reports).toEqual([]);
+});
+
+test('a dataset that the catalogue has never known is reported and left alone', async () => {
+  const datasetId = await dataset('a');
+  await lake.catalog.objects.delete(datasetId);
+  await lake.catalog.datasets.forget(datasetId); // as in a backup from before it was made
   await reopen();
   await run();
   expect(reports.join('\n')).toContain(`datasets/${datasetId} holds a dataset`);

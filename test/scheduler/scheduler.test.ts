@@ -142,7 +142,7 @@ describe('an import', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('that meets another with other types at the same time is run again, and gives what some order gives', async () => {
+  test('C5: that meets another with other types at the same time is run again, and gives what some order gives', async () => {
     await start({ threads: 2 });
     for (let round = 0; round < 6; round++) {
       const datasetId = await lake.dataset(`round ${round}`);
@@ -190,7 +190,7 @@ describe('an import', () => {
 });
 
 describe('the queue', () => {
-  test('runs by priority, then by age, also after a restart', async () => {
+  test('C3: runs by priority, then by age, also after a restart', async () => {
     const datasetId = await lake.dataset();
     const file = await lake.file('a.vcf', vcfOf(20));
     const tasks: TaskRow[] = [];
@@ -223,7 +223,7 @@ describe('the queue', () => {
     await scheduler?.cancel(long.id);
   });
 
-  test('puts a running task back when the server closes, without counting the attempt', async () => {
+  test('C3: puts a running task back when the server closes, without counting the attempt', async () => {
     await start();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(300_000)));
@@ -248,7 +248,7 @@ describe('the queue', () => {
 });
 
 describe('a worker that dies', () => {
-  test('is replaced, and its task is tried again and completes', async () => {
+  test('R2: is replaced, and its task is tried again and completes', async () => {
     await start();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
@@ -261,7 +261,7 @@ describe('a worker that dies', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('three times under one task makes it fail as poison; other tasks go on', async () => {
+  test('R2: three times under one task makes it fail as poison; other tasks go on', async () => {
     await start();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(200_000)));
@@ -284,9 +284,8 @@ describe('a worker that dies', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('or stops to answer is killed, and its task is done once', async () => {
-    // Longer than a worker takes to start on a busy machine.
-    await start({ silenceMs: 2_500 });
+  test('C4: or is stopped is killed, and its task is done once', async () => {
+    await start({ silenceMs: 500 });
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
     scheduler?.wake();
@@ -322,7 +321,7 @@ describe('rights', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('and all else are gone when the dataset is deleted under a running task', async () => {
+  test('C9: and all else are gone when the dataset is deleted under a running task', async () => {
     await start();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));

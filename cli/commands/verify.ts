@@ -1,0 +1,42 @@
+import { openCatalog } from '../../engine/catalog/catalog.js';
+import { openDataFolder } from '../../engine/files.js';
+import { openStore } from '../../engine/store/open.js';
+import { verifyFolder } from '../../scheduler/verify.js';
+import { type Command, UsageError } from '../command.js';
+import { existingFolder } from '../data.js';
+import { dataOption, readOptions } from './options.js';
+
+/** What nothing names may be so young: the next start of the server sweeps it. */
+const graceMs = 24 * 3_600_000;
+
+/** `strandlake verify`: is everything there, and as it was written? Changes nothing. */
+export const verify: Command = {
+  name: 'verify',
+  usage: 'verify [<data folder>] [--data <folder>]',
+  help: 'checks every file of a data folder against its checksum, and log, catalogue and counts against each other; stop the server first',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, dataOption, { least: 0, most: 1 });
+    const [folder] = positionals;
+    if (folder !== undefined && values.data !== undefined) {
+      throw new UsageError('name the data folder once');
+    }
+    const data = await openDataFolder(await existingFolder(folder ?? values.data, env));
+    const catalog = await openCatalog(data.catalog, 'reader');
+    try {
+      const now = Date.now();
+      const store = openStore(data);
+      const unnamedBefore = now - graceMs;
+      const found = await verifyFolder({ data, catalog, store, unnamedBefore, now });
+      for (const { where, problem } of found) terminal.out(`${where}: ${problem}`);
+      const { total } = await catalog.datasets.list({ access: null }, { limit: 0, offset: 0 });
+      terminal.note(
+        found.length === 0
+          ? `${data.root}: ${total} datasets, all is well`
+          : `${data.root}: ${found.length} differences`,
+      );
+      return found.length === 0 ? 0 : 1;
+    } finally {
+      await catalog.close();
+    }
+  },
+};

@@ -1,0 +1,51 @@
+import type { DataFolder } from '../engine/data-folder.js';
+import { AppError, toErrorValue } from '../engine/errors.js';
+import { makeFolder } from '../engine/files.js';
+import type { FromWorker, ToWorker } from './messages.js';
+import type { Pool } from './pool.js';
+import { TaskFailure, type RunContext } from './task.js';
+import { runTask } from './tasks/run.js';
+
+/** What a worker works with. */
+export interface WorkerParts {
+  readonly data: DataFolder;
+  readonly pool: Pool;
+  readonly withQueryEngine: RunContext['withQueryEngine'];
+  send(message: FromWorker): void;
+}
+
+/** Answers messages to the worker: runs the `run` halves of tasks, and stops them. */
+export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise<void> {
+  const { data, pool, withQueryEngine, send } = parts;
+  const running = new Map<number, AbortController>();
+  return async (message) => {
+    if (message.type === 'cancel') {
+      running.get(message.taskId)?.abort();
+      return;
+    }
+    const { taskId, attempt, kind, params } = message;
+    const abort = new AbortController();
+    running.set(taskId, abort);
+    try {
+      const scratch = data.taskScratch(taskId, attempt);
+      await makeFolder(scratch);
+      const result = await runTask(kind, params, {
+        taskId,
+        attempt,
+        data,
+        scratch,
+        pool,
+        signal: abort.signal,
+        withQueryEngine,
+        progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
+      });
+      send({ type: 'done', taskId, attempt, result });
+    } catch (error) {
+      if (!(error instanceof AppError)) console.error(error); // a bug: its stack does not cross the channel
+      const metadata = error instanceof TaskFailure ? error.metadata : null;
+      send({ type: 'failed', taskId, attempt, error: toErrorValue(error), metadata });
+    } finally {
+      running.delete(taskId);
+    }
+  };
+}

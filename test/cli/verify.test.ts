@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { cp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { main } from '../../cli/main.js';
+import { Lake } from '../scheduler/lake.js';
+import { startServer, makeFixture, type Fixture } from '../api/server.js';
+import { hostInProcess } from '../faults/in-process.js';
+import { collect } from './collect.js';
+
+let root: string;
+let fixture: Fixture;
+beforeEach(async () => {
+  const server = await startServer({ scheduler: { startHost: hostInProcess } });
+  fixture = await makeFixture(await server.user('ann'));
+  root = `${server.data.root}-kept`;
+  await server.catalog.transaction(async () => undefined); // all that was written is in the file or its journal
+  await cp(server.data.root, root, { recursive: true });
+  await server.close();
+  for (const name of await readdir(join(root, 'scratch')))
+    await rm(join(root, 'scratch', name), { recursive: true });
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+async function verify(): Promise<{ code: number; lines: readonly string[]; notes: string }> {
+  const terminal = collect();
+  const code = await main(['verify', root], {}, terminal);
+  return { code, lines: terminal.outs, notes: terminal.notes.join() };
+}
+
+/** The only segment of the only dataset. */
+async function segment(): Promise<string> {
+  const folder = join(root, 'datasets', String(fixture.datasetId));
+  const names = await readdir(folder);
+  return join(folder, names.find((name) => name.endsWith('.parquet')) as string);
+}
+
+function change(statement: string): void {
+  const db = new DatabaseSync(join(root, 'catalog.sqlite'));
+  db.exec(statement);
+  db.close();
+}
+
+async function makeOld(path: string): Promise<void> {
+  await utimes(path, 1, 1);
+}
+
+test('R7: a healthy data folder has no differences, and stays as it is', async () => {
+  const before = await readdir(root, { recursive: true });
+  expect(await verify()).toMatchObject({
+    code: 0,
+    lines: [],
+    notes: expect.stringContaining('all is well'),
+  });
+  const after = await readdir(root, { recursive: true });
+  const isLock = (name: string): boolean => /catalog\.sqlite-|\.lock/.test(name);
+  expect(after.filter((name) => !isLock(name))).toEqual(before.filter((name) => !isLock(name)));
+});
+
+const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[] = [
+  [
+    'a flipped bit in a segment',
+    () => flip(segment),
+    /^datasets\/\d+\/\S+\.parquet: does not match its checksum$/,
+  ],
+  [
+    'a missing segment',
+    async () => rm(await segment()),
+    /^datasets\/\d+\/\S+\.parquet: is missing$/,
+  ],
+  [
+    'a torn log entry',
+    () => cut(() => logEntry()),
+    /^datasets\/\d+\/_delta_log: .*00000000000000000000\.json/,
+  ],
+  [
+    'a segment that no version names',
+    async () => stray('datasets', `${fixture.datasetId}`, 'abc-0123456789ab-00000.parquet'),
+    /abc-0123456789ab-00000\.parquet: is named by no version$/,
+  ],
+  [
+    'a dataset nobody knows',
+    async () => {
+      await rename(join(root, 'datasets', String(fixture.datasetId)), join(root, 'datasets', '7'));
+      await makeOld(join(root, 'datasets', '7'));
+    },
+    /^datasets\/7: is known to no catalogue entry$/m,
+  ],
+  [
+    'an uploaded file with other bytes',
+    () => flip(() => join(root, 'objects', `${fixture.fileId}-1`)),
+    /^objects\/\d+-1: does not match its md5$/,
+  ],
+  [
+    'a missing export',
+    () => rm(join(root, 'exports', `${fixture.exportId}.json.gz`)),
+    /^export \d+: its file is missing$/,
+  ],
+  [
+    'an old file in exports',
+    () => stray('exports', '7.csv'),
+    /^exports\/7\.csv: is named by nothing$/,
+  ],
+  ['an old file in objects', () => stray('objects', '7-1'), /^objects\/7-1: is named by nothing$/],
+  [
+    'scratch that stayed',
+    () => stray('scratch', 'upload-7'),
+    /^scratch\/upload-7: is named by nothing$/,
+  ],
+  [
+    'a count that is wrong',
+    () => change('UPDATE datasets SET documents_count = 3'),
+    /^dataset \d+: its segments have 2 records, the catalogue says 3$/,
+  ],
+  [
+    'a catalogue that is ahead',
+    () => change('UPDATE datasets SET log_version = 1'),
+    /^dataset \d+: the log is at version 0, the catalogue at 1$/,
+  ],
+  [
+    'a commit that is lost',
+    () => change('DELETE FROM commits'),
+    /^dataset \d+: the log has commit \d+, the catalogue has not\nimport \d+: is completed and has no commit$/,
+  ],
+];
+
+test.each(damages)('R7: %s is the difference that is printed', async (_, damage, expected) => {
+  await damage();
+  const { code, lines } = await verify();
+  expect(lines.join('\n')).toMatch(expected);
+  expect(code).toBe(1);
+});
+
+test('young files that nothing names are none', async () => {
+  await writeFile(join(root, 'objects', '7-1'), 'x');
+  expect(await verify()).toMatchObject({ code: 0, lines: [] });
+});
+
+test('R8: a damaged catalogue is the answer, and a running server is asked to stop first', async () => {
+  const lake = await Lake.open(root);
+  expect(await verify()).toMatchObject({ code: 1, notes: expect.stringContaining('stop it') });
+  await lake.close();
+  await writeFile(join(root, 'catalog.sqlite'), 'not a database'.repeat(1_000));
+  expect(await verify()).toMatchObject({ code: 1, notes: expect.stringContaining('damaged') });
+});
+
+async function flip(path: () => Promise<string> | string): Promise<void> {
+  const file = await path();
+  const bytes = await readFile(file);
+  bytes[bytes.length >> 1]! ^= 1;
+  await writeFile(file, bytes);
+}
+
+async function cut(path: () => string): Promise<void> {
+  await writeFile(path(), (await readFile(path())).subarray(0, 50));
+}
+
+function logEntry(): string {
+  return join(
+    root,
+    'datasets',
+    String(fixture.datasetId),
+    '_delta_log',
+    '00000000000000000000.json',
+  );
+}
+
+async function stray(...names: string[]): Promise<void> {
+  const path = join(root, ...names);
+  await writeFile(path, 'x');
+  await makeOld(path);
+}

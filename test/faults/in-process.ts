@@ -1,0 +1,55 @@
+import type { DataFolder } from '../../engine/data-folder.js';
+import { fromErrorValue } from '../../engine/errors.js';
+import { openQueryEngine, type QueryEngine } from '../../engine/query/engine.js';
+import type { Host, startHost } from '../../scheduler/host.js';
+import type { ToWorker } from '../../scheduler/messages.js';
+import type { Outcome, Pool, ThreadJobs } from '../../scheduler/pool.js';
+import * as thread from '../../scheduler/thread.js';
+import { createWorker } from '../../scheduler/worker.js';
+import { DataFolder as Folder } from '../../engine/data-folder.js';
+
+/*
+ * The worker and its threads in the test's own process, so that a fault armed here counts every step on the file system
+ * that a task takes, wherever it takes it otherwise. What is sent is copied as between processes.
+ */
+
+/** Starts a worker in this process. */
+export const hostInProcess: typeof startHost = (config, _silenceMs, events): Host => {
+  const data = new Folder(config.dataFolder);
+  const engine = openEngine(data);
+  const handle = createWorker({
+    data,
+    pool: poolInProcess(config.threads),
+    withQueryEngine: async (work) => work(await engine),
+    send: (message) => setImmediate(() => events.message(structuredClone(message))),
+  });
+  return {
+    pid: null,
+    send: (message: ToWorker) => setImmediate(() => void handle(structuredClone(message))),
+    kill: () => false,
+    close: async () => (await engine).close(),
+  };
+};
+
+function openEngine(data: DataFolder): Promise<QueryEngine> {
+  return openQueryEngine({
+    dataFolder: data.root,
+    memoryMb: 256,
+    threads: 1,
+    spillFolder: data.path('scratch', 'spill-in-process'),
+    spillMb: 256,
+  });
+}
+
+function poolInProcess(threads: number): Pool {
+  const jobs = thread as unknown as Record<string, (job: unknown) => Promise<Outcome<unknown>>>;
+  return {
+    threads,
+    async run<K extends keyof ThreadJobs>(kind: K, job: (attempt: number) => ThreadJobs[K]['job']) {
+      const outcome = await jobs[kind]!(job(1));
+      if (!outcome.ok) throw fromErrorValue(outcome.error);
+      return outcome.value as ThreadJobs[K]['result'];
+    },
+    close: async () => undefined,
+  };
+}
