@@ -9,6 +9,18 @@ import { typedColumn } from './typed.js';
 import { storedColumns } from './unify.js';
 import { type Recording, ValueColumn } from './value-column.js';
 
+/** Makes the column of a field that no one has given a type. */
+export type MakeColumn = (
+  name: string,
+  physical: string,
+  path: string,
+  depth: number,
+  recording: Recording,
+) => ValueColumn;
+
+const makeDynamic: MakeColumn = (name, physical, path, depth, recording) =>
+  new DynamicColumn(name, physical, path, depth, recording);
+
 /** The members of an object, or the fields of a record: given ones with their types, others as they come. */
 export class ObjectFields {
   /** The row that is being filled. */
@@ -23,14 +35,16 @@ export class ObjectFields {
   readonly #prefix: string;
   readonly #depth: number;
   readonly #onNew: (column: ValueColumn) => void;
+  readonly #make: MakeColumn;
 
-  /** `depth` is 0 for the fields of a record. */
+  /** `depth` is 0 for the fields of a record; `make` is for formats whose values have a type from the start. */
   constructor(
     given: Columns,
     recording: Recording,
     prefix: string,
     depth: number,
     onNew: (column: ValueColumn) => void = () => {},
+    make: MakeColumn = makeDynamic,
   ) {
     this.#given = new Map(given.map((column) => [column.name, column]));
     this.#names = new PhysicalNames(
@@ -41,6 +55,7 @@ export class ObjectFields {
     this.#prefix = prefix;
     this.#depth = depth;
     this.#onNew = onNew;
+    this.#make = make;
   }
 
   /** The field of that name, made when first met; null when there are too many (the record has failed then). */
@@ -75,7 +90,7 @@ export class ObjectFields {
     }
     const column = given
       ? typedColumn(given, path, this.#depth, this.#recording)
-      : new DynamicColumn(name, this.#names.give(name), path, this.#depth, this.#recording);
+      : this.#make(name, this.#names.give(name), path, this.#depth, this.#recording);
     this.#byName.set(name, column);
     this.columns.push(column);
     this.#onNew(column);
@@ -92,10 +107,23 @@ export class ObjectColumn extends ValueColumn {
   /** Where a list began whose first element is to be the value; -1 outside one. */
   #listFrom = -1;
 
-  constructor(column: Column, path: string, depth: number, recording: Recording) {
+  constructor(
+    column: Column,
+    path: string,
+    depth: number,
+    recording: Recording,
+    make: MakeColumn = makeDynamic,
+  ) {
     super(column.name, path, recording);
     this.#column = column;
-    this.fields = new ObjectFields(column.children ?? [], recording, `${path}.`, depth + 1);
+    this.fields = new ObjectFields(
+      column.children ?? [],
+      recording,
+      `${path}.`,
+      depth + 1,
+      () => {},
+      make,
+    );
   }
 
   column(): Column {

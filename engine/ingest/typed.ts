@@ -158,6 +158,10 @@ class ListColumn extends ValueColumn {
     this.#list = new ListBuilder(this.#items);
   }
 
+  override get takesLists(): boolean {
+    return true;
+  }
+
   column(): Column {
     return this.#list.column();
   }

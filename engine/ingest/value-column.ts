@@ -1,3 +1,4 @@
+import { budgets } from '../budgets.js';
 import { ColumnBuilder } from './builders.js';
 import type { ObjectFields } from './object-column.js';
 
@@ -40,6 +41,15 @@ export class Recording {
     this.#report.reject(this.line, code, field, message);
   }
 
+  /** Code 400: whether the record has more columns than a record may have. */
+  checkWidth(): void {
+    const { keys } = this;
+    const { recordKeysError: most, recordKeysWarning: many } = budgets;
+    if (keys >= most) this.fault(400, null, `the record has ${keys} columns, ${most} are too many`);
+    else if (keys >= many)
+      this.warn(400, null, `the record has ${keys} columns, ${most} would be too many`);
+  }
+
   warn(code: number, field: string | null, message: string): void {
     if (this.#report.warn(this.line, code, field, message)) this.hasFailed = true;
   }
@@ -72,6 +82,11 @@ export abstract class ValueColumn extends ColumnBuilder {
 
   /** Whether values are wanted as JSON text, whatever they are: then only `addText` and `appendNull` are called. */
   get takesJson(): boolean {
+    return false;
+  }
+
+  /** Whether values are wanted as lists; one that comes alone is worth a warning then. */
+  get takesLists(): boolean {
     return false;
   }
 

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { budgets } from '../../engine/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DroppedColumn } from '../../engine/ingest/dropped.js';
 import { ObjectFields } from '../../engine/ingest/object-column.js';
@@ -93,24 +92,7 @@ export class JsonlParser extends Scanner {
     this.skipSpace();
     if (!this.isLineEnd())
       this.fail(`each line must hold one JSON object, found ${this.show()} after it`);
-    this.#checkWidth();
-  }
-
-  #checkWidth(): void {
-    const recording = this.#recording;
-    const { keys } = recording;
-    if (keys >= budgets.recordKeysError)
-      recording.fault(
-        400,
-        null,
-        `the record has ${keys} columns, ${budgets.recordKeysError} are too many`,
-      );
-    else if (keys >= budgets.recordKeysWarning)
-      recording.warn(
-        400,
-        null,
-        `the record has ${keys} columns, ${budgets.recordKeysError} would be too many`,
-      );
+    this.#recording.checkWidth();
   }
 
   #object(fields: ObjectFields): void {

@@ -6,17 +6,6 @@ export function isChromosome(bytes: Uint8Array, from: number, to: number): boole
   return true;
 }
 
-/** Whether the name begins with `chr`, which the platform leaves out. */
-export function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boolean {
-  return (
-    to - from > 3 &&
-    (bytes[from]! | 32) === 99 &&
-    (bytes[from + 1]! | 32) === 104 &&
-    (bytes[from + 2]! | 32) === 114
-  );
-}
-
-// Choice: REF may hold IUPAC ambiguity codes, which old references do; ALT may not (VCF 4.3, section 1.6.1).
 /** 1: a base of ALT; 2: also in REF, where old references hold ambiguity codes. */
 const bases = new Uint8Array(256);
 for (const c of 'ACGTNacgtn') bases[c.charCodeAt(0)] = 3;

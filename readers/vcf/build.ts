@@ -1,38 +1,6 @@
 import type { GenomeBuild } from '../../engine/types.js';
+import { buildOfLength, buildsNamed } from '../genome-build.js';
 import { structured } from './header.js';
-
-/** Lengths of chromosomes that tell the builds apart (GRC assembly reports GCF_000001405.13 and .26). */
-const lengths: Readonly<Record<string, GenomeBuild>> = {
-  '1:249250621': 'GRCh37',
-  '1:248956422': 'GRCh38',
-  '2:243199373': 'GRCh37',
-  '2:242193529': 'GRCh38',
-  '3:198022430': 'GRCh37',
-  '3:198295559': 'GRCh38',
-  '4:191154276': 'GRCh37',
-  '4:190214555': 'GRCh38',
-  '7:159138663': 'GRCh37',
-  '7:159345973': 'GRCh38',
-  '10:135534747': 'GRCh37',
-  '10:133797422': 'GRCh38',
-  '17:81195210': 'GRCh37',
-  '17:83257441': 'GRCh38',
-  '20:63025520': 'GRCh37',
-  '20:64444167': 'GRCh38',
-  '21:48129895': 'GRCh37',
-  '21:46709983': 'GRCh38',
-  '22:51304566': 'GRCh37',
-  '22:50818468': 'GRCh38',
-  'X:155270560': 'GRCh37',
-  'X:156040895': 'GRCh38',
-  'Y:59373566': 'GRCh37',
-  'Y:57227415': 'GRCh38',
-};
-
-const names: readonly (readonly [RegExp, GenomeBuild])[] = [
-  [/GRCh38|hg38|hs38|b38\b|GCA_000001405\.15|GCF_000001405\.(?:2[6-9]|[34]\d)/i, 'GRCh38'],
-  [/GRCh37|hg19|hs37|b37\b|human_g1k_v37|GCF_000001405\.(?:1[3-9]|2[0-5])/i, 'GRCh37'],
-];
 
 /**
  * The genome build that meta lines point to: first by the length of a contig, which cannot lie, then by the name of a
@@ -42,14 +10,13 @@ export function guessBuild(metaLines: readonly string[]): GenomeBuild | undefine
   for (const line of metaLines) {
     if (!line.startsWith('##contig=')) continue;
     const contig = structured(line.slice(9));
-    const name = (contig.get('ID') ?? '').replace(/^chr/i, '');
-    const build = lengths[`${name}:${contig.get('length') ?? ''}`];
+    const build = buildOfLength(contig.get('ID') ?? '', contig.get('length') ?? '');
     if (build !== undefined) return build;
   }
   for (const prefix of ['##reference', '##assembly', '##contig', '##']) {
     for (const line of metaLines) {
-      if (!line.startsWith(prefix)) continue;
-      for (const [pattern, build] of names) if (pattern.test(line)) return build;
+      const [build] = line.startsWith(prefix) ? buildsNamed(line) : [];
+      if (build !== undefined) return build;
     }
   }
   return undefined;

@@ -1,18 +1,14 @@
 import type { NewField } from '../../engine/catalog/rows.js';
 import { invalid } from '../../engine/errors.js';
 import type { Column, Columns, StoredType } from '../../engine/types.js';
+import { coordinatesColumn } from '../coordinates.js';
 import type { VcfParams } from './vcf.js';
 import type { Definition, VcfHeader } from './header.js';
 
 /** The columns that a header promises, in the order of the record (contract 10.6). */
 export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   const columns: Column[] = [
-    object('genomic_coordinates', [
-      scalar('build', 'string'),
-      scalar('chromosome', 'string'),
-      scalar('start', 'long'),
-      scalar('stop', 'long'),
-    ]),
+    coordinatesColumn,
     scalar('variant', 'string'),
     scalar('allele', 'string'),
     scalar('row_id', 'string'),

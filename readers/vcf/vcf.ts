@@ -1,5 +1,6 @@
 import { invalid } from '../../engine/errors.js';
 import type { GenomeBuild } from '../../engine/types.js';
+import { buildParam } from '../genome-build.js';
 import type { Reader } from '../reader.js';
 import { declaredColumns, declaredFields } from './columns.js';
 import { readHeader, type VcfHeader } from './header.js';
@@ -24,7 +25,7 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
         'explode_annotations is not available yet: leave it out; the annotations come as a list of objects',
       );
     return {
-      build: buildOf(input.genome_build),
+      build: buildParam(input.genome_build),
       annotationsKey: key(input, 'annotations_key', 'ANN'),
       sampleKey: key(input, 'sample_key', 'sample'),
     };
@@ -73,17 +74,6 @@ const emptyHead = {
   genomeBuild: null,
   warnings: ['the file is empty'],
 } as const;
-
-function buildOf(value: unknown): GenomeBuild | undefined {
-  if (value === undefined || value === null || value === '') return undefined;
-  const text = String(value).toUpperCase();
-  if (text === 'GRCH37') return 'GRCh37';
-  if (text === 'GRCH38') return 'GRCh38';
-  throw invalid(
-    'reader_params',
-    `genome_build: expected GRCh37 or GRCh38, found "${String(value).slice(0, 40)}"`,
-  );
-}
 
 function key(input: Readonly<Record<string, unknown>>, name: string, fallback: string): string {
   const value = input[name];

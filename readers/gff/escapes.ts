@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer';
+
+/** What became of a text with percent escapes: `into[at..end)`. */
+export interface Unescaped {
+  end: number;
+  /** The escapes named bytes that are not UTF-8; they became U+FFFD. */
+  isDamaged: boolean;
+}
+
+/**
+ * Copies `bytes[from..to)` with its percent escapes resolved (GFF3 specification, "Description of the Format"): they stand
+ * for bytes of UTF-8. A `%` without two hexadecimal digits stays as it is. The copy is never longer than the text.
+ */
+export function unescape(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  into: Uint8Array,
+  at: number,
+  result: Unescaped,
+): void {
+  const start = at;
+  let isAscii = true;
+  for (let i = from; i < to; i++) {
+    let c = bytes[i]!;
+    if (c === 37 && i + 2 < to) {
+      const high = hex[bytes[i + 1]!]!;
+      const low = hex[bytes[i + 2]!]!;
+      if (high < 16 && low < 16) {
+        c = high * 16 + low;
+        if (c >= 128) isAscii = false;
+        i += 2;
+      }
+    }
+    into[at++] = c;
+  }
+  result.end = at;
+  result.isDamaged = !isAscii && !isUtf8(into.subarray(start, at));
+  if (result.isDamaged) {
+    const { written } = encoder.encodeInto(
+      decoder.decode(into.slice(start, at)),
+      into.subarray(start),
+    );
+    result.end = start + written;
+  }
+}
+
+/** Values of the hexadecimal digits; 255 for what is none. */
+const hex = new Uint8Array(256).fill(255);
+for (let i = 0; i < 16; i++) {
+  hex[i.toString(16).charCodeAt(0)] = i;
+  hex[i.toString(16).toUpperCase().charCodeAt(0)] = i;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,0 +1,80 @@
+import type { Recording } from '../../engine/ingest/value-column.js';
+import type { Attributes } from './attributes.js';
+
+/**
+ * `ID=a;Parent=b,c;Note=first%2C not second`: values are separated by commas, percent escapes stand for what separates
+ * (GFF3 specification, "Column 9: attributes"). Returns what is wrong, or null.
+ */
+export function gff3Attributes(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  into: Attributes,
+  recording: Recording,
+): string | null {
+  let at = from;
+  while (at < to) {
+    while (at < to && (bytes[at] === space || bytes[at] === semicolon)) at++;
+    if (at === to) break;
+    const keyFrom = at;
+    let isEscaped = false;
+    let c = bytes[at];
+    for (; at < to && c !== equals && c !== semicolon; c = bytes[++at])
+      if (c === percent) isEscaped = true;
+    const keyTo = trimmed(bytes, keyFrom, at);
+    if (keyTo === keyFrom) return 'an attribute has no name before its "="';
+    into.key(bytes, keyFrom, keyTo, isEscaped);
+    // Choice: an attribute without a value has the empty text.
+    if (at < to && c === equals) at = values(bytes, at + 1, to, into, recording);
+    else {
+      into.value(bytes, at, at, false);
+      recording.warn(0, 'attributes', 'an attribute has no "=": its value is the empty text');
+    }
+  }
+  return null;
+}
+
+/** The values from `from` to the next semicolon; returns where they end. */
+function values(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  into: Attributes,
+  recording: Recording,
+): number {
+  let at = from;
+  let count = 0;
+  let hasEmpty = false;
+  for (;;) {
+    while (at < to && bytes[at] === space) at++;
+    const valueFrom = at;
+    let isEscaped = false;
+    let c = bytes[at];
+    for (; at < to && c !== comma && c !== semicolon; c = bytes[++at])
+      if (c === percent) isEscaped = true;
+    const valueTo = trimmed(bytes, valueFrom, at);
+    if (valueTo > valueFrom) {
+      into.value(bytes, valueFrom, valueTo, isEscaped);
+      count++;
+    } else hasEmpty = true;
+    if (at === to || c === semicolon) break;
+    at++;
+  }
+  if (count === 0) into.value(bytes, at, at, false);
+  else if (hasEmpty)
+    recording.warn(0, 'attributes', 'a list of values has an empty one, which is left out');
+  return at;
+}
+
+/** The end of the text without the spaces behind it. */
+function trimmed(bytes: Uint8Array, from: number, to: number): number {
+  let end = to;
+  while (end > from && bytes[end - 1] === space) end--;
+  return end;
+}
+
+const space = 32;
+const percent = 37;
+const comma = 44;
+const semicolon = 59;
+const equals = 61;

@@ -1,0 +1,19 @@
+import type { Reader } from '../reader.js';
+import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './head.js';
+import { FeatureParser } from './parser.js';
+import { gff3Attributes } from './gff3-attributes.js';
+
+/** Attributes of which a feature may have several by definition (GFF3 specification, "Column 9: attributes"). */
+const lists: ReadonlySet<string> = new Set(['Parent', 'Alias', 'Note', 'Dbxref', 'Ontology_term']);
+
+/** GFF3: one record per feature line, up to the sequences behind `##FASTA` (contract 10.6). */
+export const gff3: Reader<FeatureParams, FeatureHeader> = {
+  name: 'gff3',
+  extensions: ['gff3', 'gff'],
+  params: (input) => featureParams(input, '##'),
+  header: (head, params) => featureHead(head, params, 'gff3'),
+  read(chunk, header, params, out, report, given) {
+    const dialect = { attributes: gff3Attributes, lists, hasEscapes: true, hasFasta: true };
+    return new FeatureParser(dialect, header, params, out, report, given.columns).read(chunk);
+  },
+};

@@ -1,0 +1,55 @@
+import type { Recording } from '../../engine/ingest/value-column.js';
+import type { Attributes } from './attributes.js';
+
+/**
+ * `gene_id "a"; tag "b"; tag "c"; level 2;`: a key, a space, and a value with or without quotes, which may hold semicolons
+ * inside them (GTF 2.2, "Fields"). A key that comes again is one list. Returns what is wrong, or null.
+ */
+export function gtfAttributes(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  into: Attributes,
+  recording: Recording,
+): string | null {
+  let at = from;
+  for (;;) {
+    while (at < to && (bytes[at] === space || bytes[at] === semicolon)) at++;
+    if (at === to) return null;
+    const keyFrom = at;
+    while (at < to && bytes[at] !== space && bytes[at] !== semicolon) at++;
+    if (bytes[keyFrom] === quote) return 'an attribute begins with its value: a name is expected';
+    into.key(bytes, keyFrom, at, false);
+    while (at < to && bytes[at] === space) at++;
+    if (at < to && bytes[at] === quote) {
+      const valueFrom = at + 1;
+      const valueTo = closingQuote(bytes, valueFrom, to);
+      if (valueTo < 0) return 'the quoted value of an attribute does not end';
+      into.value(bytes, valueFrom, valueTo, false);
+      at = valueTo + 1;
+      continue;
+    }
+    const valueFrom = at;
+    while (at < to && bytes[at] !== semicolon) at++;
+    let valueTo = at;
+    while (valueTo > valueFrom && bytes[valueTo - 1] === space) valueTo--;
+    into.value(bytes, valueFrom, valueTo, false);
+    if (valueTo === valueFrom)
+      recording.warn(0, 'attributes', 'an attribute has no value: it is the empty text');
+  }
+}
+
+/** The quote that ends a value: one with a semicolon or nothing behind it; others belong to the value. */
+function closingQuote(bytes: Uint8Array, from: number, to: number): number {
+  for (let at = from; at < to; at++) {
+    if (bytes[at] !== quote) continue;
+    let next = at + 1;
+    while (next < to && bytes[next] === space) next++;
+    if (next === to || bytes[next] === semicolon) return at;
+  }
+  return -1;
+}
+
+const space = 32;
+const quote = 34;
+const semicolon = 59;

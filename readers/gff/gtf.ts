@@ -1,0 +1,18 @@
+import type { Reader } from '../reader.js';
+import { gtfAttributes } from './gtf-attributes.js';
+import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './head.js';
+import { FeatureParser } from './parser.js';
+
+const lists: ReadonlySet<string> = new Set();
+
+/** GTF, also known as GFF version 2.5: one record per feature line (contract 10.6). */
+export const gtf: Reader<FeatureParams, FeatureHeader> = {
+  name: 'gtf',
+  extensions: ['gtf'],
+  params: (input) => featureParams(input, '#'),
+  header: (head, params) => featureHead(head, params, 'gtf'),
+  read(chunk, header, params, out, report, given) {
+    const dialect = { attributes: gtfAttributes, lists, hasEscapes: false, hasFasta: false };
+    return new FeatureParser(dialect, header, params, out, report, given.columns).read(chunk);
+  },
+};

@@ -1,0 +1,328 @@
+import { isUtf8 } from 'node:buffer';
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { typedColumn } from '../../engine/ingest/typed.js';
+import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
+import type { Column, Columns, StoredType } from '../../engine/types.js';
+import { Coordinates, coordinatesColumn } from '../coordinates.js';
+import { afterLine, lineEnd } from '../jsonl/scanner.js';
+import type { Report } from '../reader.js';
+import { floatAt, integerAt, isNotANumber, latin1 } from '../text/numbers.js';
+import { Attributes } from './attributes.js';
+import { unescape, type Unescaped } from './escapes.js';
+import type { FeatureHeader, FeatureParams } from './head.js';
+
+/** What tells GFF3 from GTF. */
+export interface Dialect {
+  /** Hands the attributes in `bytes[from..to)` over; returns what is wrong with them, or null. */
+  readonly attributes: (
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    into: Attributes,
+    recording: Recording,
+  ) => string | null;
+  /** Attributes that are lists always. */
+  readonly lists: ReadonlySet<string>;
+  /** Percent escapes stand for characters. */
+  readonly hasEscapes: boolean;
+  /** `##FASTA`, or a line that begins with `>`, ends the features. */
+  readonly hasFasta: boolean;
+}
+
+/** Walks the bytes of GFF3 and GTF straight into columns: no string, object or array per record. */
+export class FeatureParser {
+  readonly #dialect: Dialect;
+  readonly #comment: Uint8Array;
+  readonly #out: BatchBuilder;
+  readonly #report: Report;
+  readonly #recording: Recording;
+  readonly #columns: readonly ValueColumn[];
+  readonly #coordinates: Coordinates | null;
+  readonly #attributes: Attributes;
+  readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
+  /** Where the nine columns of the line begin and end. */
+  readonly #from = new Int32Array(9);
+  readonly #to = new Int32Array(9);
+  #bytes: Uint8Array = new Uint8Array(0);
+  #scratch: Uint8Array = new Uint8Array(1024);
+  #isBegun = false;
+  #hasAttributes = false;
+  #hasEnded = false;
+
+  constructor(
+    dialect: Dialect,
+    { build }: FeatureHeader,
+    { comment }: FeatureParams,
+    out: BatchBuilder,
+    report: Report,
+    given: Columns,
+  ) {
+    const recording = new Recording(report);
+    const columnOf = (column: Column) =>
+      typedColumn(
+        given.find(({ name }) => name === column.name) ?? column,
+        column.name,
+        0,
+        recording,
+      );
+    this.#dialect = dialect;
+    this.#comment = encoder.encode(comment);
+    this.#out = out;
+    this.#report = report;
+    this.#recording = recording;
+    this.#columns = columns.map(columnOf);
+    this.#coordinates = build && new Coordinates(columnOf(coordinatesColumn), build);
+    const attributes = given.find(({ name }) => name === 'attributes');
+    this.#attributes = new Attributes(attributes, dialect.lists, recording);
+  }
+
+  /** Reads whole lines up to where the features end; returns how many there were. */
+  read(chunk: Uint8Array): number {
+    const isClean = isUtf8(chunk);
+    const recording = this.#recording;
+    this.#bytes = chunk;
+    recording.line = 0;
+    for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
+      recording.line++;
+      if (isClean) at = this.#line(at, false);
+      else {
+        const end = lineEnd(chunk, at);
+        const text = chunk.subarray(at, end);
+        const isDamaged = !isUtf8(text);
+        // Bytes that are not UTF-8 are read as U+FFFD each.
+        this.#bytes = isDamaged ? encoder.encode(decoder.decode(text)) : text;
+        this.#line(0, isDamaged);
+        at = afterLine(chunk, end);
+      }
+    }
+    if (this.#hasEnded) this.#report.end();
+    return recording.line;
+  }
+
+  /** Reads the line that begins at `start`; returns where the next one does. */
+  #line(start: number, isDamaged: boolean): number {
+    const bytes = this.#bytes;
+    const end = this.#split(start);
+    if (this.#isNoFeature(start, end)) return afterLine(bytes, end);
+    const recording = this.#recording;
+    recording.record++;
+    recording.keys = 0;
+    recording.hasFailed = false;
+    if (!this.#isBegun) this.#begin();
+    this.#record(end - start);
+    if (isDamaged) recording.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    if (recording.hasFailed) this.#out.rollback(this.#out.rows);
+    else this.#out.endRecord();
+    return afterLine(bytes, end);
+  }
+
+  #count = 0;
+  #hasPercent = false;
+
+  /** Finds the columns of a line; returns where it ends. A tenth column and those behind it count only. */
+  #split(start: number): number {
+    const bytes = this.#bytes;
+    const { length } = bytes;
+    let count = 0;
+    let hasPercent = false;
+    let at = start;
+    this.#from[0] = start;
+    for (; at < length; at++) {
+      const c = bytes[at]!;
+      if (c > 37) continue;
+      if (c === 9) {
+        if (count < 8) this.#from[count + 1] = at + 1;
+        if (count < 9) this.#to[count] = at;
+        count++;
+      } else if (c === 10 || c === 13) break;
+      else if (c === 37 && count < 3) hasPercent = true;
+    }
+    if (count < 9) this.#to[count] = at;
+    this.#count = count + 1;
+    this.#hasPercent = hasPercent;
+    return at;
+  }
+
+  /** Blank lines, comments and directives; notes it when the features end here. */
+  #isNoFeature(start: number, end: number): boolean {
+    const bytes = this.#bytes;
+    const first = bytes[start];
+    if (first === 35) {
+      if (this.#dialect.hasFasta && isFastaDirective(bytes, start, end)) this.#hasEnded = true;
+      return true;
+    }
+    if (first === 62 && this.#dialect.hasFasta) {
+      this.#hasEnded = true;
+      return true;
+    }
+    const comment = this.#comment;
+    let i = 0;
+    while (i < comment.length && bytes[start + i] === comment[i]) i++;
+    if (i === comment.length) return true;
+    if (this.#count > 1 || end - start > 1024) return false;
+    for (let at = start; at < end; at++) if (bytes[at] !== 32) return false;
+    return true;
+  }
+
+  /** Columns appear in a batch that has records. */
+  #begin(): void {
+    this.#isBegun = true;
+    if (this.#coordinates) this.#out.add(coordinatesColumn.name, this.#coordinates.column);
+    for (const column of this.#columns) this.#out.add(column.name, column);
+  }
+
+  #record(lineBytes: number): void {
+    const recording = this.#recording;
+    if (this.#count !== 9) {
+      const found = this.#count === 1 ? 'one column' : `${this.#count} columns`;
+      return recording.reject(0, null, `expected 9 columns separated by tabs, found ${found}`);
+    }
+    this.#attributes.begin(lineBytes);
+    if (!this.#isNull(8)) {
+      const [from, to] = [this.#from[8]!, this.#to[8]!];
+      const { attributes } = this.#dialect;
+      const wrong = attributes(this.#bytes, from, to, this.#attributes, recording);
+      if (wrong !== null) return recording.reject(0, 'attributes', wrong);
+      // An object without members cannot be stored, so its column waits for the first.
+      if (!this.#hasAttributes && !this.#attributes.isEmpty) {
+        this.#hasAttributes = true;
+        this.#out.add('attributes', this.#attributes.column);
+      }
+    }
+    recording.keys += this.#columns.length;
+    recording.checkWidth();
+    this.#write(this.#out.rows);
+  }
+
+  #write(row: number): void {
+    const [seqid, source, type, start, end, score, strand, phase] = this.#columns;
+    const first = this.#position(3, 'start');
+    const last = this.#position(4, 'end');
+    // Choice: features that begin at 0 or end before they begin are errors, as both formats count from 1 and forbid it.
+    if (first > last)
+      this.#recording.fault(301, 'end', `the feature ends at ${last}, before its start ${first}`);
+    this.#text(seqid!, 0, row, first, last);
+    this.#text(source!, 1, row);
+    this.#text(type!, 2, row);
+    if (!Number.isNaN(first)) integer(start!, row, first);
+    if (!Number.isNaN(last)) integer(end!, row, last);
+    this.#score(score!, row);
+    this.#strand(strand!, row);
+    this.#phase(phase!, row);
+    this.#attributes.write(row);
+  }
+
+  /** A coordinate, NaN when there is none. */
+  #position(i: number, field: string): number {
+    if (this.#isNull(i)) return NaN;
+    const value = integerAt(this.#bytes, this.#from[i]!, this.#to[i]!);
+    if (value >= 1) return value;
+    const found = Number.isNaN(value)
+      ? `"${this.#show(i)}" is no whole number`
+      : `${value} is none`;
+    this.#recording.fault(301, field, `a position counts from 1, ${found}`);
+    return NaN;
+  }
+
+  /** One of the first three columns; the first brings the coordinates with it. */
+  #text(column: ValueColumn, i: number, row: number, first = NaN, last = NaN): void {
+    if (this.#isNull(i)) return;
+    let bytes = this.#bytes;
+    let from = this.#from[i]!;
+    let to = this.#to[i]!;
+    if (this.#hasPercent && this.#dialect.hasEscapes) {
+      if (this.#scratch.length < to - from) this.#scratch = new Uint8Array((to - from) * 2);
+      unescape(bytes, from, to, this.#scratch, 0, this.#unescaped);
+      [bytes, from, to] = [this.#scratch, 0, this.#unescaped.end];
+      if (this.#unescaped.isDamaged) {
+        const message = 'an escape that is not UTF-8 was replaced by U+FFFD';
+        this.#recording.warn(0, column.name, message);
+      }
+    }
+    column.padTo(row);
+    column.addText(bytes, from, to);
+    if (this.#coordinates && first <= last)
+      this.#coordinates.add(row, bytes, from, to, first, last);
+  }
+
+  #score(column: ValueColumn, row: number): void {
+    if (this.#isNull(5)) return;
+    const [from, to] = [this.#from[5]!, this.#to[5]!];
+    const value = floatAt(this.#bytes, from, to);
+    if (Number.isFinite(value)) {
+      column.padTo(row);
+      column.addDouble(value);
+    } else if (isNotANumber(this.#bytes, from, to))
+      this.#recording.fault(304, 'score', 'the score is NaN');
+    else if (Number.isNaN(value))
+      this.#recording.fault(301, 'score', `the score "${this.#show(5)}" is no number`);
+    else this.#recording.fault(305, 'score', `the score is ${value}`);
+  }
+
+  #strand(column: ValueColumn, row: number): void {
+    if (this.#isNull(6)) return;
+    const [from, to] = [this.#from[6]!, this.#to[6]!];
+    const c = this.#bytes[from];
+    if (to - from === 1 && (c === 43 || c === 45 || c === 63)) {
+      column.padTo(row);
+      column.addText(this.#bytes, from, to);
+    } else
+      this.#recording.fault(
+        301,
+        'strand',
+        `the strand "${this.#show(6)}" is none of "+", "-", "." and "?"`,
+      );
+  }
+
+  #phase(column: ValueColumn, row: number): void {
+    if (this.#isNull(7)) return;
+    const [from, to] = [this.#from[7]!, this.#to[7]!];
+    const value = this.#bytes[from]! - 48;
+    if (to - from === 1 && value >= 0 && value <= 2) integer(column, row, value);
+    else
+      this.#recording.fault(
+        301,
+        'phase',
+        `the phase "${this.#show(7)}" is none of 0, 1, 2 and "."`,
+      );
+  }
+
+  /** Whether a column has no value: it is `.`, or has no characters. */
+  #isNull(i: number): boolean {
+    const from = this.#from[i]!;
+    const size = this.#to[i]! - from;
+    return size === 0 || (size === 1 && this.#bytes[from] === 46);
+  }
+
+  #show(i: number): string {
+    return latin1(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
+  }
+}
+
+function integer(column: ValueColumn, row: number, value: number): void {
+  column.padTo(row);
+  column.addInteger(value);
+}
+
+/** `##FASTA`, in any letter case, with or without a space behind the signs. */
+function isFastaDirective(bytes: Uint8Array, from: number, to: number): boolean {
+  return to - from < 40 && /^##\s*FASTA\s*$/i.test(latin1(bytes, from, to));
+}
+
+function scalar(name: string, type: StoredType): Column {
+  return { name, physical: name, type, isList: false };
+}
+
+const columns: Columns = [
+  scalar('seqid', 'string'),
+  scalar('source', 'string'),
+  scalar('type', 'string'),
+  scalar('start', 'long'),
+  scalar('end', 'long'),
+  scalar('score', 'double'),
+  scalar('strand', 'string'),
+  scalar('phase', 'long'),
+];
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
