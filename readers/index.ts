@@ -2,11 +2,18 @@ import { invalid } from '../engine/errors.js';
 import { gff3 } from './gff/gff3.js';
 import { gtf } from './gff/gtf.js';
 import { jsonl } from './jsonl/jsonl.js';
+import { nirvana } from './nirvana/nirvana.js';
 import type { Reader } from './reader.js';
 import { vcf } from './vcf/vcf.js';
 
 /** Every format; the first whose extension fits is taken. */
-export const readers: readonly Reader[] = [opaque(vcf), opaque(jsonl), opaque(gtf), opaque(gff3)];
+export const readers: readonly Reader[] = [
+  opaque(vcf),
+  opaque(jsonl),
+  opaque(gtf),
+  opaque(gff3),
+  opaque(nirvana),
+];
 
 /** A reader whose parameters and header nobody but itself looks into. */
 function opaque<P, H>(reader: Reader<P, H>): Reader {

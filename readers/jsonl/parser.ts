@@ -11,13 +11,15 @@ import { afterLine, byte, lineEnd, Malformed, Scanner } from './scanner.js';
 /**
  * Walks the bytes of JSONL straight into columns: no string, object or array per record. A key is guessed from the one
  * before it and compared in place, so records of one shape look nothing up; numbers are read from their digits; texts without
- * escapes are copied as bytes.
+ * escapes are copied as bytes. A format that wraps one object per line in something else is a class on top of this one.
  */
 export class JsonlParser extends Scanner {
   readonly #out: BatchBuilder;
   readonly #report: Report;
-  readonly #fields: ObjectFields;
-  readonly #recording: Recording;
+  protected readonly fields: ObjectFields;
+  protected readonly recording: Recording;
+  /** The records end here, whatever follows. */
+  protected hasEnded = false;
   /** Takes what is read past, for the sake of its faults; those are told of `#skippedPath`. */
   readonly #skipped: ValueColumn;
   #skippedPath = '';
@@ -26,9 +28,9 @@ export class JsonlParser extends Scanner {
     super();
     this.#out = out;
     this.#report = report;
-    this.#recording = new Recording(report);
-    this.#skipped = new DroppedColumn('', '', this.#recording);
-    this.#fields = new ObjectFields(columns, this.#recording, '', 0, (column) =>
+    this.recording = new Recording(report);
+    this.#skipped = new DroppedColumn('', '', this.recording);
+    this.fields = new ObjectFields(columns, this.recording, '', 0, (column) =>
       out.add(column.name, column),
     );
   }
@@ -37,13 +39,28 @@ export class JsonlParser extends Scanner {
   read(chunk: Uint8Array): number {
     this.open(chunk, 0);
     const isClean = isUtf8(chunk);
-    const recording = this.#recording;
-    for (recording.line = 0; this.at < chunk.length && !this.#report.isStopped;) {
+    const { recording } = this;
+    for (recording.line = 0; this.at < chunk.length && !this.#report.isStopped && !this.hasEnded;) {
       recording.line++;
       if (isClean || isUtf8(chunk.subarray(this.at, lineEnd(chunk, this.at)))) this.#line(false);
       else this.#damagedLine(chunk);
     }
+    if (this.hasEnded) this.#report.end();
     return recording.line;
+  }
+
+  /** Whether a record stands here; formats that wrap JSONL have lines of their own. */
+  protected isRecord(): boolean {
+    return true;
+  }
+
+  /** Called before each value of a record's own fields. */
+  protected begins(_column: ValueColumn): void {}
+
+  /** Called behind the closing bracket of a record: checks what may follow it. */
+  protected endsRecord(): void {
+    if (!this.isLineEnd())
+      this.fail(`each line must hold one JSON object, found ${this.show()} after it`);
   }
 
   /** A line with bytes that are not UTF-8 is read from a copy where each is U+FFFD. */
@@ -63,7 +80,11 @@ export class JsonlParser extends Scanner {
       this.at = afterLine(this.bytes, this.at);
       return;
     }
-    const recording = this.#recording;
+    if (!this.isRecord()) {
+      this.at = afterLine(this.bytes, lineEnd(this.bytes, this.at));
+      return;
+    }
+    const { recording } = this;
     recording.record++;
     recording.keys = 0;
     recording.hasFailed = false;
@@ -87,12 +108,11 @@ export class JsonlParser extends Scanner {
     this.depth = 0;
     if (this.bytes[this.at] !== byte.openObject)
       this.fail(`each line must hold one JSON object, found ${this.show()}`);
-    this.#fields.row = this.#out.rows;
-    this.#object(this.#fields);
+    this.fields.row = this.#out.rows;
+    this.#object(this.fields);
     this.skipSpace();
-    if (!this.isLineEnd())
-      this.fail(`each line must hold one JSON object, found ${this.show()} after it`);
-    this.#recording.checkWidth();
+    this.endsRecord();
+    this.recording.checkWidth();
   }
 
   #object(fields: ObjectFields): void {
@@ -108,6 +128,7 @@ export class JsonlParser extends Scanner {
         else previous.next = column;
         previous = column;
         this.#meet(column, row);
+        if (this.depth === 1) this.begins(column);
         this.#value(column);
       }
       const next = this.skipSpace();
@@ -120,7 +141,7 @@ export class JsonlParser extends Scanner {
 
   /** Makes a column ready for its value in this row. */
   #meet(column: ValueColumn, row: number): void {
-    const recording = this.#recording;
+    const { recording } = this;
     if (column.length > row) {
       column.truncate(row);
       const key = JSON.stringify(column.path);
@@ -212,7 +233,7 @@ export class JsonlParser extends Scanner {
       // The tokens that are no JSON but that Python writes.
       case 78:
         this.word('NaN');
-        this.#recording.fault(304, this.#pathOf(column), 'the value is NaN');
+        this.recording.fault(304, this.#pathOf(column), 'the value is NaN');
         return column.appendNull();
       case 73:
         this.word('Infinity');
@@ -277,8 +298,8 @@ export class JsonlParser extends Scanner {
 
   #addInfinity(column: ValueColumn, value: number): void {
     const path = this.#pathOf(column);
-    this.#recording.fault(305, path, `the value is ${value} or too large for a double`);
-    if (this.#recording.isLenient) column.addDouble(value);
+    this.recording.fault(305, path, `the value is ${value} or too large for a double`);
+    if (this.recording.isLenient) column.addDouble(value);
     else column.appendNull();
   }
 

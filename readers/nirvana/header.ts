@@ -1,0 +1,86 @@
+import type { Json } from '../../engine/catalog/rows.js';
+import { InputError } from '../../engine/errors.js';
+import { parseJson, stringifyJson } from '../../engine/json.js';
+import type { HeadSource } from '../reader.js';
+
+/** The first line of a Nirvana file: what the header says, and where the positions begin. */
+export interface NirvanaHead {
+  /** The header object; empty for an empty file. */
+  readonly header: Json;
+  readonly isEmpty: boolean;
+  readonly bodyOffset: number;
+  readonly bodyLine: number;
+}
+
+/** The header names data sources and samples, so a few kilobytes are usual. */
+const maxBytes = 16 << 20;
+
+/**
+ * Reads `{"header":{…},"positions":[`. Nirvana writes it as the first line and each position on a line of its own, which is
+ * what lets the positions be read in pieces; anything else is refused.
+ */
+export async function readNirvanaHeader(source: HeadSource): Promise<NirvanaHead> {
+  const { bytes, end, isWhole } = await firstLine(source);
+  const fail = (message: string) => new InputError({ file: source.name, line: 1 }, message);
+  const line = decoder.decode(bytes.subarray(0, end)).trimEnd();
+  if (line === '' && end === bytes.length && isWhole)
+    return { header: {}, isEmpty: true, bodyOffset: 0, bodyLine: 0 };
+  if (/^\s*[[{]?\s*$/.test(line))
+    throw fail(
+      'the first line must hold the header and begin the positions, as Nirvana writes it: this file is pretty-printed or was written by another tool',
+    );
+  const opened = /"positions"\s*:\s*\[/g;
+  for (let found = opened.exec(line); found !== null; found = opened.exec(line)) {
+    const header = headerBefore(line.slice(0, opened.lastIndex));
+    if (header === undefined) continue; // the word stands in a text of the header
+    if (header === null)
+      throw fail('there is no header object before the positions: Nirvana writes "header" first');
+    const rest = line.slice(opened.lastIndex).trimStart();
+    if (rest === '') return { header, isEmpty: false, bodyOffset: behind(bytes, end), bodyLine: 1 };
+    if (!rest.startsWith(']'))
+      throw fail('the positions must stand on lines of their own, as Nirvana writes them');
+    const skipped = encoder.encode(line.slice(0, line.lastIndexOf(rest))).length;
+    return { header, isEmpty: false, bodyOffset: skipped, bodyLine: 0 };
+  }
+  throw fail(
+    'this is no Nirvana JSON: expected {"header":{…},"positions":[ on the first line; if it holds one record per line, set reader_params.reader to "json"',
+  );
+}
+
+/** The header in `{"header":{…},"positions":[`; null when it has none, undefined when the text is no JSON up to here. */
+function headerBefore(text: string): Json | null | undefined {
+  let value: unknown;
+  try {
+    value = parseJson(`${text}]}`);
+  } catch {
+    return undefined; // the bracket closes nothing here
+  }
+  const { header, positions } = value as { header?: unknown; positions?: unknown };
+  if (!Array.isArray(positions)) return undefined;
+  if (typeof header !== 'object' || header === null || Array.isArray(header)) return null;
+  return JSON.parse(stringifyJson(header as never, { nonFinite: 'null' })) as Json;
+}
+
+async function firstLine(
+  source: HeadSource,
+): Promise<{ bytes: Uint8Array; end: number; isWhole: boolean }> {
+  for (let size = 1 << 16; ; size *= 4) {
+    const { bytes, isWhole } = await source.bytes(size);
+    const end = bytes.findIndex((byte) => byte === 10 || byte === 13);
+    if (end >= 0) return { bytes, end, isWhole };
+    if (isWhole) return { bytes, end: bytes.length, isWhole };
+    if (size > maxBytes)
+      throw new InputError(
+        { file: source.name, line: 1 },
+        `the first line is longer than ${maxBytes} bytes: Nirvana writes the header and each position on a line of its own`,
+      );
+  }
+}
+
+function behind(bytes: Uint8Array, end: number): number {
+  if (bytes[end] === 13 && bytes[end + 1] === 10) return end + 2;
+  return Math.min(end + 1, bytes.length);
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();

@@ -1,0 +1,44 @@
+import type { GenomeBuild } from '../../engine/types.js';
+import { buildParam, buildsNamed } from '../genome-build.js';
+import type { Reader } from '../reader.js';
+import { readNirvanaHeader } from './header.js';
+import { NirvanaParser } from './parser.js';
+
+/** Reader parameters: `genome_build`, for headers that do not tell. */
+export interface NirvanaParams {
+  readonly build: GenomeBuild | undefined;
+}
+
+/**
+ * Nirvana JSON, schema 4 to 6: one record per position with the keys that it has (contract 10.6). It shares `.json` with
+ * JSONL and is asked for by name.
+ *
+ * Choice: the header goes to the import's metadata, the genes behind the positions are left out; nothing behind the positions is read.
+ */
+export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null }> = {
+  name: 'nirvana',
+  extensions: [],
+  params: (input) => ({ build: buildParam(input.genome_build) }),
+  async header(source, params) {
+    const { header, isEmpty, bodyOffset, bodyLine } = await readNirvanaHeader(source);
+    const assembly = header['genomeAssembly'];
+    const named = typeof assembly === 'string' ? buildsNamed(assembly)[0] : undefined;
+    const build = params.build ?? named ?? null;
+    return {
+      header: { build },
+      bodyOffset,
+      bodyLine,
+      columns: [],
+      fields: [],
+      genomeBuild: build,
+      warnings: isEmpty ? ['the file is empty'] : [],
+      ...(!isEmpty && {
+        about: header,
+        unended: 'the bracket that closes the positions is missing: the file was cut off',
+      }),
+    };
+  },
+  read(chunk, header, _params, out, report, given) {
+    return new NirvanaParser(header.build, out, report, given.columns).read(chunk);
+  },
+};
