@@ -26,7 +26,6 @@ export function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boole
   );
 }
 
-// Choice: REF may hold IUPAC ambiguity codes, which old references do; ALT may not (VCF 4.3, section 1.6.1).
 /** Fills `genomic_coordinates` for readers that find their columns as they go. */
 export class Coordinates {
   readonly column: ValueColumn;

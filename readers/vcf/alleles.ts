@@ -6,6 +6,7 @@ export function isChromosome(bytes: Uint8Array, from: number, to: number): boole
   return true;
 }
 
+// Choice: REF may hold IUPAC ambiguity codes, which old references do; ALT may not (VCF 4.3, section 1.6.1).
 /** 1: a base of ALT; 2: also in REF, where old references hold ambiguity codes. */
 const bases = new Uint8Array(256);
 for (const c of 'ACGTNacgtn') bases[c.charCodeAt(0)] = 3;
