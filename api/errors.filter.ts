@@ -46,6 +46,8 @@ export function answerTo(error: unknown): ErrorAnswer {
   if (error instanceof HttpException) {
     return frameworkAnswer(error.getStatus(), error.message);
   }
+  // The client went away in the middle of its body: nobody hears the answer, and it is no fault of ours.
+  if (code === 'ECONNRESET') return frameworkAnswer(400, 'the request broke off');
   const status = (error as { statusCode?: unknown } | null)?.statusCode;
   if (typeof code === 'string' && code.startsWith('FST_') && typeof status === 'number') {
     return frameworkAnswer(status, (error as Error).message);

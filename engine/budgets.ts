@@ -32,6 +32,7 @@ export const budgets = {
   tasksQueuedPerAccount: 1_000,
   tasksRunningPerAccount: 4,
   taskAttempts: 3,
+  diskReserveBytes: 64 << 20,
   exportUrlMs: 24 * 3_600_000,
   objectUrlMs: 3_600_000,
   uploadUrlMs: 24 * 3_600_000,

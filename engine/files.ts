@@ -2,9 +2,10 @@ import { createHash, type Hash } from 'node:crypto';
 import { constants, lstatSync, type Dirent, type Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { budgets } from './budgets.js';
 import { DataFolder } from './data-folder.js';
 import { AppError } from './errors.js';
-import { faultpoint, writableBytes, type FileOperation } from './faultpoint.js';
+import { faultpoint, spareBytes, writableBytes, type FileOperation } from './faultpoint.js';
 import { codeOf, damaged, explained, wrapped } from './file-errors.js';
 
 /*
@@ -16,6 +17,8 @@ import { codeOf, damaged, explained, wrapped } from './file-errors.js';
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
 const readBytes = 1 << 20;
+/** Smaller than the reserve, so that several writers together leave some of it. */
+const reserveCheckBytes = 8 << 20;
 
 /** One step on the file system; whatever fails says which file it was and what was tried. */
 function step<T>(
@@ -140,13 +143,17 @@ export interface Written {
 export class FileWriter {
   readonly path: string;
   #bytes = 0;
+  /** Before this byte the disk is asked again how much is left. */
+  #checkedTo = 0;
   readonly #handle: fs.FileHandle;
   readonly #md5: Hash | undefined;
+  readonly #mayUseReserve: boolean;
 
-  constructor(path: string, handle: fs.FileHandle, md5: boolean) {
+  constructor(path: string, handle: fs.FileHandle, options: CreateOptions) {
     this.path = path;
     this.#handle = handle;
-    this.#md5 = md5 ? createHash('md5') : undefined;
+    this.#md5 = options.md5 === true ? createHash('md5') : undefined;
+    this.#mayUseReserve = options.mayUseReserve === true;
   }
 
   get bytes(): number {
@@ -154,6 +161,7 @@ export class FileWriter {
   }
 
   async write(piece: Uint8Array): Promise<void> {
+    await this.#leaveReserve(piece.byteLength);
     this.#md5?.update(piece);
     let written = 0;
     while (written < piece.byteLength) {
@@ -163,6 +171,14 @@ export class FileWriter {
       written += (await step(this.path, 'write', 'write', write)).bytesWritten;
     }
     this.#bytes += piece.byteLength;
+  }
+
+  async #leaveReserve(bytes: number): Promise<void> {
+    if (this.#mayUseReserve || this.#bytes + bytes <= this.#checkedTo) return;
+    this.#checkedTo = this.#bytes + Math.max(bytes, reserveCheckBytes);
+    const left = (await freeBytes(dirname(this.path))) - bytes;
+    if (left >= budgets.diskReserveBytes) return;
+    throw wrapped(this.path, 'write', Object.assign(new Error('reserve'), { code: 'ENOSPC' }));
   }
 
   /** Flushes and closes; `md5` is empty unless it was asked for. The name itself is durable after `syncFolder`. */
@@ -183,16 +199,21 @@ export class FileWriter {
   }
 }
 
+/** How a file is created. */
+export interface CreateOptions {
+  readonly md5?: boolean;
+  readonly mode?: number;
+  /** The last bytes of the disk are for what ends, cancels and deletes; large files leave them. */
+  readonly mayUseReserve?: boolean;
+}
+
 /** Creates a file that must not exist yet. */
-export async function createFile(
-  path: string,
-  options: { md5?: boolean; mode?: number } = {},
-): Promise<FileWriter> {
+export async function createFile(path: string, options: CreateOptions = {}): Promise<FileWriter> {
   await refuseLinkedFolder(path);
   const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
   const mode = options.mode ?? 0o600;
   const handle = await step(path, 'create', 'open', () => fs.open(path, flags, mode));
-  return new FileWriter(path, handle, options.md5 ?? false);
+  return new FileWriter(path, handle, options);
 }
 
 /** Writes all pieces to a new file and makes it durable; on any failure nothing is left. */
@@ -290,7 +311,7 @@ async function writeAside(path: string, bytes: Uint8Array, mode: number): Promis
   const name = `${asidePrefix}${process.pid}-${asideNumber}-${basename(path)}`;
   const aside = join(dirname(path), name);
   await removeFile(aside); // of an earlier process with our number
-  const file = await createFile(aside, { mode });
+  const file = await createFile(aside, { mode, mayUseReserve: true });
   try {
     await file.write(bytes);
     await file.finish();
@@ -416,7 +437,7 @@ export async function sweep(
 /** Bytes that may still be written to the disk under this path. */
 export async function freeBytes(path: string): Promise<number> {
   const stats = await fs.statfs(path);
-  return stats.bavail * stats.bsize;
+  return spareBytes(stats.bavail * stats.bsize);
 }
 
 /** A folder above that is a symbolic link would lead out of the data folder: refused (threats D2). */

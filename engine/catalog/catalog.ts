@@ -72,7 +72,7 @@ export async function openCatalog(
   await refuseMissing(file);
   let lock = takeInstanceLock(file) ?? null;
   // A command that works alone holds the lock for a moment: a server that starts just then waits for it to end.
-  for (let tries = 0; lock === null && user === 'server' && tries < lockTries; tries++) {
+  for (let left = user === 'server' ? lockTries : 0; lock === null && left > 0; left--) {
     await setTimeout(lockPauseMs);
     lock = takeInstanceLock(file) ?? null;
   }

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AppError } from '../errors.js';
+import { faultpoint } from '../faultpoint.js';
 import type { Sql } from './sql.js';
 import type { Raw } from './table.js';
 
@@ -141,7 +142,10 @@ class Connection {
   }
 
   run(statement: Sql): number {
-    return explained(() => Number(this.#prepare(statement.text).run(...statement.values).changes));
+    return explained(() => {
+      if (!this.#db.isTransaction) faultpoint('commit'); // it is a transaction by itself
+      return Number(this.#prepare(statement.text).run(...statement.values).changes);
+    });
   }
 
   begin(): void {
@@ -149,7 +153,10 @@ class Connection {
   }
 
   commit(): void {
-    explained(() => this.#db.exec('COMMIT'));
+    explained(() => {
+      faultpoint('commit');
+      this.#db.exec('COMMIT');
+    });
   }
 
   rollback(): void {

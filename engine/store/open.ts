@@ -121,7 +121,7 @@ class FileStore implements Store {
         }
       } catch (error) {
         // Its segments stay, and the version before it is all that this process shows: the next start finds out.
-        if (error instanceof UncertainPublish) throw error;
+        if (error instanceof UncertainPublish && this.#settled.has(datasetId)) throw error;
         this.#settled.delete(datasetId);
         // Back to where the caller can use or sweep them; what cannot be moved, the sweep at start removes.
         for (const move of moves) await moveFile(move.to, move.from).catch(() => undefined);

@@ -13,7 +13,7 @@ import { openQueryEngine } from '../../engine/query/engine.js';
 import { openSigningKey } from '../../engine/signing-key.js';
 import { openStore } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
-import { createScheduler, type SchedulerOptions } from '../../scheduler/scheduler.js';
+import { createScheduler, type Scheduler, type SchedulerOptions } from '../../scheduler/scheduler.js';
 
 /** What came back. */
 export interface Answer {
@@ -48,6 +48,7 @@ export interface TestServer {
   readonly app: App;
   readonly catalog: Catalog;
   readonly store: Store;
+  readonly scheduler: Scheduler;
   readonly data: DataFolder;
   readonly key: Uint8Array;
   readonly logs: string[];
@@ -105,6 +106,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     app,
     catalog,
     store,
+    scheduler,
     data,
     key,
     logs,

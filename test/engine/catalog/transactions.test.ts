@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openCatalog, type Catalog, type Tables } from '../../../engine/catalog/catalog.js';
+import { SqliteDatabase } from '../../../engine/catalog/database.js';
+import { constant, sql } from '../../../engine/catalog/sql.js';
 
 let folder: string;
 let catalog: Catalog;
@@ -60,4 +62,29 @@ test('many writers at once each get their own ids', async () => {
   const ids = await Promise.all(Array.from({ length: 200 }, () => catalog.nextId()));
   expect(new Set(ids).size).toBe(200);
   expect(ids).toEqual([...ids].sort((a, b) => a - b));
+});
+
+test('R5: a full catalogue refuses what is new, keeps what it has, and goes on when there is room', async () => {
+  const db = new SqliteDatabase(join(folder, 'full.sqlite'));
+  const text = 'x'.repeat(20_000);
+  const count = async (): Promise<unknown> =>
+    (await db.get(sql`SELECT COUNT(*) AS n FROM t`))?.['n'];
+  await db.run(sql`CREATE TABLE t (text TEXT)`);
+  const pages = Number((await db.get(sql`PRAGMA page_count`))?.['page_count']);
+  await db.run(constant(`PRAGMA max_page_count = ${pages + 20}`));
+  let rows = 0;
+  const fill = async (): Promise<void> => {
+    for (;;) {
+      await db.atomic((tx) => tx.run(sql`INSERT INTO t (text) VALUES (${text})`));
+      rows += 1;
+    }
+  };
+  await expect(fill()).rejects.toMatchObject({ code: 'no-space' });
+  expect(rows).toBeGreaterThan(0);
+  expect(await count()).toBe(rows);
+  await expect(db.run(sql`INSERT INTO t (text) VALUES (${text})`)).rejects.toThrow('no space left');
+  await db.run(sql`DELETE FROM t WHERE rowid = 1`);
+  await db.run(sql`INSERT INTO t (text) VALUES ('small')`);
+  expect(await count()).toBe(rows);
+  await db.close();
 });

@@ -1,0 +1,13 @@
+import { openStore } from '../../engine/store/open.js';
+import { verifyFolder } from '../../scheduler/verify.js';
+import type { TestServer } from '../api/server.js';
+
+/** All that section 12 of the threats asks of the files of a server that does nothing at the moment. */
+export async function differences({ catalog, data }: TestServer): Promise<readonly string[]> {
+  const now = Date.now();
+  const store = openStore(data); // one that remembers nothing
+  const found = await verifyFolder({ catalog, data, store, unnamedBefore: Infinity, now });
+  return found
+    .filter(({ where }) => !where.startsWith('scratch/spill'))
+    .map(({ where, problem }) => `${where}: ${problem}`);
+}

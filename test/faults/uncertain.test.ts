@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DataFolder } from '../../engine/data-folder.js';
+import { armFault, faultHits } from '../../engine/faultpoint.js';
+import { makeFolder, openDataFolder } from '../../engine/files.js';
+import { openStore } from '../../engine/store/open.js';
+import { writeSegment } from '../../engine/store/segment.js';
+import type { Change } from '../../engine/store/store.js';
+import type { Columns } from '../../engine/types.js';
+import { batchOf } from '../engine/store/random.js';
+
+const id = 123456789012341;
+const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
+let folder: DataFolder;
+beforeEach(async () => {
+  folder = await openDataFolder(await realpath(await mkdtemp(join(tmpdir(), 'strandlake-store-'))));
+});
+afterEach(async () => {
+  armFault(undefined);
+  await rm(folder.root, { recursive: true });
+});
+
+async function staged(task: number): Promise<{ change: Change; scratch: string }> {
+  const scratch = folder.taskScratch(task, 1);
+  await makeFolder(scratch);
+  const data = batchOf(columns, [[BigInt(task)]], 1, BigInt(task), 0);
+  const add = [await writeSegment({ columns, data, rows: 1 }, join(scratch, '0.parquet'))];
+  return { change: { columns, add, remove: [], info: { task } }, scratch };
+}
+
+test('R6: when flushing fails from some step on, and removing too, no version comes and goes, and a restart finds one whole', async () => {
+  let version = -1;
+  let uncertain = 0;
+  for (let nth = 1; ; nth++) {
+    const store = openStore(folder);
+    const { change, scratch } = await staged(nth);
+    armFault({ code: 'EIO', nth, isLasting: true, operations: ['flush', 'remove'] });
+    const error: unknown = await store
+      .commit(id, change, scratch)
+      .catch((thrown: unknown) => thrown);
+    const isFailed = error instanceof Error;
+    const hits = faultHits().length;
+    armFault(undefined);
+    const shown = await store.snapshot(id);
+    expect([nth, shown.version]).toEqual([nth, isFailed ? version : version + 1]);
+    if (isFailed && /_delta_log.*not known/.test(error.message)) {
+      uncertain += 1;
+      // Nobody knows what comes next, so nothing does until a start has looked.
+      const { change: later, scratch: place } = await staged(1_000 + nth);
+      await expect(store.commit(id, later, place)).rejects.toThrow('restart the server');
+      expect((await store.snapshot(id)).version).toBe(version);
+    }
+    const again = openStore(folder);
+    await again.sweep();
+    version = await again.version(id);
+    expect([nth, shown.version, shown.version + 1]).toContain(version);
+    expect([nth, await again.verify(id)]).toEqual([nth, []]);
+    if (hits === 0) break;
+  }
+  expect(uncertain).toBeGreaterThan(0);
+});
+
+test('R6: a version whose flush failed once is taken back, and the next commit is that version', async () => {
+  const store = openStore(folder);
+  for (let nth = 1; ; nth++) {
+    const { change, scratch } = await staged(nth);
+    const before = await store.version(id);
+    armFault({ code: 'EIO', nth, operations: ['flush'] });
+    const error: unknown = await store
+      .commit(id, change, scratch)
+      .catch((thrown: unknown) => thrown);
+    const hits = faultHits().length;
+    armFault(undefined);
+    expect([nth, await openStore(folder).version(id)]).toEqual([
+      nth,
+      error instanceof Error ? before : before + 1,
+    ]);
+    expect([nth, await store.verify(id)]).toEqual([nth, []]);
+    if (hits === 0) break;
+    // Its segments are back where they were, so the same change can be committed again.
+    await store.commit(id, change, scratch);
+  }
+});
