@@ -17,11 +17,13 @@ export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
   const batch = out.finish();
   // Nothing will be published once an error has come, so nothing needs to be written.
   const isStored = batch.rows > 0 && report.rejected === 0;
+  const segment = isStored
+    ? await writeSegment(identified(batch, job.commitId, job.index), job.file)
+    : null;
+  out.release();
   return {
     index: job.index,
-    segment: isStored
-      ? await writeSegment(identified(batch, job.commitId, job.index), job.file)
-      : null,
+    segment,
     columns: batch.seen,
     lines,
     bytes: bytes.length,

@@ -53,6 +53,12 @@ export class BatchBuilder {
   /** Forgets everything, columns included: the chunk is read again. */
   clear(): void {
     this.rows = 0;
+    this.release();
+  }
+
+  /** Gives the buffers back for the next chunk; nothing may look at the finished batch any more. */
+  release(): void {
+    for (const column of this.#columns.values()) column.release();
     this.#columns.clear();
   }
 

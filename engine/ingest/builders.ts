@@ -13,6 +13,7 @@ import {
   type Data,
 } from 'apache-arrow';
 import type { Column } from '../types.js';
+import { give, grown, grownBits, take } from './buffers.js';
 
 /*
  * The builders repeat a few lines in each class instead of sharing them in the base: a method of the base would see every
@@ -38,6 +39,9 @@ export abstract class ColumnBuilder {
     while (this.length < length) this.appendNull();
   }
 
+  /** Gives the buffers back, once nothing refers to what `finish` handed over. */
+  release(): void {}
+
   /** Takes back all values behind the first `length`. */
   truncate(length: number): void {
     if (this.valid !== null) {
@@ -62,13 +66,14 @@ export abstract class ColumnBuilder {
 export class Utf8Builder extends ColumnBuilder {
   /** Bytes of all values so far. Arrow's 32-bit offsets end at 2 GB; chunks are far smaller. */
   end = 0;
-  #offsets = new Int32Array(1024);
-  #bytes: Uint8Array = new Uint8Array(8192);
+  #offsets = take(Int32Array, 1024);
+  #bytes = take(Uint8Array, 8192);
   readonly #column: Column;
 
   constructor(column: Column) {
     super();
     this.#column = column;
+    this.#offsets[0] = 0;
   }
 
   column(): Column {
@@ -137,11 +142,16 @@ export class Utf8Builder extends ColumnBuilder {
       data: this.#bytes.subarray(0, this.end),
     });
   }
+
+  override release(): void {
+    give(this.#offsets);
+    give(this.#bytes);
+  }
 }
 
 /** 32-bit integers: `integer`. */
 export class IntegerBuilder extends ColumnBuilder {
-  #values = new Int32Array(1024);
+  #values = take(Int32Array, 1024);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -182,11 +192,15 @@ export class IntegerBuilder extends ColumnBuilder {
       data: this.#values.subarray(0, length),
     });
   }
+
+  override release(): void {
+    give(this.#values);
+  }
 }
 
 /** Floating-point numbers of 64 bits: `double`. */
 export class DoubleBuilder extends ColumnBuilder {
-  #values = new Float64Array(1024);
+  #values = take(Float64Array, 1024);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -226,11 +240,15 @@ export class DoubleBuilder extends ColumnBuilder {
       return makeData({ type: new Float32(), ...this.nulls(), data: new Float32Array(values) });
     return makeData({ type: new Float64(), ...this.nulls(), data: values });
   }
+
+  override release(): void {
+    give(this.#values);
+  }
 }
 
 /** 64-bit integers: `long`, and `date` as microseconds since 1970 UTC. */
 export class LongBuilder extends ColumnBuilder {
-  #values = new BigInt64Array(1024);
+  #values = take(BigInt64Array, 1024);
   #halves = new Int32Array(this.#values.buffer);
   readonly #column: Column;
 
@@ -282,6 +300,10 @@ export class LongBuilder extends ColumnBuilder {
       : makeData({ type: new Int64(), ...this.nulls(), data });
   }
 
+  override release(): void {
+    give(this.#values);
+  }
+
   #grow(): void {
     this.#values = grown(this.#values, this.length + 1);
     this.#halves = new Int32Array(this.#values.buffer);
@@ -290,7 +312,7 @@ export class LongBuilder extends ColumnBuilder {
 
 /** `boolean`. */
 export class BooleanBuilder extends ColumnBuilder {
-  #bits: Uint8Array = new Uint8Array(256);
+  #bits = take(Uint8Array, 256);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -327,6 +349,10 @@ export class BooleanBuilder extends ColumnBuilder {
     return makeData({ type: new Bool(), ...this.nulls(), data });
   }
 
+  override release(): void {
+    give(this.#bits);
+  }
+
   #set(i: number, value: boolean): void {
     const byte = i >> 3;
     if (byte >= this.#bits.length) this.#bits = grown(this.#bits, byte + 1);
@@ -339,11 +365,17 @@ export class BooleanBuilder extends ColumnBuilder {
 /** A list column: append the elements to `items`, then call `endList`. */
 export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends ColumnBuilder {
   readonly items: B;
-  #offsets = new Int32Array(1024);
+  #offsets = take(Int32Array, 1024);
 
   constructor(items: B) {
     super();
     this.items = items;
+    this.#offsets[0] = 0;
+  }
+
+  override release(): void {
+    give(this.#offsets);
+    this.items.release();
   }
 
   column(): Column {
@@ -416,6 +448,10 @@ export class StructBuilder extends ColumnBuilder {
     return builder;
   }
 
+  override release(): void {
+    for (const child of this.children.values()) child.release();
+  }
+
   endObject(): void {
     const i = this.length;
     if (this.valid !== null) this.valid = withBit(this.valid, i);
@@ -468,16 +504,6 @@ export function makeBuilder(column: Column): ColumnBuilder {
 
 const encoder = new TextEncoder();
 
-type Growable = Uint8Array | Int32Array | Float64Array | BigInt64Array;
-
-/** A copy with room for at least `length` elements, at least doubled. */
-export function grown<T extends Growable>(array: T, length: number): T {
-  const Type = array.constructor as new (length: number) => T;
-  const bigger = new Type(Math.max(array.length * 2, length));
-  (bigger as Uint8Array).set(array as Uint8Array);
-  return bigger;
-}
-
 /** A bitmap whose first `length` bits are set and the rest is not. */
 function allSet(length: number): Uint8Array {
   const bits = new Uint8Array(Math.max(128, (length >> 3) * 2));
@@ -488,14 +514,14 @@ function allSet(length: number): Uint8Array {
 
 function withBit(bits: Uint8Array, i: number): Uint8Array {
   const byte = i >> 3;
-  const wide = byte < bits.length ? bits : grown(bits, byte + 1);
+  const wide = byte < bits.length ? bits : grownBits(bits, byte + 1);
   wide[byte]! |= 1 << (i & 7);
   return wide;
 }
 
 function withRoom(bits: Uint8Array, length: number): Uint8Array {
   const bytes = (length + 7) >> 3;
-  return bytes <= bits.length ? bits : grown(bits, bytes);
+  return bytes <= bits.length ? bits : grownBits(bits, bytes);
 }
 
 function isSet(bits: Uint8Array, i: number): boolean {

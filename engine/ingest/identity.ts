@@ -33,10 +33,11 @@ export function identified(batch: Batch, commitId: number, chunk: number): Batch
 function ids(rows: number, commitId: number, chunk: number): Data {
   const prefix = base36(commitId, commitDigits) + base36(chunk, chunkDigits);
   if (rows > 36 ** rowDigits) throw new AppError('internal', `${rows} records in one chunk`);
-  const bytes = new Uint8Array(rows * idLength);
   const current = new TextEncoder().encode(prefix + '0'.repeat(rowDigits));
-  for (let row = 0, at = 0; row < rows; row++) {
-    for (let i = 0; i < idLength; i++) bytes[at++] = current[i]!;
+  const bytes = filled(rows, current);
+  const first = idLength - rowDigits;
+  for (let row = 0, at = first; row < rows; row++, at += idLength) {
+    for (let i = 0; i < rowDigits; i++) bytes[at + i] = current[first + i]!;
     // Counts up in place: 9 is followed by a, z by a carry.
     for (let i = idLength - 1; i >= 0; i--) {
       const c = current[i]!;
@@ -52,9 +53,16 @@ function ids(rows: number, commitId: number, chunk: number): Data {
 
 function repeated(rows: number, value: string): Data {
   const one = new TextEncoder().encode(value);
+  return text(rows, one.length, filled(rows, one));
+}
+
+/** `one`, `rows` times; copied in doubling steps. */
+function filled(rows: number, one: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(rows * one.length);
-  for (let row = 0; row < rows; row++) bytes.set(one, row * one.length);
-  return text(rows, one.length, bytes);
+  if (rows > 0) bytes.set(one);
+  for (let done = one.length; done < bytes.length; done *= 2)
+    bytes.copyWithin(done, 0, Math.min(done, bytes.length - done));
+  return bytes;
 }
 
 function text(rows: number, width: number, bytes: Uint8Array): Data {

@@ -1,7 +1,7 @@
 import { Field, makeData, Struct, type Data } from 'apache-arrow';
 import { budgets } from '../budgets.js';
 import type { Column, Columns } from '../types.js';
-import { grown } from './builders.js';
+import { grownBits } from './buffers.js';
 import { DynamicColumn } from './dynamic.js';
 import { DroppedColumn } from './dropped.js';
 import { PhysicalNames, reservedNames } from './physical.js';
@@ -161,7 +161,7 @@ export class ObjectColumn extends ValueColumn {
 
   endObject(): void {
     const byte = this.length >> 3;
-    if (byte >= this.#present.length) this.#present = grown(this.#present, byte + 1);
+    if (byte >= this.#present.length) this.#present = grownBits(this.#present, byte + 1);
     this.#present[byte]! |= 1 << (this.length & 7);
     this.length++;
   }
@@ -199,7 +199,7 @@ export class ObjectColumn extends ValueColumn {
       (data, i) => new Field(stored[i]!.column().physical, data.type, true),
     );
     const bytes = (length + 7) >> 3;
-    const present = this.#present.length < bytes ? grown(this.#present, bytes) : this.#present;
+    const present = this.#present.length < bytes ? grownBits(this.#present, bytes) : this.#present;
     return makeData({
       type: new Struct(fields),
       length,

@@ -75,10 +75,13 @@ export class InfoParser {
     this.#guess = this.#first;
     let previous: Entry | null = null;
     for (let at = from; at < to;) {
-      // The key runs to '=' or ';'. Files repeat the order of their keys, so the one that followed last time is tried first.
-      let entry = this.#guess;
+      // The key runs to '=' or ';'. Files repeat the order of their keys and leave some out, so the ones that come next
+      // in the chain are tried before the text is looked up.
+      let entry: Entry | null = this.#guess;
+      for (let tries = 0; entry !== null && !matches(entry.bytes, bytes, at, to); tries++)
+        entry = tries < 6 ? entry.next : null;
       let keyEnd = at;
-      if (entry !== null && matches(entry.bytes, bytes, at, to)) keyEnd = at + entry.bytes.length;
+      if (entry !== null) keyEnd = at + entry.bytes.length;
       else {
         while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
         if (keyEnd === at) {
@@ -88,8 +91,7 @@ export class InfoParser {
           continue;
         }
         entry = this.#lookUp(bytes, at, keyEnd, to);
-        if (previous === null) this.#first = entry;
-        else previous.next = entry;
+        this.#link(entry, previous);
       }
       const hasValue = keyEnd < to && bytes[keyEnd] === 61;
       const fastEnd = hasValue ? appendPlain(entry, bytes, keyEnd + 1, to, row) : -1;
@@ -119,6 +121,15 @@ export class InfoParser {
     }
     this.#struct.endObject();
     return true;
+  }
+
+  /** Puts a key into the chain behind the one it followed, once: so the chain has no circle. */
+  #link(entry: Entry, previous: Entry | null): void {
+    if (entry.isLinked) return;
+    entry.isLinked = true;
+    entry.next = previous === null ? this.#first : previous.next;
+    if (previous === null) this.#first = entry;
+    else previous.next = entry;
   }
 
   #append(
@@ -228,39 +239,70 @@ function appendPlain(
   to: number,
   row: number,
 ): number {
-  const { column, items, kind } = entry;
+  const { column, items, kind, isList } = entry;
   if (column.length > row) return -1;
+  if (column.length < row) column.padTo(row);
+  const before = items.length;
   let at = from;
-  if (kind === Kind.Integer) {
-    let value = 0;
-    for (let digit = 0; at < to && (digit = bytes[at]! - 48) >= 0 && digit <= 9; at++)
-      value = value * 10 + digit;
-    if (at === from || at - from > 9 || (at < to && bytes[at] !== 59)) return -1;
-    if (column.length < row) column.padTo(row);
-    (items as IntegerBuilder).append(value);
-  } else if (kind === Kind.Double) {
-    let mantissa = 0;
-    let point = -1;
-    for (; at < to; at++) {
-      const digit = bytes[at]! - 48;
-      if (digit >= 0 && digit <= 9) mantissa = mantissa * 10 + digit;
-      else if (digit === -2 && point < 0) point = at;
-      else break;
-    }
-    const size = at - from;
-    if (size < 2 || size > 15 || (at < to && bytes[at] !== 59)) return -1;
-    if (column.length < row) column.padTo(row);
-    (items as DoubleBuilder).append(point < 0 ? mantissa : mantissa / powersOfTen[at - point - 1]!);
-  } else if (kind === Kind.Text) {
-    for (; at < to; at++) {
-      const c = bytes[at]!;
-      if (c === 59) break;
-      if (c === 44 || c === 37) return -1;
-    }
-    if (at - from > 1000 || at === from || (at === from + 1 && bytes[from] === 46)) return -1;
-    if (column.length < row) column.padTo(row);
-    (items as Utf8Builder).appendBytes(bytes, from, at);
-  } else return -1;
-  if (entry.isList) (column as ListBuilder).endList();
+  for (;;) {
+    if (kind === Kind.Integer) at = plainInteger(items as IntegerBuilder, bytes, at, to);
+    else if (kind === Kind.Double) at = plainDouble(items as DoubleBuilder, bytes, at, to);
+    else if (kind === Kind.Text) at = plainText(items as Utf8Builder, bytes, at, to);
+    else at = -1;
+    if (at < 0 || at >= to || bytes[at] === 59) break;
+    if (!isList || bytes[at] !== 44) at = -2;
+    if (at < 0) break;
+    at++;
+  }
+  if (at < 0) {
+    if (items.length > before) items.truncate(before);
+    return -1;
+  }
+  if (isList) (column as ListBuilder).endList();
+  return at;
+}
+
+/** Up to nine digits; returns where they end, -1 when there are none or more. */
+function plainInteger(items: IntegerBuilder, bytes: Uint8Array, from: number, to: number): number {
+  let value = 0;
+  let at = from;
+  for (; at < to; at++) {
+    const digit = bytes[at]! - 48;
+    if (digit < 0 || digit > 9) break;
+    value = value * 10 + digit;
+  }
+  if (at === from || at - from > 9) return -1;
+  items.append(value);
+  return at;
+}
+
+/** Up to fifteen digits with a point among them or not, which one exact division reads. */
+function plainDouble(items: DoubleBuilder, bytes: Uint8Array, from: number, to: number): number {
+  let mantissa = 0;
+  let point = -1;
+  let at = from;
+  for (; at < to; at++) {
+    const digit = bytes[at]! - 48;
+    if (digit >= 0 && digit <= 9) mantissa = mantissa * 10 + digit;
+    else if (digit === -2 && point < 0) point = at;
+    else break;
+  }
+  const digits = at - from - (point < 0 ? 0 : 1);
+  if (digits < 1 || digits > 15) return -1;
+  items.append(point < 0 ? mantissa : mantissa / powersOfTen[at - point - 1]!);
+  return at;
+}
+
+/** Text up to the next comma or the end, without escapes and not too long; "." and nothing at all are null elsewhere. */
+function plainText(items: Utf8Builder, bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  for (; at < to; at++) {
+    const c = bytes[at]!;
+    if (c === 59 || c === 44) break;
+    if (c === 37) return -1;
+  }
+  const size = at - from;
+  if (size === 0 || size > 1000 || (size === 1 && bytes[from] === 46)) return -1;
+  items.appendBytes(bytes, from, at);
   return at;
 }

@@ -276,7 +276,9 @@ export class VcfParser {
     at = upper(into, at, bytes, chromFrom, chromTo);
     into[at++] = 45;
     const startAt = at;
-    at = digits(into, at, start);
+    // The position as it stands, unless it has a sign or leading zeros.
+    if (bytes[posFrom]! > 48) for (let i = posFrom; i < posTo; i++) into[at++] = bytes[i]!;
+    else at = digits(into, at, start);
     const startEnd = at;
     into[at++] = 45;
     if (stop === start) for (let i = startAt; i < startEnd; i++) into[at++] = into[i]!;

@@ -38,8 +38,9 @@ export interface Entry {
   readonly items: ColumnBuilder;
   /** The key is END, where a structural variant stops. */
   readonly isEnd: boolean;
-  /** The key that followed this one last time: real files repeat their order. */
+  /** The key that comes next in the chain: real files repeat their order. */
   next: Entry | null;
+  isLinked: boolean;
 }
 
 /** The entry for a column builder. */
@@ -55,6 +56,7 @@ export function entryOf(name: string, column: ColumnBuilder): Entry {
     items,
     isEnd: name === 'END',
     next: null,
+    isLinked: false,
   };
 }
 
