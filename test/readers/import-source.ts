@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { InputError } from '../../engine/errors.js';
+import { BatchBuilder, type Batch } from '../../engine/ingest/batch.js';
+import {
+  errorMessage,
+  FindingCollector,
+  mergeFindings,
+  type Findings,
+  type ValidationParams,
+} from '../../engine/ingest/findings.js';
+import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
+import type { Columns, GenomeBuild, Row } from '../../engine/types.js';
+import { readerNamed } from '../../readers/index.js';
+import { loadChunk } from '../../readers/source/load.js';
+import { openSource } from '../../readers/source/open.js';
+import type { Random } from '../random.js';
+import { bgzf } from './bgzf.js';
+import { lenient, rowsOf } from './import-lines.js';
+
+/** What a source came to. */
+export interface SourceImport {
+  readonly rows: readonly Row[];
+  readonly columns: Columns;
+  /** What the import would fail with, or null. */
+  readonly error: string | null;
+  readonly findings: Findings;
+  readonly warnings: readonly string[];
+  readonly about: unknown;
+  readonly genomeBuild: GenomeBuild | null;
+  readonly chunks: number;
+}
+
+/** How a source is packed, cut and read. */
+export interface SourceOptions {
+  readonly name?: string;
+  readonly params?: Record<string, unknown>;
+  readonly layer?: 'plain' | 'gzip' | 'bgzf';
+  readonly targetBytes?: number;
+  readonly known?: Columns;
+  readonly validation?: ValidationParams;
+  /** The order in which chunks are read, as threads might; in order without it. */
+  readonly shuffle?: Random;
+}
+
+const layers = {
+  plain: (bytes: Uint8Array) => bytes,
+  gzip: (bytes: Uint8Array) => gzipSync(bytes, { level: 1 }),
+  bgzf: (bytes: Uint8Array) => bgzf(bytes, 700),
+};
+
+/** What the import task does with a source, without a scheduler, chunks behind the end of the records included. */
+export async function importSource(
+  text: string | Uint8Array,
+  readerName: string,
+  options: SourceOptions = {},
+): Promise<SourceImport> {
+  const { name = 'file', known = [], validation = lenient } = options;
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  const folder = mkdtempSync(join(tmpdir(), 'strandlake-source-'));
+  const path = join(folder, 'source');
+  writeFileSync(path, layers[options.layer ?? 'plain'](bytes));
+  const source = await openSource(path, name);
+  try {
+    const reader = readerNamed(readerName);
+    const params = reader.params(options.params ?? {});
+    const head = await reader.header(source.head, params);
+    const chunks: Uint8Array[] = [];
+    for await (const { ref } of source.chunks(head.bodyOffset, options.targetBytes ?? 1 << 20))
+      chunks.push(await loadChunk(ref));
+    const read = (chunk: Uint8Array, columns: Columns, isFinal: boolean): ReadChunk => {
+      const out = new BatchBuilder();
+      const report = new FindingCollector(validation, isFinal);
+      const lines = reader.read(chunk, head.header, params, out, report, { columns, isFinal });
+      const { hasEnded } = report;
+      return { batch: out.finish(), findings: report.result(), lines, hasEnded };
+    };
+    const all: ReadChunk[] = [];
+    for (const i of order(chunks.length, options.shuffle)) all[i] = read(chunks[i]!, known, false);
+    const last = all.findIndex(({ hasEnded }) => hasEnded);
+    const firsts = last < 0 ? all : all.slice(0, last + 1);
+    const { columns } = unifyColumns(
+      known,
+      firsts.map(({ batch }) => batch.seen),
+    );
+    const hasErrors = firsts.some(({ findings }) => findings.errors > 0);
+    const missing = head.unended !== undefined && last < 0 && !hasErrors ? head.unended : null;
+    const parts: { findings: Findings; linesBefore: number }[] = [];
+    const rows: Row[] = [];
+    let linesBefore = head.bodyLine;
+    firsts.forEach((first, i) => {
+      const isRewritten = !hasErrors && needsRewrite(first.batch.seen, columns);
+      const kept = isRewritten ? read(chunks[i]!, columns, true) : first;
+      parts.push({ findings: first.findings, linesBefore });
+      if (isRewritten) parts.push({ findings: kept.findings, linesBefore });
+      rows.push(...rowsOf(kept.batch, columns));
+      linesBefore += first.lines;
+    });
+    const findings = mergeFindings(parts);
+    return {
+      rows,
+      columns,
+      error: missing === null ? errorMessage(name, findings) : `${name}: ${missing}`,
+      findings,
+      warnings: [...head.warnings, ...source.warnings],
+      about: head.about,
+      genomeBuild: head.genomeBuild,
+      chunks: chunks.length,
+    };
+  } finally {
+    await source.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The message that a source is refused with before it is read. */
+export async function refusal(text: string, reader: string): Promise<string> {
+  try {
+    const { error } = await importSource(text, reader);
+    return error ?? 'accepted';
+  } catch (error) {
+    if ((error as InputError).name === 'Error' && !('code' in (error as object))) throw error;
+    return (error as Error).message;
+  }
+}
+
+interface ReadChunk {
+  readonly batch: Batch;
+  readonly findings: Findings;
+  readonly lines: number;
+  readonly hasEnded: boolean;
+}
+
+function order(count: number, shuffle: Random | undefined): number[] {
+  const indices = Array.from({ length: count }, (_, i) => i);
+  return shuffle ? indices.sort(() => shuffle() - 0.5) : indices;
+}
