@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { InputError } from '../../engine/errors.js';
+import { AppError } from '../../engine/errors.js';
 import { BatchBuilder, type Batch } from '../../engine/ingest/batch.js';
 import {
   errorMessage,
@@ -121,8 +121,8 @@ export async function refusal(text: string, reader: string): Promise<string> {
     const { error } = await importSource(text, reader);
     return error ?? 'accepted';
   } catch (error) {
-    if ((error as InputError).name === 'Error' && !('code' in (error as object))) throw error;
-    return (error as Error).message;
+    if (!(error instanceof AppError)) throw error;
+    return error.message;
   }
 }
 
