@@ -33,6 +33,13 @@ function refuseOtherFormats(name: string, bytes: Uint8Array): void {
       { file: name, byte: 0 },
       'this is UTF-16 text, not a UTF-8 file: save it as UTF-8',
     );
+  if (
+    /^\s*\{\s*"header"\s*:\s*\{\s*"annotator"/.test(Buffer.from(bytes).toString('latin1', 0, 256))
+  )
+    throw new InputError(
+      { file: name, byte: 0 },
+      'this is Nirvana JSON, not JSONL: set reader_params.reader to "nirvana"',
+    );
   if (bytes.find((byte) => byte > 32) === 0x3c)
     throw new InputError(
       { file: name, byte: 0 },
