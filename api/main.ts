@@ -2,7 +2,8 @@ import { openCatalog } from '../engine/catalog/catalog.js';
 import type { Config } from '../engine/config.js';
 import { AppError } from '../engine/errors.js';
 import { openDataFolder } from '../engine/files.js';
-import { openQueryEngine } from '../engine/query/engine.js';
+import { defaultConnections, openQueryEngine } from '../engine/query/engine.js';
+import { Suspects } from '../engine/query/suspects.js';
 import { openSigningKey } from '../engine/signing-key.js';
 import { openStore } from '../engine/store/open.js';
 import { createScheduler } from '../scheduler/scheduler.js';
@@ -31,7 +32,10 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     closers.push(() => catalog.close());
     const store = openStore(data);
     await store.sweep();
+    const suspects = await Suspects.open(data, defaultConnections);
+    closers.push(async () => suspects.close());
     const queryEngine = await openQueryEngine({
+      suspects,
       // Half of libuv's threads (see the supervisor), so that files never wait for statements.
       connections: 8,
       dataFolder: data.root,

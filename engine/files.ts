@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
-import { constants, lstatSync, type Dirent, type Stats } from 'node:fs';
+import { closeSync, constants, lstatSync, openSync, writeSync } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { budgets } from './budgets.js';
@@ -320,6 +321,24 @@ async function writeAside(path: string, bytes: Uint8Array, mode: number): Promis
     await file.abort();
     throw error;
   }
+}
+
+/** A small file of a few fixed places for short texts, which outlive the process but not a power failure. */
+export interface Slots {
+  /** Synchronous: the text is with the system when this returns, whatever happens to the process next. */
+  write(slot: number, text: string): void;
+  close(): void;
+}
+
+/** Makes (or empties) a file of slots, each for so many bytes. */
+export async function openSlots(path: string, count: number, bytes: number): Promise<Slots> {
+  await replaceFile(path, Buffer.alloc(count * bytes, ' '));
+  const handle = openSync(path, O_WRONLY | O_NOFOLLOW);
+  return {
+    write: (slot, text) =>
+      void writeSync(handle, text.padEnd(bytes).slice(0, bytes), slot * bytes, 'latin1'),
+    close: () => closeSync(handle),
+  };
 }
 
 /** Moves a file within the data folder; call `syncFolder` on the target once all are moved. */

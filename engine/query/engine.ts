@@ -22,6 +22,10 @@ import { makeFolder } from '../files.js';
 import { Guard, type RunOptions } from './guard.js';
 import { Lanes } from './lanes.js';
 import type { Param, ParamType } from './params.js';
+import type { Suspects } from './suspects.js';
+
+/** How many statements run at once unless it is said. */
+export const defaultConnections = 4;
 
 /** How much the SQL engine may use, and where its data lies. */
 export interface EngineOptions {
@@ -33,6 +37,8 @@ export interface EngineOptions {
   readonly spillMb: number;
   /** Statements that run at once, heavy ones half as many; each occupies a thread of libuv's pool meanwhile. Default 4. */
   readonly connections?: number;
+  /** Refuses queries that ended this process before; for the process that serves requests. */
+  readonly suspects?: Suspects;
 }
 
 /** The SQL engine: reads committed files and nothing else. */
@@ -77,7 +83,7 @@ export async function openQueryEngine(options: EngineOptions): Promise<QueryEngi
   await setup.run('SET GLOBAL enable_external_access = false');
   await setup.run('SET GLOBAL lock_configuration = true');
   setup.closeSync();
-  return new Engine(instance, options.connections ?? 4);
+  return new Engine(instance, options.connections ?? defaultConnections, options.suspects);
 }
 
 class Engine implements QueryEngine {
@@ -85,8 +91,11 @@ class Engine implements QueryEngine {
   readonly #connections: Lanes<DuckDBConnection>;
   readonly #closing = new AbortController();
 
-  constructor(instance: DuckDBInstance, limit: number) {
+  readonly #suspects: Suspects | undefined;
+
+  constructor(instance: DuckDBInstance, limit: number, suspects: Suspects | undefined) {
     this.#instance = instance;
+    this.#suspects = suspects;
     this.#connections = new Lanes(() => instance.connect(), limit);
   }
 
@@ -109,7 +118,9 @@ class Engine implements QueryEngine {
     try {
       const lease = await this.#connections.take(options.isHeavy === true, guard.signal);
       let statement: DuckDBPreparedStatement | undefined;
+      let ended: (() => void) | undefined;
       try {
+        ended = this.#suspects?.begin(sql, params);
         guard.watch(lease.item);
         // PRAGMA, SHOW and the like call themselves SELECT once prepared.
         if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);
@@ -126,6 +137,7 @@ class Engine implements QueryEngine {
         }
       } finally {
         statement?.destroySync();
+        ended?.();
         guard.release();
         lease.release();
       }

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DataFolder } from '../../../engine/data-folder.js';
+import { openDataFolder } from '../../../engine/files.js';
+import { openQueryEngine } from '../../../engine/query/engine.js';
+import { Suspects } from '../../../engine/query/suspects.js';
+
+let data: DataFolder;
+beforeEach(async () => {
+  data = await openDataFolder(
+    await realpath(await mkdtemp(join(tmpdir(), 'strandlake-suspects-'))),
+  );
+});
+afterEach(() => rm(data.root, { recursive: true }));
+
+/** A process that begins queries (each a word) and is killed in the middle of them. */
+async function diedUnder(...queries: string[]): Promise<void> {
+  const module = (name: string): string =>
+    JSON.stringify(new URL(`../../../engine/${name}.js`, import.meta.url).href);
+  const script = `
+    const { Suspects } = await import(${module('query/suspects')});
+    const { DataFolder } = await import(${module('data-folder')});
+    const suspects = await Suspects.open(new DataFolder(${JSON.stringify(data.root)}), 4);
+    suspects.begin('SELECT finished', [])();
+    for (const sql of ${JSON.stringify(queries)}) suspects.begin(sql, []);
+    process.kill(process.pid, 'SIGKILL');`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script]);
+  const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  expect(signal).toBe('SIGKILL');
+}
+
+test('R2b: a query that killed the process twice is refused with its hash for an hour, others are not', async () => {
+  const bad = "SELECT 'bad'";
+  await diedUnder(bad, 'SELECT 1');
+  const once = await Suspects.open(data, 4);
+  once.begin(bad, [])();
+  once.close();
+  await diedUnder(bad);
+  const suspects = await Suspects.open(data, 4);
+  const engine = await openQueryEngine({
+    dataFolder: data.root,
+    memoryMb: 128,
+    threads: 1,
+    spillFolder: data.path('scratch', 'spill'),
+    spillMb: 64,
+    suspects,
+  });
+  await expect(engine.run(bad, [])).rejects.toMatchObject({
+    code: 'budget',
+    message: expect.stringMatching(/\([0-9a-f]{32}\) ended the server 2 times .* 60 more minutes/),
+  });
+  expect(await engine.run('SELECT 1', [])).toEqual([[1]]);
+  expect(await engine.run('SELECT 2', [])).toEqual([[2]]);
+  await engine.close();
+  suspects.close();
+  const later = await Suspects.open(data, 4, () => Date.now() + 3_600_000);
+  later.begin(bad, [])();
+  later.close();
+});
+
+test('R2b: what a damaged file of suspects says is forgotten', async () => {
+  await writeFile(data.path('queries.json'), '{"torn');
+  const suspects = await Suspects.open(data, 4);
+  suspects.begin('SELECT 1', [])();
+  suspects.close();
+});
