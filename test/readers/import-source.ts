@@ -126,6 +126,11 @@ export async function refusal(text: string, reader: string): Promise<string> {
   }
 }
 
+/** A record without its `genomic_coordinates`, to compare it with what the line says. */
+export function withoutCoordinates(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'genomic_coordinates'));
+}
+
 interface ReadChunk {
   readonly batch: Batch;
   readonly findings: Findings;
