@@ -1,5 +1,6 @@
 import type { BatchBuilder } from '../engine/ingest/batch.js';
 import type { Json, NewField } from '../engine/catalog/rows.js';
+import type { Cutter } from './source/cutter.js';
 import type { Columns, GenomeBuild } from '../engine/types.js';
 
 /** What a reader learns from the start of a source, once; plain data, sent to every thread. */
@@ -59,6 +60,8 @@ export interface Reader<P = unknown, H = unknown> {
   /** The only place where raw `reader_params` are looked at; throws `invalid('reader_params', …)`. */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   readonly header: (head: HeadSource, params: P) => Promise<Head<H>>;
+  /** Where the text may be cut when its records can hold line ends; without it, it is cut at line feeds. */
+  readonly cutter?: (header: H, params: P) => Cutter;
   /**
    * Reads the lines of one chunk; returns how many there were. `columns` are the dataset's fields and, in a second pass
    * (`isFinal`), all columns as they must come out; a reader that declares its columns in the head may ignore them.

@@ -1,3 +1,5 @@
+import type { Cut } from './cutter.js';
+
 /**
  * A piece of a source that a pool thread turns into whole lines by itself: plain data.
  *
@@ -5,6 +7,8 @@
  * lines. A piece owns the lines that begin behind the first line end at or after its start, up to and with the line that
  * the first line end at or after its end closes; so neighbours share nothing and miss nothing, whatever the cut. The
  * first piece begins `skip` decoded bytes behind its start instead: at the first record.
+ *
+ * `records` holds bytes of a plain file that a cutter found to be whole records.
  */
 export type ChunkRef =
   | {
@@ -16,5 +20,14 @@ export type ChunkRef =
       readonly to: number;
       readonly isFirst: boolean;
       readonly skip: number;
+    }
+  | {
+      readonly kind: 'records';
+      readonly name: string;
+      readonly file: string;
+      readonly from: number;
+      readonly to: number;
+      /** Ranges of the piece that are not to be read. */
+      readonly dropped: Cut['dropped'];
     }
   | { readonly kind: 'bytes'; readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> };

@@ -3,6 +3,7 @@ import { budgets } from '../../engine/budgets.js';
 import { InputError } from '../../engine/errors.js';
 import { openFile, type FileReader } from '../../engine/files.js';
 import type { ChunkRef } from './chunks.js';
+import { withoutDropped } from './cutter.js';
 import { bgzfBlockBytes } from './layer.js';
 import { asInputError, truncated } from './open.js';
 
@@ -11,6 +12,7 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   if (ref.kind === 'bytes') return ref.bytes;
   const file = await openFile(ref.file);
   try {
+    if (ref.kind === 'records') return await loadRecords(file, ref);
     const own = await file.read(ref.from, ref.to - ref.from);
     const isPlain = ref.kind === 'range';
     const text = isPlain ? own : inflate(own, ref.name, ref.from);
@@ -27,6 +29,16 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   } finally {
     await file.close();
   }
+}
+
+async function loadRecords(
+  file: FileReader,
+  { name, from, to, dropped }: Extract<ChunkRef, { kind: 'records' }>,
+): Promise<Uint8Array> {
+  const bytes = new Uint8Array(to - from);
+  if ((await file.readInto(bytes, from)) < bytes.length)
+    throw new InputError({ file: name, byte: from }, 'the file ends early');
+  return withoutDropped(bytes, dropped);
 }
 
 /** The bytes from `from` to the first line end, that one included. */

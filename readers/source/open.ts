@@ -5,7 +5,9 @@ import { AppError, InputError } from '../../engine/errors.js';
 import { openFile, type FileReader } from '../../engine/files.js';
 import type { HeadSource } from '../reader.js';
 import type { ChunkRef } from './chunks.js';
+import type { Cutter } from './cutter.js';
 import { bgzfBlockBytes, hasByteOrderMark, layerOf, type Layer } from './layer.js';
+import { decodedRecords, recordRanges } from './records.js';
 
 /** A file to import: its decoded head, and its pieces for the pool. Close it in `finally`. */
 export interface Source {
@@ -19,12 +21,13 @@ export interface Source {
   readonly warnings: readonly string[];
   /**
    * The pieces behind the first `bodyOffset` decoded bytes, about `targetBytes` of decoded text each, in order; asked for
-   * again, the same pieces come again. `sourceBytes` counts the bytes on disk up to the piece's end, for progress.
+   * again (with a new cutter, if there is one), the same pieces come again. Without a cutter lines are cut at line feeds. `sourceBytes` counts the bytes on disk up to the piece's end, for progress.
    */
   chunks(
     bodyOffset: number,
     targetBytes: number,
     signal?: AbortSignal,
+    cutter?: Cutter,
   ): AsyncGenerator<{ readonly ref: ChunkRef; readonly sourceBytes: number }>;
   close(): Promise<void>;
 }
@@ -47,8 +50,9 @@ export async function openSource(path: string, name: string): Promise<Source> {
       bytes: file.bytes,
       head,
       warnings,
-      chunks(bodyOffset, targetBytes, signal) {
+      chunks(bodyOffset, targetBytes, signal, cutter) {
         const from = bodyOffset + markBytes;
+        if (cutter) return records(file, layer, name, from, targetBytes, cutter, warnings, signal);
         if (layer === 'plain') return ranges(file, name, from, targetBytes);
         if (layer === 'bgzf') return blocks(file, name, from, targetBytes, warnings, signal);
         return decodedLines(file, name, from, targetBytes, signal);
@@ -104,6 +108,28 @@ class DecodedHead implements HeadSource {
   async close(): Promise<void> {
     await this.#pieces.return(undefined);
   }
+}
+
+/** Pieces between records, whatever the layer. */
+async function* records(
+  file: FileReader,
+  layer: Layer,
+  name: string,
+  from: number,
+  targetBytes: number,
+  cutter: Cutter,
+  warnings: string[],
+  signal?: AbortSignal,
+): ReturnType<Source['chunks']> {
+  if (layer === 'plain') {
+    yield* recordRanges(file, name, from, targetBytes, cutter, signal);
+    return;
+  }
+  const text = (progress?: { read: number }) => decoded(file, name, progress);
+  yield* decodedRecords(text, name, from, targetBytes, cutter, signal);
+  if (layer === 'gzip') return;
+  // A BGZF file is read as the gzip file that it also is; its blocks are walked for what only they tell.
+  for await (const _ of blocks(file, name, from, Infinity, warnings, signal));
 }
 
 async function* ranges(

@@ -19,9 +19,7 @@ export type Outcome = 'go on' | 'stop' | 'end';
  * Pieces behind `last`, or behind one that came to `end`, count for nothing: neither they nor their failures matter.
  */
 export async function eachPiece(
-  source: Source,
-  bodyOffset: number,
-  targetBytes: number,
+  pieces: ReturnType<Source['chunks']>,
   parallel: number,
   signal: AbortSignal,
   work: (piece: Piece) => Promise<Outcome> | 'skip',
@@ -42,7 +40,7 @@ export async function eachPiece(
     }
   };
   try {
-    for await (const { ref, sourceBytes } of source.chunks(bodyOffset, targetBytes, signal)) {
+    for await (const { ref, sourceBytes } of pieces) {
       const piece = { ref, index, bytes: sourceBytes - before };
       index += 1;
       before = sourceBytes;

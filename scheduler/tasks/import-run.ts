@@ -162,10 +162,11 @@ class ChunkRuns {
 
   async #each(work: (piece: Piece) => Promise<Outcome> | 'skip', last?: number): Promise<void> {
     const { pool, signal } = this.context;
-    const { bodyOffset } = this.head;
+    const { bodyOffset, header } = this.head;
+    const cutter = readerNamed(this.#job.reader).cutter?.(header, this.#job.params);
+    const pieces = this.source.chunks(bodyOffset, this.#targetBytes, signal, cutter);
     // Two more than threads: while one is read or handed over, no thread waits.
-    const parallel = pool.threads + 2;
-    await eachPiece(this.source, bodyOffset, this.#targetBytes, parallel, signal, work, last);
+    await eachPiece(pieces, pool.threads + 2, signal, work, last);
   }
 
   async #first(piece: Piece): Promise<Outcome> {
