@@ -1,4 +1,5 @@
 import { invalid } from '../engine/errors.js';
+import { csv, tsv } from './csv/csv.js';
 import { gff3 } from './gff/gff3.js';
 import { gtf } from './gff/gtf.js';
 import { jsonl } from './jsonl/jsonl.js';
@@ -10,6 +11,8 @@ import { vcf } from './vcf/vcf.js';
 export const readers: readonly Reader[] = [
   opaque(vcf),
   opaque(jsonl),
+  opaque(csv),
+  opaque(tsv),
   opaque(gtf),
   opaque(gff3),
   opaque(nirvana),

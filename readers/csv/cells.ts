@@ -1,0 +1,166 @@
+import type { CsvParams } from './params.js';
+
+/**
+ * Walks text cell by cell. Choice: a cell that begins with the quote character is quoted: it goes up to the next quote that is not
+ * doubled, line ends included, and a doubled quote in it stands for one. Anywhere else a quote is a character like others,
+ * so what follows a closing quote up to the delimiter belongs to the cell as it stands; lines end with LF, CRLF or CR.
+ */
+export class CellScanner {
+  /** Ends with a line end, so that an unquoted cell needs no check for the end of the text. */
+  protected bytes: Uint8Array = new Uint8Array(0);
+  /** The number of the line that is being read, from 1. */
+  line = 0;
+  /** The last cell is `source[from..to)`. */
+  source: Uint8Array = this.bytes;
+  from = 0;
+  to = 0;
+  /** The line where a quote was opened that the text does not close; 0 otherwise. */
+  openedOnLine = 0;
+  protected readonly delimiter: Uint8Array;
+  readonly #quote: Uint8Array;
+  /** First bytes, -1 when there is none. */
+  protected readonly delimiterByte: number;
+  readonly #quoteByte: number;
+  readonly #comment: Uint8Array;
+  /** 1 for bytes that may end an unquoted cell. */
+  readonly #stops = new Uint8Array(256);
+
+  constructor({ delimiter, quote, comment }: CsvParams) {
+    this.delimiter = encoder.encode(delimiter);
+    this.#quote = encoder.encode(quote);
+    this.#comment = encoder.encode(comment);
+    this.delimiterByte = this.delimiter[0]!;
+    this.#quoteByte = this.#quote[0] ?? -1;
+    for (const byte of [this.delimiterByte, 10, 13]) this.#stops[byte] = 1;
+  }
+
+  /** Begins a text at the start of a line; `linesBefore` have gone before it. */
+  open(text: Uint8Array, linesBefore = 0): void {
+    this.bytes = withLineEnd(text);
+    this.line = linesBefore;
+    this.openedOnLine = 0;
+  }
+
+  /** Reads the cell that begins at `at`; returns the position of the delimiter or line end behind it. */
+  cell(at: number): number {
+    const { bytes } = this;
+    if (bytes[at] === this.#quoteByte && matches(bytes, at, this.#quote)) {
+      return this.#quoted(at + this.#quote.length);
+    }
+    const end = this.#plainEnd(at);
+    this.source = bytes;
+    this.from = at;
+    this.to = end;
+    return end;
+  }
+
+  /** Whether the delimiter stands at the end of a cell; else a line end does. */
+  isDelimiter(at: number): boolean {
+    return this.bytes[at] === this.delimiterByte;
+  }
+
+  /** The position behind the delimiter at `at`. */
+  afterDelimiter(at: number): number {
+    return at + this.delimiter.length;
+  }
+
+  isLineEnd(at: number): boolean {
+    const c = this.bytes[at];
+    return c === 10 || c === 13;
+  }
+
+  isComment(at: number): boolean {
+    const comment = this.#comment;
+    return comment.length > 0 && matches(this.bytes, at, comment);
+  }
+
+  /** The position of the first line end from `at` on, without a look at quotes. */
+  lineEnd(at: number): number {
+    const { bytes } = this;
+    let end = at;
+    while (end < bytes.length && bytes[end] !== 10 && bytes[end] !== 13) end++;
+    return end;
+  }
+
+  /** The position behind the line end at `at`. */
+  afterLineEnd(at: number): number {
+    return this.bytes[at] === 13 && this.bytes[at + 1] === 10 ? at + 2 : at + 1;
+  }
+
+  #plainEnd(at: number): number {
+    const { bytes, delimiter } = this;
+    const stops = this.#stops;
+    let end = at;
+    for (;;) {
+      while (stops[bytes[end]!] === 0) end++;
+      if (delimiter.length === 1 || bytes[end] !== this.delimiterByte) return end;
+      if (matches(bytes, end, delimiter)) return end;
+      end++;
+    }
+  }
+
+  /** The quoted cell whose text begins at `start`. */
+  #quoted(start: number): number {
+    const { bytes } = this;
+    const quote = this.#quote;
+    const openLine = this.line;
+    let hasDoubled = false;
+    let at = start;
+    for (; at < bytes.length; at++) {
+      const c = bytes[at]!;
+      if (c === this.#quoteByte && matches(bytes, at, quote)) {
+        if (!matches(bytes, at + quote.length, quote)) break;
+        hasDoubled = true;
+        at += 2 * quote.length - 1;
+      } else if (c === 10 || (c === 13 && bytes[at + 1] !== 10)) this.line++;
+    }
+    this.source = bytes;
+    this.from = start;
+    this.to = Math.min(at, bytes.length);
+    if (at >= bytes.length) {
+      this.openedOnLine = openLine;
+      return bytes.length;
+    }
+    const behind = at + quote.length;
+    const end = this.#plainEnd(behind);
+    if (hasDoubled || end > behind) this.#copy(start, at, behind, end);
+    return end;
+  }
+
+  /** Puts the cell's text together: what was quoted, its doubled quotes as one, and what follows it. */
+  #copy(start: number, close: number, behind: number, end: number): void {
+    const { bytes } = this;
+    const quote = this.#quote;
+    const copy = new Uint8Array(end - start);
+    let length = 0;
+    for (let at = start; at < close; at++) {
+      copy[length++] = bytes[at]!;
+      if (bytes[at] !== this.#quoteByte || !matches(bytes, at, quote)) continue;
+      for (let i = 1; i < quote.length; i++) copy[length++] = quote[i]!;
+      at += 2 * quote.length - 1;
+    }
+    copy.set(bytes.subarray(behind, end), length);
+    this.source = copy;
+    this.from = 0;
+    this.to = length + end - behind;
+  }
+}
+
+/** Whether `bytes` hold `wanted` at `at`. */
+export function matches(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+  for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
+  return true;
+}
+
+function withLineEnd(text: Uint8Array): Uint8Array {
+  const last = text.at(-1);
+  // A Buffer has another hidden class than a Uint8Array: with only one of them the loops stay monomorphic.
+  if (last === undefined || last === 10 || last === 13)
+    return new Uint8Array(text.buffer, text.byteOffset, text.length);
+  const ended = new Uint8Array(text.length + 1);
+  ended.set(text);
+  ended[text.length] = 10;
+  return ended;
+}
+
+const encoder = new TextEncoder();

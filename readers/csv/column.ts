@@ -1,0 +1,57 @@
+import type { Data } from 'apache-arrow';
+import { ColumnBuilder, DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
+import type { Column, StoredType } from '../../engine/types.js';
+
+/** A column whose type its cells decide: doubles while all of them are numbers, else text as it stands in the file. */
+export class CellColumn extends ColumnBuilder {
+  readonly name: string;
+  /** Text was met; also in a row that was then rejected, so that the type does not depend on how the file is cut. */
+  isText: boolean;
+  readonly #physical: string;
+  // Made when first needed: a file may have thousands of columns.
+  #numbers: DoubleBuilder | null = null;
+  #texts: Utf8Builder | null = null;
+
+  constructor(name: string, physical: string, isText: boolean) {
+    super();
+    this.name = name;
+    this.isText = isText;
+    this.#physical = physical;
+  }
+
+  get numbers(): DoubleBuilder {
+    return (this.#numbers ??= new DoubleBuilder(this.#as('double')));
+  }
+
+  get texts(): Utf8Builder {
+    return (this.#texts ??= new Utf8Builder(this.#as('string')));
+  }
+
+  get hasNumbers(): boolean {
+    const numbers = this.#numbers;
+    return numbers !== null && numbers.length > numbers.nullCount;
+  }
+
+  column(): Column {
+    if (this.isText) return this.#as('string');
+    return this.hasNumbers ? this.#as('double') : { ...this.#as('string'), seen: 'null' };
+  }
+
+  appendNull(): void {
+    this.length++;
+  }
+
+  override truncate(length: number): void {
+    this.#numbers?.truncate(length);
+    this.#texts?.truncate(length);
+    if (length < this.length) this.length = length;
+  }
+
+  finish(length: number): Data {
+    return (this.isText ? this.texts : this.numbers).finish(length);
+  }
+
+  #as(type: StoredType): Column {
+    return { name: this.name, physical: this.#physical, type, isList: false };
+  }
+}

@@ -1,0 +1,35 @@
+import type { Reader } from '../reader.js';
+import { CsvCutter } from './cutter.js';
+import { readHead, type CsvHeader } from './head.js';
+import { csvParams, type CsvParams } from './params.js';
+import { CsvParser } from './parser.js';
+
+/** Comma-separated values. */
+export const csv = reader('csv', ['csv'], ',');
+
+/** Tab-separated values: the same with another delimiter. */
+export const tsv = reader('tsv', ['tsv', 'txt', 'maf'], '\t');
+
+function reader(
+  name: string,
+  extensions: readonly string[],
+  delimiter: string,
+): Reader<CsvParams, CsvHeader> {
+  return {
+    name,
+    extensions,
+    params: (input) => csvParams(input, delimiter),
+    header: readHead,
+    cutter: (header, params) => new CsvCutter(params, header.bodyLine),
+    read(chunk, header, params, out, report, given) {
+      const texts = new Set(header.columns.flatMap((column, k) => (column?.holdsText ? [k] : [])));
+      for (;;) {
+        const parser = new CsvParser(header, params, out, report, given.columns, texts);
+        const lines = parser.read(chunk);
+        if (lines !== undefined) return lines;
+        out.clear();
+        report.restart();
+      }
+    },
+  };
+}
