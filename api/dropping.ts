@@ -1,4 +1,5 @@
 import type { Removed } from '../engine/catalog/removed.js';
+import { crashpoint } from '../engine/crashpoint.js';
 import { removeFile } from '../engine/files.js';
 import { logLine } from './log.js';
 import type { Parts } from './parts.js';
@@ -9,6 +10,7 @@ import { exportFile } from './targets.js';
  * a failure here leaves files that nobody can reach: it is logged, not answered, and the next start removes them.
  */
 export async function dropRemoved(parts: Parts, removed: Removed): Promise<void> {
+  crashpoint('delete.before-drop');
   const works: Promise<unknown>[] = [
     ...removed.activeTaskIds.map((id) => parts.scheduler.cancel(id).catch(ignoreGone)),
     ...removed.datasetIds.map((id) => dropDataset(parts, id)),
@@ -31,6 +33,7 @@ export async function dropRemoved(parts: Parts, removed: Removed): Promise<void>
 
 async function dropDataset({ store, catalog }: Parts, id: number): Promise<void> {
   await store.drop(id);
+  crashpoint('delete.dropped');
   await catalog.datasets.forget(id);
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ObjectRow } from '../engine/catalog/rows.js';
+import { crashpoint } from '../engine/crashpoint.js';
 import { AppError, notFound } from '../engine/errors.js';
 import { moveFile, removeFile, syncFolder, writeStream, type Written } from '../engine/files.js';
 import type { Parts } from './parts.js';
@@ -33,6 +34,7 @@ export async function receiveUpload(
       throw error instanceof AppError ? error : brokenOff(error);
     });
     check(written, expected);
+    crashpoint('upload.partial');
     await publish(parts, object.id, aside, written);
     return written.md5;
   } catch (error) {
@@ -107,6 +109,7 @@ async function publish(parts: Parts, id: number, aside: string, written: Written
     await moveFile(aside, path);
     moved = path;
     await syncFolder(parts.data.objects);
+    crashpoint('upload.renamed');
     await tx.objects.update(id, {
       revision,
       size: written.bytes,
