@@ -94,8 +94,8 @@ class HeadRows {
       bodyLine: named?.linesBefore ?? 0,
       columns: [],
       fields: columns
-        .filter((column) => column !== null)
-        .map(({ name }, ordering) => ({ name, path: [name], ordering })),
+        .filter((column) => column !== null && !reservedNames.includes(column.name))
+        .map((column, ordering) => ({ name: column!.name, path: [column!.name], ordering })),
       genomeBuild: null,
       warnings: this.#warnings(named, columns),
     };

@@ -301,7 +301,7 @@ export class CsvParser extends CellScanner {
     }
     if (surplus > 0) recording.reject(0, null, `${cells} cells, but ${this.#width} columns`);
     else if (cells < this.#width)
-      recording.warn(0, null, `${cells} cells for ${this.#width} columns: the last are null`);
+      recording.warn(0, null, `${cells} of ${this.#width} cells: the missing ones are null`);
     if (this.#keys >= budgets.recordKeysWarning) this.#checkWidth();
   }
 
