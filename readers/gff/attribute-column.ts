@@ -1,70 +1,97 @@
-import { makeData, Utf8, type Data } from 'apache-arrow';
-import { ListBuilder } from '../../engine/ingest/builders.js';
-import { typedColumn } from '../../engine/ingest/typed.js';
+import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
+import { budgets } from '../../engine/budgets.js';
+import { grown } from '../../engine/ingest/buffers.js';
+import { tooLong } from '../../engine/ingest/cast.js';
 import { type Recording, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/types.js';
 
 /**
- * The column of an attribute: a text, or a list of texts as soon as one record has several. Values are kept as lists of one
- * until the chunk is finished, so nothing has to be read again within a chunk.
+ * The column of an attribute: a text, or a list of texts as soon as one record has several. Which it is is decided when the
+ * chunk is finished, so nothing has to be read again within a chunk.
  */
 export class AttributeColumn extends ValueColumn {
   readonly #physical: string;
-  readonly #list: ListBuilder<ValueColumn>;
+  readonly #maxBytes: number;
   #isList: boolean;
-  #from = 0;
+  #bytes: Uint8Array = new Uint8Array(8192);
+  /** Value i is `bytes[ends[i]..ends[i + 1])`; row i has the values from `lists[i]` to `lists[i + 1]`. */
+  #ends = new Int32Array(1024);
+  #lists = new Int32Array(1024);
+  #count = 0;
 
-  constructor(
-    name: string,
-    physical: string,
-    path: string,
-    depth: number,
-    recording: Recording,
-    isList: boolean,
-  ) {
+  constructor(name: string, physical: string, path: string, recording: Recording, isList: boolean) {
     super(name, path, recording);
     this.#physical = physical;
     this.#isList = isList;
-    const text: Column = { name, physical, type: 'string', isList: false };
-    this.#list = new ListBuilder(typedColumn(text, path, depth, recording));
-  }
-
-  override get takesLists(): boolean {
-    return true;
+    this.#maxBytes = recording.isLenient ? Infinity : budgets.stringBytes;
   }
 
   column(): Column {
     return { name: this.name, physical: this.#physical, type: 'string', isList: this.#isList };
   }
 
-  beginList(): ValueColumn {
-    const { items } = this.#list;
-    this.#list.padTo(this.length);
-    this.#from = items.length;
-    return items;
+  /** Adds a value to those of the row that is being filled; there may be others of other keys in between. */
+  add(row: number, source: Uint8Array, from: number, to: number): void {
+    const size = to - from;
+    if (size > this.#maxBytes) {
+      const { code, message } = tooLong(size);
+      this.recording.fault(code, this.path, message);
+    }
+    if (this.length > row) this.#isList = true;
+    else this.padTo(row + 1);
+    let at = this.#ends[this.#count]!;
+    const end = at + size;
+    if (end > this.#bytes.length) this.#bytes = grown(this.#bytes, end);
+    const bytes = this.#bytes;
+    if (size <= 40) for (let i = from; i < to; i++) bytes[at++] = source[i]!;
+    else bytes.set(source.subarray(from, to), at);
+    const count = ++this.#count;
+    if (count >= this.#ends.length) this.#ends = grown(this.#ends, count + 1);
+    this.#ends[count] = end;
+    this.#lists[row + 1] = count;
   }
 
-  endList(): void {
-    if (this.#list.items.length - this.#from > 1) this.#isList = true;
-    this.#list.endList();
-    this.length++;
+  override appendNull(): void {
+    this.padTo(this.length + 1);
   }
 
-  addText(bytes: Uint8Array, from: number, to: number): void {
-    this.beginList().addText(bytes, from, to);
-    this.endList();
+  override padTo(length: number): void {
+    if (length >= this.#lists.length) this.#lists = grown(this.#lists, length + 1);
+    while (this.length < length) this.#lists[++this.length] = this.#count;
   }
 
   override truncate(length: number): void {
-    this.#list.truncate(length);
-    if (length < this.length) this.length = length;
+    if (length >= this.length) return;
+    this.length = length;
+    this.#count = this.#lists[length]!;
   }
 
   finish(length: number): Data {
-    const lists = this.#list.finish(length);
-    return this.#isList ? lists : flattened(lists);
+    this.padTo(length);
+    const lists = this.#lists.subarray(0, length + 1);
+    const nullBitmap = new Uint8Array((length + 7) >> 3);
+    let nullCount = 0;
+    for (let i = 0; i < length; i++) {
+      if (lists[i] === lists[i + 1]) nullCount++;
+      else nullBitmap[i >> 3]! |= 1 << (i & 7);
+    }
+    const common = { length, nullCount, nullBitmap: nullCount === 0 ? null : nullBitmap };
+    const data = this.#bytes.subarray(0, this.#ends[this.#count]);
+    const type = new Utf8();
+    if (this.#isList) {
+      const valueOffsets = this.#ends.subarray(0, this.#count + 1);
+      const child = makeData({ type, length: this.#count, nullCount: 0, valueOffsets, data });
+      const list = new List(new Field('element', type, true));
+      return makeData({ type: list, ...common, valueOffsets: lists, child });
+    }
+    // Rows of at most one value each: where the value ends, the row does.
+    for (let i = 0; i <= length; i++) lists[i] = this.#ends[lists[i]!]!;
+    return makeData({ type, ...common, valueOffsets: lists, data });
   }
 
+  addText(bytes: Uint8Array, from: number, to: number): void {
+    this.add(this.length, bytes, from, to);
+  }
   addBoolean(): void {
     notText();
   }
@@ -83,17 +110,12 @@ export class AttributeColumn extends ValueColumn {
   endObject(): void {
     notText();
   }
-}
-
-/** Lists of one text each as the texts. */
-function flattened(lists: Data): Data {
-  const { length, nullCount, nullBitmap } = lists;
-  const texts = lists.children[0]!;
-  const valueOffsets = new Int32Array(length + 1);
-  for (let i = 0; i <= length; i++)
-    valueOffsets[i] = texts.valueOffsets[lists.valueOffsets[i] as number] as number;
-  const data = texts.values as Uint8Array;
-  return makeData({ type: new Utf8(), length, nullCount, nullBitmap, valueOffsets, data });
+  beginList(): null {
+    return notText();
+  }
+  endList(): void {
+    notText();
+  }
 }
 
 function notText(): never {

@@ -10,29 +10,32 @@ import { AttributeColumn } from './attribute-column.js';
 import { unescape, type Unescaped } from './escapes.js';
 
 /**
- * The attributes of one record at a time: first noted as places in the bytes, then written to their columns key by key, so
- * that a key that comes twice is one list.
+ * The attributes of one record at a time. Values of keys that are new to the dataset go straight to their columns; those of
+ * fields with a type of their own are noted first, as a list has to be known for one before it is written.
  */
 export class Attributes {
   /** The column `attributes`. */
   readonly column: ValueColumn;
   readonly #fields: ObjectFields | null;
-  #count = 0;
-  #keys = 0;
   readonly #recording: Recording;
+  #row = 0;
+  #keys = 0;
+  #last: ValueColumn | null = null;
+  // Noted values: their columns, and where they stand.
+  #noted = 0;
   readonly #columns: (ValueColumn | null)[] = [];
-  readonly #values: Places = new Places();
-  /** Unescaped texts; one record's fit, as they are no longer than it. */
+  readonly #sources: Uint8Array[] = [];
+  readonly #from: number[] = [];
+  readonly #to: number[] = [];
+  /** Unescaped texts of the record, which are never longer than it. */
   #scratch: Uint8Array = new Uint8Array(4096);
   #scratchEnd = 0;
-  #last: ValueColumn | null = null;
-  #hasRepeats = false;
   readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
 
   /** `lists` are keys whose values are lists even when no record has several. */
   constructor(given: Column | undefined, lists: ReadonlySet<string>, recording: Recording) {
-    const make: MakeColumn = (name, physical, path, depth) =>
-      new AttributeColumn(name, physical, path, depth, recording, lists.has(name));
+    const make: MakeColumn = (name, physical, path) =>
+      new AttributeColumn(name, physical, path, recording, lists.has(name));
     const object = given ?? attributesColumn;
     this.#recording = recording;
     if (object.type === 'object' && !object.isList) {
@@ -45,13 +48,13 @@ export class Attributes {
     }
   }
 
-  /** Begins a record whose line has `bytes` bytes. */
-  begin(bytes: number): void {
-    this.#count = 0;
+  /** Begins a record of at most so many bytes. */
+  begin(row: number, bytes: number): void {
+    this.#row = row;
     this.#keys = 0;
-    this.#scratchEnd = 0;
     this.#last = null;
-    this.#hasRepeats = false;
+    this.#noted = 0;
+    this.#scratchEnd = 0;
     if (this.#scratch.length < bytes) this.#scratch = new Uint8Array(bytes * 2);
   }
 
@@ -62,67 +65,73 @@ export class Attributes {
 
   /** Chooses the attribute that the next values are of: `bytes[from..to)` names it. */
   key(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
-    this.#keys++;
-    if (this.#fields === null) return;
-    const guess = this.#last === null ? this.#fields.first : this.#last.next;
+    if (this.#keys++ === 0) {
+      this.column.padTo(this.#row);
+      // Refused when the dataset has something else than an object under this name: the column says so.
+      this.column.beginObject();
+    }
+    const fields = this.#fields;
+    if (fields === null) return;
+    const guess = this.#last === null ? fields.first : this.#last.next;
     let column = guess !== null && isKey(guess.key, bytes, from, to) ? guess : null;
-    column ??= this.#fields.field(this.#text(bytes, from, to, isEscaped));
+    column ??= fields.field(this.#text(bytes, from, to, isEscaped));
     if (column !== null) {
-      if (this.#last === null) this.#fields.first = column;
+      if (this.#last === null) fields.first = column;
       else this.#last.next = column;
-      if (column.metIn === this.#recording.record) this.#hasRepeats = true;
-      else this.#recording.keys++;
-      column.metIn = this.#recording.record;
+      if (column.metIn !== this.#recording.record) {
+        column.metIn = this.#recording.record;
+        this.#recording.keys++;
+      }
     }
     this.#last = column;
   }
 
-  /** Notes a value of the attribute chosen last. */
+  /** Adds a value to the attribute chosen last. */
   value(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
-    if (this.#last === null) return;
-    const i = this.#count++;
-    this.#columns[i] = this.#last;
+    const column = this.#last;
+    if (column === null) return;
     if (isEscaped) {
       const start = this.#scratchEnd;
-      this.#unescape(bytes, from, to, this.#last.path);
-      this.#values.set(i, this.#scratch, start, this.#scratchEnd);
-    } else this.#values.set(i, bytes, from, to);
+      this.#unescape(bytes, from, to, column.path);
+      this.#give(column, this.#scratch, start, this.#scratchEnd);
+    } else this.#give(column, bytes, from, to);
   }
 
-  /** Writes what was noted as the attributes of a row; without attributes, the row has none. */
-  write(row: number): void {
-    if (this.#keys === 0) return;
-    this.column.padTo(row);
-    // Null when the dataset has something else than an object under this name: the column has said so then.
-    if (this.column.beginObject() === null) return;
-    for (let i = 0; i < this.#count; i++) {
+  /** Ends the record; without attributes, its row has none. */
+  end(): void {
+    if (this.#keys === 0 || this.#fields === null) return;
+    for (let i = 0; i < this.#noted; i++) {
       const column = this.#columns[i]!;
       if (column === null) continue; // written with the first value of its key
-      column.padTo(this.#fields!.row);
-      if (column.takesLists || this.#isRepeated(i)) this.#writeList(column, i);
-      else this.#values.give(i, column);
+      column.padTo(this.#row);
+      if (column.takesLists || this.#comesAgain(column, i)) this.#addList(column, i);
+      else column.addText(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
     }
     this.column.endObject();
   }
 
-  #writeList(column: ValueColumn, first: number): void {
-    const items = column.beginList();
-    for (let i = first; i < this.#count; i++) {
-      if (this.#columns[i] === column) {
-        if (items !== null) this.#values.give(i, items);
-        this.#columns[i] = null;
-      } else if (!this.#hasRepeats) break; // the values of a key stand together
-    }
-    column.endList();
+  #give(column: ValueColumn, bytes: Uint8Array, from: number, to: number): void {
+    if (column instanceof AttributeColumn) return column.add(this.#row, bytes, from, to);
+    const i = this.#noted++;
+    this.#columns[i] = column;
+    this.#sources[i] = bytes;
+    this.#from[i] = from;
+    this.#to[i] = to;
   }
 
-  #isRepeated(first: number): boolean {
-    const column = this.#columns[first];
-    for (let i = first + 1; i < this.#count; i++) {
-      if (this.#columns[i] === column) return true;
-      if (!this.#hasRepeats) return false;
-    }
+  #comesAgain(column: ValueColumn, first: number): boolean {
+    for (let i = first + 1; i < this.#noted; i++) if (this.#columns[i] === column) return true;
     return false;
+  }
+
+  #addList(column: ValueColumn, first: number): void {
+    const items = column.beginList();
+    for (let i = first; i < this.#noted; i++) {
+      if (this.#columns[i] !== column) continue;
+      items?.addText(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
+      this.#columns[i] = null;
+    }
+    column.endList();
   }
 
   #text(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): string {
@@ -138,23 +147,6 @@ export class Attributes {
     this.#scratchEnd = result.end;
     if (result.isDamaged)
       this.#recording.warn(0, path, 'an escape that is not UTF-8 was replaced by U+FFFD');
-  }
-}
-
-/** Texts of one record: where each begins and ends, in the line or among the unescaped ones. */
-class Places {
-  readonly #sources: Uint8Array[] = [];
-  readonly #from: number[] = [];
-  readonly #to: number[] = [];
-
-  set(i: number, source: Uint8Array, from: number, to: number): void {
-    this.#sources[i] = source;
-    this.#from[i] = from;
-    this.#to[i] = to;
-  }
-
-  give(i: number, column: ValueColumn): void {
-    column.addText(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
   }
 }
 

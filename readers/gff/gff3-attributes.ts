@@ -18,9 +18,12 @@ export function gff3Attributes(
     if (at === to) break;
     const keyFrom = at;
     let isEscaped = false;
-    let c = bytes[at];
-    for (; at < to && c !== equals && c !== semicolon; c = bytes[++at])
-      if (c === percent) isEscaped = true;
+    let c = 0;
+    for (; at < to; at++) {
+      if (endsKey[(c = bytes[at]!)] === 0) continue;
+      if (c !== percent) break;
+      isEscaped = true;
+    }
     const keyTo = trimmed(bytes, keyFrom, at);
     if (keyTo === keyFrom) return 'an attribute has no name before its "="';
     into.key(bytes, keyFrom, keyTo, isEscaped);
@@ -49,9 +52,12 @@ function values(
     while (at < to && bytes[at] === space) at++;
     const valueFrom = at;
     let isEscaped = false;
-    let c = bytes[at];
-    for (; at < to && c !== comma && c !== semicolon; c = bytes[++at])
-      if (c === percent) isEscaped = true;
+    let c = 0;
+    for (; at < to; at++) {
+      if (endsValue[(c = bytes[at]!)] === 0) continue;
+      if (c !== percent) break;
+      isEscaped = true;
+    }
     const valueTo = trimmed(bytes, valueFrom, at);
     if (valueTo > valueFrom) {
       into.value(bytes, valueFrom, valueTo, isEscaped);
@@ -78,3 +84,10 @@ const percent = 37;
 const comma = 44;
 const semicolon = 59;
 const equals = 61;
+
+// One look per byte: 1 for what ends a key or a value, and for the sign of an escape.
+const endsKey = new Uint8Array(256);
+const endsValue = new Uint8Array(256);
+for (const c of [percent, semicolon]) endsKey[c] = endsValue[c] = 1;
+endsKey[equals] = 1;
+endsValue[comma] = 1;

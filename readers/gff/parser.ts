@@ -111,8 +111,10 @@ export class FeatureParser {
     if (!this.#isBegun) this.#begin();
     this.#record(end - start);
     if (isDamaged) recording.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
-    if (recording.hasFailed) this.#out.rollback(this.#out.rows);
-    else this.#out.endRecord();
+    if (recording.hasFailed) {
+      this.#attributes.column.truncate(this.#out.rows); // it may not be among the others yet
+      this.#out.rollback(this.#out.rows);
+    } else this.#out.endRecord();
     return afterLine(bytes, end);
   }
 
@@ -177,7 +179,7 @@ export class FeatureParser {
       const found = this.#count === 1 ? 'one column' : `${this.#count} columns`;
       return recording.reject(0, null, `expected 9 columns separated by tabs, found ${found}`);
     }
-    this.#attributes.begin(lineBytes);
+    this.#attributes.begin(this.#out.rows, lineBytes);
     if (!this.#isNull(8)) {
       const [from, to] = [this.#from[8]!, this.#to[8]!];
       const { attributes } = this.#dialect;
@@ -209,7 +211,7 @@ export class FeatureParser {
     this.#score(score!, row);
     this.#strand(strand!, row);
     this.#phase(phase!, row);
-    this.#attributes.write(row);
+    this.#attributes.end();
   }
 
   /** A coordinate, NaN when there is none. */
