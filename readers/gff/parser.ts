@@ -149,6 +149,7 @@ export class FeatureParser {
   #isNoFeature(start: number, end: number): boolean {
     const bytes = this.#bytes;
     const first = bytes[start];
+    // Choice: a line that begins with `#` is a comment whatever `comment` says; that parameter adds others.
     if (first === 35) {
       if (this.#dialect.hasFasta && isFastaDirective(bytes, start, end)) this.#hasEnded = true;
       return true;
