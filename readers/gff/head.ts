@@ -2,6 +2,7 @@ import { invalid, InputError } from '../../engine/errors.js';
 import type { GenomeBuild } from '../../engine/types.js';
 import { buildOfLength, buildParam, buildsNamed } from '../genome-build.js';
 import type { Head, HeadSource } from '../reader.js';
+import { refuseOtherFormats } from '../text/foreign.js';
 
 /** Reader parameters: `comment` of the specification, and `genome_build` as the VCF reader has it. */
 export interface FeatureParams {
@@ -35,7 +36,7 @@ export async function featureHead(
   format: 'gff3' | 'gtf',
 ): Promise<Head<FeatureHeader>> {
   const { comments, feature, isEmpty } = await firstLines(source, params.comment);
-  if (feature !== null) refuseOthers(source.name, feature.text, feature.line, format);
+  if (feature !== null) refuseOtherFeatures(source.name, feature.text, feature.line, format);
   const build = params.build ?? toldBuild(comments) ?? null;
   return {
     header: { build },
@@ -76,6 +77,7 @@ interface FirstLines {
 async function firstLines(source: HeadSource, comment: string): Promise<FirstLines> {
   for (let size = 1 << 16; ; size *= 4) {
     const { bytes, isWhole } = await source.bytes(size);
+    refuseOtherFormats(source.name, bytes);
     const lines = decoder.decode(bytes).split(/\r\n|\n|\r/);
     if (!isWhole) lines.pop();
     const isComment = (line: string) => line.startsWith('#') || line.startsWith(comment);
@@ -87,13 +89,18 @@ async function firstLines(source: HeadSource, comment: string): Promise<FirstLin
   }
 }
 
-/** A file that is certainly of another format is named once here, instead of line by line. */
-function refuseOthers(file: string, text: string, line: number, format: 'gff3' | 'gtf'): void {
+/** A feature that certainly is of another format is named once here, instead of line by line. */
+function refuseOtherFeatures(
+  file: string,
+  text: string,
+  line: number,
+  format: 'gff3' | 'gtf',
+): void {
   const attributes = text.split('\t')[8] ?? '';
   const isGtf = /^\s*[^\s=;]+ +"/.test(attributes);
   const isGff3 = /^\s*[^\s="]+=/.test(attributes);
   if (text.trimStart().startsWith('<'))
-    throw new InputError({ file, line }, `this is an HTML or XML page, not ${names[format]}`);
+    throw new InputError({ file, line }, `this is XML, not ${names[format]}`);
   if (format === 'gff3' && isGtf)
     throw new InputError(
       { file, line },

@@ -2,6 +2,7 @@ import type { Json } from '../../engine/catalog/rows.js';
 import { InputError } from '../../engine/errors.js';
 import { parseJson, stringifyJson } from '../../engine/json.js';
 import type { HeadSource } from '../reader.js';
+import { refuseOtherFormats } from '../text/foreign.js';
 
 /** The first line of a Nirvana file: what the header says, and where the positions begin. */
 export interface NirvanaHead {
@@ -66,6 +67,7 @@ async function firstLine(
 ): Promise<{ bytes: Uint8Array; end: number; isWhole: boolean }> {
   for (let size = 1 << 16; ; size *= 4) {
     const { bytes, isWhole } = await source.bytes(size);
+    refuseOtherFormats(source.name, bytes);
     const end = bytes.findIndex((byte) => byte === 10 || byte === 13);
     if (end >= 0) return { bytes, end, isWhole };
     if (isWhole) return { bytes, end: bytes.length, isWhole };

@@ -440,11 +440,10 @@ describe('the genome build', () => {
 });
 
 test('what is no GFF3 is named at once', async () => {
-  expect(await refusal('<html>\n</html>', 'gff3')).toContain(
-    'this is an HTML or XML page, not GFF3',
-  );
+  expect(await refusal('<html>\n</html>', 'gff3')).toContain('this is an HTML page');
   expect(await refusal(`#x\n${line('gene_id "a"; x "b";')}`, 'gff3')).toContain(
     'set reader_params.reader to "gtf"',
   );
+  expect(await refusal('<?xml version="1.0"?>', 'gff3')).toContain('this is XML, not GFF3');
   expect((await importSource('', 'gff3')).warnings).toEqual(['the file is empty']);
 });

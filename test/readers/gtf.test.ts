@@ -163,6 +163,6 @@ describe('F12: written rules', () => {
     expect(await refusal(line('ID=a;Parent=b'), 'gtf')).toContain(
       'set reader_params.reader to "gff3"',
     );
-    expect(await refusal('<!DOCTYPE html>', 'gtf')).toContain('not GTF');
+    expect(await refusal('<!DOCTYPE html>', 'gtf')).toContain('this is an HTML page');
   });
 });

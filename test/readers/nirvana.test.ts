@@ -215,7 +215,7 @@ describe('F13: what is refused, and what is read as defined', () => {
     ],
     ['a list', '[\n{"a":1}\n]', 'this file is pretty-printed'],
     ['JSON lines', '{"a":1}\n{"a":2}\n', 'set reader_params.reader to "json"'],
-    ['a page', '<html>', 'this is no Nirvana JSON'],
+    ['a page', '<html>', 'this is an HTML page'],
     ['blank lines first', `\n${text}`, 'the first line must hold the header'],
     [
       'a position without a place',
