@@ -1,8 +1,10 @@
+import { run as runCsv } from './csv.js';
 import { run as runImport } from './import.js';
 
 /** One entry per question. */
 const benchmarks: Readonly<Record<string, (flags: ReadonlySet<string>) => Promise<void>>> = {
   import: runImport,
+  csv: runCsv,
 };
 
 const [name = '', ...flags] = process.argv.slice(2);
