@@ -12,7 +12,7 @@ interface Outcome {
 
 const outcomes: readonly Outcome[] = readFileSync('docs/bad-input.md', 'utf8')
   .split('\n')
-  .filter((line) => /^\| (?:vcf|json|gff3|gtf)/.test(line))
+  .filter((line) => /^\| (?:vcf|json|csv|tsv|gff3|gtf)/.test(line))
   .map((line) => {
     const [name, outcome, text, records] = line.slice(2, -2).split(/ +\| /) as [
       string,
@@ -28,6 +28,7 @@ const samples = process.env.STRANDLAKE_BAD_SAMPLES;
 const folders = [
   'test/fixtures/vcf',
   'test/fixtures/bad',
+  'test/fixtures/csv/bad',
   ...(samples === undefined ? [] : [samples]),
 ];
 
