@@ -91,7 +91,10 @@ function refuseEncoded(encoding: string | undefined): void {
 async function collect(stream: Readable, promised: string | undefined): Promise<Buffer> {
   const max = budgets.jsonBodyBytes;
   const tooLarge = (): AppError =>
-    new AppError('too-large', `the request body is larger than ${max >> 20} MB (jsonBodyBytes)`);
+    new AppError(
+      'too-large',
+      `the request body is larger than ${max >> 20} MB (budget jsonBodyBytes)`,
+    );
   if (Number(promised) > max) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;

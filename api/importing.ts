@@ -132,7 +132,7 @@ function recordSource(form: Form, key: string): Source | undefined {
   if (!records) return form.fail(key, 'Must be a list of objects.');
   const max = budgets.inlineRecords;
   if (records.length > max) {
-    const message = `At most ${max} records, not ${records.length} (inlineRecords); upload a file instead.`;
+    const message = `At most ${max} records, not ${records.length} (budget inlineRecords); upload a file instead.`;
     return form.fail(key, message);
   }
   return { kind: 'data_records', key, records };

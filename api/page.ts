@@ -14,7 +14,10 @@ export type Query = Readonly<Record<string, unknown>>;
 export function readPage(query: Query, defaultLimit = 100): Page {
   const limit = whole(query, 'limit', 1) ?? defaultLimit;
   if (limit > budgets.listLimit) {
-    throw invalid('limit', `limit ${limit} is above the maximum of ${budgets.listLimit}`);
+    throw invalid(
+      'limit',
+      `limit ${limit} is above the maximum of ${budgets.listLimit} (budget listLimit)`,
+    );
   }
   const offset = whole(query, 'offset', 0);
   const page = whole(query, 'page', 1) ?? 1;

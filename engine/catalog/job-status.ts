@@ -139,6 +139,6 @@ async function refuseFullQueue(tx: Database, accountId: number): Promise<void> {
   if ((row!['waiting'] as number) < budgets.tasksQueuedPerAccount) return;
   throw new AppError(
     'budget',
-    `this account has ${budgets.tasksQueuedPerAccount} tasks waiting (tasksQueuedPerAccount); try again later`,
+    `this account has ${budgets.tasksQueuedPerAccount} tasks waiting (budget tasksQueuedPerAccount); try again later`,
   );
 }

@@ -10,7 +10,7 @@ export function compilePathRegex(field: string, pattern: string): (path: string)
   if (Buffer.byteLength(pattern) > budgets.regexpBytes) {
     throw invalid(
       field,
-      `A regular expression may have ${budgets.regexpBytes} bytes (regexpBytes).`,
+      `A regular expression may have ${budgets.regexpBytes} bytes (budget regexpBytes).`,
     );
   }
   try {
@@ -40,7 +40,7 @@ export interface PathGlob {
  */
 export function parseGlob(field: string, pattern: string, hasVault: boolean): PathGlob {
   if (Buffer.byteLength(pattern) > budgets.regexpBytes) {
-    throw invalid(field, `A pattern may have ${budgets.regexpBytes} bytes (regexpBytes).`);
+    throw invalid(field, `A pattern may have ${budgets.regexpBytes} bytes (budget regexpBytes).`);
   }
   if (hasVault && (pattern.startsWith('/') || !isFullPath(pattern))) {
     return { domain: null, vault: undefined, ...foldedPath(pattern) };

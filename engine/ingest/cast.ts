@@ -26,7 +26,7 @@ export function isMisfit(value: Scalar | null | Misfit): value is Misfit {
 export function tooLong(bytes: number): Misfit {
   return {
     code: 306,
-    message: `a text of ${bytes} bytes is longer than ${budgets.stringBytes} bytes: declare the field as data type "text"`,
+    message: `a text of ${bytes} bytes is longer than ${budgets.stringBytes} bytes (budget stringBytes): declare the field as data type "text"`,
   };
 }
 

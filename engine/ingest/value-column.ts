@@ -45,9 +45,18 @@ export class Recording {
   checkWidth(): void {
     const { keys } = this;
     const { recordKeysError: most, recordKeysWarning: many } = budgets;
-    if (keys >= most) this.fault(400, null, `the record has ${keys} columns, ${most} are too many`);
+    if (keys >= most)
+      this.fault(
+        400,
+        null,
+        `the record has ${keys} columns, ${most} are too many (budget recordKeysError)`,
+      );
     else if (keys >= many)
-      this.warn(400, null, `the record has ${keys} columns, ${most} would be too many`);
+      this.warn(
+        400,
+        null,
+        `the record has ${keys} columns, ${most} would be too many (budget recordKeysError)`,
+      );
   }
 
   warn(code: number, field: string | null, message: string): void {

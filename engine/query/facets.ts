@@ -143,7 +143,7 @@ function termLimit(input: unknown): number {
   const limit = numberOf(input);
   if (typeof limit !== 'bigint' || limit < 0n || limit > BigInt(budgets.facetTerms)) {
     throw new Problem(
-      `limit is a whole number from 0 to ${budgets.facetTerms}, not ${show(input)}`,
+      `limit is a whole number from 0 to ${budgets.facetTerms} (budget facetTerms), not ${show(input)}`,
     );
   }
   return limit === 0n ? Infinity : Number(limit);

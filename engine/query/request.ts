@@ -31,16 +31,18 @@ export interface OrderKey {
  * 400 with one key for each part of the request.
  */
 export function parseQuery(body: unknown, fields: readonly FieldRow[]): QueryRequest {
-  return parse(body, fields, { limit: 100, smallest: 0, largest: budgets.pageLimit });
+  return parse(body, fields, { limit: 100, smallest: 0, largest: 'pageLimit' });
 }
 
 /** Parses the `params` of an export: a query without facets and offset, whose default is every record. */
 export function parseExportParams(params: unknown, fields: readonly FieldRow[]): QueryRequest {
-  const largest = budgets.exportLimit;
-  const request = parse(params, fields, { limit: Number.MAX_SAFE_INTEGER, smallest: 1, largest });
-  const refused = (['facets', 'offset'] as const).filter((key) =>
-    isGiven((params as Body | null)?.[key]),
-  );
+  const rule = { limit: Number.MAX_SAFE_INTEGER, smallest: 1, largest: 'exportLimit' } as const;
+  const request = parse(params, fields, rule);
+  const given = params as Body | null;
+  const isSafe = given?.['csv_safe'] ?? false;
+  if (typeof isSafe !== 'boolean')
+    throw invalid('csv_safe', `Expected true or false, not ${show(isSafe)}`);
+  const refused = (['facets', 'offset'] as const).filter((key) => isGiven(given?.[key]));
   if (refused.length > 0) {
     const messages = refused.map((key) => [key, ['Not supported in an export']] as const);
     throw new AppError(
@@ -56,7 +58,8 @@ type Body = Readonly<Record<string, unknown>>;
 interface LimitRule {
   readonly limit: number;
   readonly smallest: number;
-  readonly largest: number;
+  /** The budget above which a number is refused, if there is one. */
+  readonly largest?: 'pageLimit' | 'exportLimit';
 }
 
 function parse(input: unknown, rows: readonly FieldRow[], rule: LimitRule): QueryRequest {
@@ -82,9 +85,7 @@ function parse(input: unknown, rows: readonly FieldRow[], rule: LimitRule): Quer
     excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
     ordering: part(() => parseOrdering(body['ordering'], index)),
     limit: part(() => count('limit', body['limit'], rule)),
-    offset: part(() =>
-      count('offset', body['offset'], { limit: 0, smallest: 0, largest: Number.MAX_SAFE_INTEGER }),
-    ),
+    offset: part(() => count('offset', body['offset'], { limit: 0, smallest: 0 })),
     facets: part(() => parseFacets(body['facets'], index)),
   };
   if (errors.length > 0) throw merged(errors);
@@ -126,7 +127,8 @@ function merged(errors: readonly AppError[]): AppError {
 function names(key: string, input: unknown): readonly string[] | null {
   if (!isGiven(input)) return null;
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
-  if (list.length > budgets.filterNodes) throw invalid(key, `At most ${budgets.filterNodes} names`);
+  if (list.length > budgets.filterNodes)
+    throw invalid(key, `At most ${budgets.filterNodes} names (budget filterNodes)`);
   return list.map((name) => {
     if (typeof name !== 'string') throw invalid(key, `Expected field names, not ${show(name)}`);
     return name;
@@ -180,7 +182,9 @@ function count(key: string, input: unknown, rule: LimitRule): number {
   if (!Number.isSafeInteger(number) || number < rule.smallest) {
     throw invalid(key, `Expected a whole number from ${rule.smallest}, not ${show(input)}`);
   }
-  if (number > rule.largest) throw invalid(key, `At most ${rule.largest}, not ${number}`);
+  const { largest } = rule;
+  if (largest !== undefined && number > budgets[largest])
+    throw invalid(key, `At most ${budgets[largest]}, not ${number} (budget ${largest})`);
   return number;
 }
 

@@ -5,7 +5,7 @@ import { openFile, type FileReader } from '../../engine/files.js';
 import type { ChunkRef } from './chunks.js';
 import { withoutDropped } from './cutter.js';
 import { bgzfBlockBytes } from './layer.js';
-import { asInputError, truncated } from './open.js';
+import { asInputError, lineTooLong, truncated } from './open.js';
 
 /** The whole lines that a piece owns, decoded (see `ChunkRef`); runs in a pool thread. */
 export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
@@ -18,9 +18,11 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
     const text = isPlain ? own : inflate(own, ref.name, ref.from);
     const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
     if (start === 0 && !ref.isFirst) return text.subarray(0, 0);
+    // What the last line has in this piece counts, too.
+    const room = budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
     const tail = isPlain
-      ? await restOfLine(file, ref.to, ref.name)
-      : await restOfLineInBlocks(file, ref.to, ref.name);
+      ? await restOfLine(file, ref.to, ref.name, room)
+      : await restOfLineInBlocks(file, ref.to, ref.name, room);
     if (tail.length === 0) return text.subarray(start);
     const lines = new Uint8Array(text.length - start + tail.length);
     lines.set(text.subarray(start));
@@ -41,14 +43,19 @@ async function loadRecords(
   return withoutDropped(bytes, dropped);
 }
 
-/** The bytes from `from` to the first line end, that one included. */
-async function restOfLine(file: FileReader, from: number, name: string): Promise<Uint8Array> {
+/** The bytes from `from` to the first line end, that one included, which must come within `room` bytes. */
+async function restOfLine(
+  file: FileReader,
+  from: number,
+  name: string,
+  room: number,
+): Promise<Uint8Array> {
   for (let size = 64 << 10; ; size *= 4) {
-    const bytes = await file.read(from, size);
+    const bytes = await file.read(from, Math.min(size, room + 1));
     const end = bytes.indexOf(10);
     if (end >= 0) return bytes.subarray(0, end + 1);
+    if (bytes.length > room) throw lineTooLong(name);
     if (from + bytes.length >= file.bytes) return bytes;
-    if (size > budgets.lineBytes) throw lineTooLong(name);
   }
 }
 
@@ -57,6 +64,7 @@ async function restOfLineInBlocks(
   file: FileReader,
   from: number,
   name: string,
+  room: number,
 ): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -69,8 +77,8 @@ async function restOfLineInBlocks(
     const end = text.indexOf(10);
     pieces.push(end < 0 ? text : text.subarray(0, end + 1));
     bytes += pieces.at(-1)!.length;
+    if (bytes > room + (end < 0 ? 0 : 1)) throw lineTooLong(name);
     if (end >= 0) break;
-    if (bytes > budgets.lineBytes) throw lineTooLong(name);
     at += size;
   }
   return Buffer.concat(pieces, bytes);
@@ -104,11 +112,4 @@ function inflate(blocks: Uint8Array, name: string, byte: number): Uint8Array {
   } catch (error) {
     throw asInputError(error, name, byte);
   }
-}
-
-function lineTooLong(name: string): InputError {
-  return new InputError(
-    { file: name },
-    `a line is longer than ${budgets.lineBytes} bytes (budget lineBytes)`,
-  );
 }

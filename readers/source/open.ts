@@ -93,11 +93,17 @@ class DecodedHead implements HeadSource {
   }
 
   async raw(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
-    while (this.#bytes.length < atLeast && !this.#isWhole) {
+    const pieces = [this.#bytes];
+    let bytes = this.#bytes.length;
+    while (bytes < atLeast && !this.#isWhole) {
       const { value, done } = await this.#pieces.next();
       if (done) this.#isWhole = true;
-      else this.#bytes = joined(this.#bytes, value);
+      else {
+        pieces.push(value);
+        bytes += value.length;
+      }
     }
+    if (pieces.length > 1) this.#bytes = concat(pieces, bytes);
     return { bytes: this.#bytes, isWhole: this.#isWhole };
   }
 
@@ -181,7 +187,8 @@ async function* blocks(
     const end = at + size;
     if (end > file.bytes) throw truncated(name, at);
     lastDecoded = littleEndian32(window, end - 4 - windowFrom);
-    decodedBytes += lastDecoded;
+    decodedBytes += lastDecoded; // what a block claims is compared with what it gives when it is inflated
+    if (decodedBytes > budgets.decompressedBytes) throw tooMuchDecoded(name);
     at = end;
     if (decodedBytes >= wanted) {
       yield {
@@ -225,11 +232,9 @@ async function* decodedLines(
     pending.push(rest);
     pendingBytes += rest.length;
     // `open` bytes belong to a line that has not ended yet.
+    if (open + (end > 0 ? rest.indexOf(10) : rest.length) > budgets.lineBytes)
+      throw lineTooLong(name);
     open = end > 0 ? rest.length - end : open + rest.length;
-    if (open > budgets.lineBytes) {
-      const message = `a line is longer than ${budgets.lineBytes} bytes (budget lineBytes)`;
-      throw new InputError({ file: name }, message);
-    }
     if (pendingBytes < targetBytes || open === pendingBytes) continue;
     const all = concat(pending, pendingBytes);
     const whole = pendingBytes - open;
@@ -259,11 +264,7 @@ async function* decoded(
   try {
     for await (const piece of gunzip as AsyncIterable<Uint8Array>) {
       total += piece.length;
-      if (total > budgets.decompressedBytes)
-        throw new AppError(
-          'budget',
-          `${name}: more than ${budgets.decompressedBytes} decompressed bytes (budget decompressedBytes)`,
-        );
+      if (total > budgets.decompressedBytes) throw tooMuchDecoded(name);
       yield piece;
     }
     // zlib stops in silence at bytes behind the last member that do not begin another one.
@@ -310,6 +311,21 @@ export function truncated(name: string, byte?: number): InputError {
   return new InputError(position, 'the compressed file ends early: it was cut off, fetch it again');
 }
 
+/** A line beyond the budget. */
+export function lineTooLong(name: string): InputError {
+  return new InputError(
+    { file: name },
+    `a line is longer than ${budgets.lineBytes} bytes (budget lineBytes)`,
+  );
+}
+
+function tooMuchDecoded(name: string): AppError {
+  return new AppError(
+    'budget',
+    `${name}: more than ${budgets.decompressedBytes} decompressed bytes (budget decompressedBytes)`,
+  );
+}
+
 async function isZeroFrom(file: FileReader, from: number): Promise<boolean> {
   for await (const piece of file.stream(from)) if (piece.some((byte) => byte !== 0)) return false;
   return true;
@@ -319,10 +335,6 @@ function littleEndian32(bytes: Uint8Array, at: number): number {
   return (
     (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
   );
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
-  return a.length === 0 ? b : concat([a, b], a.length + b.length);
 }
 
 function concat(pieces: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {

@@ -99,15 +99,17 @@ class HeaderLines {
   async next(): Promise<string | null> {
     let end = this.#bytes.indexOf(10, this.offset);
     while (end < 0 && !this.#isWhole) {
+      if (this.#bytes.length > budgets.vcfHeaderBytes) break;
       const wanted = Math.max(65_536, this.#bytes.length * 2);
-      if (wanted > 2 * budgets.vcfHeaderBytes) throw budget('vcfHeaderBytes', this.#source.name);
-      ({ bytes: this.#bytes, isWhole: this.#isWhole } = await this.#source.bytes(wanted));
+      const most = Math.min(wanted, budgets.vcfHeaderBytes + 1);
+      ({ bytes: this.#bytes, isWhole: this.#isWhole } = await this.#source.bytes(most));
       end = this.#bytes.indexOf(10, this.offset);
     }
     if (end < 0 && this.offset >= this.#bytes.length) return null;
     this.line++;
     if (this.line > budgets.vcfHeaderLines) throw budget('vcfHeaderLines', this.#source.name);
     const stop = end < 0 ? this.#bytes.length : end;
+    if (stop > budgets.vcfHeaderBytes) throw budget('vcfHeaderBytes', this.#source.name);
     const text = decoder.decode(this.#bytes.subarray(this.offset, stop));
     this.offset = end < 0 ? stop : end + 1;
     return text.endsWith('\r') ? text.slice(0, -1) : text;

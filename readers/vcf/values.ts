@@ -182,7 +182,7 @@ function appendText(
   if (to - from > budgets.stringBytes && column.column().type === 'string')
     return {
       code: 306,
-      message: `${to - from} bytes of text, a string holds ${budgets.stringBytes}: declare the field as text`,
+      message: `${to - from} bytes of text, a string holds ${budgets.stringBytes} (budget stringBytes): declare the field as text`,
     };
   if (!decode) column.appendBytes(bytes, from, to);
   else appendDecoded(column, bytes, from, to);

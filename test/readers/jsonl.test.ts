@@ -94,7 +94,7 @@ describe('F7: nesting', () => {
     '{"a":' + '['.repeat(levels - 1) + ']'.repeat(levels - 1) + '}';
   const objects = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
 
-  test('64 levels are read, 65 refused by name', () => {
+  test('64 levels are read, 65 refused by name (T0: jsonDepth)', () => {
     expect(importLines(nested(64)).rows).toHaveLength(1);
     expect(errorMessage('f', importLines(nested(65)).findings)).toMatch(/budget jsonDepth/);
     expect(importLines(objects(64)).findings.errors).toBe(0);
@@ -115,7 +115,7 @@ describe('F7: nesting', () => {
   });
 });
 
-describe('F17: the length of strings', () => {
+describe('F17: the length of strings (T0: stringBytes)', () => {
   const line = (text: string) => `{"a":"${text}"}`;
   const column = (type: StoredType): Columns => [{ name: 'a', physical: 'a', type, isList: false }];
   test.each<[string, string, boolean]>([
@@ -136,7 +136,7 @@ describe('F17: the length of strings', () => {
   test('the message says what to do', () => {
     const { findings } = importLines(`{"a":"ok"}\n${line('x'.repeat(40_000))}`);
     expect(errorMessage('f.json', findings)).toBe(
-      'f.json, line 2: a text of 40000 bytes is longer than 32766 bytes: declare the field as data type "text" (code 306, Max String Length for Field)',
+      'f.json, line 2: a text of 40000 bytes is longer than 32766 bytes (budget stringBytes): declare the field as data type "text" (code 306, Max String Length for Field)',
     );
   });
 });
@@ -176,7 +176,7 @@ describe('validation', () => {
     expect([findings.errors, lines]).toEqual([1, 1]);
   });
 
-  test('149 columns pass, 150 are a warning, 400 an error', () => {
+  test('149 columns pass, 150 are a warning, 400 an error (T0: recordKeysWarning, recordKeysError)', () => {
     const wide = (count: number) =>
       `{${Array.from({ length: count }, (_, i) => `"k${i}":${i}`).join(',')},"o":{}}`.replace(
         ',"o":{}',
@@ -208,7 +208,7 @@ describe('validation', () => {
     expect(importLines(`{"o":{${members}},"l":${list}}`).findings.counts).toEqual({ 400: 1 });
   });
 
-  test('more columns than the budget are refused by name, in bounded memory', () => {
+  test('more columns than the budget are refused by name, in bounded memory (T0: columnsPerImport)', () => {
     const lines = Array.from(
       { length: 120 },
       (_, n) => `{${Array.from({ length: 100 }, (_, i) => `"k${n}_${i}":1`).join(',')}}`,

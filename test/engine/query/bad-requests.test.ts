@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-describe('a bad request is a 400 that names the place', () => {
+describe('a bad request is a 400 that names the place (Q5)', () => {
   test.each(cases)('%s', (line) => {
     const [, request, key, words] = /^(.*) ==> (\S+) (.*)$/.exec(line)!;
     const input = parseJson(request!);
@@ -28,7 +28,7 @@ describe('a bad request is a 400 that names the place', () => {
   });
 });
 
-describe('a budget just under passes, just over is named', () => {
+describe('a budget just under passes, just over is named (T0)', () => {
   const nested = (depth: number): unknown =>
     depth === 1 ? ['gene', 'x'] : { and: [nested(depth - 1), ['stars', 1]] };
   const facets = (depth: number): object =>
@@ -107,7 +107,9 @@ test('an export takes a limit of its own, and neither facets nor offset', () => 
     expect(error).toMatchObject({ code: 'invalid', fields: { [key]: [expect.any(String)] } });
   }
   const error = caught(() => parseExportParams({ limit: 1_000_001 }, dataset.fields));
-  expect(error).toMatchObject({ fields: { limit: ['At most 1000000, not 1000001'] } });
+  expect(error).toMatchObject({
+    fields: { limit: ['At most 1000000, not 1000001 (budget exportLimit)'] },
+  });
 });
 
 function thrown(body: unknown): unknown {

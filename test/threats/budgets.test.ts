@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { readPage } from '../../api/page.js';
+import { budgets } from '../../engine/budgets.js';
+import { createFile } from '../../engine/files.js';
+import { parseExportParams, parseQuery } from '../../engine/query/request.js';
+import { readHeader } from '../../readers/vcf/header.js';
+import { loadChunk } from '../../readers/source/load.js';
+import { openSource } from '../../readers/source/open.js';
+import { idOf, startServer, type Client, type TestServer } from '../api/server.js';
+import { bgzf } from '../readers/bgzf.js';
+
+type Budget = keyof typeof budgets;
+
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-budgets-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Where the budgets are tested that are not tested here. */
+const elsewhere: Partial<Record<Budget, string>> = {
+  jsonDepth: 'readers/jsonl',
+  recordKeysWarning: 'readers/jsonl',
+  recordKeysError: 'readers/jsonl',
+  columnsPerImport: 'readers/jsonl',
+  stringBytes: 'readers/jsonl',
+  filterDepth: 'engine/query/bad-requests',
+  filterNodes: 'engine/query/bad-requests',
+  inListValues: 'engine/query/bad-requests',
+  queryTerms: 'engine/query/bad-requests',
+  regexpBytes: 'engine/query/bad-requests',
+  facets: 'engine/query/bad-requests',
+  facetDepth: 'engine/query/bad-requests',
+  textBytes: 'readers/csv',
+  queryMs: 'engine/query/engine',
+  tasksQueuedPerAccount: 'engine/catalog/tasks',
+  tasksRunningPerAccount: 'engine/catalog/tasks',
+  taskAttempts: 'engine/catalog/tasks',
+};
+
+/** Reads all of a source as an import does. */
+async function readAll(path: string): Promise<number> {
+  const source = await openSource(path, 'it.json');
+  try {
+    let bytes = 0;
+    for await (const { ref } of source.chunks(0, 8 << 20)) bytes += (await loadChunk(ref)).length;
+    return bytes;
+  } finally {
+    await source.close();
+  }
+}
+
+function file(...pieces: readonly (string | Uint8Array)[]): string {
+  const path = join(folder, 'source');
+  writeFileSync(path, Buffer.concat(pieces.map((piece) => Buffer.from(piece))));
+  return path;
+}
+
+async function vcfHeader(text: string): Promise<unknown> {
+  const source = await openSource(file(text), 'it.vcf');
+  try {
+    return await readHeader(source.head, undefined);
+  } finally {
+    await source.close();
+  }
+}
+
+/** The work with a smaller budget: the real one would need a disk of its own. */
+async function withBudget<T>(name: Budget, value: number, work: () => Promise<T>): Promise<T> {
+  const changed = budgets as unknown as Record<string, number>;
+  const before = changed[name]!;
+  changed[name] = value;
+  try {
+    return await work();
+  } finally {
+    changed[name] = before;
+  }
+}
+
+/** A line with a neighbour on each side. */
+const line = (bytes: number): Buffer => {
+  const all = Buffer.alloc(bytes + 4, 120);
+  all.write('a\n', 0);
+  all.write('\nb', bytes + 2);
+  return all;
+};
+const columns = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO';
+const samples = (count: number): string =>
+  `${columns}\tFORMAT\t${Array.from({ length: count }, (_, i) => `s${i}`).join('\t')}\n`;
+const headerLines = (count: number): string =>
+  `##fileformat=VCFv4.2\n${'##x=1\n'.repeat(count - 2)}${columns}\n`;
+const headerBytes = (bytes: number): string => {
+  const [first, last] = ['##fileformat=VCFv4.2\n', `${columns}\n`];
+  const fill = bytes - first.length - last.length;
+  const long = `##x=${'y'.repeat(1_019)}\n`;
+  const count = Math.floor(fill / long.length) - 1;
+  return `${first}${long.repeat(count)}##z=${'y'.repeat(fill - count * long.length - 5)}\n${last}`;
+};
+
+let server: TestServer;
+let ann: Client;
+let datasetId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+});
+afterAll(() => server.close());
+
+const records = (count: number): object => ({
+  dataset_id: datasetId,
+  records: Array.from({ length: count }, (_, n) => ({ n })),
+});
+
+/** Sends a request; an answer that is none of success is thrown as its text. */
+async function post(path: string, body: unknown): Promise<void> {
+  const { status, text } = await ann.post(path, body);
+  if (status >= 400) throw new Error(`${status} ${text}`);
+}
+
+interface Case {
+  readonly budget: Budget;
+  readonly under: () => unknown;
+  readonly over: () => unknown;
+}
+
+const limit = { lineBytes: budgets.lineBytes, header: budgets.vcfHeaderBytes };
+const cases: readonly (readonly [string, Case])[] = Object.entries({
+  'a body': {
+    budget: 'jsonBodyBytes',
+    under: () => post(`/v2/datasets/${datasetId}/data`, Buffer.alloc(64 << 20, ' ')),
+    over: () => post(`/v2/datasets/${datasetId}/data`, Buffer.alloc((64 << 20) + 1, ' ')),
+  },
+  'inline records': {
+    budget: 'inlineRecords',
+    under: () => post('/v2/dataset_imports', records(5_000)),
+    over: () => post('/v2/dataset_imports', records(5_001)),
+  },
+  'a line': {
+    budget: 'lineBytes',
+    under: () => readAll(file(line(limit.lineBytes))),
+    over: () => readAll(file(line(limit.lineBytes + 1))),
+  },
+  'a line in gzip': {
+    budget: 'lineBytes',
+    under: () => readAll(file(gzipSync(line(limit.lineBytes), { level: 1 }))),
+    over: () => readAll(file(gzipSync(line(limit.lineBytes + 1), { level: 1 }))),
+  },
+  'a line in BGZF': {
+    budget: 'lineBytes',
+    under: () => readAll(file(bgzf(line(limit.lineBytes)))),
+    over: () => readAll(file(bgzf(line(limit.lineBytes + 1)))),
+  },
+  'what gzip gives': {
+    budget: 'decompressedBytes',
+    under: () => withBudget('decompressedBytes', 9_999, () => readAll(file(gzipSync(text(9_999))))),
+    over: () => withBudget('decompressedBytes', 9_999, () => readAll(file(gzipSync(text(10_000))))),
+  },
+  'what BGZF gives': {
+    budget: 'decompressedBytes',
+    under: () => withBudget('decompressedBytes', 9_999, () => readAll(file(bgzf(text(9_999))))),
+    over: () => withBudget('decompressedBytes', 9_999, () => readAll(file(bgzf(text(10_000))))),
+  },
+  'the bytes of a VCF header': {
+    budget: 'vcfHeaderBytes',
+    under: () => vcfHeader(headerBytes(limit.header)),
+    over: () => vcfHeader(headerBytes(limit.header + 2)),
+  },
+  'a VCF header of one endless line': {
+    budget: 'vcfHeaderBytes',
+    under: () => vcfHeader(`##fileformat=VCFv4.2\n##x=${'y'.repeat(1 << 20)}\n${columns}\n`),
+    over: () => vcfHeader(`##fileformat=VCFv4.2\n##x=${'y'.repeat(limit.header)}`),
+  },
+  'the lines of a VCF header': {
+    budget: 'vcfHeaderLines',
+    under: () => vcfHeader(headerLines(100_000)),
+    over: () => vcfHeader(headerLines(100_001)),
+  },
+  'samples of a VCF': {
+    budget: 'vcfSamples',
+    under: () => vcfHeader(`##fileformat=VCFv4.2\n${samples(200_000)}`),
+    over: () => vcfHeader(`##fileformat=VCFv4.2\n${samples(200_001)}`),
+  },
+  'a page of records': {
+    budget: 'pageLimit',
+    under: () => parseQuery({ limit: 10_000 }, []),
+    over: () => parseQuery({ limit: 10_001 }, []),
+  },
+  'a page of a list': {
+    budget: 'listLimit',
+    under: () => readPage({ limit: '10000' }),
+    over: () => readPage({ limit: '10001' }),
+  },
+  'an export': {
+    budget: 'exportLimit',
+    under: () => parseExportParams({ limit: 1_000_000 }, []),
+    over: () => parseExportParams({ limit: 1_000_001 }, []),
+  },
+  'the terms of a facet': {
+    budget: 'facetTerms',
+    under: () => withBudget('facetTerms', 5_000, () => post(data(), facet(0))),
+    over: () => withBudget('facetTerms', 4_999, () => post(data(), facet(0))),
+  },
+  'the terms that a facet asks for': {
+    budget: 'facetTerms',
+    under: () => post(data(), facet(1_000_000)),
+    over: () => post(data(), facet(1_000_001)),
+  },
+} satisfies Record<string, Case>);
+const data = (): string => `/v2/datasets/${datasetId}/data`;
+const facet = (terms: number): object => ({
+  limit: 0,
+  facets: { n: { facet_type: 'terms', limit: terms } },
+});
+const text = (bytes: number): Buffer => Buffer.from('a\n'.repeat(bytes).slice(0, bytes));
+
+describe('T0: just under passes, just over is named at once', () => {
+  test.each(cases)('%s', async (_, { budget, under, over }) => {
+    await under();
+    const before = process.memoryUsage().rss;
+    const started = process.cpuUsage(); // the clock also counts what else the machine does
+    await expect((async () => over())()).rejects.toThrow(`budget ${budget}`);
+    const { user, system } = process.cpuUsage(started);
+    expect((user + system) / 1_000).toBeLessThan(2_000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(200 << 20);
+  });
+
+  test('signed addresses live as long as their budgets say', async () => {
+    const made = await ann.post('/v2/objects', {
+      vault_id: idOf(await ann.post('/v2/vaults', { name: 'Files' })),
+      object_type: 'file',
+      filename: 'a',
+    });
+    const upload = String(made.json['upload_url']);
+    await ann.call('PUT', upload, 'x', { authorization: '' });
+    const download = (await ann.get(`/v2/objects/${idOf(made)}/download`)).json['download_url'];
+    const left = (url: unknown): number =>
+      Number(new URL(String(url)).searchParams.get('expires')) * 1000 - Date.now();
+    expect(left(upload) / budgets.uploadUrlMs).toBeCloseTo(1, 2);
+    expect(left(download) / budgets.objectUrlMs).toBeCloseTo(1, 1);
+    // The file of an export lives as long as its address: test/threats/downloads.test.ts.
+    expect(budgets.exportUrlMs).toBe(24 * 3_600_000);
+  });
+});
+
+test('T0: the disk keeps its reserve, and the error says that there is no space', async () => {
+  const write = async (name: string): Promise<void> => {
+    const to = await createFile(join(folder, name));
+    try {
+      await to.write(Buffer.alloc(10));
+      await to.finish();
+    } catch (error) {
+      await to.abort();
+      throw error;
+    }
+  };
+  await write('fits');
+  await expect(withBudget('diskReserveBytes', 2 ** 60, () => write('does not'))).rejects.toThrow(
+    /space/,
+  );
+});
+
+test('every budget has its case, and something that enforces it (T0)', () => {
+  const here = [
+    ...cases.map(([, { budget }]) => budget),
+    'diskReserveBytes',
+    'exportUrlMs',
+    'objectUrlMs',
+    'uploadUrlMs',
+  ];
+  const sources = ['api', 'engine', 'readers', 'scheduler', 'writers'].flatMap((part) =>
+    readdirSync(part, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && name !== 'budgets.ts')
+      .map((name) => readFileSync(join(part, name), 'utf8')),
+  );
+  for (const name of Object.keys(budgets) as Budget[]) {
+    const enforced = sources.some((source) =>
+      new RegExp(`[.']${name}\\b|\\b${name}\\b.*= budgets;`).test(source),
+    );
+    expect([name, enforced]).toEqual([name, true]);
+    const other = elsewhere[name];
+    const proof = other === undefined ? '' : readFileSync(`test/${other}.test.ts`, 'utf8');
+    const isProved = proof.includes('T0') && proof.includes(name);
+    expect([name, here.includes(name) || isProved]).toEqual([name, true]);
+  }
+});
