@@ -3,6 +3,7 @@ import { AppError } from '../engine/errors.js';
 import { parseJson } from '../engine/json.js';
 import { parseQuery } from '../engine/query/request.js';
 import { lookup, runArrow, runQuery, type QueryAnswer } from '../engine/query/run.js';
+import { visibleData, type Visible } from '../scheduler/visible.js';
 import type { Parts } from './parts.js';
 import { JsonText } from './reply.interceptor.js';
 
@@ -29,9 +30,8 @@ export async function arrowAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<{ readonly bytes: Buffer; readonly total: number; readonly offset: number | null }> {
-  const fields = await queryable(parts, dataset);
+  const { snapshot, fields } = await queryable(parts, dataset);
   const request = parseQuery(body, fields);
-  const snapshot = await parts.store.snapshot(dataset.id);
   const page = await runArrow(parts.queryEngine, snapshot, fields, request, { signal });
   const bytes = Buffer.from(page.body.buffer, page.body.byteOffset, page.body.byteLength);
   return { bytes, total: page.total, offset: page.offset };
@@ -45,8 +45,7 @@ export async function lookupAnswer(
   signal: AbortSignal,
 ): Promise<JsonText> {
   const started = performance.now();
-  const fields = await queryable(parts, dataset);
-  const snapshot = await parts.store.snapshot(dataset.id);
+  const { snapshot, fields } = await queryable(parts, dataset);
   const wanted = ids.map((id) => id.trim()).filter((id) => id !== '');
   const results = await lookup(parts.queryEngine, snapshot, fields, wanted, { signal });
   const total = (JSON.parse(results) as unknown[]).length; // as many as fit an address: cheap
@@ -97,15 +96,15 @@ async function ask(
   body: unknown,
   signal?: AbortSignal,
 ): Promise<QueryAnswer> {
-  const fields = await queryable(parts, dataset);
+  const { snapshot, fields } = await queryable(parts, dataset);
   const request = parseQuery(body, fields);
-  const snapshot = await parts.store.snapshot(dataset.id);
   return runQuery(parts.queryEngine, snapshot, fields, request, signal ? { signal } : {});
 }
 
-/** The fields of a dataset that can be queried now. */
-async function queryable(parts: Parts, dataset: DatasetRow): Promise<readonly FieldRow[]> {
-  if (dataset.availability === 'available') return parts.catalog.fields.all(dataset.id);
+/** What can be queried of a dataset now. */
+async function queryable(parts: Parts, dataset: DatasetRow): Promise<Visible> {
+  if (dataset.availability === 'available')
+    return visibleData(parts.catalog, parts.store, dataset.id);
   throw new AppError(
     'invalid',
     `The dataset is ${dataset.availability}; it cannot be queried now.`,

@@ -13,6 +13,7 @@ import { exportSelect } from '../../engine/query/export-select.js';
 import { checkFormat } from '../check-export.js';
 import { checkRights, activePrincipal } from '../rights.js';
 import type { TaskType } from '../task.js';
+import { visibleData } from '../visible.js';
 import type { ExportParams, ExportResult } from './export-run.js';
 
 /** Writes the records of a query into a file to download. */
@@ -22,8 +23,7 @@ export const exportTask: TaskType<'export'> = {
   async prepare(task, { catalog, store }): Promise<ExportParams> {
     const row = await exportOf(task, catalog);
     const writer = checkFormat(row.format);
-    const fields = await catalog.fields.all(row.datasetId);
-    const snapshot = await store.snapshot(row.datasetId);
+    const { snapshot, fields } = await visibleData(catalog, store, row.datasetId);
     const request = parseExportParams(row.params, fields);
     const { sql, params, columns } = exportSelect(snapshot, fields, request, writer.shape);
     return {

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { gunzipSync } from 'node:zlib';
+import { idOf, startServer, waitFor, type Client, type TestServer } from '../api/server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+const perCommit = 40;
+
+/** What one page or one file showed: which commits, how many records in all, and which records lacked their own field. */
+interface Seen {
+  readonly what: string;
+  readonly commits: ReadonlyMap<string, number>;
+  readonly total: number;
+  readonly lacking: number;
+  readonly isWhole: boolean;
+  readonly version?: number;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function seen(what: string, rows: readonly Row[], total: number, isWhole: boolean): Seen {
+  const commits = new Map<string, number>();
+  let lacking = 0;
+  for (const row of rows) {
+    const commit = String(row['_commit']);
+    commits.set(commit, (commits.get(commit) ?? 0) + 1);
+    // Every commit brings a field of its own: a page of its version must have it.
+    if (row[`own_${String(row['w'])}_${String(row['i'])}`] !== row['n']) lacking += 1;
+  }
+  return { what, commits, total, lacking, isWhole };
+}
+
+test('Q8, D11: every page and every export shows exactly one version while imports go on', async () => {
+  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'busy' }));
+  const end = performance.now() + 4_000;
+  const found: Seen[] = [];
+  const commit = async (w: number, i: number): Promise<void> => {
+    const records = Array.from({ length: perCommit }, (_, n) => ({
+      w,
+      i,
+      n,
+      [`own_${w}_${i}`]: n,
+    }));
+    const body = { dataset_id: datasetId, records };
+    const { status, text } = await ann.post('/v2/dataset_imports', body);
+    expect([status, text.slice(0, 300)]).toEqual([201, expect.any(String)]);
+  };
+  await commit(0, 0);
+  const writer = async (w: number): Promise<void> => {
+    for (let i = 0; performance.now() < end; i += 1) await commit(w, i);
+  };
+  const walker = async (size: number): Promise<void> => {
+    while (performance.now() < end) {
+      for (let offset: number | null = 0; offset !== null;) {
+        const body = { limit: size, offset };
+        const { status, json, text } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
+        expect([status, text.slice(0, 300)]).toEqual([200, expect.any(String)]);
+        const rows = json['results'] as readonly Row[];
+        const total = Number(json['total']);
+        found.push(seen(`page of ${size}`, rows, total, rows.length === total));
+        offset = json['offset'] as number | null;
+      }
+    }
+  };
+  const counter = async (): Promise<void> => {
+    while (performance.now() < end) {
+      const body = { limit: 0, facets: { w: { facet_type: 'terms', limit: 0 } } };
+      const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
+      const terms = (json['facets'] as Row)['w'] as readonly (readonly [unknown, number])[];
+      const sum = terms.reduce((all, [, count]) => all + count, 0);
+      expect(sum).toBe(json['total']);
+      expect(sum % perCommit).toBe(0);
+    }
+  };
+  const exporter = async (): Promise<void> => {
+    while (performance.now() < end) {
+      const body = { dataset_id: datasetId, format: 'json' };
+      const id = idOf(await ann.post('/v2/dataset_exports', body));
+      const done = await waitFor(ann, `/v2/dataset_exports/${id}`);
+      expect(done.json).toMatchObject({ status: 'completed', error_message: null });
+      const { json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
+      const bytes = Buffer.from(await (await fetch(String(json['url']))).arrayBuffer());
+      const rows = gunzipSync(bytes).toString().trim().split('\n').map((line) => JSON.parse(line) as Row); // prettier-ignore
+      const version = (await server.catalog.exports.get(id))?.logVersion ?? -1;
+      found.push({ ...seen('export', rows, rows.length, true), version });
+      expect(done.json['documents_count']).toBe(rows.length);
+    }
+  };
+  const work = [writer(1), writer(2), writer(3), walker(10_000), walker(10_000), walker(70)];
+  await Promise.all([...work, walker(33), counter(), exporter()]);
+
+  const page = { limit: 10_000, offset: 0 };
+  const access = { userId: ann.user.id, accountId: ann.user.accountId, role: ann.user.role };
+  const { rows } = await server.catalog.commits.list({ access, datasetId }, page);
+  const order = new Map(rows.map((row) => [String(row.id), row.logVersion]));
+  const versions = [...order.values()].toSorted((a, b) => a - b);
+  const atMost = (version: number): number => versions.filter((one) => one <= version).length;
+  expect(rows.length).toBeGreaterThan(5);
+  expect(found.filter(({ what }) => what === 'export').length).toBeGreaterThan(1);
+  for (const one of found) {
+    const shown = JSON.stringify({ ...one, commits: [...one.commits] }).slice(0, 300);
+    expect([shown, one.total % perCommit, one.lacking]).toEqual([shown, 0, 0]);
+    // The version that a total belongs to: nothing on the page is newer, and a whole page has all of it.
+    const newest = versions[one.total / perCommit - 1] ?? -1;
+    for (const [id, count] of one.commits) {
+      expect([shown, (order.get(id) ?? Infinity) <= newest]).toEqual([shown, true]);
+      if (one.isWhole) expect([shown, count]).toEqual([shown, perCommit]);
+    }
+    if (one.isWhole) expect([shown, one.commits.size]).toEqual([shown, one.total / perCommit]);
+    if (one.version !== undefined)
+      expect([shown, atMost(one.version)]).toEqual([shown, one.total / perCommit]);
+  }
+}, 30_000);
+
+test('Q8: a commit that the log has and the catalogue not yet does not show, nor half of it', async () => {
+  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'late' }));
+  const add = (record: object): ReturnType<Client['post']> =>
+    ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [record] });
+  await add({ a: 1 });
+  const { publish } = server.catalog;
+  let go = (): void => undefined;
+  const mayGo = new Promise<void>((resolve) => (go = resolve));
+  let linked = (): void => undefined;
+  const isLinked = new Promise<void>((resolve) => (linked = resolve));
+  server.catalog.publish = async (publication) => {
+    linked();
+    await mayGo;
+    return publish.call(server.catalog, publication);
+  };
+  try {
+    const second = add({ a: 2, b: 3 });
+    await isLinked;
+    const during = await ann.post(`/v2/datasets/${datasetId}/data`, {
+      exclude_fields: ['_id', '_commit'],
+    });
+    expect(during.json).toMatchObject({ total: 1, results: [{ a: 1 }] });
+    go();
+    expect((await second).status).toBe(201);
+  } finally {
+    server.catalog.publish = publish;
+  }
+  const after = await ann.post(`/v2/datasets/${datasetId}/data`, {
+    exclude_fields: ['_id', '_commit'],
+  });
+  expect(after.json['results']).toEqual([
+    { a: 1, b: null },
+    { a: 2, b: 3 },
+  ]);
+});
+
+test('Q12: a query whose dataset is deleted meanwhile ends on its version or says that it is gone', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'gone' }));
+    const records = Array.from({ length: 3_000 }, (_, n) => ({ n, t: `text ${n}` }));
+    await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+    const ask = (): ReturnType<Client['post']> =>
+      ann.post(`/v2/datasets/${datasetId}/data`, {
+        limit: 3_000,
+        filters: [['t__regexp', 'text .*']],
+        facets: { t: { facet_type: 'terms', limit: 0 } },
+      });
+    const asked = Array.from({ length: 12 }, ask);
+    await new Promise((resolve) => setTimeout(resolve, round * 15));
+    const deleted = await ann.delete(`/v2/datasets/${datasetId}`);
+    expect(deleted.status).toBe(200);
+    for (const { status, json, text } of await Promise.all(asked)) {
+      expect([status, text.slice(0, 100)]).toEqual([
+        status === 404 ? 404 : 200,
+        expect.any(String),
+      ]);
+      if (status === 200) expect((json['results'] as unknown[]).length).toBe(3_000);
+    }
+    expect((await ask()).status).toBe(404);
+  }
+});
+
+test('Q12: a dataset that is not available says so', async () => {
+  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'away' }));
+  await server.catalog.datasets.update(datasetId, { availability: 'unavailable' });
+  const answer = await ann.post(`/v2/datasets/${datasetId}/data`, {});
+  expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('unavailable')]);
+});
