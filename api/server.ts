@@ -30,7 +30,12 @@ export function createAdapter(options: ServerOptions): FastifyAdapter {
     keepAliveTimeout: 72_000,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 16_384 },
-    http: { maxHeaderSize: 16 << 10, headersTimeout: limits.headersMs },
+    http: {
+      maxHeaderSize: 16 << 10,
+      headersTimeout: limits.headersMs,
+      // Node looks for slow headers every 30 s unless told: twice as long as they may take.
+      connectionsCheckingInterval: Math.max(100, Math.floor(limits.headersMs / 5)),
+    },
     frameworkErrors: (_error: unknown, _request: unknown, reply: FastifyReply) => {
       // The router could not read the address: nothing can have that name.
       reply.code(404).header('Content-Type', 'application/json');

@@ -24,7 +24,8 @@ export async function receiveUpload(
 ): Promise<string> {
   const object = await parts.catalog.objects.get(target.id);
   if (object?.objectType !== 'file' || target.revision > object.revision + 1) throw notFound();
-  const expected = expectation(object, body.headers['content-length'], contentMd5);
+  const announced = target.revision === 1 ? object : { size: null, md5: null };
+  const expected = expectation(announced, body.headers['content-length'], contentMd5);
   const aside = parts.data.path('scratch', `upload-${object.id}-${randomUUID()}`);
   try {
     const limit = expected.bytes;
@@ -55,7 +56,7 @@ interface Expectation {
 
 /** The first file's size and md5 are fixed at its creation; a later revision may differ and brings its own header. */
 function expectation(
-  object: ObjectRow,
+  object: Pick<ObjectRow, 'size' | 'md5'>,
   contentLength: string | undefined,
   contentMd5: string | undefined,
 ): Expectation {

@@ -13,7 +13,11 @@ import { openQueryEngine } from '../../engine/query/engine.js';
 import { openSigningKey } from '../../engine/signing-key.js';
 import { openStore } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
-import { createScheduler, type Scheduler, type SchedulerOptions } from '../../scheduler/scheduler.js';
+import {
+  createScheduler,
+  type Scheduler,
+  type SchedulerOptions,
+} from '../../scheduler/scheduler.js';
 
 /** What came back. */
 export interface Answer {

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { readdir, readlink, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { dirname } from 'node:path';
+import { budgets } from '../../engine/budgets.js';
+import { sweepExports } from '../../scheduler/sweep.js';
+import { urlSigner } from '../../api/signed-url.js';
+import { idOf, send, startServer, waitFor, type Answer, type Client, type TestServer } from '../api/server.js'; // prettier-ignore
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+let datasetId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+  datasetId = await dataset([
+    { v: '=1+1', n: -5 },
+    { v: '+cmd', n: 6 },
+    { v: '-2+3', n: null },
+    { v: '@SUM(A1)', n: 0 },
+    { v: '\ttab', n: 1 },
+    { v: '\rreturn', n: 1 },
+    { v: 'plain', n: 1 },
+  ]);
+});
+afterAll(() => server.close());
+
+async function dataset(records: readonly object[]): Promise<number> {
+  const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+  await ann.post('/v2/dataset_imports', { dataset_id: id, records });
+  return id;
+}
+
+async function newFile(more: object = {}): Promise<{ id: number; url: string }> {
+  const body = { vault_id: vaultId, object_type: 'file', filename: 'f.txt', ...more };
+  const made = await ann.post('/v2/objects', body);
+  return { id: idOf(made), url: String(made.json['upload_url']) };
+}
+
+async function download(id: number): Promise<string> {
+  return String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
+}
+
+async function exported(body: object): Promise<{ id: number; done: Answer; url: string }> {
+  const id = idOf(await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body }));
+  const done = await waitFor(ann, `/v2/dataset_exports/${id}`);
+  const { json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
+  return { id, done, url: String(json['url']) };
+}
+
+/** The files of the data folder that this process has open below one of its parts. */
+async function descriptors(): Promise<number> {
+  const links = await Promise.all(
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  );
+  return links.filter((link) => link.startsWith(server.data.objects)).length;
+}
+
+async function until(isTrue: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** What lies beside the data folder and has the name of something that the test asks for. */
+async function outside(): Promise<readonly string[]> {
+  const names = await readdir(dirname(server.data.root));
+  return names.filter((name) => !name.startsWith('strandlake-'));
+}
+
+test('D1: no name of an export target or a file makes a file outside the data folder', async () => {
+  const parent = await outside();
+  const names = ['../../out', '..\\out', '/etc/out', 'C:\\out', '%2e%2e%2fout', 'a/../../../out', 'CON', 'nul\u0000', '\u202etxt', 'x'.repeat(300), '.']; // prettier-ignore
+  for (const name of names) {
+    const body = { dataset_id: datasetId, format: 'csv', target_full_path: `Lab:/${name}` };
+    const made = await ann.post('/v2/dataset_exports', body);
+    expect([name, [201, 400].includes(made.status)]).toEqual([name, true]);
+    if (made.status === 201) await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+    const { id, url } = await newFile();
+    await send('', 'PUT', url, 'x');
+    const moved = await ann.patch(`/v2/objects/${id}`, { filename: name });
+    expect([name, [200, 400].includes(moved.status)]).toEqual([name, true]);
+    expect((await send('', 'GET', await download(id))).text).toBe('x');
+  }
+  for (const part of [server.data.objects, server.data.exports])
+    for (const name of await readdir(part)) expect(name).toMatch(/^\d+[-.][\w.]+$/);
+  expect(await outside()).toEqual(parent);
+});
+
+describe('D3: a CSV export', () => {
+  const csv = async (params: object): Promise<string> =>
+    (
+      await send(
+        '',
+        'GET',
+        (await exported({ format: 'csv', params: { ...params, fields: ['v', 'n'] } })).url,
+      )
+    ).text;
+
+  test('is exact unless asked', async () => {
+    expect(await csv({})).toBe(
+      'v,n\r\n=1+1,-5\r\n+cmd,6\r\n-2+3,\r\n@SUM(A1),0\r\n\ttab,1\r\n"\rreturn",1\r\nplain,1\r\n',
+    );
+  });
+
+  test('has no formula with csv_safe, and its numbers stay numbers', async () => {
+    const rows = (await csv({ csv_safe: true })).split('\r\n').slice(1, -1);
+    expect(rows).toEqual(["'=1+1,-5", "'+cmd,6", "'-2+3,", "'@SUM(A1),0", "'\ttab,1", `"'\rreturn",1`, 'plain,1']); // prettier-ignore
+  });
+
+  test.each(['yes', 1, 'true', []])('refuses csv_safe %j', async (csv_safe) => {
+    const body = { dataset_id: datasetId, format: 'csv', params: { csv_safe } };
+    const { status, text } = await ann.post('/v2/dataset_exports', body);
+    expect([status, text]).toEqual([400, expect.stringContaining('csv_safe')]);
+  });
+});
+
+test('D6, R4: half-read downloads cost little memory, and their descriptors come back', async () => {
+  if (process.platform !== 'linux') return;
+  const { id, url } = await newFile();
+  await send('', 'PUT', url, Buffer.alloc(24 << 20, 'x'));
+  const { pathname, search } = new URL(await download(id));
+  const baseline = await descriptors();
+  (globalThis as { gc?: () => void }).gc?.();
+  const before = process.memoryUsage().rss;
+  const sockets = Array.from({ length: 400 }, (_, i) => {
+    const from = `127.0.2.${1 + (i % 6)}`;
+    const socket = connect({ port: server.port, host: '127.0.0.1', localAddress: from });
+    socket.on('error', () => undefined).pause();
+    socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    return socket;
+  });
+  await until(async () => (await descriptors()) - baseline === sockets.length);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  // Nearly 100 MB of it are the connections themselves, whose other ends are in this process, too.
+  expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(200);
+  for (const socket of sockets) socket.destroy();
+  await until(async () => (await descriptors()) === baseline);
+  expect((await ann.get('/v1/user')).status).toBe(200);
+}, 30_000);
+
+test('D7, D8: addresses end by time, by deletion, with the revision, and with the key', async () => {
+  const { id, url } = await newFile();
+  await send('', 'PUT', url, 'x');
+  const old = await download(id);
+  const sign = (key: Uint8Array, method: 'GET' | 'PUT', target: string, life: number): string =>
+    server.url + urlSigner(key).sign(method, target, Date.now() + life);
+  const read = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df`;
+  const write = `/v2/uploads/${id}/2`;
+  const status = async (method: string, address: string): Promise<number> =>
+    (await send('', method, address, method === 'PUT' ? 'y' : undefined)).status;
+  expect(await status('GET', sign(server.key, 'GET', read, 60_000))).toBe(200);
+  expect(await status('GET', sign(server.key, 'GET', read, -2_000))).toBe(403);
+  expect(await status('PUT', sign(server.key, 'PUT', write, -2_000))).toBe(403);
+  expect(await status('GET', sign(randomBytes(32), 'GET', read, 60_000))).toBe(403);
+  expect(await status('PUT', sign(randomBytes(32), 'PUT', write, 60_000))).toBe(403);
+  expect((await send('', 'GET', old)).text).toBe('x');
+  expect(await status('PUT', sign(server.key, 'PUT', write, 60_000))).toBe(200);
+  expect(await status('GET', old)).toBe(404); // never other bytes than it was made for
+  const now = await download(id);
+  expect((await send('', 'GET', now)).text).toBe('y');
+  await ann.delete(`/v2/objects/${id}`);
+  expect([await status('GET', now), await status('PUT', url)]).toEqual([404, 404]);
+});
+
+test.each([
+  'text/html',
+  'image/svg+xml',
+  'application/pdf',
+  'application/xhtml+xml',
+  'text/xml',
+  'application/javascript',
+  'text/css',
+  'application/x-shockwave-flash',
+  'multipart/x-mixed-replace',
+  'text/html; charset=utf-7',
+])('D9: a stored %s comes back as an attachment of no type', async (mimetype) => {
+  const { id, url } = await newFile({ filename: 'page.html', mimetype });
+  await send('', 'PUT', url, '<script>alert(1)</script>', { 'content-type': mimetype });
+  const { headers } = await send('', 'GET', await download(id));
+  expect(headers.get('content-type')).toBe('application/octet-stream');
+  expect(headers.get('content-disposition')).toMatch(/^attachment;/);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('content-security-policy')).toContain('sandbox');
+});
+
+describe('D12: no file can be had', () => {
+  const files = async (id: number): Promise<readonly string[]> =>
+    (await readdir(server.data.exports)).filter((name) => name.startsWith(`${id}.`));
+
+  /** Every way to a file of an export: the resource, and an address that was signed too early. */
+  async function expectNone(id: number): Promise<void> {
+    const { status } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
+    expect([400, 404]).toContain(status);
+    const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df`;
+    const signed = urlSigner(server.key).sign('GET', path, Date.now() + 60_000);
+    expect((await send(server.url, 'GET', signed)).status).toBe(404);
+    expect(await files(id)).toEqual([]);
+  }
+
+  test('of an export that was canceled, wherever it was', async () => {
+    const id = await dataset(Array.from({ length: 5_000 }, (_, n) => ({ n, t: 'x'.repeat(300) })));
+    for (let round = 0; round < 8; round += 1) {
+      const body = { dataset_id: id, format: 'json', target_full_path: `Lab:/canceled-${round}` };
+      const job = idOf(await ann.post('/v2/dataset_exports', body));
+      await new Promise((resolve) => setTimeout(resolve, round * 12));
+      await ann.put(`/v2/dataset_exports/${job}/cancel`, {});
+      const ended = await waitFor(ann, `/v2/dataset_exports/${job}`);
+      const target = await ann.get(
+        `/v2/objects?vault_id=${vaultId}&path=/canceled-${round}.json.gz`,
+      );
+      if (ended.json['status'] === 'completed') continue; // it was quicker
+      expect(ended.json['status']).toBe('canceled');
+      await expectNone(job);
+      expect(target.json['total']).toBe(0);
+    }
+  });
+
+  test('of an export that failed', async () => {
+    const id = await dataset([{ a: 1 }]);
+    const folder = server.data.dataset(id);
+    for (const name of await readdir(folder))
+      if (name.endsWith('.parquet')) await rm(`${folder}/${name}`);
+    const made = await server.catalog.exports.create({
+      datasetId: id,
+      userId: ann.user.id,
+      accountId: ann.user.accountId,
+      format: 'json',
+      params: {},
+    } as Parameters<typeof server.catalog.exports.create>[0]);
+    server.scheduler.wake();
+    const ended = await waitFor(ann, `/v2/dataset_exports/${made.row.id}`);
+    expect(ended.json['status']).toBe('failed');
+    await expectNone(made.row.id);
+  });
+
+  test('of an export whose day is over, and it is gone with the next sweep', async () => {
+    const { id, done, url } = await exported({ format: 'json' });
+    expect(done.json['status']).toBe('completed');
+    const row = await server.catalog.exports.get(id);
+    const life = (row?.expiresAt ?? 0) - Date.now();
+    expect(life / budgets.exportUrlMs).toBeCloseTo(1, 2);
+    await server.catalog.exports.update(id, { expiresAt: Date.now() - 1 });
+    expect((await send('', 'GET', url)).status).toBe(404);
+    await sweepExports(server.catalog, server.data, Date.now());
+    await expectNone(id);
+  });
+});

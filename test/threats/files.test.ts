@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import {
+  idOf,
+  makeFixture,
+  send,
+  startServer,
+  waitFor,
+  type Answer,
+  type Client,
+  type TestServer,
+} from '../api/server.js';
+import { bgzf } from '../readers/bgzf.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+let datasetId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+});
+afterAll(() => server.close());
+
+/** Uploads a file and imports it into the dataset; answers the import as it ended, or as it was refused. */
+async function importFile(filename: string, bytes: Uint8Array): Promise<Answer> {
+  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
+  await send('', 'PUT', String(made.json['upload_url']), bytes);
+  const body = { dataset_id: datasetId, object_id: idOf(made) };
+  const job = await ann.post('/v2/dataset_imports', body);
+  return job.status === 201 ? waitFor(ann, `/v2/dataset_imports/${idOf(job)}`) : job;
+}
+
+const total = async (): Promise<unknown> =>
+  (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
+let state = seed;
+const random = (below: number): number => {
+  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+  return Math.floor((state / 2 ** 32) * below);
+};
+
+/** A valid file with a few of its bytes changed, dropped or doubled. */
+function mutated(bytes: Uint8Array): Uint8Array {
+  const copy = Buffer.from(bytes);
+  for (let i = 0; i < 1 + random(6); i += 1) copy[random(copy.length)] = random(256);
+  const [from, to] = [random(copy.length), random(copy.length)];
+  const cut = Buffer.concat([copy.subarray(0, from), copy.subarray(to)]);
+  return random(2) === 0 ? copy : cut;
+}
+
+const vcf = Buffer.from(
+  '##fileformat=VCFv4.2\n##INFO=<ID=AF,Number=A,Type=Float,Description="x">\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n' +
+    Array.from({ length: 60 }, (_, i) => `1\t${i + 1}\t.\tA\tC\t.\tPASS\tAF=0.${i}\n`).join(''),
+);
+const json = Buffer.from(Array.from({ length: 60 }, (_, i) => `{"a":${i},"b":"é"}\n`).join(''));
+
+test(`F18: files that damage a parser touch neither the server nor another client (seed ${seed})`, async () => {
+  const other = await server.user('ben');
+  const { datasetId: own } = await makeFixture(other, 'Ben');
+  const over = new AbortController();
+  let asked = 0;
+  const second = (async () => {
+    for (; !over.signal.aborted; asked += 1) {
+      const { status, json: found } = await other.post(`/v2/datasets/${own}/data`, {});
+      expect([status, found['total']]).toEqual([200, 2]);
+    }
+  })();
+  const pid = server.scheduler.status().workerPid;
+  const corpus = readdirSync('test/fixtures/bad').filter((name) => !name.endsWith('.md'));
+  const files: (readonly [string, Uint8Array])[] = [
+    ...corpus.map((name) => [name, readFileSync(join('test/fixtures/bad', name))] as const),
+    ...Array.from({ length: 12 }, () => ['m.vcf', mutated(vcf)] as const),
+    ...Array.from({ length: 6 }, () => ['m.vcf.gz', mutated(gzipSync(vcf))] as const),
+    ...Array.from({ length: 6 }, () => ['m.vcf.gz', mutated(bgzf(vcf, 500))] as const),
+    ...Array.from({ length: 12 }, () => ['m.json', mutated(json)] as const),
+    ...Array.from({ length: 6 }, () => ['m.json.gz', mutated(gzipSync(json))] as const),
+    [
+      'keys.json',
+      Buffer.from(`{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`).join()}}\n`),
+    ],
+    ['deep.json', Buffer.from(`${'{"a":'.repeat(500_000)}1`)],
+  ];
+  for (const [name, bytes] of files) {
+    const before = await total();
+    const ended = await importFile(name, bytes);
+    const status = ended.status === 400 ? 'refused' : ended.json['status'];
+    expect([name, ['completed', 'failed', 'refused'].includes(String(status))]).toEqual([
+      name,
+      true,
+    ]);
+    if (status === 'failed') {
+      // It names the file, and changed nothing.
+      expect(String(ended.json['error_message'])).toContain(name.replace(/\..*/, ''));
+      expect(await total()).toBe(before);
+    }
+  }
+  over.abort();
+  await second;
+  expect(asked).toBeGreaterThan(10);
+  // Not even the worker died of them.
+  expect(server.scheduler.status().workerPid).toBe(pid);
+}, 60_000);
+
+test('F1: a bomb of gzip in gzip, and one of many spaces, end with a reason', async () => {
+  const zeros = gzipSync(Buffer.alloc(80 << 20), { level: 9 });
+  const before = await total();
+  for (const [name, bytes, reason] of [
+    ['twice.json.gz', gzipSync(gzipSync('{"a":1}\n')), /compressed twice/],
+    ['twice.vcf', gzipSync(zeros), /compressed twice/],
+    ['zeros.json.gz', zeros, /lineBytes/],
+  ] as const) {
+    const ended = await importFile(name, bytes);
+    expect([name, ended.json['status']]).toEqual([name, 'failed']);
+    expect(String(ended.json['error_message'])).toMatch(reason);
+  }
+  expect(await total()).toBe(before);
+});
+
+test.each<readonly [string, Uint8Array, string, RegExp | number]>([
+  ['gzip.json', gzipSync('{"a":1}\n'), 'completed', 1],
+  ['plain.json.gz', Buffer.from('{"a":1}\n'), 'completed', 1],
+  ['mark.json', Buffer.from('\ufeff{"a":1}\n'), 'completed', 1],
+  ['empty.json', Buffer.alloc(0), 'completed', 0],
+  ['zip.json', Buffer.from('PK\u0003\u0004rest of it'), 'failed', /zip archive/],
+  [
+    'page.json',
+    Buffer.from('<!DOCTYPE html><html><body>404</body></html>'),
+    'failed',
+    /web page|HTML/i,
+  ],
+  ['page.vcf', Buffer.from('<html>Not found</html>'), 'failed', /web page|HTML/i],
+  ['wide.json', Buffer.from('\ufeff{"a":1}\n', 'utf16le'), 'failed', /UTF-16/],
+  ['nul.json', Buffer.from('{"a":1}\n\u0000\u0000\n'), 'failed', /line 2/],
+])('F4: %s is what its bytes say', async (name, bytes, status, more) => {
+  const before = Number(await total());
+  const ended = await importFile(name, bytes);
+  expect(ended.json['status']).toBe(status);
+  if (typeof more === 'number') expect(Number(await total()) - before).toBe(more);
+  else expect(String(ended.json['error_message'])).toMatch(more);
+});

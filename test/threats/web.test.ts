@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { connect, type Socket } from 'node:net';
+import { operations } from '../../api/operations.js';
+import type { OperationRow } from '../../api/operations/row.js';
+import {
+  idOf,
+  makeFixture,
+  send,
+  startServer,
+  type Client,
+  type TestServer,
+} from '../api/server.js';
+
+let server: TestServer;
+let ann: Client;
+beforeAll(async () => {
+  server = await startServer({ limits: { headersMs: 400, idleMs: 400 } });
+  ann = await server.user('ann');
+});
+afterAll(() => server.close());
+
+/** A bare connection; `local` lets it come from another address of this machine. */
+function open(text: string, local?: string): { socket: Socket; answer: Promise<string> } {
+  const where = { port: server.port, host: '127.0.0.1', ...(local && { localAddress: local }) };
+  const socket = connect(where, () => socket.write(text));
+  const answer = new Promise<string>((resolve) => {
+    let all = '';
+    socket.on('data', (bytes) => (all += bytes.toString()));
+    socket.on('error', () => resolve(all));
+    socket.on('close', () => resolve(all));
+  });
+  return { socket, answer };
+}
+
+const ways = Object.entries(operations) as [string, OperationRow][];
+const pathOf = (row: OperationRow): string => row.paths[0].replaceAll(/:\w+/g, '1');
+
+describe('W2: a connection that is slow', () => {
+  test.each([
+    ['to begin', ''],
+    ['within its headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-A: '],
+    ['before its headers end', 'GET / HTTP/1.1\r\nHost: x\r\n'],
+  ])('%s is ended', async (_, text) => {
+    const started = performance.now();
+    const { answer } = open(text);
+    expect(await answer).toMatch(/^$|^HTTP\/1\.1 408 /);
+    expect(performance.now() - started).toBeLessThan(4_000);
+  });
+
+  test('in its upload is ended, however long it keeps sending headers first', async () => {
+    const { vaultId } = await makeFixture(ann, 'Slow');
+    const body = { vault_id: vaultId, object_type: 'file', filename: 'slow', size: 1_000 };
+    const made = await ann.post('/v2/objects', body);
+    const { pathname, search } = new URL(String(made.json['upload_url']));
+    const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc`;
+    await open(head).answer;
+    const shown = (await ann.get(`/v2/objects/${idOf(made)}`)).json;
+    expect(shown['availability']).toBe('unverified');
+  });
+});
+
+test('W2: a thousand slow connections from other addresses do not slow a client down', async () => {
+  const isLinux = process.platform === 'linux'; // elsewhere this machine has one loopback address
+  const slow = Array.from({ length: isLinux ? 1_000 : 100 }, (_, i) =>
+    open('GET / HTTP/1.1\r\nX-Slow: ', isLinux ? `127.0.1.${1 + (i % 8)}` : undefined),
+  );
+  const times: number[] = [];
+  for (let i = 0; i < 100; i += 1) {
+    const started = performance.now();
+    expect((await ann.get('/v1/user')).status).toBe(200);
+    times.push(performance.now() - started);
+  }
+  expect(times.toSorted((a, b) => a - b)[98]).toBeLessThan(1_000);
+  await Promise.all(slow.map(({ answer }) => answer));
+}, 20_000);
+
+test('W2: requests in one packet are answered in order, and a smuggled one is not taken for a second', async () => {
+  const one = (path: string): string =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n`;
+  const { answer } = open(
+    `${one('/v1/user')}\r\n${one('/nowhere')}\r\n${one('/v1/user')}Connection: close\r\n\r\n`,
+  );
+  const statuses = [...(await answer).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  expect(statuses).toEqual(['200', '404', '200']);
+  for (const lengths of [
+    'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n',
+    'Transfer-Encoding: chunked\r\nContent-Length: 4\r\n',
+    'Transfer-Encoding: xchunked\r\n',
+    'Transfer-Encoding : chunked\r\n',
+    'Content-Length: +4\r\n',
+    'Content-Length: 4, 5\r\n',
+    'Content-Length: 0x4\r\n',
+  ]) {
+    const inner = `0\r\n\r\n${one('/v1/user')}\r\n`;
+    const smuggled = await open(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${lengths}\r\n${inner}`)
+      .answer;
+    expect([lengths, smuggled.match(/HTTP\/1\.1 \d+/g)]).toEqual([lengths, ['HTTP/1.1 400']]);
+  }
+});
+
+test('W3: no spelling of any route gives more than the plain one', async () => {
+  const reader = await server.user('reader', { scope: 'read' });
+  const spellings = (path: string): string[] => [
+    path,
+    `${path}/`,
+    `/${path}`,
+    `${path}//`,
+    path.toUpperCase(),
+    path.replace('/v', '/V'),
+    `${path};a=b`,
+    `/x/..${path}`,
+    `/x/%2e%2e${path}`,
+    `/./${path.slice(1)}`,
+    path.replace('/v2', '/%762'),
+    path.replaceAll('/', '%2f'),
+    path.replaceAll('/', '\\'),
+    `${path}%00`,
+    `${path}%20`,
+    `${path}.json`,
+    `${path}?_method=GET`,
+    `${path}?x=/health`,
+    `${path}#/health`,
+    `${path}%3f`,
+  ];
+  const isPublic = /^\/($|health|openapi|docs|swagger|v2\/(uploads|downloads))/;
+  for (const [id, row] of ways.filter(([, { paths }]) => !isPublic.test(paths[0]))) {
+    const isRead = row.method === 'GET' || row.method === 'HEAD' || id === 'datasets.query';
+    for (const spelling of spellings(pathOf(row))) {
+      const override = { 'x-http-method-override': 'GET', 'x-original-url': '/health' };
+      const target = `${server.url}/${spelling.slice(1)}`;
+      const stranger = await send('', row.method, target, undefined, override);
+      expect([id, spelling, stranger.status >= 400]).toEqual([id, spelling, true]);
+      if (isRead) continue;
+      const reading = await reader.call(row.method, target, undefined, override);
+      expect([id, spelling, [403, 404, 405].includes(reading.status)]).toEqual([
+        id,
+        spelling,
+        true,
+      ]);
+    }
+  }
+}, 30_000);
+
+test('W5: a fault at any step is a 500 with nothing in it, and the next request works', async () => {
+  const fixture = await makeFixture(ann, 'Faults');
+  const paths: readonly (readonly [string, string, unknown?])[] = [
+    ['GET', `/v2/vaults/${fixture.vaultId}`],
+    ['GET', '/v2/vaults'],
+    ['POST', '/v2/vaults', { name: 'x' }],
+    ['GET', `/v2/objects/${fixture.fileId}`],
+    ['GET', '/v2/objects'],
+    ['PATCH', `/v2/objects/${fixture.fileId}`, { filename: 'b' }],
+    ['GET', `/v2/datasets/${fixture.datasetId}`],
+    ['POST', `/v2/datasets/${fixture.datasetId}/data`, {}],
+    ['GET', `/v2/datasets/${fixture.datasetId}/fields`],
+    ['GET', `/v2/dataset_imports/${fixture.importId}`],
+    ['GET', `/v2/dataset_exports/${fixture.exportId}`],
+    ['GET', `/v2/tasks/${fixture.taskId}`],
+  ];
+  const tables = server.catalog as unknown as Record<string, Record<string, unknown>>;
+  let hits = 0;
+  for (const table of ['vaults', 'objects', 'datasets', 'fields', 'imports', 'exports', 'tasks']) {
+    for (const method of ['get', 'list', 'all', 'update']) {
+      const original = tables[table]?.[method];
+      if (typeof original !== 'function') continue;
+      for (const isLater of [false, true]) {
+        tables[table]![method] = (): unknown => {
+          const error = new Error('secret detail /data/root');
+          if (isLater) return Promise.reject(error);
+          throw error;
+        };
+        try {
+          for (const [verb, path, body] of paths) {
+            const answer = await ann.call(verb, path, body);
+            if (answer.status < 500) continue;
+            hits += 1;
+            expect([answer.status, answer.text]).toEqual([
+              500,
+              '{"detail":"Internal server error"}',
+            ]);
+          }
+        } finally {
+          tables[table]![method] = original;
+        }
+      }
+    }
+  }
+  expect(hits).toBeGreaterThan(30);
+  for (const [, path] of paths.filter(([verb]) => verb === 'GET'))
+    expect((await ann.get(path)).status).toBe(200);
+});
+
+test('A12: an address that a browser would run as code is refused', async () => {
+  const { datasetId } = await makeFixture(ann, 'Links');
+  const refused = [
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    ' javascript:alert(1)',
+    'java\tscript:alert(1)',
+    '\u0001javascript:alert(1)',
+    'javascript://example.org/%0aalert({value})',
+    'data:text/html,<script>alert(1)</script>',
+    'vbscript:msgbox(1)',
+    'file:///etc/passwd',
+    'blob:https://example.org/x',
+    'ftp://example.org/{value}',
+    '{value}',
+    '{value}:alert(1)',
+    'java{value}script:alert(1)',
+    '//example.org/{value}',
+    '/relative/{value}',
+  ];
+  const field = (index: number, url_template: string): object => ({
+    dataset_id: datasetId,
+    name: `f${index}`,
+    url_template,
+  });
+  for (const [index, url] of refused.entries()) {
+    const { status, json } = await ann.post('/v2/dataset_fields', field(index, url));
+    expect([url, status, Object.keys(json)]).toEqual([url, 400, ['url_template']]);
+  }
+  for (const [index, url] of ['https://example.org/{value}', 'http://x.org/?q={value}'].entries()) {
+    expect((await ann.post('/v2/dataset_fields', field(100 + index, url))).status).toBe(201);
+  }
+});
