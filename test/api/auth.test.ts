@@ -39,7 +39,7 @@ describe('credentials', () => {
     ).toBe(200);
   });
 
-  test('that are missing, wrong or odd answer 401 in the one text that clients know', async () => {
+  test('that are missing, wrong or odd answer 401 in the one text that clients know (A9)', async () => {
     const { token } = ann;
     const wrong = 'x'.repeat(30);
     const forms = [
@@ -66,7 +66,7 @@ describe('credentials', () => {
     }
   });
 
-  test('that disagree are refused even if one is right', async () => {
+  test('that disagree are refused even if one is right (A9)', async () => {
     const ben = await server.user('ben');
     for (const other of ['x'.repeat(30), ben.token]) {
       const headers = { authorization: `Bearer ${ann.token}` };
@@ -83,7 +83,7 @@ describe('credentials', () => {
     expect((await send(server.url, 'GET', twice)).status).toBe(401);
   });
 
-  test('that are revoked, expired, or of somebody who left, no longer work', async () => {
+  test('that are revoked, expired, or of somebody who left, no longer work (A9)', async () => {
     const cid = await server.user('cid');
     const { tokens, users } = server.catalog;
     const expired = await tokens.create(
@@ -117,7 +117,7 @@ describe('without credentials', () => {
 });
 
 describe('a token that may only read', () => {
-  test('reads and queries, and changes nothing, on every route', async () => {
+  test('reads and queries, and changes nothing, on every route (A11)', async () => {
     const owner = await server.user('olga');
     const fixture = await makeFixture(owner, 'Read only');
     const { secret } = await server.catalog.tokens.create(
@@ -157,7 +157,7 @@ describe('a token that may only read', () => {
 });
 
 describe('limits', () => {
-  test('failing logins are slowed down by address, and right credentials go on', async () => {
+  test('failing logins are slowed down by address, and right credentials go on (A9, W4)', async () => {
     const other = await startServer({ limits: { failedLogins: 20 } });
     try {
       const user = await other.user('ann');
@@ -176,7 +176,7 @@ describe('limits', () => {
     }
   });
 
-  test('requests are limited for each token alone, with whole seconds to wait', async () => {
+  test('requests are limited for each token alone, with whole seconds to wait (W4)', async () => {
     const other = await startServer({ rateLimit: 10 });
     try {
       const user = await other.user('ann');
@@ -198,7 +198,7 @@ describe('limits', () => {
   });
 });
 
-test('no secret is found in the catalogue or the log', async () => {
+test('no secret is found in the catalogue or the log (A7)', async () => {
   const { readFile } = await import('node:fs/promises');
   const files = await Promise.all(
     [server.data.catalog, `${server.data.catalog}-wal`].map((path) =>

@@ -214,7 +214,7 @@ describe('queries', () => {
     expect([status, json['total'], json['results'], json['offset']]).toEqual([200, 0, [], null]);
   });
 
-  test('stop when the client goes away', async () => {
+  test('stop when the client goes away (W6)', async () => {
     const controller = new AbortController();
     const pending = fetch(`${server.url}/v2/datasets/${id}/data`, {
       method: 'POST',

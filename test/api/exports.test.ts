@@ -126,7 +126,7 @@ describe('exports', () => {
     expect([status, Object.keys(json)]).toEqual([400, [key]]);
   });
 
-  test('are gone for good once deleted', async () => {
+  test('are gone for good once deleted (D12)', async () => {
     const id = idOf(await run({ format: 'json' }));
     const url = String((await ann.get(`/v2/dataset_exports/${id}/download?redirect=`)).json['url']);
     expect((await ann.delete(`/v2/dataset_exports/${id}`)).json['id']).toBe(id);

@@ -34,7 +34,7 @@ async function expectFault(path: string, method = 'GET', body?: unknown): Promis
   expect((await ann.get('/v1/user')).status).toBe(200);
 }
 
-test('R7: a missing segment fails the query that needs it, and nothing else', async () => {
+test('R7, W5: a missing segment fails the query that needs it, and nothing else', async () => {
   fixture = await makeFixture(ann, 'Torn');
   const folder = server.data.dataset(fixture.datasetId);
   for (const name of await readdir(folder)) {
@@ -43,7 +43,7 @@ test('R7: a missing segment fails the query that needs it, and nothing else', as
   await expectFault(`/v2/datasets/${fixture.datasetId}/data`, 'POST', {});
 });
 
-test('a missing file, or a link in its place, is never served', async () => {
+test('a missing file, or a link in its place, is never served (D2)', async () => {
   fixture = await makeFixture(ann, 'Lost');
   const { json } = await ann.get(`/v2/objects/${fixture.fileId}/download`);
   const blob = server.data.object(fixture.fileId, 1);
@@ -53,14 +53,14 @@ test('a missing file, or a link in its place, is never served', async () => {
   await expectFault(String(json['download_url']));
 });
 
-test('the file of an export that has been swept is not found', async () => {
+test('the file of an export that has been swept is not found (D12)', async () => {
   fixture = await makeFixture(ann, 'Swept');
   const { json } = await ann.get(`/v2/dataset_exports/${fixture.exportId}/download?redirect=`);
   for (const name of await readdir(server.data.exports)) await rm(join(server.data.exports, name));
   expect((await send('', 'GET', String(json['url']))).status).toBe(404);
 });
 
-test('an export that has expired is gone before it is swept', async () => {
+test('an export that has expired is gone before it is swept (D12)', async () => {
   fixture = await makeFixture(ann, 'Expired');
   const path = `/v2/dataset_exports/${fixture.exportId}/download?redirect=`;
   const { json } = await ann.get(path);

@@ -138,7 +138,7 @@ async function digest(): Promise<string> {
   return texts.join('\n');
 }
 
-describe('odd texts', () => {
+describe('odd texts (Q1, Q2)', () => {
   test.each(filters)('in %s?%s= find nothing, or are refused', async (path, name) => {
     const target = path.replace('$D', String(fixture.datasetId));
     for (const text of corpus) {

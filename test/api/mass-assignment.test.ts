@@ -47,7 +47,7 @@ function withoutTimes(view: Record<string, unknown>): object {
   return { ...view, updated_at: 0, last_modified: 0, last_accessed: 0 };
 }
 
-describe.each(Object.keys(writable))('%s', (kind) => {
+describe.each(Object.keys(writable))('%s (A6)', (kind) => {
   test.each(['PUT', 'PATCH'])(
     '%s changes no key that is not the user’s to change',
     async (method) => {
@@ -73,7 +73,7 @@ describe.each(Object.keys(writable))('%s', (kind) => {
   });
 });
 
-test('creating takes nothing that the server decides', async () => {
+test('creating takes nothing that the server decides (A6)', async () => {
   const decided = {
     id: 5,
     user_id: 99,

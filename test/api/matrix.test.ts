@@ -133,7 +133,7 @@ test('the table has every operation on a thing', () => {
   expect(Object.keys(needed).toSorted()).toEqual(all.toSorted());
 });
 
-describe.each(people)('%s', (person) => {
+describe.each(people)('%s (A2)', (person) => {
   // Deletions that are allowed end the fixture: whether they work is tested beside each resource.
   const safe = rows.filter(
     ([id, row]) => row.method !== 'DELETE' || held[person] < levels[needed[id] ?? 'admin'],
@@ -162,7 +162,7 @@ describe.each(people)('%s', (person) => {
 });
 
 /** Ids that a body or a query may name: readable or not makes the difference, existing or not must make none. */
-describe('ids in bodies', () => {
+describe('ids in bodies (A2)', () => {
   const bodies = (ids: { vault: number; folder: number; file: number; dataset: number }) =>
     [
       ['POST', '/v2/objects', { vault_id: ids.vault, object_type: 'folder', filename: 'x' }],
@@ -208,7 +208,7 @@ describe('ids in bodies', () => {
     }
   });
 
-  test('others are not told apart when moved into, imported from or exported to', async () => {
+  test('others are not told apart when moved into, imported from or exported to (A5)', async () => {
     const other = await makeFixture(clients.stranger, 'Mine');
     const own = clients.stranger;
     const secret = [
@@ -246,7 +246,7 @@ describe('ids in bodies', () => {
   });
 });
 
-describe('what may not be read', () => {
+describe('what may not be read (A3)', () => {
   test.each(['none', 'stranger'] as const)(
     'never shows to %s, in any list or by any filter',
     async (person) => {

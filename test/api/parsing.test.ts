@@ -178,7 +178,7 @@ describe('the rate limiter', () => {
     expect(rateLimiter(0).take('a').ok).toBe(true);
   });
 
-  test('keeps its memory bounded under a flood of keys', () => {
+  test('keeps its memory bounded under a flood of keys (W4)', () => {
     const limiter = rateLimiter(5, 60_000);
     for (let i = 0; i < 300_000; i++) limiter.take(`key ${i}`, 1_000);
     expect(limiter.take('yet another', 1_000).ok).toBe(false);
@@ -190,7 +190,7 @@ describe('signed addresses', () => {
   const signer = urlSigner(Buffer.alloc(32, 1));
   const signed = signer.sign('GET', '/v2/downloads/objects/1/1?x=a%20b', 10_000);
 
-  test('hold for their method, to the second, and under their key', () => {
+  test('hold for their method, to the second, and under their key (D7)', () => {
     expect(() => signer.verify('GET', signed, 10_000)).not.toThrow();
     expect(() => signer.verify('HEAD', signed, 10_000)).not.toThrow();
     expect(() => signer.verify('GET', signed, 10_001)).toThrow('expired');
@@ -200,7 +200,7 @@ describe('signed addresses', () => {
     expect(() => signer.verify('GET', '/x', 0)).toThrow('not valid');
   });
 
-  test('name files so that every header parser finds the name', () => {
+  test('name files so that every header parser finds the name (D1)', () => {
     expect(attachment('a"b\\c;é.txt')).toBe(
       `attachment; filename="a_b_c__.txt"; filename*=UTF-8''a%22b%5Cc%3B%C3%A9.txt`,
     );

@@ -17,26 +17,29 @@ const losses: Readonly<Record<string, (ben: Client, vaultId: number) => Promise<
   'they leave': (ben) => server.catalog.users.update(ben.user.id, { isActive: false }),
 };
 
-test.each(Object.keys(losses))('an import fails, and changes nothing, when %s', async (loss) => {
-  const ben = await server.user(`ben-${Object.keys(losses).indexOf(loss)}`);
-  const vaultId = idOf(await ann.post('/v2/vaults', { name: loss }));
-  await grant(server, vaultId, ben, 'write');
-  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
-  const file = { vault_id: vaultId, object_type: 'file', filename: 'big.json' };
-  const made = await ben.post('/v2/objects', file);
-  const line = `{"t":"${'x'.repeat(80)}"}\n`;
-  await send('', 'PUT', String(made.json['upload_url']), line.repeat(150_000));
-  const body = { dataset_id: datasetId, object_id: idOf(made) };
-  const job = await ben.post('/v2/dataset_imports', body);
-  expect(job.status).toBe(201);
-  await losses[loss]?.(ben, vaultId);
-  const ended = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
-  expect(ended.json).toMatchObject({ status: 'failed', error_message: expect.any(String) });
-  const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
-  expect(json['total']).toBe(0);
-});
+test.each(Object.keys(losses))(
+  'an import fails, and changes nothing, when %s (A4)',
+  async (loss) => {
+    const ben = await server.user(`ben-${Object.keys(losses).indexOf(loss)}`);
+    const vaultId = idOf(await ann.post('/v2/vaults', { name: loss }));
+    await grant(server, vaultId, ben, 'write');
+    const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+    const file = { vault_id: vaultId, object_type: 'file', filename: 'big.json' };
+    const made = await ben.post('/v2/objects', file);
+    const line = `{"t":"${'x'.repeat(80)}"}\n`;
+    await send('', 'PUT', String(made.json['upload_url']), line.repeat(150_000));
+    const body = { dataset_id: datasetId, object_id: idOf(made) };
+    const job = await ben.post('/v2/dataset_imports', body);
+    expect(job.status).toBe(201);
+    await losses[loss]?.(ben, vaultId);
+    const ended = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
+    expect(ended.json).toMatchObject({ status: 'failed', error_message: expect.any(String) });
+    const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
+    expect(json['total']).toBe(0);
+  },
+);
 
-test('an export to a vault that is no longer theirs to write leaves no file there', async () => {
+test('an export to a vault that is no longer theirs to write leaves no file there (A4, A5)', async () => {
   const ben = await server.user('ben-export');
   const source = idOf(await ann.post('/v2/vaults', { name: 'From' }));
   const target = idOf(await ann.post('/v2/vaults', { name: 'To' }));

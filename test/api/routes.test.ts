@@ -50,7 +50,7 @@ const publicOperations = [
 /** POSTs that only read: a token with the scope `read` may send them (contract 18). */
 const readingPosts = ['datasets.query'];
 
-describe('every route', () => {
+describe('every route (A1)', () => {
   test.each(handlers.map((handler) => [handler.name, handler] as const))(
     '%s has an access rule and an operation',
     (_name, handler) => {
@@ -103,7 +103,7 @@ describe('the running server', () => {
     expect(missing).toEqual([]);
   });
 
-  test('gives no access to any other spelling of a path', async () => {
+  test('gives no access to any other spelling of a path (W3)', async () => {
     const client = await server.user('ann');
     const spellings = (path: string): string[] => [
       `${path}/`,

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-describe('bodies', () => {
+describe('bodies (W1)', () => {
   test.each(['application/json', 'text/plain', 'gzip', 'application/xml; charset=x', 'a/b/c', ''])(
     'are JSON whatever the type says: %j',
     async (type) => {
@@ -142,7 +142,7 @@ describe('bodies', () => {
 });
 
 describe('answers', () => {
-  test('have exactly the JSON type, and the headers that keep them from being misused', async () => {
+  test('have exactly the JSON type, and the headers that keep them from being misused (A8)', async () => {
     for (const path of ['/v1/user', '/v2/vaults', '/nowhere', '/v2/vaults/nonsense']) {
       const { headers } = await ann.get(path);
       expect(headers.get('content-type')).toBe('application/json');
@@ -249,13 +249,13 @@ describe('the server', () => {
     ['a length and chunks', 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
     ['an odd transfer encoding', 'Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n'],
     ['a header with a line break', 'X-A: b\r\n c\nd: e\r\n\r\n'],
-  ])('refuses %s', async (_name, rest) => {
+  ])('refuses %s (W2)', async (_name, rest) => {
     expect(await raw(`POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${rest}`)).toMatch(
       /^HTTP\/1\.1 40[01] /,
     );
   });
 
-  test('refuses headers over 16 kB', async () => {
+  test('refuses headers over 16 kB (W2)', async () => {
     const big = 'x'.repeat(17 << 10);
     const answer = await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${big}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
@@ -295,7 +295,7 @@ describe('the server', () => {
     expect(unused).toEqual([]);
   });
 
-  test('closes a connection that sends its body too slowly, and one too many of an address', async () => {
+  test('closes a connection that sends its body too slowly, and one too many of an address (W2)', async () => {
     const limits = { requestMs: 300, idleMs: 300, socketsPerAddress: 5 };
     const other = await startServer({ limits });
     try {
@@ -320,7 +320,7 @@ describe('the server', () => {
     }
   });
 
-  test('writes log lines that are one JSON object each, whatever a client sends', async () => {
+  test('writes log lines that are one JSON object each, whatever a client sends (A8)', async () => {
     await ann
       .call('GET', '/v2/vaults?q=%0a%1b[31m&access_token=secret', undefined, {
         'user-agent': `evil \u007f${'x'.repeat(12_000)}`,

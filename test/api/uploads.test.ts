@@ -31,7 +31,7 @@ async function objectOf(id: number): Promise<Record<string, unknown>> {
   return (await ann.get(`/v2/objects/${id}`)).json;
 }
 
-describe('uploads', () => {
+describe('uploads (D8)', () => {
   test.each(['application/json', 'text/csv', 'gzip', 'multipart/form-data', ''])(
     'take the bytes raw as %j, without credentials, and answer 200 with the md5',
     async (type) => {
@@ -138,7 +138,7 @@ describe('uploads', () => {
   });
 });
 
-describe('signed addresses', () => {
+describe('signed addresses (D7)', () => {
   test('with any one character changed are refused', async () => {
     const { id, url } = await newFile();
     await put(url, content);
@@ -191,7 +191,7 @@ describe('downloads', () => {
     }
   });
 
-  test('are attachments of no type that a browser would run', async () => {
+  test('are attachments of no type that a browser would run (D9)', async () => {
     const { headers } = await send('', 'GET', address);
     expect(headers.get('content-type')).toBe('application/octet-stream');
     expect(headers.get('content-disposition')).toMatch(/^attachment;/);
@@ -214,7 +214,7 @@ describe('downloads', () => {
     ['bytes=14-', 416, undefined],
     ['bytes=99-100', 416, undefined],
     ['bytes=-0', 416, undefined],
-  ])('answer the range %s with %d', async (range, status, text) => {
+  ])('answer the range %s with %d (D10)', async (range, status, text) => {
     const answer = await send('', 'GET', address, undefined, { range });
     expect(answer.status).toBe(status);
     if (text !== undefined) expect(answer.text).toBe(text);
@@ -230,7 +230,7 @@ describe('downloads', () => {
     ]);
   });
 
-  test('that nobody reads any more are given up, with their descriptors (threat D6)', async () => {
+  test('that nobody reads any more are given up, with their descriptors (D6)', async () => {
     const other = await startServer({ limits: { idleMs: 300 } });
     try {
       const user = await other.user('ann');

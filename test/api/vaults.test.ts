@@ -192,7 +192,7 @@ describe('lists of vaults', () => {
     expect((await cid.get('/v2/vaults?page=99')).json).toMatchObject({ data: [], total: 5 });
   });
 
-  test('a token in the address never comes back in links', async () => {
+  test('a token in the address never comes back in links (A8)', async () => {
     const { text } = await cid.call(
       'GET',
       `/v2/vaults?access_token=${cid.token}&limit=1`,

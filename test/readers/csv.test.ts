@@ -422,7 +422,7 @@ describe('odd files', () => {
     expect(await table('a,b\n', { skipcols: [0, 1] })).toContain('none of the 2 columns is left');
   });
 
-  test('an unclosed quote stops at the field budget and names its line, wherever it is', async () => {
+  test('an unclosed quote stops at the field budget and names its line, wherever it is (T0)', async () => {
     const lines = 'x,y\n'.repeat(200_000);
     for (const [before, line] of [
       ['a,b\n', 2],

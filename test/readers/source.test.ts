@@ -39,7 +39,7 @@ function random(below: number): number {
 }
 
 describe('cutting', () => {
-  test(`the pieces are whole lines and together the body, whatever the cut (seed ${seed})`, async () => {
+  test(`the pieces are whole lines and together the body, whatever the cut (seed ${seed}) (F6)`, async () => {
     for (let round = 0; round < 300; round++) {
       const lines = Array.from({ length: random(60) }, () =>
         'x'.repeat(random(10) === 0 ? random(4000) : random(40)),
@@ -67,7 +67,7 @@ describe('cutting', () => {
     }
   });
 
-  test('many gzip members are one text, empty ones included', async () => {
+  test('many gzip members are one text, empty ones included (F3)', async () => {
     const members = Array.from({ length: 50 }, (_, i) =>
       gzipSync(i % 3 === 0 ? '' : `line ${i}\n`),
     );
@@ -75,13 +75,13 @@ describe('cutting', () => {
     expect((await body(file(Buffer.concat(members)))).text).toBe(want);
   });
 
-  test('a byte order mark is dropped', async () => {
+  test('a byte order mark is dropped (F4)', async () => {
     const text = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('a\nb\n')]);
     for (const bytes of [text, gzipSync(text), bgzf(text)])
       expect((await body(file(bytes))).text).toBe('a\nb\n');
   });
 
-  test('a file of no bytes has no pieces', async () => {
+  test('a file of no bytes has no pieces (F4)', async () => {
     expect((await body(file(''))).pieces).toEqual([]);
   });
 });
@@ -91,7 +91,7 @@ describe('damage', () => {
     Array.from({ length: 20_000 }, (_, i) => `line ${i} ${i * 7919}\n`).join(''),
   );
 
-  test(`every cut of a gzip file is an error, never fewer lines (seed ${seed})`, async () => {
+  test(`every cut of a gzip file is an error, never fewer lines (seed ${seed}) (F2)`, async () => {
     for (const bytes of [gzipSync(text), bgzf(text)]) {
       for (let round = 0; round < 40; round++) {
         const cut = 20 + random(bytes.length - 60);
@@ -106,7 +106,7 @@ describe('damage', () => {
     }
   });
 
-  test('a flipped bit is an error', async () => {
+  test('a flipped bit is an error (F2)', async () => {
     for (const bytes of [gzipSync(text), bgzf(text)]) {
       for (let round = 0; round < 40; round++) {
         const flipped = Buffer.from(bytes);
@@ -117,7 +117,7 @@ describe('damage', () => {
     }
   });
 
-  test('zero padding is accepted, anything else behind the end is not', async () => {
+  test('zero padding is accepted, anything else behind the end is not (F2)', async () => {
     for (const bytes of [gzipSync(text), bgzf(text)]) {
       const zeros = Buffer.concat([bytes, Buffer.alloc(5000)]);
       expect((await body(file(zeros), 0, 50_000)).text).toBe(text.toString());
@@ -126,14 +126,14 @@ describe('damage', () => {
     }
   });
 
-  test('a missing BGZF end block is a warning', async () => {
+  test('a missing BGZF end block is a warning (F2)', async () => {
     const read = await body(file(bgzf(text, 60_000, false)), 0, 50_000);
     expect(read.text).toBe(text.toString());
     expect(read.warnings).toEqual([expect.stringContaining('end block is missing')]);
     expect((await body(file(bgzf(text)), 0, 50_000)).warnings).toEqual([]);
   });
 
-  test('a real truncated file names itself and the cause', async () => {
+  test('a real truncated file names itself and the cause (F2)', async () => {
     const bytes = readFileSync('test/fixtures/vcf/vcf_truncated_bgzf.vcf.gz');
     await expect(body(file(bytes))).rejects.toThrow('it.vcf: the compressed file ends early');
   });
@@ -174,7 +174,7 @@ describe('bombs', () => {
   }, 30_000);
 });
 
-describe('what no reader can use is named', () => {
+describe('what no reader can use is named (F4)', () => {
   const cases: readonly (readonly [string, Uint8Array, RegExp])[] = [
     ['zip', Buffer.from('PK\u0003\u0004rest'), /zip archive/],
     ['bzip2', Buffer.from('BZh91AY&SY'), /bzip2/],

@@ -55,7 +55,7 @@ describe('real files', () => {
     expect(read.lines).toBe(lines);
   });
 
-  test.each(counts)('%s: every value is what @gmod/vcf reads', async (name) => {
+  test.each(counts)('%s: every value is what @gmod/vcf reads (F9)', async (name) => {
     const text = textOf(name).replaceAll('\r', '');
     const all = text.split('\n');
     const start = all.findIndex((line) => line.startsWith('#CHROM'));
@@ -158,7 +158,7 @@ describe('real files', () => {
     }
   });
 
-  test('annotations become objects keyed by the names in the header', async () => {
+  test('annotations become objects keyed by the names in the header (F10)', async () => {
     const { rows } = await readAll(`${fixtures}/snpeff_ann_chr22.vcf`, 'vcf');
     const lines = textOf('snpeff_ann_chr22.vcf')
       .split('\n')
@@ -336,7 +336,7 @@ const lines: readonly (readonly [
   ['a word', 'hello', [0, null]],
 ];
 
-describe('lines', () => {
+describe('lines (F9)', () => {
   test.each(lines)('%s', async (_name, line, want) => {
     const path = file(
       'line.vcf',
@@ -467,7 +467,7 @@ describe('lines', () => {
   });
 });
 
-describe('headers', () => {
+describe('headers (F9)', () => {
   const bad: readonly (readonly [string, string, RegExp])[] = [
     ['no header at all', '1\t5\t.\tA\tT\t.\t.\t.\n', /line 1: .*#CHROM/],
     ['only a line end', '\n', /line 1: .*#CHROM/],
@@ -520,7 +520,7 @@ describe('headers', () => {
   });
 });
 
-describe('malformed real files', () => {
+describe('malformed real files (F9)', () => {
   test.each([
     ['vcf_spaces_in_header_row.vcf', /vcf_spaces_in_header_row\.vcf, line 48: .*tabs/],
     ['vcf_truncated_bgzf.vcf.gz', /vcf_truncated_bgzf\.vcf\.gz: the compressed file ends early/],
@@ -560,7 +560,7 @@ describe('any cut gives the same records', () => {
     return state % below;
   };
 
-  test(`over random cuts, layers and line ends (seed ${seed})`, async () => {
+  test(`over random cuts, layers and line ends (seed ${seed}) (F6)`, async () => {
     for (const name of ['freebayes_7_samples.vcf', 'clinvar_grch38.vcf.gz', 'trio_sv_csq.vcf.gz']) {
       const text = textOf(name);
       const want = (await readAll(file('whole.vcf', text), 'vcf', { targetBytes: 1 << 30 })).rows;
@@ -581,7 +581,7 @@ describe('any cut gives the same records', () => {
     }
   });
 
-  test('a bgzip file equals its plain text, with one chunk and with many', async () => {
+  test('a bgzip file equals its plain text, with one chunk and with many (F3)', async () => {
     const many = await readAll(`${fixtures}/trio_ann_and_csq.vcf.gz`, 'vcf', {
       targetBytes: 100_000,
     });

@@ -148,7 +148,7 @@ test('target_full_path makes a file object with folders above, that outlives the
   expect(await readFile(lake.data.object(object?.id as number, 1))).toEqual(bytes);
 });
 
-test('fails with a reason where the user may not write, and leaves no file', async () => {
+test('fails with a reason where the user may not write, and leaves no file (A5)', async () => {
   const datasetId = await datasetOf(records);
   const row = await exported(datasetId, 'csv', { targetFullPath: `nobody:${randomUUID()}:/x` });
   expect(row).toMatchObject({ status: 'failed', filename: null });
@@ -157,7 +157,7 @@ test('fails with a reason where the user may not write, and leaves no file', asy
   expect(await lake.damage()).toEqual([]);
 });
 
-test('a canceled export leaves nothing', async () => {
+test('a canceled export leaves nothing (D12)', async () => {
   const datasetId = await lake.dataset();
   const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(300_000)));
   scheduler.wake();

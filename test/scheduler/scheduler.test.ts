@@ -297,7 +297,7 @@ describe('a worker that dies', () => {
   });
 });
 
-describe('rights', () => {
+describe('rights (A4)', () => {
   test('that were lost while a task waited make it fail', async () => {
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(5)));

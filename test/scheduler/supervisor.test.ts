@@ -37,7 +37,7 @@ function supervised(behaviour: string) {
 
 const pidOf = (line: string): number => Number(line.split(' ')[1]);
 
-test('starts a killed child again, and passes SIGTERM on', async () => {
+test('starts a killed child again, and passes SIGTERM on (W5)', async () => {
   const run = supervised('run');
   for (let nth = 1; nth <= 4; nth++) {
     const line = await run.until(/^child/, nth);

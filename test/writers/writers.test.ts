@@ -105,7 +105,7 @@ describe('csv', () => {
     expect(Buffer.from(await written(csv, [], ['a', 'b'])).toString()).toBe('a,b\r\n');
   });
 
-  test('puts a quote before formulas, and only there, when asked', async () => {
+  test('puts a quote before formulas, and only there, when asked (D3)', async () => {
     const cells = ['=1+1', '@x', '+cmd', '-2+3', '\tx', '-5', '+1.5e3', 'a=b', '.5'];
     const file = await written(
       csv,

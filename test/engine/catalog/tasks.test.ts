@@ -121,7 +121,7 @@ test('tasks are taken by priority, then age', async () => {
   expect((await tasks.get(first.id))?.attempts).toBe(1);
 });
 
-test('an account with its share running waits, and lets others pass', async () => {
+test('an account with its share running waits, and lets others pass (T0: tasksRunningPerAccount)', async () => {
   const { tasks } = world.catalog;
   const bob = await world.user('bob@elsewhere.org', 'elsewhere');
   const bobs = await world.dataset(bob);
@@ -159,7 +159,7 @@ test('progress of an attempt that is over changes nothing', async () => {
   expect((await tasks.job(task))?.metadata).toEqual({ progress: { processed_records: 3 } });
 });
 
-test('C3: a restart requeues what was running, in order, and R2: gives a poison task up', async () => {
+test('C3: a restart requeues what was running, in order, and R2: gives a poison task up (T0: taskAttempts)', async () => {
   const { tasks } = world.catalog;
   const poison = await world.import(ann, datasetId, 1);
   const waiting = await world.import(ann, datasetId, 50);
@@ -323,7 +323,7 @@ test('lists filter and order tasks', async () => {
   expect([page.rows.map((row) => row.id), page.total]).toEqual([[b.id], 3]);
 });
 
-test('an account may not queue without end', async () => {
+test('an account may not queue without end (T0: tasksQueuedPerAccount)', async () => {
   const limit = budgets.tasksQueuedPerAccount;
   await world.catalog.transaction(async (tx) => {
     for (let i = 0; i < limit; i++) {

@@ -15,7 +15,7 @@ afterAll(() => bench.close());
 
 const slow = 'SELECT sum(hash(a.range) % 7) FROM range(100000000) a, range(1000) b';
 
-describe('the engine', () => {
+describe('the engine (Q1b)', () => {
   test.each([
     `SELECT * FROM read_csv('/etc/passwd')`,
     `SELECT * FROM read_text('/etc/passwd')`,
@@ -74,7 +74,7 @@ describe('the engine', () => {
     }
   });
 
-  test('ends a statement when its time is up, and names the budget', async () => {
+  test('ends a statement when its time is up, and names the budget (Q9, T0: queryMs)', async () => {
     const started = performance.now();
     await expect(bench.engine.run(slow, [], { timeoutMs: 200 })).rejects.toMatchObject({
       code: 'budget',
@@ -83,7 +83,7 @@ describe('the engine', () => {
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 
-  test('ends a statement when its client leaves, waiting ones too', async () => {
+  test('ends a statement when its client leaves, waiting ones too (Q9)', async () => {
     const leaving = new AbortController();
     const running = Array.from({ length: 12 }, () =>
       bench.engine.run(slow, [], { signal: leaving.signal }),
@@ -114,7 +114,7 @@ describe('the engine', () => {
     );
   });
 
-  test('answers light statements while heavy ones wait for their turn', async () => {
+  test('answers light statements while heavy ones wait for their turn (Q9)', async () => {
     const leaving = new AbortController();
     const heavy = Array.from({ length: 20 }, () =>
       bench.engine.run(slow, [], { isHeavy: true, signal: leaving.signal }),
@@ -137,7 +137,7 @@ describe('the engine', () => {
     expect(await bench.engine.run('SELECT 1', [])).toEqual([[1]]);
   });
 
-  test('answers a query that needs too much memory with the budget', async () => {
+  test('answers a query that needs too much memory with the budget (Q9, T0)', async () => {
     const folder = join(bench.folder, 'small');
     const engine = await openQueryEngine({
       dataFolder: folder,
@@ -167,7 +167,7 @@ describe('the engine', () => {
   });
 });
 
-describe('a damaged dataset', () => {
+describe('a damaged dataset (R7)', () => {
   const breakIt: readonly (readonly [string, (file: string) => void])[] = [
     ['is missing', (file) => rmSync(file)],
     ['is empty', (file) => truncateSync(file, 0)],

@@ -59,7 +59,7 @@ const places: Readonly<Record<string, (text: string) => object>> = {
 };
 
 describe.each(Object.entries(places))('hostile text as %s', (_, body) => {
-  test('is an answer or a 400, and never text of the statement', async () => {
+  test('is an answer or a 400, and never text of the statement (Q1)', async () => {
     // Several at once: the engine has as many connections.
     const waiting = [...hostile];
     await Promise.all(
@@ -89,7 +89,7 @@ async function attack(text: string, body: object): Promise<void> {
   }
 }
 
-test('hostile ids are looked up as text', async () => {
+test('hostile ids are looked up as text (Q1)', async () => {
   const found = await lookup(bench.engine, dataset.snapshot, dataset.fields, [
     'r2',
     ...hostile,
@@ -99,7 +99,7 @@ test('hostile ids are looked up as text', async () => {
   expect((JSON.parse(found) as { _id: string }[]).map(({ _id: id }) => id)).toEqual(['r2', 'r1']);
 });
 
-test('hostile field names are quoted wherever they stand', async () => {
+test('hostile field names are quoted wherever they stand (Q1)', async () => {
   // NUL and a byte order mark cannot be in a stored name, and names that differ in letter case alone are stored apart.
   const names = [...new Set(hostile)].filter((name) => name !== '' && !name.includes('\u0000') && !name.startsWith('\ufeff') && !/[\ud800-\udfff]/.test(name) && !name.startsWith('_') && !name.includes('__')); // prettier-ignore
   const columns = names
@@ -129,7 +129,7 @@ test('hostile field names are quoted wherever they stand', async () => {
   expect(cells!.slice(2)).toEqual([...columns, ...columns.slice(0, 60)].map(({ name }) => name));
 });
 
-test('nothing was planted, and Object.prototype is as it was', () => {
+test('nothing was planted, and Object.prototype is as it was (Q2)', () => {
   expect(existsSync('/tmp/strandlake-planted')).toBe(false);
   expect(existsSync('/tmp/strandlake-planted.db')).toBe(false);
   expect(Object.keys(Object.prototype)).toEqual([]);

@@ -24,7 +24,7 @@ async function total(filters: unknown): Promise<number> {
   return (await runQuery(bench.engine, dataset.snapshot, dataset.fields, request)).total;
 }
 
-describe('a pattern that makes others backtrack', () => {
+describe('a pattern that makes others backtrack (Q3)', () => {
   test.each([
     ['s__regexp', '(a+)+$'],
     ['s__regexp', '(a|a)*b'],
@@ -52,7 +52,7 @@ describe('a pattern that makes others backtrack', () => {
   });
 });
 
-describe('an unsupported pattern', () => {
+describe('an unsupported pattern (Q4)', () => {
   test.each([
     String.raw`(a)\1`,
     String.raw`(?<x>a)\k<x>`,

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-test(`answers as a loop over the records does (${cases} cases, STRANDLAKE_SEED=${seed})`, async () => {
+test(`answers as a loop over the records does (${cases} cases, STRANDLAKE_SEED=${seed}) (Q6, Q7)`, async () => {
   const random = new Random(seed);
   for (let done = 0; done < cases; done += casesPerDataset) {
     const columns = randomColumns(random);

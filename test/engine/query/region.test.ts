@@ -69,7 +69,7 @@ const meaning: Readonly<
 };
 
 describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('%s', (kind) => {
-  test(`finds what the plain interval test finds (STRANDLAKE_SEED=${seed})`, async () => {
+  test(`finds what the plain interval test finds (STRANDLAKE_SEED=${seed}) (Q10)`, async () => {
     const random = new Random(seed + 1);
     for (let done = 0; done < regions / 3; done += 1) {
       const known = random.pick(places.filter((place) => place !== null));

@@ -150,7 +150,7 @@ describe('a dataset', () => {
 });
 
 describe('commits', () => {
-  test('that come at once all become versions, none lost', async () => {
+  test('that come at once all become versions, none lost (C5)', async () => {
     const other = openStore(folder); // as another process
     const work = Array.from({ length: 12 }, async (_, i) => {
       const { scratch, add } = await staged(n, [[BigInt(i)]]);
