@@ -6,6 +6,7 @@ import { jsonl } from './jsonl/jsonl.js';
 import { nirvana } from './nirvana/nirvana.js';
 import type { Reader } from './reader.js';
 import { vcf } from './vcf/vcf.js';
+import { xml } from './xml/xml.js';
 
 /** Every format; the first whose extension fits is taken. */
 export const readers: readonly Reader[] = [
@@ -13,6 +14,7 @@ export const readers: readonly Reader[] = [
   opaque(jsonl),
   opaque(csv),
   opaque(tsv),
+  opaque(xml),
   opaque(gtf),
   opaque(gff3),
   opaque(nirvana),

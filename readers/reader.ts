@@ -1,6 +1,6 @@
 import type { BatchBuilder } from '../engine/ingest/batch.js';
 import type { Json, NewField } from '../engine/catalog/rows.js';
-import type { Cutter } from './source/cutter.js';
+import type { Cutter, Start } from './source/cutter.js';
 import type { Columns, GenomeBuild } from '../engine/types.js';
 
 /** What a reader learns from the start of a source, once; plain data, sent to every thread. */
@@ -50,6 +50,14 @@ export interface Report {
   readonly isStopped: boolean;
 }
 
+/** What a chunk is read with. */
+export interface Given {
+  readonly columns: Columns;
+  readonly isFinal: boolean;
+  /** Where the chunk begins, from cutters that tell. */
+  readonly start?: Start;
+}
+
 /**
  * Bytes to columns. Adding a format is one file and one line in `index.ts`.
  * `read` is called once per chunk, in any thread; a chunk holds whole lines, and nothing may be kept between chunks.
@@ -72,6 +80,6 @@ export interface Reader<P = unknown, H = unknown> {
     params: P,
     out: BatchBuilder,
     report: Report,
-    given: { readonly columns: Columns; readonly isFinal: boolean },
+    given: Given,
   ) => number;
 }

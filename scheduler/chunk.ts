@@ -3,6 +3,7 @@ import { FindingCollector } from '../engine/ingest/findings.js';
 import { identified } from '../engine/ingest/identity.js';
 import { writeSegment } from '../engine/store/segment.js';
 import { readerNamed } from '../readers/index.js';
+import { startOf } from '../readers/source/chunks.js';
 import { loadChunk } from '../readers/source/load.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 
@@ -12,7 +13,7 @@ export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
   const reader = readerNamed(job.reader);
   const out = new BatchBuilder();
   const report = new FindingCollector(job.validation, job.isFinal);
-  const given = { columns: job.columns, isFinal: job.isFinal };
+  const given = { columns: job.columns, isFinal: job.isFinal, ...startOf(job.ref) };
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
   const batch = out.finish();
   // Nothing will be published once an error has come, so nothing needs to be written.

@@ -1,4 +1,4 @@
-import type { Cut } from './cutter.js';
+import type { Cut, Start } from './cutter.js';
 
 /**
  * A piece of a source that a pool thread turns into whole lines by itself: plain data.
@@ -29,5 +29,16 @@ export type ChunkRef =
       readonly to: number;
       /** Ranges of the piece that are not to be read. */
       readonly dropped: Cut['dropped'];
+      readonly start?: Start;
     }
-  | { readonly kind: 'bytes'; readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> };
+  | {
+      readonly kind: 'bytes';
+      readonly name: string;
+      readonly bytes: Uint8Array<ArrayBuffer>;
+      readonly start?: Start;
+    };
+
+/** Where a piece begins, for formats whose cutter tells. */
+export function startOf(ref: ChunkRef): { readonly start?: Start } {
+  return 'start' in ref && ref.start ? { start: ref.start } : {};
+}

@@ -16,6 +16,16 @@ export interface Cut {
   readonly end: number;
   /** Ranges of these bytes that are not to be read; their line ends are not among them, so that lines count as before. */
   readonly dropped: readonly (readonly [from: number, to: number])[];
+  /** What the bytes do not tell about the place where they begin; `read` is given it. */
+  readonly start?: Start;
+}
+
+/** The place in a text where a piece begins. */
+export interface Start {
+  /** Elements that are open there. */
+  readonly depth: number;
+  /** Characters before it on its line. */
+  readonly column: number;
 }
 
 /** What makes the rest of the source unreadable; `at` is a position in the bytes. */

@@ -1,6 +1,7 @@
 import { budgets } from '../../engine/budgets.js';
 import { InputError } from '../../engine/errors.js';
 import type { FileReader } from '../../engine/files.js';
+import type { ChunkRef } from './chunks.js';
 import { withoutDropped, type CutFault, type Cutter } from './cutter.js';
 import type { Source } from './open.js';
 
@@ -33,7 +34,8 @@ export async function* recordRanges(
       continue;
     }
     const to = from + cut.end;
-    yield { ref: { ...common, from, to, dropped: cut.dropped }, sourceBytes: to };
+    const { dropped, start } = cut;
+    yield { ref: { ...common, from, to, dropped, ...(start && { start }) }, sourceBytes: to };
     from = to;
     size = targetBytes;
   }
@@ -55,7 +57,7 @@ export async function* decodedRecords(
   let wanted = targetBytes;
   const progress = { read: 0 };
 
-  const cut = async (isLast: boolean): Promise<Uint8Array<ArrayBuffer> | undefined> => {
+  const cut = async (isLast: boolean): Promise<ChunkRef | undefined> => {
     if (pendingBytes === 0) return undefined;
     const all = joined(pending, pendingBytes);
     const found = cutter.next(all, isLast);
@@ -65,7 +67,8 @@ export async function* decodedRecords(
     from += found.end;
     if (found.end > 0) {
       wanted = targetBytes;
-      return withoutDropped(all.slice(0, found.end), found.dropped);
+      const bytes = withoutDropped(all.slice(0, found.end), found.dropped);
+      return { kind: 'bytes', name, bytes, ...(found.start && { start: found.start }) };
     }
     if (pendingBytes > budgets.lineBytes) throw recordTooLong(name);
     wanted = pendingBytes * 2;
@@ -80,11 +83,10 @@ export async function* decodedRecords(
     pending.push(piece.subarray(skipped));
     pendingBytes += piece.length - skipped;
     if (pendingBytes < wanted) continue;
-    const bytes = await cut(false);
-    if (bytes) yield { ref: { kind: 'bytes', name, bytes }, sourceBytes: progress.read };
+    const ref = await cut(false);
+    if (ref) yield { ref, sourceBytes: progress.read };
   }
-  for (let rest; (rest = await cut(true)) !== undefined;)
-    yield { ref: { kind: 'bytes', name, bytes: rest }, sourceBytes: progress.read };
+  for (let ref; (ref = await cut(true)) !== undefined;) yield { ref, sourceBytes: progress.read };
 }
 
 /** The fault as an error that names its line, for which the source is read once more: it is the last thing done with it. */

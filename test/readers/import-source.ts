@@ -14,6 +14,8 @@ import {
 import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Columns, GenomeBuild, Row } from '../../engine/types.js';
 import { readerNamed } from '../../readers/index.js';
+import { startOf } from '../../readers/source/chunks.js';
+import type { Start } from '../../readers/source/cutter.js';
 import { loadChunk } from '../../readers/source/load.js';
 import { openSource } from '../../readers/source/open.js';
 import type { Random } from '../random.js';
@@ -67,13 +69,19 @@ export async function importSource(
     const reader = readerNamed(readerName);
     const params = reader.params(options.params ?? {});
     const head = await reader.header(source.head, params);
-    const chunks: Uint8Array[] = [];
-    for await (const { ref } of source.chunks(head.bodyOffset, options.targetBytes ?? 1 << 20))
-      chunks.push(await loadChunk(ref));
-    const read = (chunk: Uint8Array, columns: Columns, isFinal: boolean): ReadChunk => {
+    const chunks: Piece[] = [];
+    const { targetBytes = 1 << 20 } = options;
+    const cutter = reader.cutter?.(head.header, params);
+    for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, cutter))
+      chunks.push({ bytes: await loadChunk(ref), ...startOf(ref) });
+    const read = ({ bytes: chunk, ...start }: Piece, columns: Columns, isFinal: boolean) => {
       const out = new BatchBuilder();
       const report = new FindingCollector(validation, isFinal);
-      const lines = reader.read(chunk, head.header, params, out, report, { columns, isFinal });
+      const lines = reader.read(chunk, head.header, params, out, report, {
+        columns,
+        isFinal,
+        ...start,
+      });
       const { hasEnded } = report;
       return { batch: out.finish(), findings: report.result(), lines, hasEnded };
     };
@@ -129,6 +137,11 @@ export async function refusal(text: string, reader: string): Promise<string> {
 /** A record without its `genomic_coordinates`, to compare it with what the line says. */
 export function withoutCoordinates(row: Row): Row {
   return Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'genomic_coordinates'));
+}
+
+interface Piece {
+  readonly bytes: Uint8Array;
+  readonly start?: Start;
 }
 
 interface ReadChunk {

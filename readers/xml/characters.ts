@@ -1,0 +1,103 @@
+/** What makes a text no XML; caught per chunk, so it never leaves the reader. `at` is a position in the chunk's bytes. */
+export class XmlFault extends Error {
+  readonly at: number;
+  constructor(at: number, message: string) {
+    super(message);
+    this.at = at;
+  }
+}
+
+/** The bytes that mean something in XML. */
+export const byte = {
+  tab: 9,
+  lineFeed: 10,
+  carriageReturn: 13,
+  exclamation: 33,
+  doubleQuote: 34,
+  ampersand: 38,
+  singleQuote: 39,
+  slash: 47,
+  semicolon: 59,
+  open: 60,
+  equals: 61,
+  close: 62,
+  question: 63,
+  openBracket: 91,
+  closeBracket: 93,
+} as const;
+
+/** Space, tab, CR, LF: the only white space that XML knows. Also false behind the end. */
+export function isSpace(c: number | undefined): boolean {
+  return c === 32 || c === 10 || c === 9 || c === 13;
+}
+
+/** 1 for the bytes that a name may hold, 2 for those that it may begin with too; everything beyond ASCII may. */
+export const nameBytes = new Uint8Array(256);
+for (let c = 0; c < 256; c++) {
+  const letter = String.fromCharCode(c);
+  nameBytes[c] = c >= 128 || /[A-Za-z_:]/.test(letter) ? 2 : /[-.0-9]/.test(letter) ? 1 : 0;
+}
+
+/** 1 for the bytes at which plain text stops: markup, references, line ends to be unified, `]`, characters that XML forbids. */
+export const textStops = new Uint8Array(256);
+/** The same for the value of an attribute, whose white space becomes blanks. */
+export const valueStops = new Uint8Array(256);
+for (let c = 0; c < 32; c++) {
+  textStops[c] = c === byte.lineFeed || c === byte.tab ? 0 : 1;
+  valueStops[c] = 1;
+}
+for (const c of [byte.open, byte.ampersand, byte.closeBracket]) textStops[c] = 1;
+for (const c of [byte.open, byte.ampersand, byte.doubleQuote, byte.singleQuote]) valueStops[c] = 1;
+
+/** Whether a code point is a character of XML 1.0 (section 2.2). */
+export function isCharacter(code: number): boolean {
+  if (code < 32) return code === 9 || code === 10 || code === 13;
+  return (
+    code <= 0xd7ff || (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff)
+  );
+}
+
+/** Where `text`, which is ASCII, first begins at or after `at`; -1 when it does not. */
+export function find(bytes: Uint8Array, text: string, at: number): number {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(text, at, 'latin1');
+}
+
+/** Whether `text`, which is ASCII, stands at `at`. */
+export function standsAt(bytes: Uint8Array, text: string, at: number): boolean {
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
+  return true;
+}
+
+/** LF, CR LF and CR in `[from, to)`, each counted once. */
+export function countLineEnds(bytes: Uint8Array, from: number, to: number): number {
+  let count = 0;
+  for (let at = from; at < to; at++) {
+    const c = bytes[at];
+    if (c === 10 || (c === 13 && bytes[at + 1] !== 10)) count++;
+  }
+  return count;
+}
+
+/** Characters on the line of `at` before it; `before` is what the line has before the bytes begin. */
+export function columnsBefore(bytes: Uint8Array, at: number, before: number): number {
+  let start = at;
+  while (start > 0 && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
+  let count = start === 0 ? before : 0;
+  // Bytes that continue a character do not count.
+  for (let i = start; i < at; i++) if ((bytes[i]! & 0xc0) !== 0x80) count++;
+  return count;
+}
+
+/** What stands at `at`, for a message. */
+export function shown(bytes: Uint8Array, at: number): string {
+  if (at >= bytes.length) return 'the end';
+  const text = new TextDecoder().decode(bytes.subarray(at, at + 4));
+  return JSON.stringify(String.fromCodePoint(text.codePointAt(0) ?? 0));
+}
+
+/** The name that begins at `at`, shortened, for a message. */
+export function nameShown(bytes: Uint8Array, at: number): string {
+  let end = at;
+  while (end < bytes.length && end - at < 60 && nameBytes[bytes[end]!]! > 0) end++;
+  return new TextDecoder().decode(bytes.subarray(at, end));
+}

@@ -1,0 +1,176 @@
+import type { ObjectFields } from '../../engine/ingest/object-column.js';
+import type { Recording, ValueColumn } from '../../engine/ingest/value-column.js';
+import type { Names } from './names.js';
+import type { Text, Tree } from './tree.js';
+
+/** A field of an object, with what is known of it in the object that is being filled. */
+interface Slot {
+  readonly column: ValueColumn | null;
+  /** The last object that had this field, and how often. */
+  object: number;
+  count: number;
+  /** The last object that its list was begun in. */
+  listIn: number;
+  items: ValueColumn | null;
+  /** The values met so far, when they are wanted as JSON text. */
+  json: string;
+  /** The slot whose list is to be ended after this one's. */
+  nextOpen: Slot | null;
+  /** The members of its own objects. */
+  members: Slots | null;
+}
+
+/** The slots of the fields of one `ObjectFields`, by the numbers of their names. */
+class Slots {
+  readonly fields: ObjectFields;
+  readonly #byName = new Map<number, Slot>();
+  constructor(fields: ObjectFields) {
+    this.fields = fields;
+  }
+
+  of(number: number, names: Names): Slot {
+    const known = this.#byName.get(number);
+    if (known !== undefined) return known;
+    const slot: Slot = {
+      column: this.fields.field(names.text(number)),
+      object: -1,
+      count: 0,
+      listIn: -1,
+      items: null,
+      json: '',
+      nextOpen: null,
+      members: null,
+    };
+    // A field that was one too many is refused in every record that has it.
+    if (slot.column !== null) this.#byName.set(number, slot);
+    return slot;
+  }
+}
+
+/**
+ * Puts trees into columns. A key that is there once is a value, one that is there again a list; lists stay open while other
+ * keys come between their elements, for every column is filled by itself.
+ */
+export class RecordWriter {
+  readonly #tree: Tree;
+  readonly #names: Names;
+  readonly #recording: Recording;
+  readonly #root: Slots;
+  readonly #text: Text = { bytes: new Uint8Array(0), from: 0, to: 0 };
+  #objects = 0;
+
+  constructor(tree: Tree, names: Names, fields: ObjectFields, recording: Recording) {
+    this.#tree = tree;
+    this.#names = names;
+    this.#recording = recording;
+    this.#root = new Slots(fields);
+  }
+
+  /** Adds the tree's record as the row that is being filled. */
+  write(row: number): void {
+    this.#root.fields.row = row;
+    this.#object(0, this.#root);
+    this.#recording.checkWidth();
+  }
+
+  #object(node: number, slots: Slots): void {
+    const tree = this.#tree;
+    const names = this.#names;
+    const object = ++this.#objects;
+    const { row } = slots.fields;
+    for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
+      const slot = slots.of(tree.name(child), names);
+      slot.count = slot.object === object ? slot.count + 1 : 1;
+      slot.object = object;
+    }
+    let open: Slot | null = null;
+    for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
+      const slot = slots.of(tree.name(child), names);
+      const { column } = slot;
+      if (column === null) continue;
+      if (slot.listIn === object) {
+        this.#item(slot, child);
+        continue;
+      }
+      this.#meet(column, row, child);
+      if (slot.count === 1 && !column.takesLists) {
+        this.#value(column, slot, child);
+        continue;
+      }
+      slot.listIn = object;
+      slot.nextOpen = open;
+      open = slot;
+      slot.json = '';
+      slot.items = column.takesJson ? null : column.beginList();
+      this.#item(slot, child);
+    }
+    for (; open !== null; open = open.nextOpen) {
+      const column = open.column!;
+      if (column.takesJson) addUtf8(column, `[${open.json}]`);
+      else if (open.items !== null) column.endList();
+    }
+  }
+
+  /** Makes a column ready for its value in this row. */
+  #meet(column: ValueColumn, row: number, child: number): void {
+    column.padTo(row);
+    if (column.metIn === this.#recording.record) return;
+    column.metIn = this.#recording.record;
+    // The members of an object count, not the object.
+    if (this.#tree.firstChild(child) < 0) this.#recording.keys++;
+  }
+
+  #item(slot: Slot, child: number): void {
+    if (slot.items !== null) this.#value(slot.items, slot, child);
+    else if (slot.column!.takesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
+  }
+
+  #value(column: ValueColumn, slot: Slot, node: number): void {
+    const tree = this.#tree;
+    const isObject = tree.firstChild(node) >= 0;
+    if (!isObject && !tree.hasText(node)) column.appendNull();
+    else if (column.takesJson) addUtf8(column, this.#json(node));
+    else if (isObject) {
+      const fields = column.beginObject();
+      if (fields === null) return;
+      if (slot.members?.fields !== fields) slot.members = new Slots(fields);
+      this.#object(node, slot.members);
+      column.endObject();
+    } else {
+      const { bytes, from, to } = tree.text(node, this.#text);
+      column.addText(bytes, from, to);
+    }
+  }
+
+  /** A node as JSON text, repeated children as lists here too. */
+  #json(node: number): string {
+    const tree = this.#tree;
+    let child = tree.firstChild(node);
+    if (child < 0) {
+      if (!tree.hasText(node)) return 'null';
+      const { bytes, from, to } = tree.text(node, this.#text);
+      return JSON.stringify(decoder.decode(bytes.subarray(from, to)));
+    }
+    const values = new Map<number, string[]>();
+    for (; child >= 0; child = tree.next(child)) {
+      const held = values.get(tree.name(child));
+      const value = this.#json(child);
+      if (held) held.push(value);
+      else values.set(tree.name(child), [value]);
+    }
+    const members = [...values].map(([name, all]) => {
+      const value = all.length === 1 ? all[0]! : `[${all.join(',')}]`;
+      return `${JSON.stringify(this.#names.text(name))}:${value}`;
+    });
+    return `{${members.join(',')}}`;
+  }
+}
+
+function addUtf8(column: ValueColumn, text: string): void {
+  const bytes = encoder.encode(text);
+  column.addText(bytes, 0, bytes.length);
+}
+
+const encoder = new TextEncoder();
+// A byte order mark inside a text is data.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,0 +1,58 @@
+import { budgets } from '../../engine/budgets.js';
+import { invalid } from '../../engine/errors.js';
+
+/** Reader parameters (specification, "XML parameters"). */
+export interface XmlParams {
+  /** The depth of the elements that are records; 0 is the root element. */
+  readonly itemDepth: number;
+  /** Keys that a record must have of its own, attributes with their prefix; others are passed over. */
+  readonly requiredKeys: readonly string[];
+  readonly textKey: string;
+  readonly attributePrefix: string;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** The only place where the raw parameters are looked at. */
+export function xmlParams(input: Input): XmlParams {
+  return {
+    itemDepth: itemDepth(input['item_depth']),
+    requiredKeys: requiredKeys(input['required_keys']),
+    textKey: text(input, 'cdata_key', 'text'),
+    attributePrefix: text(input, 'attr_prefix', '@'),
+  };
+}
+
+function itemDepth(value: unknown): number {
+  if (value === undefined || value === null) return 1;
+  const depth = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  if (
+    typeof depth === 'number' &&
+    Number.isInteger(depth) &&
+    depth >= 0 &&
+    depth < budgets.xmlDepth
+  )
+    return depth;
+  throw wrong('item_depth', `expected a depth from 0 to ${budgets.xmlDepth - 1}`, value);
+}
+
+/** One key may come without a list around it. */
+function requiredKeys(value: unknown): readonly string[] {
+  const keys = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
+  if (keys.every((key) => typeof key === 'string' && key !== '')) return [...new Set(keys)];
+  throw wrong('required_keys', 'expected a list of keys', value);
+}
+
+function text(input: Input, name: string, fallback: string): string {
+  const value = input[name];
+  if (value === undefined || value === null) return fallback;
+  const isKey = typeof value === 'string' && value.isWellFormed() && value.length <= 100;
+  // A text needs a key; a prefix may be empty.
+  if (isKey && (value !== '' || name === 'attr_prefix')) return value;
+  throw wrong(name, 'expected a text of at most 100 characters', value);
+}
+
+function wrong(name: string, what: string, value: unknown): Error {
+  const found = (JSON.stringify(value) ?? 'nothing').slice(0, 40);
+  return invalid('reader_params', `${name}: ${what}, found ${found}`);
+}

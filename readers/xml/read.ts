@@ -1,0 +1,78 @@
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { ObjectFields } from '../../engine/ingest/object-column.js';
+import { Recording, type FaultReport } from '../../engine/ingest/value-column.js';
+import type { Given, Report } from '../reader.js';
+import { columnsBefore, countLineEnds, XmlFault } from './characters.js';
+import { RecordWriter } from './fields.js';
+import { asUtf8, type XmlHead } from './head.js';
+import type { XmlParams } from './params.js';
+import { XmlParser } from './parser.js';
+
+/** Reads one piece into columns; returns how many lines end in it. */
+export function readXml(
+  chunk: Uint8Array,
+  head: XmlHead,
+  params: XmlParams,
+  out: BatchBuilder,
+  report: Report,
+  { columns, start = { depth: 0, column: head.column } }: Given,
+): number {
+  let bytes = chunk;
+  const recording = new LineRecording(report, () => bytes);
+  const fields = new ObjectFields(columns, recording, '', 0, (column) =>
+    out.add(column.name, column),
+  );
+  try {
+    bytes = asUtf8(chunk, head.encoding);
+    const parser = new XmlParser(params.itemDepth, params.textKey, params.attributePrefix);
+    const writer = new RecordWriter(parser.tree, parser.names, fields, recording);
+    const required = params.requiredKeys.map((key) => parser.names.of(key));
+    parser.walk(bytes, start.depth, (at) => {
+      if (report.isStopped) return false;
+      if (!required.every((key) => parser.tree.has(0, key))) return true;
+      recording.begin(at);
+      writer.write(out.rows);
+      if (recording.hasFailed) out.rollback(out.rows);
+      else out.endRecord();
+      return true;
+    });
+    if (parser.hasEnded) report.end();
+  } catch (error) {
+    if (!(error instanceof XmlFault)) throw error;
+    // What follows cannot be told apart any more, and nothing of the file will be stored.
+    const column = columnsBefore(bytes, error.at, start.column) + 1;
+    recording.begin(error.at);
+    out.rollback(out.rows);
+    recording.reject(0, null, `column ${column}: ${error.message}`);
+  }
+  return countLineEnds(bytes, 0, bytes.length);
+}
+
+/** Counts lines only when there is something to report. */
+class LineRecording extends Recording {
+  #at = 0;
+  constructor(report: Report, bytes: () => Uint8Array) {
+    let counted = 0;
+    let lines = 1;
+    const line = (): number => {
+      if (this.#at < counted) [counted, lines] = [0, 1];
+      lines += countLineEnds(bytes(), counted, this.#at);
+      counted = this.#at;
+      return lines;
+    };
+    const withLines: FaultReport = {
+      reject: (_line, code, field, message) => report.reject(line(), code, field, message),
+      warn: (_line, code, field, message) => report.warn(line(), code, field, message),
+      isDisabled: report.isDisabled,
+    };
+    super(withLines);
+  }
+
+  /** A record begins at this position. */
+  begin(at: number): void {
+    this.#at = at;
+    this.record++;
+    this.keys = 0;
+    this.hasFailed = false;
+  }
+}

@@ -1,0 +1,115 @@
+import { byte, isCharacter, nameShown, XmlFault } from './characters.js';
+
+/** Characters made of a text; valid until the next are. */
+export interface Characters {
+  text: Uint8Array;
+  end: number;
+}
+
+/** The entities that every XML has. Those of a document type are never looked at, let alone expanded. */
+const predefined: Readonly<Record<string, number>> = {
+  lt: 60,
+  gt: 62,
+  amp: 38,
+  quot: 34,
+  apos: 39,
+};
+
+/** Resolves references and unifies line ends; what it makes is never longer than what it is made of. */
+export class References {
+  readonly #made: Characters = { text: new Uint8Array(1024), end: 0 };
+
+  /** The text in `[from, to)`; in the value of an attribute white space becomes blanks (XML 1.0, section 3.3.3). */
+  resolve(bytes: Uint8Array, from: number, to: number, isValue: boolean): Characters {
+    const made = this.#reserve(to - from);
+    const { text } = made;
+    let end = 0;
+    for (let at = from; at < to; at++) {
+      const c = bytes[at]!;
+      if (c === byte.ampersand) {
+        const close = bytes.indexOf(byte.semicolon, at);
+        const code = this.#code(bytes, at, close < to ? close : -1);
+        end = encodePoint(code, text, end);
+        at = close;
+      } else if (c >= 32) text[end++] = c;
+      else if (c === byte.carriageReturn) {
+        if (bytes[at + 1] !== byte.lineFeed || at + 1 >= to) text[end++] = isValue ? 32 : 10;
+      } else if (c === byte.lineFeed || c === byte.tab) text[end++] = isValue ? 32 : c;
+      else throw forbidden(at, c);
+    }
+    made.end = end;
+    return made;
+  }
+
+  /** The text of a CDATA section, null when it is as it stands. */
+  data(bytes: Uint8Array, from: number, to: number): Characters | null {
+    let isPlain = true;
+    for (let at = from; at < to; at++) {
+      const c = bytes[at]!;
+      if (c >= 32 || c === byte.lineFeed || c === byte.tab) continue;
+      if (c !== byte.carriageReturn) throw forbidden(at, c);
+      isPlain = false;
+    }
+    if (isPlain) return null;
+    const made = this.#reserve(to - from);
+    let end = 0;
+    for (let at = from; at < to; at++) {
+      const c = bytes[at]!;
+      if (c !== byte.carriageReturn) made.text[end++] = c;
+      else if (at + 1 >= to || bytes[at + 1] !== byte.lineFeed) made.text[end++] = 10;
+    }
+    made.end = end;
+    return made;
+  }
+
+  /** The character that the reference in `[at, close]` stands for. */
+  #code(bytes: Uint8Array, at: number, close: number): number {
+    if (close < 0 || close - at > 64)
+      throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
+    const name = decoder.decode(bytes.subarray(at + 1, close));
+    if (name.charCodeAt(0) === 35) {
+      const digits = /^#(?:x([0-9a-fA-F]+)|(\d+))$/.exec(name);
+      if (digits === null) throw new XmlFault(at, `&${name}; is no character reference`);
+      const code = digits[1] ? parseInt(digits[1], 16) : Number(digits[2]);
+      if (!isCharacter(code)) throw new XmlFault(at, `&${name}; is no character of XML`);
+      return code;
+    }
+    const code = Object.hasOwn(predefined, name) ? predefined[name] : undefined;
+    if (code !== undefined) return code;
+    if (name === '' || nameShown(bytes, at + 1) !== name)
+      throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
+    throw new XmlFault(
+      at,
+      `the entity &${name}; is none of &lt; &gt; &amp; &quot; &apos;: what a DOCTYPE declares is not used`,
+    );
+  }
+
+  #reserve(size: number): Characters {
+    if (this.#made.text.length < size) this.#made.text = new Uint8Array(size * 2);
+    return this.#made;
+  }
+}
+
+function forbidden(at: number, c: number): XmlFault {
+  return new XmlFault(at, `the control character 0x${c.toString(16)} is not allowed in XML`);
+}
+
+function encodePoint(code: number, into: Uint8Array, at: number): number {
+  if (code < 0x80) into[at++] = code;
+  else if (code < 0x800) {
+    into[at++] = 0xc0 | (code >> 6);
+    into[at++] = 0x80 | (code & 63);
+  } else if (code < 0x10000) {
+    into[at++] = 0xe0 | (code >> 12);
+    into[at++] = 0x80 | ((code >> 6) & 63);
+    into[at++] = 0x80 | (code & 63);
+  } else {
+    into[at++] = 0xf0 | (code >> 18);
+    into[at++] = 0x80 | ((code >> 12) & 63);
+    into[at++] = 0x80 | ((code >> 6) & 63);
+    into[at++] = 0x80 | (code & 63);
+  }
+  return at;
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,0 +1,169 @@
+import { budgets } from '../../engine/budgets.js';
+import { isSpace, XmlFault } from './characters.js';
+
+/** A text: `bytes[from..to)`. */
+export interface Text {
+  bytes: Uint8Array;
+  from: number;
+  to: number;
+}
+
+/**
+ * One record as a tree of numbers: nodes have a name, and children or a text. An attribute is a child with a text. The arrays
+ * are used again for the next record, so that a record costs no objects. Whether an element is repeated is known only when
+ * its parent ends, which is why values do not go straight to their columns.
+ */
+export class Tree {
+  count = 0;
+  /** The text of a node that has one, in `source` or in `scratch`. */
+  source: Uint8Array = new Uint8Array(0);
+  #scratch: Uint8Array = new Uint8Array(4096);
+  #scratchEnd = 0;
+  #names = new Int32Array(256);
+  #firsts = new Int32Array(256);
+  #lasts = new Int32Array(256);
+  #nexts = new Int32Array(256);
+  #froms = new Int32Array(256);
+  #tos = new Int32Array(256);
+  /** Where the room of a text in `scratch` ends. */
+  #rooms = new Int32Array(256);
+  /** 1 when the text is in `scratch`. */
+  #isCopied = new Uint8Array(256);
+
+  clear(source: Uint8Array): void {
+    this.source = source;
+    this.count = 0;
+    this.#scratchEnd = 0;
+  }
+
+  /** A new node, the last child of `parent` unless that is -1. */
+  add(parent: number, name: number, at: number): number {
+    const node = this.count++;
+    if (node >= this.#names.length) this.#grow(at);
+    this.#names[node] = name;
+    this.#firsts[node] = this.#lasts[node] = this.#nexts[node] = this.#froms[node] = -1;
+    if (parent >= 0) {
+      const last = this.#lasts[parent]!;
+      if (last < 0) this.#firsts[parent] = node;
+      else this.#nexts[last] = node;
+      this.#lasts[parent] = node;
+    }
+    return node;
+  }
+
+  name(node: number): number {
+    return this.#names[node]!;
+  }
+  /** -1 when there is none, as for `next`. */
+  firstChild(node: number): number {
+    return this.#firsts[node]!;
+  }
+  next(node: number): number {
+    return this.#nexts[node]!;
+  }
+  /** Whether a node has a child of that name. */
+  has(node: number, name: number): boolean {
+    let child = this.#firsts[node]!;
+    while (child >= 0 && this.#names[child] !== name) child = this.#nexts[child]!;
+    return child >= 0;
+  }
+  hasText(node: number): boolean {
+    return this.#froms[node]! >= 0;
+  }
+
+  text(node: number, into: Text): Text {
+    into.bytes = this.#isCopied[node] === 1 ? this.#scratch : this.source;
+    into.from = this.#froms[node]!;
+    into.to = this.#tos[node]!;
+    return into;
+  }
+
+  /** Gives a node the text `source[from..to)`, or adds it to the text that it has. */
+  addText(node: number, from: number, to: number): void {
+    if (this.#froms[node]! < 0) {
+      this.#froms[node] = from;
+      this.#tos[node] = to;
+      this.#isCopied[node] = 0;
+    } else this.addCopy(node, this.source, from, to, from);
+  }
+
+  /** The same with bytes that do not last; `at` is where they come from. */
+  addCopy(node: number, bytes: Uint8Array, from: number, to: number, at: number): void {
+    const before = this.#froms[node]!;
+    const size = before < 0 ? 0 : this.#tos[node]! - before;
+    const total = size + to - from;
+    if (total > budgets.textBytes)
+      throw new XmlFault(at, `a text is longer than ${budgets.textBytes} bytes (budget textBytes)`);
+    const isCopied = size > 0 && this.#isCopied[node] === 1;
+    if (!isCopied || before + total > this.#rooms[node]!) {
+      // Room for as much again: a text that comes in pieces, with others between them, costs no more than its bytes.
+      const room = size === 0 ? total : total * 2;
+      const start = this.#reserve(room);
+      if (size > 0) {
+        const held = isCopied ? this.#scratch : this.source;
+        this.#scratch.set(held.subarray(before, before + size), start);
+      }
+      this.#froms[node] = start;
+      this.#rooms[node] = start + room;
+      this.#isCopied[node] = 1;
+    }
+    this.#tos[node] = this.#froms[node]! + total;
+    this.#scratch.set(bytes.subarray(from, to), this.#froms[node]! + size);
+  }
+
+  /** Takes the white space off both ends of a node's text; one that is all white space is none. */
+  trim(node: number): void {
+    let from = this.#froms[node]!;
+    if (from < 0) return;
+    let to = this.#tos[node]!;
+    const bytes = this.#isCopied[node] === 1 ? this.#scratch : this.source;
+    while (to > from && isSpace(bytes[to - 1])) to--;
+    while (from < to && isSpace(bytes[from])) from++;
+    this.#froms[node] = from < to ? from : -1;
+    this.#tos[node] = to;
+  }
+
+  /** Makes the text of a node its last child. */
+  textToChild(node: number, name: number, at: number): void {
+    const child = this.add(node, name, at);
+    this.#froms[child] = this.#froms[node]!;
+    this.#tos[child] = this.#tos[node]!;
+    this.#isCopied[child] = this.#isCopied[node]!;
+    this.#froms[node] = -1;
+  }
+
+  #reserve(size: number): number {
+    const start = this.#scratchEnd;
+    this.#scratchEnd += size;
+    if (this.#scratchEnd > this.#scratch.length) {
+      const grown = new Uint8Array(this.#scratchEnd * 2);
+      grown.set(this.#scratch.subarray(0, start));
+      this.#scratch = grown;
+    }
+    return start;
+  }
+
+  #grow(at: number): void {
+    const { xmlNodes } = budgets;
+    if (this.count > xmlNodes)
+      throw new XmlFault(
+        at,
+        `a record holds more than ${xmlNodes} elements and attributes (budget xmlNodes): is item_depth the depth of the records?`,
+      );
+    const grown = (held: Int32Array): Int32Array<ArrayBuffer> => {
+      const larger = new Int32Array(Math.min(held.length * 2, xmlNodes));
+      larger.set(held);
+      return larger;
+    };
+    this.#names = grown(this.#names);
+    this.#firsts = grown(this.#firsts);
+    this.#lasts = grown(this.#lasts);
+    this.#nexts = grown(this.#nexts);
+    this.#froms = grown(this.#froms);
+    this.#tos = grown(this.#tos);
+    this.#rooms = grown(this.#rooms);
+    const copied = new Uint8Array(this.#names.length);
+    copied.set(this.#isCopied);
+    this.#isCopied = copied;
+  }
+}

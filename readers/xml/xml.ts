@@ -1,0 +1,34 @@
+import type { Reader } from '../reader.js';
+import { XmlCutter } from './cutter.js';
+import { readXmlHead, type XmlHead } from './head.js';
+import { xmlParams, type XmlParams } from './params.js';
+import { readXml } from './read.js';
+
+/**
+ * XML: each element at `item_depth` is a record (contract 10.6).
+ *
+ * Choice: all elements at that depth are records, whatever their names; an element of text alone has it under `cdata_key`, an
+ * empty one is a record without values. What the elements around them have of their own is left out.
+ */
+export const xml: Reader<XmlParams, XmlHead> = {
+  name: 'xml',
+  extensions: ['xml'],
+  params: xmlParams,
+  async header(source) {
+    const head = await readXmlHead(source);
+    return {
+      header: head,
+      bodyOffset: head.bodyOffset,
+      bodyLine: head.bodyLine,
+      columns: [],
+      fields: [],
+      genomeBuild: null,
+      warnings: head.root === null ? ['the file is empty'] : [],
+      ...(head.root !== null && {
+        unended: `the file ends before </${head.root}>: it was cut off`,
+      }),
+    };
+  },
+  cutter: (head, params) => new XmlCutter(params.itemDepth, head.encoding, head.column),
+  read: readXml,
+};
