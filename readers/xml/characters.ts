@@ -14,6 +14,7 @@ export const byte = {
   carriageReturn: 13,
   exclamation: 33,
   doubleQuote: 34,
+  hash: 35,
   ampersand: 38,
   singleQuote: 39,
   slash: 47,
@@ -59,7 +60,12 @@ export function isCharacter(code: number): boolean {
 
 /** Where `text`, which is ASCII, first begins at or after `at`; -1 when it does not. */
 export function find(bytes: Uint8Array, text: string, at: number): number {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(text, at, 'latin1');
+  const size = text.length - 1;
+  const last = text.charCodeAt(size);
+  // Texts between markup are short, so that a loop beats a native search.
+  for (let i = at + size; i < bytes.length; i++)
+    if (bytes[i] === last && standsAt(bytes, text, i - size)) return i - size;
+  return -1;
 }
 
 /** Whether `text`, which is ASCII, stands at `at`. */

@@ -93,7 +93,8 @@ export class RecordWriter {
         continue;
       }
       this.#meet(column, row, child);
-      if (slot.count === 1 && !column.takesLists) {
+      // A single null stays one, also where others are lists.
+      if (slot.count === 1 && (!column.takesLists || this.#isNull(child))) {
         this.#value(column, slot, child);
         continue;
       }
@@ -120,6 +121,10 @@ export class RecordWriter {
     if (this.#tree.firstChild(child) < 0) this.#recording.keys++;
   }
 
+  #isNull(node: number): boolean {
+    return this.#tree.firstChild(node) < 0 && !this.#tree.hasText(node);
+  }
+
   #item(slot: Slot, child: number): void {
     if (slot.items !== null) this.#value(slot.items, slot, child);
     else if (slot.column!.takesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
@@ -128,7 +133,7 @@ export class RecordWriter {
   #value(column: ValueColumn, slot: Slot, node: number): void {
     const tree = this.#tree;
     const isObject = tree.firstChild(node) >= 0;
-    if (!isObject && !tree.hasText(node)) column.appendNull();
+    if (this.#isNull(node)) column.appendNull();
     else if (column.takesJson) addUtf8(column, this.#json(node));
     else if (isObject) {
       const fields = column.beginObject();

@@ -1,4 +1,4 @@
-import { byte, isCharacter, nameShown, XmlFault } from './characters.js';
+import { byte, isCharacter, nameShown, standsAt, XmlFault } from './characters.js';
 
 /** Characters made of a text; valid until the next are. */
 export interface Characters {
@@ -7,13 +7,16 @@ export interface Characters {
 }
 
 /** The entities that every XML has. Those of a document type are never looked at, let alone expanded. */
-const predefined: Readonly<Record<string, number>> = {
-  lt: 60,
-  gt: 62,
-  amp: 38,
-  quot: 34,
-  apos: 39,
-};
+const predefined = [
+  { name: 'lt;', code: 60 },
+  { name: 'gt;', code: 62 },
+  { name: 'amp;', code: 38 },
+  { name: 'quot;', code: 34 },
+  { name: 'apos;', code: 39 },
+];
+
+/** Bytes from `&` to `;`: enough for any name of an entity, to name it in the message. */
+const maxReference = 64;
 
 /** Resolves references and unifies line ends; what it makes is never longer than what it is made of. */
 export class References {
@@ -27,8 +30,10 @@ export class References {
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
       if (c === byte.ampersand) {
-        const close = bytes.indexOf(byte.semicolon, at);
-        const code = this.#code(bytes, at, close < to ? close : -1);
+        const most = Math.min(to, at + maxReference);
+        let close = at + 1;
+        while (close < most && bytes[close] !== byte.semicolon) close++;
+        const code = this.#code(bytes, at, close < most ? close : -1);
         end = encodePoint(code, text, end);
         at = close;
       } else if (c >= 32) text[end++] = c;
@@ -64,19 +69,11 @@ export class References {
 
   /** The character that the reference in `[at, close]` stands for. */
   #code(bytes: Uint8Array, at: number, close: number): number {
-    if (close < 0 || close - at > 64)
-      throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
-    const name = decoder.decode(bytes.subarray(at + 1, close));
-    if (name.charCodeAt(0) === 35) {
-      const digits = /^#(?:x([0-9a-fA-F]+)|(\d+))$/.exec(name);
-      if (digits === null) throw new XmlFault(at, `&${name}; is no character reference`);
-      const code = digits[1] ? parseInt(digits[1], 16) : Number(digits[2]);
-      if (!isCharacter(code)) throw new XmlFault(at, `&${name}; is no character of XML`);
-      return code;
-    }
-    const code = Object.hasOwn(predefined, name) ? predefined[name] : undefined;
-    if (code !== undefined) return code;
-    if (name === '' || nameShown(bytes, at + 1) !== name)
+    if (close <= at + 1) throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
+    if (bytes[at + 1] === byte.hash) return numericCode(bytes, at, close);
+    for (const { name, code } of predefined) if (standsAt(bytes, name, at + 1)) return code;
+    const name = nameShown(bytes, at + 1);
+    if (bytes[at + 1 + Buffer.byteLength(name)] !== byte.semicolon)
       throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
     throw new XmlFault(
       at,
@@ -92,6 +89,25 @@ export class References {
 
 function forbidden(at: number, c: number): XmlFault {
   return new XmlFault(at, `the control character 0x${c.toString(16)} is not allowed in XML`);
+}
+
+const beyondUnicode = 0x110000;
+
+/** The character of `&#…;` or `&#x…;`, counted from the digits: texts may consist of nothing else. */
+function numericCode(bytes: Uint8Array, at: number, close: number): number {
+  const isHex = bytes[at + 2] === 120;
+  const first = at + (isHex ? 3 : 2);
+  let code = first < close ? 0 : -1;
+  for (let i = first; i < close; i++) {
+    const c = bytes[i]!;
+    const letter = c | 32;
+    const digit = c <= 57 ? c - 48 : isHex && letter >= 97 && letter <= 102 ? letter - 87 : -1;
+    if (digit < 0 || code < 0) code = -1;
+    else if (code < beyondUnicode) code = code * (isHex ? 16 : 10) + digit;
+  }
+  if (isCharacter(code)) return code;
+  const shown = decoder.decode(bytes.subarray(at, close + 1));
+  throw new XmlFault(at, `${shown} is no character of XML`);
 }
 
 function encodePoint(code: number, into: Uint8Array, at: number): number {
