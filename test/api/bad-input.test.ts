@@ -12,7 +12,7 @@ interface Outcome {
 
 const outcomes: readonly Outcome[] = readFileSync('docs/bad-input.md', 'utf8')
   .split('\n')
-  .filter((line) => /^\| (?:vcf|json|csv|tsv|gff3|gtf)/.test(line))
+  .filter((line) => /^\| (?:vcf|json|csv|tsv|xml|gff3|gtf)/.test(line))
   .map((line) => {
     const [name, outcome, text, records] = line.slice(2, -2).split(/ +\| /) as [
       string,
