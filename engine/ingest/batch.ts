@@ -1,6 +1,7 @@
 import { Field, makeData, RecordBatch, Schema, Struct, type Data } from 'apache-arrow';
 import type { Column, Columns } from '../types.js';
-import { makeBuilder, type ColumnBuilder } from './builders.js';
+import { makeBuilder } from './nested-builders.js';
+import type { ColumnBuilder } from './column-builder.js';
 import { storedColumns } from './unify.js';
 
 /** Columns of one chunk, ready to be written as a segment. */

@@ -1,66 +1,24 @@
 import {
   Bool,
-  Field,
   Float32,
   Float64,
   Int32,
   Int64,
-  List,
   makeData,
-  Struct,
   TimestampMicrosecond,
   Utf8,
   type Data,
 } from 'apache-arrow';
 import type { Column } from '../types.js';
-import { give, grown, grownBits, take } from './buffers.js';
+import { allSet, withBit } from './bits.js';
+import { give, grown, take } from './buffers.js';
+import { ColumnBuilder } from './column-builder.js';
 
 /*
  * The builders repeat a few lines in each class instead of sharing them in the base: a method of the base would see every
  * class as `this`, and the engine then looks its fields up by name on each call. Appending to 12 columns of a VCF record
  * took twice as long that way (`benchmarks/`, parse).
  */
-
-/** One column under construction. */
-export abstract class ColumnBuilder {
-  /** Values appended so far, nulls included. */
-  length = 0;
-  nullCount = 0;
-  /** One bit per value, kept from the first null on; null while there is none. */
-  protected valid: Uint8Array | null = null;
-
-  /** The column as it stands; a dynamic one may still change its type. */
-  abstract column(): Column;
-  /** Pads to `length` values and hands over the buffers. */
-  abstract finish(length: number): Data;
-  abstract appendNull(): void;
-
-  padTo(length: number): void {
-    while (this.length < length) this.appendNull();
-  }
-
-  /** Gives the buffers back, once nothing refers to what `finish` handed over. */
-  release(): void {}
-
-  /** Takes back all values behind the first `length`. */
-  truncate(length: number): void {
-    if (this.valid !== null) {
-      for (let i = length; i < this.length; i++) {
-        if (isSet(this.valid, i)) this.valid[i >> 3]! &= ~(1 << (i & 7));
-        else this.nullCount--;
-      }
-    }
-    if (this.length > length) this.length = length;
-  }
-
-  /** Nulls as arrow wants them. */
-  protected nulls(): { length: number; nullCount: number; nullBitmap: Uint8Array | null } {
-    const { length, nullCount } = this;
-    const bytes = (length + 7) >> 3;
-    const nullBitmap = nullCount === 0 ? null : withRoom(this.valid!, length).subarray(0, bytes);
-    return { length, nullCount, nullBitmap };
-  }
-}
 
 /** Text: `string`, `text`, `blob` and `json`. */
 export class Utf8Builder extends ColumnBuilder {
@@ -362,168 +320,4 @@ export class BooleanBuilder extends ColumnBuilder {
   }
 }
 
-/** A list column: append the elements to `items`, then call `endList`. */
-export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends ColumnBuilder {
-  readonly items: B;
-  #offsets = take(Int32Array, 1024);
-
-  constructor(items: B) {
-    super();
-    this.items = items;
-    this.#offsets[0] = 0;
-  }
-
-  override release(): void {
-    give(this.#offsets);
-    this.items.release();
-  }
-
-  column(): Column {
-    return { ...this.items.column(), isList: true };
-  }
-
-  /** Ends one list value: all elements appended since the last value are its own. */
-  endList(): void {
-    const i = this.length;
-    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
-    this.#offsets[i + 1] = this.items.length;
-    this.length = i + 1;
-  }
-
-  appendNull(): void {
-    const i = this.length;
-    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
-    this.valid ??= allSet(i);
-    this.nullCount++;
-    this.#offsets[i + 1] = this.#offsets[i]!;
-    this.length = i + 1;
-  }
-
-  override padTo(length: number): void {
-    while (this.length < length) this.appendNull();
-  }
-
-  override truncate(length: number): void {
-    super.truncate(length);
-    // The elements of a list that was begun but not ended go too.
-    this.items.truncate(this.#offsets[this.length]!);
-  }
-
-  finish(length: number): Data {
-    this.padTo(length);
-    const child = this.items.finish(this.#offsets[length]!);
-    return makeData({
-      type: new List(new Field('element', child.type, true)),
-      ...this.nulls(),
-      valueOffsets: this.#offsets.subarray(0, length + 1),
-      child,
-    });
-  }
-}
-
-/** An object column: fill the children (each `padTo(length)` first), then call `endObject`. */
-export class StructBuilder extends ColumnBuilder {
-  readonly children = new Map<string, ColumnBuilder>();
-  readonly #column: Column;
-
-  constructor(column: Column) {
-    super();
-    this.#column = column;
-    for (const child of column.children ?? []) this.children.set(child.name, makeBuilder(child));
-  }
-
-  column(): Column {
-    const children = [...this.children.values()].map((child) => child.column());
-    return { ...this.#column, children };
-  }
-
-  /** The builder of a child, made when first asked for. */
-  child(column: Column): ColumnBuilder {
-    let builder = this.children.get(column.name);
-    if (builder === undefined) {
-      builder = makeBuilder(column);
-      this.children.set(column.name, builder);
-    }
-    return builder;
-  }
-
-  override release(): void {
-    for (const child of this.children.values()) child.release();
-  }
-
-  endObject(): void {
-    const i = this.length;
-    if (this.valid !== null) this.valid = withBit(this.valid, i);
-    this.length = i + 1;
-  }
-
-  appendNull(): void {
-    this.valid ??= allSet(this.length);
-    this.nullCount++;
-    this.length++;
-  }
-
-  override truncate(length: number): void {
-    super.truncate(length);
-    for (const child of this.children.values()) child.truncate(this.length);
-  }
-
-  finish(length: number): Data {
-    this.padTo(length);
-    const children = [...this.children.values()].map((child) => child.finish(length));
-    const columns = this.column().children!;
-    const fields = children.map((data, i) => new Field(columns[i]!.physical, data.type, true));
-    return makeData({ type: new Struct(fields), ...this.nulls(), children });
-  }
-}
-
-/** The builder for a column's type; of a list of it when the column is a list. */
-export function makeBuilder(column: Column): ColumnBuilder {
-  if (column.isList) return new ListBuilder(makeBuilder({ ...column, isList: false }));
-  switch (column.type) {
-    case 'boolean':
-      return new BooleanBuilder(column);
-    case 'integer':
-      return new IntegerBuilder(column);
-    case 'float':
-    case 'double':
-      return new DoubleBuilder(column);
-    case 'long':
-    case 'date':
-      return new LongBuilder(column);
-    case 'object':
-      return new StructBuilder(column);
-    case 'string':
-    case 'text':
-    case 'blob':
-    case 'json':
-      return new Utf8Builder(column);
-  }
-}
-
 const encoder = new TextEncoder();
-
-/** A bitmap whose first `length` bits are set and the rest is not. */
-function allSet(length: number): Uint8Array {
-  const bits = new Uint8Array(Math.max(128, (length >> 3) * 2));
-  bits.fill(255, 0, length >> 3);
-  if ((length & 7) !== 0) bits[length >> 3] = (1 << (length & 7)) - 1;
-  return bits;
-}
-
-function withBit(bits: Uint8Array, i: number): Uint8Array {
-  const byte = i >> 3;
-  const wide = byte < bits.length ? bits : grownBits(bits, byte + 1);
-  wide[byte]! |= 1 << (i & 7);
-  return wide;
-}
-
-function withRoom(bits: Uint8Array, length: number): Uint8Array {
-  const bytes = (length + 7) >> 3;
-  return bytes <= bits.length ? bits : grownBits(bits, bytes);
-}
-
-function isSet(bits: Uint8Array, i: number): boolean {
-  return i >> 3 < bits.length && ((bits[i >> 3]! >> (i & 7)) & 1) === 1;
-}

@@ -1,13 +1,8 @@
 import type { Data } from 'apache-arrow';
 import { budgets } from '../budgets.js';
 import type { Column, StoredType } from '../types.js';
-import {
-  BooleanBuilder,
-  DoubleBuilder,
-  ListBuilder,
-  LongBuilder,
-  Utf8Builder,
-} from './builders.js';
+import { BooleanBuilder, DoubleBuilder, LongBuilder, Utf8Builder } from './builders.js';
+import { ListBuilder } from './nested-builders.js';
 import { isoMicros } from './iso-date.js';
 import { ObjectColumn, type ObjectFields } from './object-column.js';
 import { storedColumns } from './unify.js';

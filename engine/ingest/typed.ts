@@ -3,14 +3,13 @@ import { budgets } from '../budgets.js';
 import type { Column } from '../types.js';
 import {
   BooleanBuilder,
-  type ColumnBuilder,
   DoubleBuilder,
   type IntegerBuilder,
-  ListBuilder,
   LongBuilder,
-  makeBuilder,
   Utf8Builder,
 } from './builders.js';
+import type { ColumnBuilder } from './column-builder.js';
+import { ListBuilder, makeBuilder } from './nested-builders.js';
 import { castScalar, isMisfit, type Misfit, type Scalar, tooLong } from './cast.js';
 import { isoMicros } from './iso-date.js';
 import { ObjectColumn, type ObjectFields } from './object-column.js';

@@ -1,5 +1,5 @@
 import { budgets } from '../budgets.js';
-import { ColumnBuilder } from './builders.js';
+import { ColumnBuilder } from './column-builder.js';
 import type { ObjectFields } from './object-column.js';
 
 /** Where a value's faults go; readers hand in what they were given to report to. */

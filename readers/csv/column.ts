@@ -1,5 +1,6 @@
 import type { Data } from 'apache-arrow';
-import { ColumnBuilder, DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
+import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
+import { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
 import type { Column, StoredType } from '../../engine/types.js';
 
 /** A column whose type its cells decide: doubles while all of them are numbers, else text as it stands in the file. */

@@ -1,11 +1,10 @@
-import {
-  type BooleanBuilder,
-  type DoubleBuilder,
-  type IntegerBuilder,
-  type ListBuilder,
-  StructBuilder,
-  type Utf8Builder,
+import type {
+  BooleanBuilder,
+  DoubleBuilder,
+  IntegerBuilder,
+  Utf8Builder,
 } from '../../engine/ingest/builders.js';
+import { type ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import type { Column } from '../../engine/types.js';
 import type { Report } from '../reader.js';

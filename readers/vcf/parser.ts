@@ -1,13 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import {
   makeBuilder,
-  type ColumnBuilder,
   type ListBuilder,
-  type LongBuilder,
-  type DoubleBuilder,
   type StructBuilder,
-  type Utf8Builder,
-} from '../../engine/ingest/builders.js';
+} from '../../engine/ingest/nested-builders.js';
+import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
+import type { LongBuilder, DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/errors.js';
 import type { Columns } from '../../engine/types.js';

@@ -1,9 +1,6 @@
-import {
-  ListBuilder,
-  Utf8Builder,
-  type ColumnBuilder,
-  type StructBuilder,
-} from '../../engine/ingest/builders.js';
+import { ListBuilder, type StructBuilder } from '../../engine/ingest/nested-builders.js';
+import { Utf8Builder } from '../../engine/ingest/builders.js';
+import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/errors.js';
 import type { Column } from '../../engine/types.js';

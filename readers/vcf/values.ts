@@ -2,12 +2,11 @@ import {
   BooleanBuilder,
   DoubleBuilder,
   IntegerBuilder,
-  ListBuilder,
   LongBuilder,
-  StructBuilder,
   Utf8Builder,
-  type ColumnBuilder,
 } from '../../engine/ingest/builders.js';
+import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
+import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { budgets } from '../../engine/budgets.js';
 import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from '../text/numbers.js';
 

@@ -1,0 +1,28 @@
+import { grownBits } from './buffers.js';
+
+/** A bitmap whose first `length` bits are set and the rest is not. */
+export function allSet(length: number): Uint8Array {
+  const bits = new Uint8Array(Math.max(128, (length >> 3) * 2));
+  bits.fill(255, 0, length >> 3);
+  if ((length & 7) !== 0) bits[length >> 3] = (1 << (length & 7)) - 1;
+  return bits;
+}
+
+/** The bitmap with bit `i` set, in a larger one if need be. */
+export function withBit(bits: Uint8Array, i: number): Uint8Array {
+  const byte = i >> 3;
+  const wide = byte < bits.length ? bits : grownBits(bits, byte + 1);
+  wide[byte]! |= 1 << (i & 7);
+  return wide;
+}
+
+/** The bitmap, or a larger one with room for `length` bits. */
+export function withRoom(bits: Uint8Array, length: number): Uint8Array {
+  const bytes = (length + 7) >> 3;
+  return bytes <= bits.length ? bits : grownBits(bits, bytes);
+}
+
+/** Whether bit `i` is set; bits beyond the end are not. */
+export function isSet(bits: Uint8Array, i: number): boolean {
+  return i >> 3 < bits.length && ((bits[i >> 3]! >> (i & 7)) & 1) === 1;
+}

@@ -1,0 +1,152 @@
+import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
+import type { Column } from '../types.js';
+import { allSet, withBit } from './bits.js';
+import { give, grown, take } from './buffers.js';
+import {
+  BooleanBuilder,
+  DoubleBuilder,
+  IntegerBuilder,
+  LongBuilder,
+  Utf8Builder,
+} from './builders.js';
+import { ColumnBuilder } from './column-builder.js';
+
+/** A list column: append the elements to `items`, then call `endList`. */
+export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends ColumnBuilder {
+  readonly items: B;
+  #offsets = take(Int32Array, 1024);
+
+  constructor(items: B) {
+    super();
+    this.items = items;
+    this.#offsets[0] = 0;
+  }
+
+  override release(): void {
+    give(this.#offsets);
+    this.items.release();
+  }
+
+  column(): Column {
+    return { ...this.items.column(), isList: true };
+  }
+
+  /** Ends one list value: all elements appended since the last value are its own. */
+  endList(): void {
+    const i = this.length;
+    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.#offsets[i + 1] = this.items.length;
+    this.length = i + 1;
+  }
+
+  appendNull(): void {
+    const i = this.length;
+    if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
+    this.valid ??= allSet(i);
+    this.nullCount++;
+    this.#offsets[i + 1] = this.#offsets[i]!;
+    this.length = i + 1;
+  }
+
+  override padTo(length: number): void {
+    while (this.length < length) this.appendNull();
+  }
+
+  override truncate(length: number): void {
+    super.truncate(length);
+    // The elements of a list that was begun but not ended go too.
+    this.items.truncate(this.#offsets[this.length]!);
+  }
+
+  finish(length: number): Data {
+    this.padTo(length);
+    const child = this.items.finish(this.#offsets[length]!);
+    return makeData({
+      type: new List(new Field('element', child.type, true)),
+      ...this.nulls(),
+      valueOffsets: this.#offsets.subarray(0, length + 1),
+      child,
+    });
+  }
+}
+
+/** An object column: fill the children (each `padTo(length)` first), then call `endObject`. */
+export class StructBuilder extends ColumnBuilder {
+  readonly children = new Map<string, ColumnBuilder>();
+  readonly #column: Column;
+
+  constructor(column: Column) {
+    super();
+    this.#column = column;
+    for (const child of column.children ?? []) this.children.set(child.name, makeBuilder(child));
+  }
+
+  column(): Column {
+    const children = [...this.children.values()].map((child) => child.column());
+    return { ...this.#column, children };
+  }
+
+  /** The builder of a child, made when first asked for. */
+  child(column: Column): ColumnBuilder {
+    let builder = this.children.get(column.name);
+    if (builder === undefined) {
+      builder = makeBuilder(column);
+      this.children.set(column.name, builder);
+    }
+    return builder;
+  }
+
+  override release(): void {
+    for (const child of this.children.values()) child.release();
+  }
+
+  endObject(): void {
+    const i = this.length;
+    if (this.valid !== null) this.valid = withBit(this.valid, i);
+    this.length = i + 1;
+  }
+
+  appendNull(): void {
+    this.valid ??= allSet(this.length);
+    this.nullCount++;
+    this.length++;
+  }
+
+  override truncate(length: number): void {
+    super.truncate(length);
+    for (const child of this.children.values()) child.truncate(this.length);
+  }
+
+  finish(length: number): Data {
+    this.padTo(length);
+    const children = [...this.children.values()].map((child) => child.finish(length));
+    const columns = this.column().children!;
+    const fields = children.map((data, i) => new Field(columns[i]!.physical, data.type, true));
+    return makeData({ type: new Struct(fields), ...this.nulls(), children });
+  }
+}
+
+/** The builder for a column's type; of a list of it when the column is a list. */
+export function makeBuilder(column: Column): ColumnBuilder {
+  if (column.isList) return new ListBuilder(makeBuilder({ ...column, isList: false }));
+  switch (column.type) {
+    case 'boolean':
+      return new BooleanBuilder(column);
+    case 'integer':
+      return new IntegerBuilder(column);
+    case 'float':
+    case 'double':
+      return new DoubleBuilder(column);
+    case 'long':
+    case 'date':
+      return new LongBuilder(column);
+    case 'object':
+      return new StructBuilder(column);
+    case 'string':
+    case 'text':
+    case 'blob':
+    case 'json':
+      return new Utf8Builder(column);
+  }
+}
