@@ -16,8 +16,7 @@ import { ColumnBuilder } from './column-builder.js';
 
 /*
  * The builders repeat a few lines in each class instead of sharing them in the base: a method of the base would see every
- * class as `this`, and the engine then looks its fields up by name on each call. Appending to 12 columns of a VCF record
- * took twice as long that way (`benchmarks/`, parse).
+ * class as `this`, and the engine then looks its fields up by name on each call.
  */
 
 /** Text: `string`, `text`, `blob` and `json`. */
