@@ -7,6 +7,7 @@ import type { Store } from '../engine/store/store.js';
 import type { Pool } from './pool.js';
 import type { ExportParams, ExportResult } from './tasks/export-run.js';
 import type { ImportParams, ImportResult } from './tasks/import-run.js';
+import type { FetchSource } from './tasks/import-source.js';
 
 /** The kinds that the worker runs; a commit's task is the record of what its import's `publish` did. */
 export type RunnableKind = Exclude<TaskKind, 'commit'>;
@@ -37,6 +38,8 @@ export interface RunContext {
   readonly pool: Pool;
   readonly signal: AbortSignal;
   progress(progress: Progress): void;
+  /** The only way to other hosts. */
+  readonly fetchSource: FetchSource;
   /** Works with the SQL engine of the worker's main thread. */
   withQueryEngine<T>(work: (engine: QueryEngine) => Promise<T>): Promise<T>;
 }

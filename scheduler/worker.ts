@@ -11,12 +11,13 @@ export interface WorkerParts {
   readonly data: DataFolder;
   readonly pool: Pool;
   readonly withQueryEngine: RunContext['withQueryEngine'];
+  readonly fetchSource: RunContext['fetchSource'];
   send(message: FromWorker): void;
 }
 
 /** Answers messages to the worker: runs the `run` halves of tasks, and stops them. */
 export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise<void> {
-  const { data, pool, withQueryEngine, send } = parts;
+  const { data, pool, withQueryEngine, fetchSource, send } = parts;
   const running = new Map<number, AbortController>();
   return async (message) => {
     if (message.type === 'cancel') {
@@ -37,6 +38,7 @@ export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise
         pool,
         signal: abort.signal,
         withQueryEngine,
+        fetchSource,
         progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
       });
       send({ type: 'done', taskId, attempt, result });

@@ -21,6 +21,7 @@ export const hostInProcess: typeof startHost = (config, _silenceMs, events): Hos
     data,
     pool: poolInProcess(config.threads),
     withQueryEngine: async (work) => work(await engine),
+    fetchSource: () => Promise.reject(new Error('no other host is to be asked')),
     send: (message) => setImmediate(() => events.message(structuredClone(message))),
   });
   return {
