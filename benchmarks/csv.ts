@@ -1,84 +1,83 @@
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { csvFile } from './csv-data.js';
-import { cache } from './data.js';
-import { startServer } from './server.js';
-import { type Line, machine, markdown, median, writeResult } from './table.js';
+import { readFileSync } from 'node:fs';
+import type { Format } from './format.js';
+import { generated, newDigits } from './generate.js';
+import { nodeProgram } from './peers/peer.js';
+import { type Random, seeded } from './random.js';
 
-/** The usual size is about 200 MB; memory is compared with that of five times as much. */
-interface Size {
-  readonly records: number;
-  readonly runs: number;
-}
-const full: Size = { records: 1_200_000, runs: 5 };
-const quick: Size = { records: 20_000, runs: 2 };
+const seed = 20_261_121;
 
-const toParquet = fileURLToPath(new URL('./peers/csv-to-parquet.js', import.meta.url));
+/** A table of variants: 30 columns of ClinVar joined with gnomAD, half of them text with some quoted prose, half numbers. */
+export const csv: Format = {
+  name: 'csv',
+  title: 'CSV, 30 columns',
+  records: 400_000,
+  file: (records) => generated(`${records}-${seed}.csv`, () => csvLines(records)),
+  reader: 'csv',
+  limit: 1,
+  peers: [
+    nodeProgram(
+      'DuckDB read_csv to Parquet',
+      duckdbVersion(),
+      './csv-to-parquet.js',
+      'peer.parquet',
+    ),
+  ],
+};
 
-/** `npm run bench -- csv`: the import of a CSV file of 30 columns against DuckDB's `read_csv` to Parquet, and memory. */
-export async function run(flags: ReadonlySet<string>): Promise<void> {
-  const size = flags.has('--quick') ? quick : full;
-  const text = `${markdown(await compare(size))}\n\n${machine({ DuckDB: duckdbVersion() })}`;
-  process.stdout.write(`${text}\n`);
-  if (flags.has('--write')) writeResult('csv', text);
-}
-
-async function compare({ records, runs }: Size): Promise<Line[]> {
-  const file = await csvFile(records);
-  const large = await csvFile(5 * records);
-  const ours: number[] = [];
-  const theirs: number[] = [];
-  const server = await startServer();
-  try {
-    const objectId = await server.upload(file);
-    server.peakMb();
-    for (let run = 0; run < runs; run++) {
-      theirs.push(peerSeconds(file, records));
-      const datasetId = await server.newDataset(`run-${run}`);
-      ours.push(await server.import(datasetId, objectId, records));
-      process.stderr.write(`DuckDB ${theirs.at(-1)?.toFixed(2)} s, ${ours.at(-1)?.toFixed(2)} s\n`);
-      await server.call('DELETE', `/v2/objects/${datasetId}`);
-    }
-    const peakMb = server.peakMb();
-    const largeId = await server.upload(large);
-    server.peakMb();
-    await server.import(await server.newDataset('large'), largeId, 5 * records);
-    const largeMb = server.peakMb();
-    const [mine, peer] = [median(ours), median(theirs)];
-    return [
-      {
-        question: `import of a CSV file, ${records.toLocaleString('en-US')} records of 30 columns`,
-        ours: `${mine.toFixed(2)} s`,
-        peer: `DuckDB read_csv to Parquet ${peer.toFixed(2)} s`,
-        ratio: mine / peer,
-        limit: 1,
-      },
-      {
-        question: 'peak memory, API and worker, five times the records',
-        ours: `${largeMb.toFixed(0)} MB`,
-        peer: `${peakMb.toFixed(0)} MB`,
-        ratio: largeMb / peakMb,
-        limit: 1.2,
-      },
-    ];
-  } finally {
-    await server.stop();
+/** The text of the file in pieces, header first. */
+function* csvLines(records: number): Generator<string> {
+  const [head = '', ...rows] = readFileSync('benchmarks/rows/clinvar-gnomad.tsv', 'utf8')
+    .trimEnd()
+    .split('\n');
+  const names = head.split('\t');
+  yield `${names.map((name, i) => (names.indexOf(name) === i ? name : `${name}_${i}`)).join(',')}\n`;
+  const real = rows.map((row) => row.split('\t'));
+  const random = seeded(seed);
+  const columns = names.map((name) => varied[name] ?? same);
+  const step = genome / Math.max(1, records);
+  for (let row = 0, position = 1; row < records; row++) {
+    position += 1 + Math.floor(1.9 * step * random.next());
+    const cells = random.pick(real);
+    yield `${columns.map((vary, i) => quoted(vary(cells[i] ?? '', random, position))).join(',')}\n`;
   }
 }
 
-function peerSeconds(file: string, records: number): number {
-  const target = join(cache, 'peer.parquet');
-  rmSync(target, { force: true });
-  const from = performance.now();
-  const { stdout, status } = spawnSync(process.execPath, [toParquet, file, target], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const seconds = (performance.now() - from) / 1000;
-  rmSync(target, { force: true });
-  if (status !== 0 || Number(stdout) !== records) throw new Error(`the peer wrote ${stdout}`);
-  return seconds;
+/** A cell made of a real one, for the variant at a position of the genome. */
+type Vary = (cell: string, random: Random, position: number) => string;
+
+const genome = 3.1e9;
+const same: Vary = (cell) => cell;
+const digits: Vary = (cell, random) => newDigits(cell, random);
+/** Neighbours share a gene: about 20,000 of them. */
+const gene = (position: number): number => Math.floor(position / 150_000);
+
+/** A change of a gene's transcript or protein: `NM_198576.3:c.579G>A`. */
+const change: Vary = (cell, random, position) =>
+  cell
+    .replace(/_\d+/, `_${100_000 + gene(position)}`)
+    .replace(/(?<=[cp]\.).*/, (text) => newDigits(text, random));
+
+const varied: Readonly<Record<string, Vary>> = {
+  chrom: (_, __, position) => String(1 + Math.floor(position / 140e6)),
+  pos: (_, __, position) => String(position % 140e6),
+  variation_id: digits,
+  rcv: digits,
+  allele_id: digits,
+  symbol: (cell, _, position) => cell && `${cell.slice(0, 4)}${gene(position)}`,
+  hgvs_c: change,
+  hgvs_p: change,
+  molecular_consequence: change,
+  AC: digits,
+  AN: digits,
+  AF: digits,
+  DP: digits,
+  AC_AFR: digits,
+  AN_AFR: digits,
+  AF_NFE: digits,
+  AS_RF: digits,
+};
+
+function quoted(cell: string): string {
+  return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

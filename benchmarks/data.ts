@@ -1,11 +1,6 @@
-import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { bgzfBlock, bgzfEnd } from './bgzf.js';
+import { generated } from './generate.js';
 import { type Random, seeded } from './random.js';
 
-/** Where generated files are kept between runs; deleting it is always safe. */
-export const cache = join('benchmarks', '.cache');
 const seed = 20_260_226;
 
 /** Lengths of the chromosomes in GRCh38, in millions of bases. */
@@ -97,17 +92,8 @@ export const infoKeys: readonly InfoKey[] = [
 ];
 
 /** A bgzip-compressed VCF with this many records, sorted by coordinate; the same bytes for the same number. */
-export async function vcfFile(records: number): Promise<string> {
-  const file = join(cache, `${records}-${seed}.vcf.gz`);
-  if (existsSync(file)) return file;
-  mkdirSync(cache, { recursive: true });
-  process.stderr.write(`Generating ${file} …\n`);
-  const out = createWriteStream(`${file}.part`);
-  for (const block of bgzf(lines(records))) if (!out.write(block)) await once(out, 'drain');
-  out.end();
-  await once(out, 'close');
-  renameSync(`${file}.part`, file);
-  return file;
+export function vcfFile(records: number): Promise<string> {
+  return generated(`${records}-${seed}.vcf.gz`, () => lines(records), 'bgzf');
 }
 
 /** The lines of the file, header first. */
@@ -159,17 +145,4 @@ function record(random: Random, chromosome: string, position: number, everywhere
 function listOf(values: readonly string[], most: number): InfoKey['make'] {
   return (random) =>
     Array.from({ length: 1 + random.below(most, 2) }, () => random.pick(values)).join(',');
-}
-
-function* bgzf(parts: Iterable<string>): Generator<Uint8Array> {
-  let text = '';
-  for (const part of parts) {
-    text += part;
-    while (text.length >= 65_280) {
-      yield bgzfBlock(Buffer.from(text.slice(0, 65_280), 'latin1'));
-      text = text.slice(65_280);
-    }
-  }
-  if (text !== '') yield bgzfBlock(Buffer.from(text, 'latin1'));
-  yield bgzfEnd;
 }

@@ -1,10 +1,11 @@
-import { run as runCsv } from './csv.js';
+import { formats, runFormats } from './formats.js';
 import { run as runImport } from './import.js';
 
 /** One entry per question. */
 const benchmarks: Readonly<Record<string, (flags: ReadonlySet<string>) => Promise<void>>> = {
   import: runImport,
-  csv: runCsv,
+  formats: runFormats('formats'),
+  ...Object.fromEntries(formats.map(({ name }) => [name, runFormats(name)])),
 };
 
 const [name = '', ...flags] = process.argv.slice(2);
@@ -13,6 +14,8 @@ if (benchmark) {
   await benchmark(new Set(flags));
 } else {
   const names = Object.keys(benchmarks).join(', ');
-  process.stderr.write(`Usage: npm run bench -- <name> [--quick] [--write]\nThere are: ${names}\n`);
+  process.stderr.write(
+    `Usage: npm run bench -- <name> [--quick] [--write] [--profile]\nThere are: ${names}\n`,
+  );
   process.exitCode = 2;
 }

@@ -28,9 +28,16 @@ export interface BenchServer {
   upload(file: string): Promise<number>;
   newDataset(name: string): Promise<number>;
   /** Seconds from the request to the answer of a first query that counts `records`; not counting the upload. */
-  import(datasetId: number, objectId: number, records: number): Promise<number>;
+  import(
+    datasetId: number,
+    objectId: number,
+    records: number,
+    readerParams?: Readonly<Record<string, unknown>>,
+  ): Promise<number>;
   /** Highest sum of the memory of API and worker process since the last call, in MB. */
   peakMb(): number;
+  /** Processor time of API and worker process so far, in seconds. */
+  cpuSeconds(): number;
   stop(): Promise<void>;
 }
 
@@ -101,11 +108,12 @@ export async function startServer(): Promise<BenchServer> {
       const body = { vault_id: await personalVault(), object_type: 'dataset', filename: name };
       return (await call('POST', '/v2/objects', body)).id;
     },
-    async import(datasetId, objectId, records) {
+    async import(datasetId, objectId, records, readerParams) {
       const from = performance.now();
       const { id } = await call('POST', '/v2/dataset_imports', {
         dataset_id: datasetId,
         object_id: objectId,
+        ...(readerParams && { reader_params: readerParams }),
       });
       for (;;) {
         const { status, error_message } = await call('GET', `/v2/dataset_imports/${id}`);
@@ -121,6 +129,7 @@ export async function startServer(): Promise<BenchServer> {
       return seconds;
     },
     peakMb: memory.peakMb,
+    cpuSeconds: () => sum(descendants(child.pid ?? 0).map(cpuOf)),
     async stop() {
       memory.stop();
       child.kill('SIGTERM');
@@ -175,6 +184,18 @@ function parentOf(pid: number): number {
 
 function residentKb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(proc(pid, 'status'))?.[1] ?? 0);
+}
+
+/** Processor time of a process, with that of children it has waited for; 100 ticks make a second on every Linux. */
+function cpuOf(pid: number): number {
+  const fields = proc(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
+  return sum(fields.slice(11, 15).map(Number)) / 100;
+}
+
+/** Processor time in seconds of the programs that this process has run and waited for. */
+export function childCpuSeconds(): number {
+  const fields = proc(process.pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
+  return sum(fields.slice(13, 15).map(Number)) / 100;
 }
 
 function proc(pid: number, file: string): string {

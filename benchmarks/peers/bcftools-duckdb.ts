@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cache } from '../data.js';
+import { cache } from '../generate.js';
 import { peerColumns } from './columns.js';
 
 /** What a user would do instead of importing: bcftools to text, DuckDB from text to zstd Parquet. */

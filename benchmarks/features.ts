@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import type { Format } from './format.js';
+import { generated } from './generate.js';
+import { nodeProgram, pythonProgram } from './peers/peer.js';
+import { seeded } from './random.js';
+
+const seed = 20_261_122;
+
+/** Ensembl's genes as GFF3. */
+export const gff3: Format = {
+  name: 'gff3',
+  title: 'GFF3, Ensembl human',
+  records: 1_320_000,
+  file: (records) => generated(`${records}-${seed}.gff3`, () => gff3Lines(records)),
+  reader: 'gff3',
+  limit: 0.2,
+  peers: [
+    nodeProgram('@gmod/gff by line to JSON', '2.0.0', './gff3-to-jsonl.js', 'peer.jsonl'),
+    pythonProgram('Python csv to json', 'features_to_jsonl.py', ['gff3']),
+  ],
+};
+
+/** Ensembl's genes as GTF. */
+export const gtf: Format = {
+  name: 'gtf',
+  title: 'GTF, Ensembl human',
+  records: 730_000,
+  file: (records) => generated(`${records}-${seed}.gtf`, () => gtfLines(records)),
+  reader: 'gtf',
+  limit: 0.2,
+  peers: [pythonProgram('Python csv to json', 'features_to_jsonl.py', ['gtf'])],
+};
+
+function* gff3Lines(records: number): Generator<string> {
+  yield '##gff-version 3\n#!genome-build GRCh38.p14\n#!genome-version GRCh38\n';
+  const files = ['ensembl_grch38_97.gff3', 'ensembl_MYC.gff3'];
+  const genes = files.flatMap((file) =>
+    genesOf(readFileSync(`test/fixtures/gff3/${file}`, 'utf8'), /\tchromosome\t/, (line) =>
+      /\tID=gene:/.test(line),
+    ),
+  );
+  yield* copies(genes, records, '###\n');
+}
+
+function* gtfLines(records: number): Generator<string> {
+  yield '#!genome-build GRCh38.p14\n#!genome-version GRCh38\n';
+  const bytes = readFileSync('test/fixtures/gtf/ensembl_grch37_head.gtf.gz');
+  const genes = genesOf(gunzipSync(bytes).toString(), /^$/, (line) => /\tgene\t/.test(line));
+  yield* copies(genes, records, '');
+}
+
+/** The lines of one gene after the other. */
+function genesOf(text: string, dropped: RegExp, isGene: (line: string) => boolean): string[][] {
+  const genes: string[][] = [[]];
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('#') || dropped.test(line)) continue;
+    if (isGene(line)) genes.push([]);
+    genes.at(-1)!.push(line);
+  }
+  return genes.filter((gene) => gene.length > 0);
+}
+
+/** Genes in random order along the genome: new coordinates, identifiers and names, the same structure. */
+function* copies(genes: readonly string[][], records: number, end: string): Generator<string> {
+  const random = seeded(seed);
+  const step = 3.1e9 / Math.max(1, records);
+  let written = 0;
+  for (let copy = 1; written < records; copy++) {
+    const gene = random.pick(genes).slice(0, records - written);
+    const chromosome = Math.min(22, 1 + Math.floor((written * step) / 140e6));
+    const from = 1 + Math.floor((written * step) % 140e6);
+    const first = Number(gene[0]!.split('\t')[3]);
+    let text = '';
+    for (const line of gene) {
+      const [, source, type, start, stop, score, strand, phase, attributes = ''] = line.split('\t');
+      const [low, high] = [start, stop].map((at) => Number(at) - first + from + 50_000);
+      const own = attributes
+        .replace(
+          /(ENS[GTEP])(\d{11})/g,
+          (_, kind, id) => `${kind}${((Number(id) * 7 + copy * 997) % 9e10) + 1e10}`,
+        )
+        .replace(/((?:Name=|_name "))([A-Z][A-Z0-9]+)(?=[-.;"])/g, (all, key, name) =>
+          name.startsWith('ENS') ? all : `${key}${name.slice(0, 4)}${copy}`,
+        );
+      text += `${[chromosome, source, type, low, high, score, strand, phase, own].join('\t')}\n`;
+    }
+    written += gene.length;
+    yield text + end;
+  }
+}

@@ -1,0 +1,162 @@
+import { statSync } from 'node:fs';
+import type { Peer } from './peers/peer.js';
+import { childCpuSeconds, startServer, type BenchServer } from './server.js';
+import { type Line, machine, markdown, median, writeResult } from './table.js';
+
+/** One input format: its data, what imports it, and what it is compared with. */
+export interface Format {
+  readonly name: string;
+  /** What is in a file of the usual size. */
+  readonly title: string;
+  /** Records that make about 200 MB of plain text. */
+  readonly records: number;
+  /** The file with so many records, written when it is not there. */
+  readonly file: (records: number) => Promise<string>;
+  readonly reader: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** Records that our import makes of so many of the file, when they differ (VCF: one per alternate allele). */
+  readonly stored?: (records: number) => number;
+  /** The ratio of wall times to the faster peer that the project promises. */
+  readonly limit: number;
+  readonly peers: readonly Peer[];
+}
+
+/** `--quick` shows that everything works; its numbers mean nothing. */
+const runs = { full: 5, quick: 2 };
+
+/** Compares imports of each format with its peers; prints the table, and with `--write` puts it into the README. */
+export async function compareFormats(
+  name: string,
+  formats: readonly Format[],
+  flags: ReadonlySet<string>,
+): Promise<void> {
+  const lines: Line[] = [];
+  for (const format of formats) lines.push(...(await compare(format, flags.has('--quick'))));
+  const versions = new Map(
+    formats.flatMap(({ peers }) => peers.map((peer) => [peer.name, peer.version()] as const)),
+  );
+  const known = [...versions].map(([peer, version]) => [peer, version ?? 'not installed']);
+  const text = `${markdown(lines)}\n\n${machine(Object.fromEntries(known))}`;
+  process.stdout.write(`${text}\n`);
+  if (flags.has('--write')) writeResult(name, text);
+}
+
+/** The number of records of a quick or a full run. */
+export function recordsOf(format: Format, isQuick: boolean): number {
+  return isQuick ? Math.ceil(format.records / 50) : format.records;
+}
+
+async function compare(format: Format, isQuick: boolean): Promise<Line[]> {
+  const records = recordsOf(format, isQuick);
+  const file = await format.file(records);
+  const large = await format.file(5 * records);
+  const peers = format.peers.filter((peer) => peer.version() !== undefined);
+  const server = await startServer();
+  try {
+    const objectId = await server.upload(file);
+    server.peakMb();
+    const ours: Take[] = [];
+    const theirs = peers.map((): Take[] => []);
+    for (let run = 0; run < (isQuick ? runs.quick : runs.full); run++) {
+      for (const [i, peer] of peers.entries()) {
+        theirs[i]!.push(await taken(() => peer.run(file, records), childCpuSeconds));
+        say(format, peer.name, theirs[i]!.at(-1)!);
+      }
+      ours.push(await importOnce(server, format, objectId, records));
+      say(format, 'Strandlake', ours.at(-1)!);
+    }
+    const peakMb = server.peakMb();
+    const largeId = await server.upload(large);
+    server.peakMb();
+    await importOnce(server, format, largeId, 5 * records);
+    const largeMb = server.peakMb();
+    const megabytes = (statSync(file).size / 1e6).toFixed(0);
+    const question = `${format.title}; ${records.toLocaleString('en-US')} records, ${megabytes} MB`;
+    return [
+      ...timeLines(question, format, peers, ours, theirs),
+      {
+        question: `${format.name}: peak memory, API and worker, five times the records`,
+        ours: `${largeMb.toFixed(0)} MB`,
+        peer: `once ${peakMb.toFixed(0)} MB`,
+        ratio: largeMb / peakMb,
+        limit: 1.2,
+      },
+    ];
+  } finally {
+    await server.stop();
+  }
+}
+
+function timeLines(
+  question: string,
+  { peers: all, limit }: Format,
+  peers: readonly Peer[],
+  ours: readonly Take[],
+  theirs: readonly (readonly Take[])[],
+): Line[] {
+  const mine = middle(ours);
+  const medians = theirs.map(middle);
+  const best = Math.min(...medians.map(({ seconds }) => seconds));
+  const skipped = all.filter((peer) => !peers.includes(peer));
+  return [
+    ...peers.map((peer, i) => {
+      const { seconds } = medians[i]!;
+      return {
+        question,
+        ours: shown(mine),
+        peer: `${peer.name} ${shown(medians[i]!)}`,
+        ratio: mine.seconds / seconds,
+        limit: seconds === best ? limit : null, // the fastest is what counts
+      };
+    }),
+    ...skipped.map((peer) => ({
+      question,
+      ours: shown(mine),
+      peer: `${peer.name}: not installed, skipped`,
+      ratio: null,
+      limit: null,
+    })),
+  ];
+}
+
+async function importOnce(
+  server: BenchServer,
+  { name, params, stored = (n) => n }: Format,
+  objectId: number,
+  records: number,
+): Promise<Take> {
+  const datasetId = await server.newDataset(`${name}-${records}-${Date.now()}`);
+  const take = await taken(
+    () => server.import(datasetId, objectId, stored(records), params),
+    () => server.cpuSeconds(),
+  );
+  await server.call('DELETE', `/v2/objects/${datasetId}`);
+  return take;
+}
+
+/** Seconds on the wall, and of all processors together. */
+interface Take {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+}
+
+async function taken(work: () => Promise<number>, cpu: () => number): Promise<Take> {
+  const before = cpu();
+  const seconds = await work();
+  return { seconds, cpuSeconds: cpu() - before };
+}
+
+function middle(takes: readonly Take[]): Take {
+  return {
+    seconds: median(takes.map(({ seconds }) => seconds)),
+    cpuSeconds: median(takes.map(({ cpuSeconds }) => cpuSeconds)),
+  };
+}
+
+function shown({ seconds, cpuSeconds }: Take): string {
+  return `${seconds.toFixed(2)} s (processors ${cpuSeconds.toFixed(1)} s)`;
+}
+
+function say({ name }: Format, who: string, take: Take): void {
+  process.stderr.write(`${name}: ${who} ${shown(take)}\n`);
+}

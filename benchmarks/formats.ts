@@ -1,0 +1,14 @@
+import { csv } from './csv.js';
+import { type Format, compareFormats } from './format.js';
+import { gff3, gtf } from './features.js';
+import { profileFormats } from './profile.js';
+
+/** Every input format; each is a benchmark of its own, and `formats` is all of them in one table. */
+export const formats: readonly Format[] = [csv, gff3, gtf];
+
+/** The benchmark of one format, or of all. */
+export function runFormats(name: string): (flags: ReadonlySet<string>) => Promise<void> {
+  const chosen = name === 'formats' ? formats : formats.filter((format) => format.name === name);
+  return (flags) =>
+    flags.has('--profile') ? profileFormats(chosen, flags) : compareFormats(name, chosen, flags);
+}

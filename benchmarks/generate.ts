@@ -1,0 +1,59 @@
+import { createWriteStream, existsSync, mkdirSync, renameSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createGzip } from 'node:zlib';
+import { bgzfBlock, bgzfEnd } from './bgzf.js';
+import type { Random } from './random.js';
+
+/** Where generated files are kept between runs; deleting it is always safe. */
+export const cache = join('benchmarks', '.cache');
+
+/** Writes the pieces of a text to a file of the cache, unless it is there; packed by what its name ends in. */
+export async function generated(
+  name: string,
+  pieces: () => Iterable<string>,
+  pack: 'plain' | 'gzip' | 'bgzf' = 'plain',
+): Promise<string> {
+  const file = join(cache, name);
+  if (existsSync(file)) return file;
+  mkdirSync(cache, { recursive: true });
+  process.stderr.write(`Generating ${file} …\n`);
+  const disk = createWriteStream(`${file}.part`);
+  const out = pack === 'gzip' ? createGzip() : disk;
+  if (out !== disk) out.pipe(disk);
+  for (const block of blocks(pieces(), pack === 'bgzf' ? 65_280 : 1 << 18))
+    if (!out.write(pack === 'bgzf' ? bgzfBlock(block) : block)) await once(out, 'drain');
+  if (pack === 'bgzf') out.write(bgzfEnd);
+  out.end();
+  await once(disk, 'close');
+  renameSync(`${file}.part`, file);
+  return file;
+}
+
+/** The text with other digits in place of its own; a number that does not begin with 0 goes on not to. */
+export function newDigits(text: string, random: Random): string {
+  return text.replace(/\d+/g, (digits) => {
+    let number = '';
+    for (let i = 0; i < digits.length; i++) {
+      if (i > 0) number += random.below(10);
+      else number += digits[0] === '0' ? '0' : 1 + random.below(9);
+    }
+    return number;
+  });
+}
+
+/** The text in blocks of `size` bytes; the last one may be smaller. */
+function* blocks(pieces: Iterable<string>, size: number): Generator<Uint8Array> {
+  let rest: Uint8Array = new Uint8Array(0);
+  let text = '';
+  for (const piece of pieces) {
+    text += piece;
+    if (text.length < size) continue;
+    let bytes: Uint8Array = Buffer.concat([rest, Buffer.from(text)]);
+    text = '';
+    for (; bytes.length >= size; bytes = bytes.subarray(size)) yield bytes.subarray(0, size);
+    rest = bytes;
+  }
+  let bytes: Uint8Array = Buffer.concat([rest, Buffer.from(text)]);
+  for (; bytes.length > 0; bytes = bytes.subarray(size)) yield bytes.subarray(0, size);
+}
