@@ -19,6 +19,8 @@ export interface Finding {
   readonly field: string | null;
   readonly message: string;
   readonly count: number;
+  /** The file's name to people; null for what concerns the import as a whole. */
+  readonly file?: string | null;
 }
 
 export interface Findings {
@@ -164,14 +166,40 @@ export function mergeFindings(
       examples.set(groupKey(example), { ...first, count: (known?.count ?? 0) + example.count });
     }
   }
+  return {
+    ...totals(parts),
+    counts,
+    examples: [...examples.values()].sort((a, b) => a.line - b.line || a.code - b.code),
+  };
+}
+
+/** The findings of several files as one, in the files' order; `file` is null for the import as a whole. */
+export function joinFindings(
+  parts: readonly { readonly findings: Findings; readonly file: string | null }[],
+): Findings {
+  const counts: Record<string, number> = {};
+  const examples = new Map<string, Finding>();
+  for (const { findings, file } of parts) {
+    for (const [code, count] of Object.entries(findings.counts))
+      counts[code] = (counts[code] ?? 0) + count;
+    for (const example of findings.examples) {
+      const known = examples.get(groupKey(example));
+      const first = known ?? { ...example, file };
+      examples.set(groupKey(example), { ...first, count: (known?.count ?? 0) + example.count });
+    }
+  }
+  return { ...totals(parts), counts, examples: [...examples.values()] };
+}
+
+function totals(
+  parts: readonly { readonly findings: Findings }[],
+): Pick<Findings, 'errors' | 'warnings' | 'records'> {
   const sum = (of: (findings: Findings) => number) =>
     parts.reduce((total, part) => total + of(part.findings), 0);
   return {
-    counts,
     errors: sum((findings) => findings.errors),
     warnings: sum((findings) => findings.warnings),
     records: sum((findings) => findings.records),
-    examples: [...examples.values()].sort((a, b) => a.line - b.line || a.code - b.code),
   };
 }
 
@@ -215,10 +243,11 @@ function isStrictName(name: string): boolean {
 /** `metadata.validation` of an import. */
 export function validationJson(findings: Findings): Record<string, unknown> {
   const shown = shownFindings(findings);
-  const entry = ({ code, field, line, message, count }: Finding) => ({
+  const entry = ({ code, field, line, message, count, file }: Finding) => ({
     code,
     name: names.get(code) ?? 'Unknown',
     field,
+    file: file ?? null,
     line: line === 0 ? null : line,
     message,
     count,
@@ -242,7 +271,8 @@ export function progressErrors(findings: Findings): Record<string, unknown> {
   return {
     records: findings.records,
     fields: fields.size,
-    examples: errors.slice(0, shownExamples).map(({ line, field, message }) => ({
+    examples: errors.slice(0, shownExamples).map(({ line, field, message, file }) => ({
+      file: file ?? null,
       line: line === 0 ? null : line,
       field,
       message,
@@ -254,7 +284,8 @@ export function progressErrors(findings: Findings): Record<string, unknown> {
 export function errorMessage(file: string, findings: Findings): string | null {
   const first = findings.examples.find((finding) => finding.level === 'error');
   if (!first) return null;
-  const place = first.line === 0 ? file : `${file}, line ${first.line}`;
+  const where = first.file ?? file;
+  const place = first.line === 0 ? where : `${where}, line ${first.line}`;
   const code = first.code === 0 ? '' : ` (code ${first.code}, ${names.get(first.code)})`;
   const rest = findings.errors - 1;
   const more = rest === 0 ? '' : `; ${rest} more ${rest === 1 ? 'error' : 'errors'}`;

@@ -13,7 +13,7 @@ export interface ImportSource {
   /** As the reader itself gets them: those of the import, those of the file over them. */
   readonly readerParams: Json;
   readonly validation: ValidationParams;
-  readonly entityParams: Json | null;
+  readonly entityParams: Json;
   /** What the request says of the bytes; an import whose source does not keep it fails. `md5` is lower-case hex. */
   readonly promised: Promised;
 }

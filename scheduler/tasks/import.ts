@@ -1,16 +1,15 @@
 import type { ImportRow, Json, NewField, Publication, TaskRow } from '../../engine/catalog/rows.js';
 import { crashpoint } from '../../engine/crashpoint.js';
 import { AppError, notFound } from '../../engine/errors.js';
-import type { ValidationParams } from '../../engine/ingest/findings.js';
 import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Snapshot } from '../../engine/store/store.js';
 import type { GenomeBuild } from '../../engine/types.js';
-import { parametersOf, readerOf } from '../check-import.js';
 import { checkRights } from '../rights.js';
 import type { PublishContext, TaskType } from '../task.js';
 import type { ImportParams, ImportResult } from './import-run.js';
 import { knownColumns, newFields } from './known-columns.js';
 import { oneAtATime } from './one-at-a-time.js';
+import { checkSources, sourcesOf } from './sources-of.js';
 import { declaredBy, describedBy } from './target-fields.js';
 
 /** Turns a source into a commit. */
@@ -23,14 +22,11 @@ export const importTask: TaskType<'import'> = {
     if (row.commitMode !== 'append') {
       throw new AppError('invalid', `commit mode ${row.commitMode} is not available yet`);
     }
-    const source = await sourceOf(row, task, context);
     const { columns: stored } = await store.snapshot(row.datasetId);
     const fields = await catalog.fields.all(row.datasetId);
     return {
-      ...source,
       commitId: row.commitId,
-      readerParams: parametersOf(row.readerParams, row.genomeBuild),
-      validation: validation(row.validationParams),
+      sources: await sourcesOf(row, task, context),
       stored,
       isUrgent: row.source === 'data_records',
       known: declaredBy(row.targetFields, knownColumns(stored, fields)),
@@ -40,6 +36,7 @@ export const importTask: TaskType<'import'> = {
   async publish(task, result, context) {
     const { catalog, store, data, attempt } = context;
     const row = await importOf(task, context);
+    await checkSources(row, task, context);
     // Two commits to one dataset would race for the same version.
     return oneAtATime(row.datasetId, async () => {
       const snapshot = await store.snapshot(row.datasetId);
@@ -85,39 +82,6 @@ async function importOf(task: TaskRow, { catalog }: PublishContext): Promise<Imp
   if (row === undefined) throw notFound();
   await checkRights(catalog, task.userId, 'dataset', row.datasetId, 'write');
   return row;
-}
-
-async function sourceOf(
-  row: ImportRow,
-  task: TaskRow,
-  { catalog, data }: PublishContext,
-): Promise<Pick<ImportParams, 'file' | 'name' | 'reader'>> {
-  if (row.source === 'data_records') {
-    return { file: data.inlineRecords(row.id), name: 'data_records', reader: 'json' };
-  }
-  const object = row.objectId === null ? undefined : await catalog.objects.get(row.objectId);
-  if (object === undefined) throw new AppError('invalid', 'the source file has been deleted');
-  await checkRights(catalog, task.userId, 'object', object.id, 'read');
-  if (object.availability !== 'available') {
-    throw new AppError('invalid', `${object.filename} has not been uploaded yet`);
-  }
-  const reader = readerOf(object.filename, row.readerParams);
-  return {
-    file: data.object(object.id, object.revision),
-    name: object.filename,
-    reader: reader.name,
-  };
-}
-
-/** `validation_params` were checked when the import was created. */
-function validation(params: Json | null): ValidationParams {
-  const is = (key: string): boolean => params?.[key] === true;
-  return {
-    disable: is('disable'),
-    raiseOnErrors: is('raise_on_errors'),
-    strict: is('strict_validation'),
-    allowNewFields: is('allow_new_fields'),
-  };
 }
 
 function publicationOf(

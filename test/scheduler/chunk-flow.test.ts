@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Source } from '../../readers/source/open.js';
-import { eachPiece, type Outcome } from '../../scheduler/tasks/chunk-flow.js';
+import { ChunkFlow, type Outcome } from '../../scheduler/tasks/chunk-flow.js';
 
 /** Pieces of a source that fails behind the last of them when `isDamaged`. */
 async function* piecesOf(count: number, isDamaged: boolean): ReturnType<Source['chunks']> {
@@ -32,9 +32,14 @@ async function flow(
     return outcome;
   };
   const source = piecesOf(pieces, isDamaged);
-  const { signal } = new AbortController();
+  const chunks = new ChunkFlow(parallel, new AbortController().signal);
   try {
-    await eachPiece(source, parallel, signal, (piece) => work(piece.index), last);
+    await chunks.feed(
+      () => source,
+      (piece) => work(piece.index),
+      { last },
+    );
+    await chunks.settled();
     return { begun, error: null };
   } catch (error) {
     return { begun, error: (error as Error).message };
@@ -66,4 +71,61 @@ describe('a source whose records end before it does', () => {
 test('the first failure in the order of the source is the reason', async () => {
   const { error } = await flow({ 1: new Error('early'), 2: new Error('late') });
   expect(error).toBe('early');
+});
+
+describe('several sources', () => {
+  /** Sources of so many pieces; each piece waits until it is let go by its name. */
+  function sources(outcomes: Readonly<Record<string, Outcome | Error>> = {}) {
+    const chunks = new ChunkFlow(3, new AbortController().signal);
+    const begun: string[] = [];
+    const held = new Map<string, () => void>();
+    const feed = (name: string, pieces: number, isHeld = false, isDamaged = false) =>
+      chunks.feed(
+        () => piecesOf(pieces, isDamaged),
+        async ({ index }) => {
+          const key = `${name}${index}`;
+          begun.push(key);
+          if (isHeld) await new Promise<void>((resolve) => held.set(key, resolve));
+          const outcome = outcomes[key] ?? 'go on';
+          if (typeof outcome === 'object') throw outcome;
+          return outcome;
+        },
+        { isCounted: true },
+      );
+    return { chunks, begun, held, feed };
+  }
+
+  test('overlap: the next begins while pieces of the one before are under way', async () => {
+    const { chunks, begun, held, feed } = sources();
+    expect(await feed('a', 1, true)).toBe(1);
+    expect(await feed('b', 2)).toBe(2);
+    expect(begun).toEqual(['a0', 'b0', 'b1']);
+    held.get('a0')!();
+    await chunks.settled();
+  });
+
+  test('end each for itself, and are counted whole for it', async () => {
+    const { chunks, begun, feed } = sources({ a0: 'end' });
+    expect(await feed('a', 9)).toBe(9);
+    expect(await feed('b', 2)).toBe(2);
+    await chunks.settled();
+    expect(begun.filter((key) => key.startsWith('a')).length).toBeLessThan(9);
+    expect(begun.slice(-2)).toEqual(['b0', 'b1']);
+  });
+
+  test('give the first failure in their order, whichever came first', async () => {
+    const { chunks, held, feed } = sources({ a0: new Error('early') });
+    await feed('a', 1, true);
+    await feed('b', 1, false, true);
+    held.get('a0')!();
+    await expect(chunks.settled()).rejects.toThrow('early');
+  });
+
+  test('stop with the first that fails', async () => {
+    const { chunks, begun, feed } = sources({ a0: new Error('no') });
+    await feed('a', 2);
+    expect(chunks.isStopped).toBe(true);
+    await expect(chunks.settled()).rejects.toThrow('no');
+    expect(begun.length).toBeLessThanOrEqual(2);
+  });
 });

@@ -3,6 +3,7 @@ import {
   columnFindings,
   errorMessage,
   FindingCollector,
+  joinFindings,
   mergeFindings,
   noFindings,
   progressErrors,
@@ -80,6 +81,7 @@ describe('merged findings', () => {
           code: 301,
           name: 'Invalid Value for Field',
           field: 'pos',
+          file: null,
           line: 104,
           message: 'line 4 is wrong',
           count: 3,
@@ -90,6 +92,7 @@ describe('merged findings', () => {
           code: 302,
           name: 'List Expected',
           field: 'tags',
+          file: null,
           line: 1,
           message: 'one value',
           count: 3,
@@ -114,8 +117,28 @@ describe('merged findings', () => {
     expect(progressErrors(merged)).toEqual({
       records: 3,
       fields: 1,
-      examples: [{ line: 104, field: 'pos', message: 'line 4 is wrong' }],
+      examples: [{ file: null, line: 104, field: 'pos', message: 'line 4 is wrong' }],
     });
+  });
+
+  test('of several files name the file of the first', () => {
+    const joined = joinFindings([
+      { findings: noFindings, file: null },
+      { findings: part([]), file: 'a.json' },
+      { findings: part([7]), file: 'b.json' },
+      { findings: part([2]), file: 'c.json' },
+    ]);
+    expect(joined).toMatchObject({
+      errors: 2,
+      warnings: 3,
+      records: 2,
+      counts: { 301: 2, 302: 3 },
+    });
+    expect(joined.examples.map(({ file, line, count }) => [file, line, count])).toEqual([
+      ['a.json', 1, 3],
+      ['b.json', 7, 2],
+    ]);
+    expect(errorMessage('3 files', joined)).toMatch(/^b\.json, line 7: line 7 is wrong/);
   });
 
   test('become one message that names file, line and cause', () => {

@@ -1,0 +1,116 @@
+import type { Json } from '../../engine/catalog/rows.js';
+import { AppError } from '../../engine/errors.js';
+import {
+  columnFindings,
+  errorMessage,
+  joinFindings,
+  mergeFindings,
+  noFindings,
+  progressErrors,
+  validationJson,
+  type Findings,
+} from '../../engine/ingest/findings.js';
+import type { Columns, GenomeBuild } from '../../engine/types.js';
+import { TaskFailure, type RunContext } from '../task.js';
+import type { ImportParams, ImportResult } from './import-run.js';
+import type { ImportSource } from './import-source.js';
+import type { SourceRun } from './source-run.js';
+
+/** What the runs of an import came to together; throws a `TaskFailure` when anything in them was an error. */
+export function importResult(
+  params: ImportParams,
+  context: RunContext,
+  runs: readonly SourceRun[],
+  columns: Columns,
+): ImportResult {
+  const seen = runs.flatMap((run) => run.columns());
+  const stayed = withData(columns, params.stored, seen);
+  const genomeBuild = runs.map(({ head }) => head.genomeBuild).find((build) => build !== null);
+  const findings = joinFindings([
+    ...newColumnFindings(params, runs, stayed).map((part) => ({ findings: part, file: null })),
+    ...runs.map((run) => ({
+      findings: mergeFindings([
+        { findings: warningsOf(run, genomeBuild), linesBefore: 0 },
+        { findings: run.findings(), linesBefore: 0 },
+      ]),
+      file: run.source.name,
+    })),
+  ]);
+  const results = runs.flatMap((run) => run.results());
+  const records = results.reduce((sum, chunk) => sum + chunk.read, 0);
+  const metadata = {
+    progress: { processed_records: records, errors: progressErrors(findings) },
+    validation: validationJson(findings),
+    ...aboutSources(runs),
+  };
+  const message = errorMessage(nameOf(params.sources), findings);
+  if (message !== null) throw new TaskFailure(new AppError('input', message), metadata);
+  const bytes = runs.reduce((sum, run) => sum + run.file.bytes, 0);
+  context.progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
+  return {
+    segments: results.flatMap(({ segment }) => (segment === null ? [] : [segment])),
+    columns: stayed,
+    // What the first source says of a field counts, and the last in the list does.
+    described: runs.toReversed().flatMap(({ head }) => head.fields),
+    genomeBuild: genomeBuild ?? null,
+    records,
+    metadata,
+  };
+}
+
+/** How messages about the whole import call what it reads. */
+export function nameOf(sources: readonly ImportSource[]): string {
+  const [first] = sources;
+  return sources.length === 1 && first !== undefined ? first.name : `${sources.length} files`;
+}
+
+/** Codes 202 and 203, by the rules of the sources that bring the columns. */
+function newColumnFindings(
+  { known }: ImportParams,
+  runs: readonly SourceRun[],
+  stayed: Columns,
+): readonly Findings[] {
+  const byRules = Map.groupBy(runs, ({ source }) => JSON.stringify(source.validation));
+  return [...byRules.values()].map((group) => {
+    const final = byRules.size === 1 ? stayed : withData(stayed, known, group.flatMap(columnsOf));
+    return columnFindings(known, final, group[0]!.source.validation);
+  });
+}
+
+function columnsOf(run: SourceRun): readonly Columns[] {
+  return run.columns();
+}
+
+/** What a source is warned of as a whole: one finding, because findings without a line and a field count as the same. */
+function warningsOf({ head, warnings }: SourceRun, importBuild: GenomeBuild | undefined): Findings {
+  const messages = [...head.warnings, ...warnings];
+  if (head.genomeBuild !== null && head.genomeBuild !== importBuild) {
+    messages.push(
+      `its positions are of ${head.genomeBuild}, those of the import of ${importBuild}`,
+    );
+  }
+  if (messages.length === 0) return noFindings;
+  const message = messages.join('; ');
+  return {
+    ...noFindings,
+    counts: { 0: 1 },
+    warnings: 1,
+    examples: [{ code: 0, level: 'warning', line: 0, field: null, message, count: 1 }],
+  };
+}
+
+/** What the formats say about their files: `source` for one file, `sources` by name for several. */
+function aboutSources(runs: readonly SourceRun[]): Json {
+  const [only, ...rest] = runs;
+  if (only === undefined) return {};
+  if (rest.length === 0) return only.head.about === undefined ? {} : { source: only.head.about };
+  const about = runs.filter(({ head }) => head.about !== undefined);
+  if (about.length === 0) return {};
+  return { sources: about.map(({ source, head }) => ({ name: source.name, ...head.about })) };
+}
+
+/** The columns that have data: a field that is declared and came in no record stays without a column. */
+function withData(columns: Columns, stored: Columns, seen: readonly Columns[]): Columns {
+  const kept = new Set([stored, ...seen].flat().map((column) => column.name));
+  return columns.filter((column) => kept.has(column.name));
+}

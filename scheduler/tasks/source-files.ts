@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { fileStats } from '../../engine/files.js';
+import type { RunContext } from '../task.js';
+import type { ImportSource, LocalPlace, RemotePlace } from './import-source.js';
+
+/** A source's bytes, on this machine. */
+export interface LocalFile {
+  readonly file: string;
+  readonly bytes: number;
+  readonly md5: string | null;
+  /** Changes when the bytes do. */
+  readonly identity: string;
+}
+
+/** The files of an import's sources; those on other hosts are fetched, the next one while one is read. */
+export class SourceFiles {
+  readonly #sources: readonly ImportSource[];
+  readonly #context: RunContext;
+  readonly #files = new Map<number, Promise<LocalFile>>();
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+
+  constructor(sources: readonly ImportSource[], context: RunContext) {
+    this.#sources = sources;
+    this.#context = context;
+    this.#signal = AbortSignal.any([context.signal, this.#stop.signal]);
+  }
+
+  /** The bytes of all sources, as far as they are known before they have come. */
+  async expectedBytes(): Promise<readonly number[]> {
+    return Promise.all(
+      this.#sources.map(async ({ place, promised }) =>
+        place.kind === 'file' ? ((await fileStats(place.file))?.bytes ?? 0) : (promised.bytes ?? 0),
+      ),
+    );
+  }
+
+  /** The source's file, whole. */
+  async file(number: number): Promise<LocalFile> {
+    const file = await this.#begin(number);
+    if (number + 1 < this.#sources.length) {
+      // Whoever asks for it hears of its failure; a run that has failed before asks no more.
+      this.#begin(number + 1).catch(() => undefined);
+    }
+    return file;
+  }
+
+  /** Ends what is being fetched; resolves when nothing writes any more. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.allSettled(this.#files.values());
+  }
+
+  #begin(number: number): Promise<LocalFile> {
+    const known = this.#files.get(number);
+    if (known !== undefined) return known;
+    const source = this.#sources[number]!;
+    const { place } = source;
+    const file = place.kind === 'file' ? local(place) : this.#fetch({ ...source, place }, number);
+    this.#files.set(number, file);
+    return file;
+  }
+
+  async #fetch(source: ImportSource & { place: RemotePlace }, number: number): Promise<LocalFile> {
+    const file = join(this.#context.scratch, `source-${String(number).padStart(4, '0')}`);
+    const { bytes, md5 } = await this.#context.fetchSource(source, file, this.#signal);
+    return { file, bytes, md5, identity: `md5 ${md5}` };
+  }
+}
+
+async function local({ file, md5, identity }: LocalPlace): Promise<LocalFile> {
+  // A file that is missing fails where it is opened, in words.
+  return { file, md5, identity, bytes: (await fileStats(file))?.bytes ?? 0 };
+}

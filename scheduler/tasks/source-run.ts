@@ -1,0 +1,213 @@
+import { join } from 'node:path';
+import { AppError, InputError } from '../../engine/errors.js';
+import { mergeFindings, type Findings } from '../../engine/ingest/findings.js';
+import { needsRewrite } from '../../engine/ingest/unify.js';
+import type { Columns } from '../../engine/types.js';
+import { readerNamed } from '../../readers/index.js';
+import type { Head, Reader } from '../../readers/reader.js';
+import { openSource, type Source } from '../../readers/source/open.js';
+import type { ChunkJob, ChunkResult } from '../chunk-types.js';
+import type { RunContext } from '../task.js';
+import type { ChunkFlow, Outcome, Piece } from './chunk-flow.js';
+import { targetBytes } from './chunk-size.js';
+import type { ImportSource } from './import-source.js';
+import type { LocalFile } from './source-files.js';
+
+/** What the runs of an import's sources share. */
+export interface RunShare {
+  readonly context: RunContext;
+  readonly known: Columns;
+  readonly commitId: number;
+  readonly isUrgent: boolean;
+  /** Something has been read. */
+  tell(): void;
+}
+
+type JobBase = Omit<ChunkJob, 'ref' | 'index' | 'file'>;
+
+/** The chunks of one source: what each came to, in the order of the source. */
+export class SourceRun {
+  readonly source: ImportSource;
+  readonly file: LocalFile;
+  readonly head: Head<unknown>;
+  /** What is unusual about the file. */
+  readonly warnings: readonly string[];
+  /** Bytes on disk that have been read. */
+  bytesRead = 0;
+  readonly #share: RunShare;
+  readonly #reader: Reader;
+  readonly #job: JobBase;
+  readonly #targetBytes: number;
+  /** The import's number of the first chunk. */
+  readonly #firstChunk: number;
+  readonly #results: ChunkResult[] = [];
+  /** Of chunks that were read twice: the first pass has their warnings. */
+  readonly #firstPass = new Map<number, Findings>();
+  /** The chunk in which the records end; what those behind it came to is dropped. */
+  #last = Infinity;
+
+  private constructor(
+    share: RunShare,
+    source: ImportSource,
+    file: LocalFile,
+    opened: { readonly source: Source; readonly reader: Reader; readonly head: Head<unknown> },
+    firstChunk: number,
+  ) {
+    this.#share = share;
+    this.source = source;
+    this.file = file;
+    this.head = opened.head;
+    this.warnings = opened.source.warnings;
+    this.#reader = opened.reader;
+    this.#firstChunk = firstChunk;
+    this.#targetBytes = targetBytes(opened.source, share.context.pool.threads);
+    this.#job = {
+      reader: opened.reader.name,
+      header: opened.head.header,
+      params: opened.reader.params(source.readerParams),
+      // Not the header's: what a format declares gives way to its values, and its reader knows it from the header.
+      columns: share.known,
+      isFinal: false,
+      validation: source.validation,
+      commitId: share.commitId,
+    };
+  }
+
+  /**
+   * Opens a source and begins to read it; `begun` gets its run before the first chunk. Resolves with the number of its
+   * chunks when the last has begun.
+   */
+  static async read(
+    share: RunShare,
+    source: ImportSource,
+    file: () => Promise<LocalFile>,
+    flow: ChunkFlow,
+    firstChunk: number,
+    isCounted: boolean,
+    begun: (run: SourceRun) => void,
+  ): Promise<number> {
+    let opened: Source | undefined;
+    let run: SourceRun | undefined;
+    try {
+      return await flow.feed(
+        async () => {
+          const local = await file();
+          opened = await openSource(local.file, source.name);
+          const reader = readerNamed(source.reader);
+          const head = await reader.header(opened.head, reader.params(source.readerParams));
+          run = new SourceRun(share, source, local, { source: opened, reader, head }, firstChunk);
+          begun(run);
+          return run.#pieces(opened);
+        },
+        (piece) => run!.#first(piece),
+        { isCounted },
+      );
+    } finally {
+      await opened?.close();
+    }
+  }
+
+  /** Reads the chunks again whose types lost against the others'. */
+  async rewrite(columns: Columns, flow: ChunkFlow): Promise<void> {
+    const losers = new Set(
+      this.#results.flatMap((chunk, index) =>
+        index <= this.#last && chunk.segment !== null && needsRewrite(chunk.columns, columns)
+          ? [index]
+          : [],
+      ),
+    );
+    if (losers.size === 0) return;
+    const source = await openSource(this.file.file, this.source.name);
+    try {
+      await flow.feed(
+        () => this.#pieces(source),
+        (piece) => (losers.has(piece.index) ? this.#again(piece, columns) : 'skip'),
+        { last: Math.max(...losers) },
+      );
+    } finally {
+      await source.close();
+    }
+  }
+
+  /** Throws when the format closes its records with a mark and no chunk has seen it. */
+  requireEnd(): void {
+    if (this.head.unended === undefined || this.#last < Infinity) return;
+    throw new InputError({ file: this.source.name }, this.head.unended);
+  }
+
+  results(): readonly ChunkResult[] {
+    return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#last);
+  }
+
+  columns(): readonly Columns[] {
+    return this.results().map((chunk) => chunk.columns);
+  }
+
+  /** All findings of the chunks, with the lines of the file. */
+  findings(): Findings {
+    let linesBefore = this.head.bodyLine;
+    const parts = this.#results.flatMap(({ findings, lines }, index) => {
+      if (index > this.#last) return [];
+      const first = this.#firstPass.get(index);
+      const here = linesBefore;
+      linesBefore += lines;
+      return [...(first ? [first] : []), findings].map((part) => ({
+        findings: part,
+        linesBefore: here,
+      }));
+    });
+    return mergeFindings(parts);
+  }
+
+  #pieces(source: Source): ReturnType<Source['chunks']> {
+    const { header } = this.head;
+    const cutter = this.#reader.cutter?.(header, this.#job.params);
+    const { signal } = this.#share.context;
+    return source.chunks(this.head.bodyOffset, this.#targetBytes, signal, cutter);
+  }
+
+  async #first(piece: Piece): Promise<Outcome> {
+    const chunk = await this.#run(piece, this.#job, 'a');
+    this.#results[piece.index] = chunk;
+    this.bytesRead += piece.bytes;
+    if (chunk.hasEnded) this.#last = Math.min(this.#last, piece.index);
+    this.#share.tell();
+    if (chunk.hasEnded) return 'end';
+    return this.source.validation.raiseOnErrors && chunk.findings.errors > 0 ? 'stop' : 'go on';
+  }
+
+  async #again(piece: Piece, columns: Columns): Promise<'go on'> {
+    const chunk = await this.#run(piece, { ...this.#job, columns, isFinal: true }, 'b');
+    const first = this.#results[piece.index];
+    if (first !== undefined) this.#firstPass.set(piece.index, first.findings);
+    this.#results[piece.index] = chunk;
+    return 'go on';
+  }
+
+  async #run(piece: Piece, job: JobBase, pass: string): Promise<ChunkResult> {
+    const { context, commitId, isUrgent } = this.#share;
+    const { pool, scratch, signal, attempt: taskAttempt } = context;
+    const index = this.#firstChunk + piece.index;
+    const name = `${commitId}-${String(index).padStart(6, '0')}`;
+    const chunk = await pool.run(
+      'chunk',
+      // Each try has a file of its own: a dead thread may have left half of one.
+      (attempt) => ({
+        ...job,
+        ref: piece.ref,
+        index,
+        file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
+      }),
+      signal,
+      isUrgent,
+    );
+    const rows = chunk.segment?.rows ?? chunk.stored; // nothing is written once an error has come
+    if (chunk.read !== chunk.stored + chunk.rejected || chunk.stored !== rows) {
+      throw new AppError(
+        'internal',
+        `${this.source.name}, chunk ${index}: ${chunk.read} records read, but ${chunk.stored} stored and ${chunk.rejected} rejected`,
+      );
+    }
+    return chunk;
+  }
+}
