@@ -14,6 +14,7 @@ export const budgets = {
   vcfHeaderBytes: 64 << 20,
   vcfHeaderLines: 100_000,
   vcfSamples: 200_000,
+  vcfLineRecordBytes: 256 << 20,
   columnsPerImport: 10_000,
   inlineRecords: 5_000,
   filterDepth: 32,

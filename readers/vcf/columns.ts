@@ -22,7 +22,12 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
     columns.push(
       object(
         'info',
-        header.info.map((one) => infoColumn(one, keys.get(one.id))),
+        header.info.map((one) => {
+          const column = infoColumn(one, keys.get(one.id));
+          return params.explodes && one.id === params.annotationsKey && column.type !== 'boolean'
+            ? { ...column, isList: false }
+            : column;
+        }),
       ),
     );
   }
@@ -65,7 +70,7 @@ export function annotationKeysOf(
   header: VcfHeader,
   params: VcfParams,
 ): ReadonlyMap<string, readonly string[]> {
-  const known = new Set([params.annotationsKey, 'ANN', 'CSQ', 'vep']);
+  const known = new Set([params.annotationsKey, 'ANN', 'CSQ', 'vep', 'EFF']);
   const keys = new Map<string, readonly string[]>();
   for (const { id, description } of header.info) {
     if (!known.has(id)) continue;
@@ -77,15 +82,17 @@ export function annotationKeysOf(
 
 /**
  * `Functional annotations: 'Allele | Annotation | …'` (SnpEff) or `… Format: Allele|Consequence|…` (VEP): the names between
- * the bars, with `.` and `/` as `_` and without spaces (contract 10.6).
+ * the bars, with `.` and `/` as `_` and without spaces (contract 10.6). SnpEff before 4.1 writes
+ * `Format: 'Effect ( Effect_Impact | … [ | ERRORS ] )'`, and its values so, too.
  */
 function subfields(description: string): string[] {
   const quoted = /'([^']*\|[^']*)'/.exec(description)?.[1];
   const listed = quoted ?? /Format:\s*(\S[^"]*\|[^"]*)/i.exec(description)?.[1];
   if (listed === undefined) return [];
-  const names = listed
-    .split('|')
-    .map((name) => name.replaceAll(/[./]/g, '_').replaceAll(/\s/g, ''));
+  const plain = /^\s*Effect\s*\(/.test(listed)
+    ? listed.replace('(', '|').replaceAll(/[[\]()]/g, '')
+    : listed;
+  const names = plain.split('|').map((name) => name.replaceAll(/[./]/g, '_').replaceAll(/\s/g, ''));
   return names.map((name, i) => (name === '' || names.indexOf(name) < i ? `field_${i + 1}` : name));
 }
 

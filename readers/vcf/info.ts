@@ -10,12 +10,16 @@ import type { Column } from '../../engine/types.js';
 import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';
 import { integerAt, isWiderNumber, powersOfTen } from '../text/numbers.js';
-import { appendValue, entryOf, Kind, type Entry } from './values.js';
+import type { Annotations } from './explode.js';
+import type { Extent } from './extent.js';
+import { appendValue, entryOf, Kind, Role, type Entry } from './values.js';
 
 /** Reads the INFO column into the struct column `info`. */
-export class InfoParser {
-  /** The value of END on the line just read, -1 when there is none. */
+export class InfoParser implements Extent {
+  /** What the line just read says of its extent. */
   end = -1;
+  lengthsFrom = 0;
+  lengthsTo = 0;
   readonly #struct: StructBuilder;
   readonly #entries = new Map<string, Entry>();
   readonly #decodes: boolean;
@@ -25,6 +29,7 @@ export class InfoParser {
   readonly #known: ReadonlyMap<string, Column>;
   readonly #widened: Set<string>;
   readonly #physicals: Set<string>;
+  readonly #exploded: string | null;
   readonly #decoder = new TextDecoder();
   #guess: Entry | null = null;
   #first: Entry | null = null;
@@ -38,8 +43,10 @@ export class InfoParser {
     out: BatchBuilder,
     report: Report,
     widened: Set<string>,
+    exploded: string | null,
   ) {
     this.#widened = widened;
+    this.#exploded = exploded;
     const empty: Column = {
       name: 'info',
       physical: 'info',
@@ -58,13 +65,25 @@ export class InfoParser {
       ),
     );
     for (const [name, builder] of this.#struct.children)
-      this.#entries.set(name, entryOf(name, builder));
+      this.#entries.set(name, entryOf(name, builder, this.#roleOf(name)));
     if (this.#entries.size > 0) this.#add();
   }
 
-  /** Reads `bytes[from..to)` as the INFO of record `row`; false when the line was rejected. */
-  parse(bytes: Uint8Array, from: number, to: number, row: number, line: number): boolean {
+  /**
+   * Reads `bytes[from..to)` as the INFO of record `row`; false when the line was rejected. Of the annotations, where the line
+   * makes a record of each, the one of that index is taken, -1 for none.
+   */
+  parse(
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    row: number,
+    line: number,
+    annotations: Annotations | null,
+    annotation: number,
+  ): boolean {
     this.end = -1;
+    this.lengthsTo = this.lengthsFrom = 0;
     this.#line = line;
     if (from >= to || (to - from === 1 && bytes[from] === 46)) {
       if (this.#isAdded) this.#struct.padTo(row);
@@ -93,9 +112,16 @@ export class InfoParser {
         this.#link(entry, previous);
       }
       const hasValue = keyEnd < to && bytes[keyEnd] === 61;
+      if (entry.role === Role.Exploded && annotations?.from === keyEnd + 1) {
+        if (!this.#appendAnnotation(entry, bytes, annotations, annotation, row)) return false;
+        previous = entry;
+        this.#guess = entry.next;
+        at = annotations.to + 1;
+        continue;
+      }
       const fastEnd = hasValue ? appendPlain(entry, bytes, keyEnd + 1, to, row) : -1;
       if (fastEnd >= 0) {
-        if (entry.isEnd) this.end = integerAt(bytes, keyEnd + 1, fastEnd);
+        if (entry.role !== Role.None) this.#note(entry, bytes, keyEnd + 1, fastEnd);
         previous = entry;
         this.#guess = entry.next;
         at = fastEnd + 1;
@@ -153,12 +179,40 @@ export class InfoParser {
     }
     const from = keyEnd + 1;
     let to = valueEnd;
-    if (hasComma && !entry.isList && entry.kind !== Kind.Annotation) {
+    if (hasComma && !entry.isList) {
       if (!this.#warn(entry, 'several values where the header promises one')) return false;
       // Choice: where the header promises one value and several come, numbers keep the first and text is kept whole.
       if (entry.kind !== Kind.Text) to = bytes.indexOf(44, from);
     }
-    if (entry.isEnd) this.end = integerAt(bytes, from, to);
+    if (entry.role !== Role.None) this.#note(entry, bytes, from, to);
+    return this.#appendRange(entry, bytes, from, to, hasEscape, row);
+  }
+
+  #appendAnnotation(
+    entry: Entry,
+    bytes: Uint8Array,
+    annotations: Annotations,
+    index: number,
+    row: number,
+  ): boolean {
+    entry.column.padTo(row);
+    if (index < 0) {
+      entry.column.appendNull();
+      return true;
+    }
+    const to = annotations.endOf(index);
+    return this.#appendRange(entry, bytes, annotations.starts[index]!, to, true, row);
+  }
+
+  #appendRange(
+    entry: Entry,
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    hasEscape: boolean,
+    row: number,
+  ): boolean {
+    const { column } = entry;
     const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
     if (fault === null) return true;
     if (
@@ -176,6 +230,21 @@ export class InfoParser {
     }
     this.#report.reject(this.#line, fault.code, `info.${entry.name}`, fault.message);
     return false;
+  }
+
+  /** Remembers what says how far symbolic alleles reach. */
+  #note(entry: Entry, bytes: Uint8Array, from: number, to: number): void {
+    if (entry.role === Role.End) this.end = integerAt(bytes, from, to);
+    else if (entry.role === Role.Lengths) {
+      this.lengthsFrom = from;
+      this.lengthsTo = to;
+    }
+  }
+
+  #roleOf(name: string): Role {
+    if (name === this.#exploded) return Role.Exploded;
+    if (name === 'END') return Role.End;
+    return name === 'SVLEN' ? Role.Lengths : Role.None;
   }
 
   #warn(entry: Entry, message: string): boolean {
@@ -200,7 +269,7 @@ export class InfoParser {
       type: hasValue ? ('string' as const) : ('boolean' as const),
       isList: false,
     };
-    const entry = entryOf(name, this.#struct.child(column));
+    const entry = entryOf(name, this.#struct.child(column), this.#roleOf(name));
     this.#entries.set(name, entry);
     this.#add();
     return entry;

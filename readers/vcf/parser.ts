@@ -7,10 +7,13 @@ import {
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { LongBuilder, DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { budgets } from '../../engine/budgets.js';
 import { AppError } from '../../engine/errors.js';
 import type { Columns } from '../../engine/types.js';
 import type { Report } from '../reader.js';
-import { declaredColumns, overlaid, widenedColumns } from './columns.js';
+import { annotationKeysOf, declaredColumns, overlaid, widenedColumns } from './columns.js';
+import { Annotations } from './explode.js';
+import { isReferenceBlock, longestBlock, symbolStop } from './extent.js';
 import type { VcfHeader } from './header.js';
 import { InfoParser } from './info.js';
 import { hasChrPrefix } from '../coordinates.js';
@@ -46,6 +49,8 @@ export class VcfParser {
   readonly #buildUpper: Uint8Array;
   readonly #widened: Set<string>;
   readonly #widenedBefore: number;
+  readonly #version: number;
+  readonly #annotations: Annotations | null;
   readonly #tabs = new Int32Array(9);
   #line = 0;
 
@@ -88,8 +93,22 @@ export class VcfParser {
     this.#qual = column('qual');
     this.#filter = column('filter');
     const info = columns.find((one) => one.name === 'info');
+    const exploded = params.explodes ? params.annotationsKey : null;
     const givenInfo = given.find((one) => one.name === 'info');
-    this.#info = new InfoParser(info, givenInfo, header.version >= 4.3, out, report, widened);
+    this.#version = header.version;
+    this.#info = new InfoParser(
+      info,
+      givenInfo,
+      header.version >= 4.3,
+      out,
+      report,
+      widened,
+      exploded,
+    );
+    this.#annotations =
+      exploded === null
+        ? null
+        : new Annotations(exploded, annotationKeysOf(header, params).get(exploded) ?? []);
     const samples = columns.find((one) => one.name === params.sampleKey);
     this.#samples =
       header.samples.length > 0 && samples !== undefined
@@ -206,7 +225,13 @@ export class VcfParser {
       }
     }
 
-    for (let alleleFrom = altFrom; alleleFrom <= altTo;) {
+    const annotations = this.#annotations;
+    const infoFrom = tabs[6]! + 1;
+    annotations?.find(bytes, infoFrom, infoEnd);
+    if (!this.#isWithinBudget(bytes, from, to, refFrom, refTo, altFrom, altTo)) return false;
+    const refStop = start + (refTo - refFrom) - 1;
+
+    for (let alleleFrom = altFrom, index = 0; alleleFrom <= altTo; index++) {
       let alleleTo = alleleFrom;
       while (alleleTo < altTo && bytes[alleleTo] !== 44) alleleTo++;
       if (hasAlternate && !isAllele(bytes, alleleFrom, alleleTo))
@@ -215,42 +240,74 @@ export class VcfParser {
           'ALT',
           `"${latin1(bytes, alleleFrom, alleleTo)}" is not an allele`,
         );
-      const row = this.#out.rows;
-
-      if (!this.#info.parse(bytes, tabs[6]! + 1, infoEnd, row, this.#line)) return false;
-      // Choice: the record of a symbolic allele stops at INFO END where that is given, everything else at the last base of REF.
-      const isSymbolic = bytes[alleleFrom] === 60;
-      const refStop = start + (refTo - refFrom) - 1;
-      const end = this.#info.end;
-      const stop = isSymbolic && end >= start ? end : refStop;
-
-      this.#build.padTo(row);
-      this.#build.appendBytes(this.#buildName, 0, this.#buildName.length);
-      this.#chromosome.appendBytes(bytes, chromFrom, chromTo);
-      this.#start.append(start);
-      this.#stop.append(stop);
-      this.#coordinates.endObject();
       const a = hasAlternate ? alleleFrom : refFrom;
       const b = hasAlternate ? alleleTo : refTo;
-      this.#appendVariant(bytes, chromFrom, chromTo, posFrom, posTo, start, stop, a, b);
       if (b - a > maxString) return this.#tooLong('allele', b - a);
-      this.#allele.appendBytes(bytes, a, b);
-      appendIdentifier(this.#rowId, bytes, posTo + 1, tabs[2]!);
-      this.#reference.appendBytes(bytes, refFrom, refTo);
-      if (hasAlternate) appendSplit(this.#alternates.items, bytes, altFrom, altTo, 44);
-      this.#alternates.endList();
-      if (qual === null) this.#qual.appendNull();
-      else this.#qual.append(qual);
-      if (!this.#appendFilter(bytes, qualTo + 1, tabs[6]!)) return false;
-      if (
-        this.#samples !== null &&
-        !this.#samples.parse(bytes, infoEnd + 1, formatEnd, to, row, this.#line)
-      )
-        return false;
-      this.#out.endRecord();
+      let annotation = annotations === null ? -1 : annotations.next(index, 0);
+      do {
+        const row = this.#out.rows;
+        const info = this.#info;
+        if (!info.parse(bytes, infoFrom, infoEnd, row, this.#line, annotations, annotation))
+          return false;
+        let stop = refStop;
+        if (bytes[alleleFrom] === 60) {
+          const version = this.#version;
+          stop = symbolStop(bytes, alleleFrom, alleleTo, index, start, refStop, version, info);
+          if (info.end < 0 && version >= 4.5 && isReferenceBlock(bytes, alleleFrom, alleleTo))
+            stop = Math.max(stop, start + longestBlock(bytes, infoEnd + 1, formatEnd, to) - 1);
+        }
+
+        this.#build.padTo(row);
+        this.#build.appendBytes(this.#buildName, 0, this.#buildName.length);
+        this.#chromosome.appendBytes(bytes, chromFrom, chromTo);
+        this.#start.append(start);
+        this.#stop.append(stop);
+        this.#coordinates.endObject();
+        this.#appendVariant(bytes, chromFrom, chromTo, posFrom, posTo, start, stop, a, b);
+        this.#allele.appendBytes(bytes, a, b);
+        appendIdentifier(this.#rowId, bytes, posTo + 1, tabs[2]!);
+        this.#reference.appendBytes(bytes, refFrom, refTo);
+        if (hasAlternate) appendSplit(this.#alternates.items, bytes, altFrom, altTo, 44);
+        this.#alternates.endList();
+        if (qual === null) this.#qual.appendNull();
+        else this.#qual.append(qual);
+        if (!this.#appendFilter(bytes, qualTo + 1, tabs[6]!)) return false;
+        if (
+          this.#samples !== null &&
+          !this.#samples.parse(bytes, infoEnd + 1, formatEnd, to, row, this.#line)
+        )
+          return false;
+        this.#out.endRecord();
+        annotation = annotation < 0 ? -1 : annotations!.next(index, annotation + 1);
+      } while (annotation >= 0);
       alleleFrom = alleleTo + 1;
     }
     return true;
+  }
+
+  /** A line of many alleles or annotations makes a record of each, all of which repeat the rest of it. */
+  #isWithinBudget(
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    refFrom: number,
+    refTo: number,
+    altFrom: number,
+    altTo: number,
+  ): boolean {
+    let records = 1;
+    let shared = to - from + recordBytes;
+    for (let at = altFrom; at < altTo; at++) if (bytes[at] === 44) records++;
+    if (this.#annotations !== null && this.#annotations.count > 0) {
+      records = this.#annotations.share(bytes, refFrom, refTo, altFrom, altTo);
+      shared -= this.#annotations.to - this.#annotations.from;
+    }
+    if (records === 1 || records * shared <= budgets.vcfLineRecordBytes) return true;
+    return this.#reject(
+      0,
+      null,
+      `the ${records} records of this line would repeat ${shared} bytes each, ${budgets.vcfLineRecordBytes} are allowed in all (budget vcfLineRecordBytes)`,
+    );
   }
 
   /** `<BUILD>-<chromosome>-<start>-<stop>-<allele>`, all upper case (contract 10.6). */
@@ -333,6 +390,9 @@ export class VcfParser {
 }
 
 const maxString = 32_766;
+
+/** What a record takes at least, whatever its line holds. */
+const recordBytes = 256;
 
 const expected: Readonly<Record<string, readonly [string, boolean]>> = {
   genomic_coordinates: ['object', false],

@@ -26,6 +26,14 @@ export const enum Kind {
   Annotation,
 }
 
+/** Keys that the parser itself reads: where a structural variant stops, and the annotations that make records. */
+export const enum Role {
+  None,
+  End,
+  Lengths,
+  Exploded,
+}
+
 /** One INFO or FORMAT key with the builder that takes its values. */
 export interface Entry {
   readonly name: string;
@@ -35,15 +43,14 @@ export interface Entry {
   /** The column; `items` the element builder of a list, else the same. */
   readonly column: ColumnBuilder;
   readonly items: ColumnBuilder;
-  /** The key is END, where a structural variant stops. */
-  readonly isEnd: boolean;
+  readonly role: Role;
   /** The key that comes next in the chain: real files repeat their order. */
   next: Entry | null;
   isLinked: boolean;
 }
 
 /** The entry for a column builder. */
-export function entryOf(name: string, column: ColumnBuilder): Entry {
+export function entryOf(name: string, column: ColumnBuilder, role = Role.None): Entry {
   const isList = column instanceof ListBuilder;
   const items = isList ? column.items : column;
   return {
@@ -53,7 +60,7 @@ export function entryOf(name: string, column: ColumnBuilder): Entry {
     isList,
     column,
     items,
-    isEnd: name === 'END',
+    role,
     next: null,
     isLinked: false,
   };
@@ -221,6 +228,7 @@ function appendAnnotations(
 ): Fault | null {
   const struct = entry.items as StructBuilder;
   const parts = [...struct.children.values()];
+  const isCall = struct.children.has('Effect');
   if (to - from === 1 && bytes[from] === 46) {
     entry.column.appendNull();
     return null;
@@ -228,9 +236,12 @@ function appendAnnotations(
   for (let at = from; at <= to;) {
     let end = at;
     while (end < to && bytes[end] !== 44) end++;
-    for (let i = 0, start = at; start <= end; i++) {
+    const last = isCall && end > at && bytes[end - 1] === 41 ? end - 1 : end;
+    for (let i = 0, start = at; start <= last; i++) {
+      // The first part of `EFFECT(a|b)` ends at the bracket.
+      const bracket = isCall && i === 0 ? 40 : 124;
       let stop = start;
-      while (stop < end && bytes[stop] !== 124) stop++;
+      while (stop < last && bytes[stop] !== 124 && bytes[stop] !== bracket) stop++;
       const part = parts[i];
       if (part === undefined) {
         if (stop > start)

@@ -11,6 +11,7 @@ export interface VcfParams {
   readonly build: GenomeBuild | undefined;
   readonly annotationsKey: string;
   readonly sampleKey: string;
+  readonly explodes: boolean;
 }
 
 /** VCF 4.0 to 4.5: one record per alternate allele (contract 10.6). */
@@ -18,16 +19,11 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
   name: 'vcf',
   extensions: ['vcf'],
   params(input) {
-    const flag = input.explode_annotations;
-    if (flag !== undefined && flag !== null && flag !== false)
-      throw invalid(
-        'reader_params',
-        'explode_annotations is not available yet: leave it out; the annotations come as a list of objects',
-      );
     return {
       build: buildParam(input.genome_build),
       annotationsKey: key(input, 'annotations_key', 'ANN'),
       sampleKey: key(input, 'sample_key', 'sample'),
+      explodes: flag(input, 'explode_annotations'),
     };
   },
   async header(source, params) {
@@ -74,6 +70,12 @@ const emptyHead = {
   genomeBuild: null,
   warnings: ['the file is empty'],
 } as const;
+
+function flag(input: Readonly<Record<string, unknown>>, name: string): boolean {
+  const value = input[name] ?? false;
+  if (typeof value !== 'boolean') throw invalid('reader_params', `${name}: expected true or false`);
+  return value;
+}
 
 function key(input: Readonly<Record<string, unknown>>, name: string, fallback: string): string {
   const value = input[name];

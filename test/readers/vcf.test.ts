@@ -46,6 +46,11 @@ const counts: readonly (readonly [string, number, string])[] = [
   ['vep_grch38_sites.vcf', 173, 'plain'],
   ['cnv.vcf', 200, 'plain'],
   ['spec_4.4.vcf', 9, 'plain'],
+  ['structural.vcf', 7, 'plain'],
+  ['snpeff_eff_old.vcf', 10, 'plain'],
+  ['vep_annotated_grch38.vcf', 4, 'plain'],
+  ['vep_csq_split.vcf.gz', 802, 'bgzf'],
+  ['breakends_cgi.vcf.gz', 3791, 'bgzf'],
 ];
 
 describe('real files', () => {

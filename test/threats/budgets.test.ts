@@ -33,6 +33,7 @@ const elsewhere: Partial<Record<Budget, string>> = {
   facets: 'engine/query/bad-requests',
   facetDepth: 'engine/query/bad-requests',
   textBytes: 'readers/csv',
+  vcfLineRecordBytes: 'readers/vcf-annotations',
   xmlDepth: 'readers/xml-bad',
   xmlAttributes: 'readers/xml-bad',
   xmlNodes: 'readers/xml-bad',
