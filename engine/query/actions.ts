@@ -102,7 +102,7 @@ function isFolded(field: FieldRef): boolean {
 }
 
 /** Chromosomes are stored without `chr`, so it is dropped from the value too. */
-function coordinate(field: FieldRef, value: unknown): unknown {
+export function coordinate(field: FieldRef, value: unknown): unknown {
   const isChromosome = field.path.join('\n') === 'genomic_coordinates\nchromosome';
   return isChromosome && typeof value === 'string' ? value.replace(/^chr/i, '') : value;
 }
@@ -134,6 +134,28 @@ function between(field: FieldRef, value: unknown, inclusive: boolean): Predicate
 
 function order(field: FieldRef, value: unknown): bigint | number {
   return field.type === 'date' ? momentOf(value).start : numberOf(value);
+}
+
+/** A range whose ends were written apart, each of them in or out, or open; throws a Problem as `condition` does. */
+export function interval(field: FieldRef, from: Written | null, to: Written | null): Predicate {
+  if (field.type === 'string') {
+    const bound = (end: Written | null): Bound | null =>
+      end && { value: end.text, inclusive: end.inclusive };
+    return range(field, bound(from), bound(to));
+  }
+  if (!ranged(field.type))
+    throw new Problem(`${field.name} is of type ${field.type}: it has no ranges`);
+  return range(
+    field,
+    from && low(field, from.text, from.inclusive),
+    to && high(field, to.text, to.inclusive),
+  );
+}
+
+/** An end of a range as text. */
+interface Written {
+  readonly text: string;
+  readonly inclusive: boolean;
 }
 
 /** `none` stands for a bound that no stored value can meet. */

@@ -1,7 +1,7 @@
 import type { FieldRef, Predicate, Scalar } from './predicate.js';
 import type { ParamType } from './params.js';
 import { access, type Access, type Spellings, type Statement } from './statement.js';
-import { escapePattern, wordClass } from './words.js';
+import { phrasePattern, wildcardPattern, wordPattern } from './patterns.js';
 
 /**
  * The predicate as an SQL condition. A positive condition may be null where a value is missing; a negation asks `IS NOT TRUE`,
@@ -83,12 +83,15 @@ function single(
       const patterns = predicate.words.map((word) => params.add('string', wordPattern(word)));
       return (value) => patterns.map((pattern) => dialect.matches(value, pattern)).join(' AND ');
     }
+    case 'phrase': {
+      const pattern = params.add('string', phrasePattern(predicate.words));
+      return (value) => dialect.matches(value, pattern);
+    }
+    case 'wildcard': {
+      const pattern = params.add('string', wildcardPattern(predicate.parts));
+      return (value) => dialect.matches(value, pattern);
+    }
   }
-}
-
-/** A word between others: RE2's own `\b` knows ASCII only. Folding the classes too would make it slow to compile. */
-function wordPattern(word: string): string {
-  return `(?:^|[^${wordClass}])(?i:${escapePattern(word)})(?:$|[^${wordClass}])`;
 }
 
 /** Values are in the form of the field's type as the request saw it, even if a column of another type has come since. */

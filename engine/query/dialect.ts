@@ -50,6 +50,10 @@ export interface Dialect {
   /** How often one of the words of `text` folds to `word`, and how many words it has. */
   wordCount(text: string, word: string): string;
   textLength(text: string): string;
+  /** How often `pattern` matches in `text`. */
+  patternCount(text: string, pattern: string): string;
+  /** 1 where the condition holds, else 0. */
+  indicator(condition: string): string;
 
   /** JSON text of a scalar; null if there is none. */
   json(value: string, type: StoredType): string;

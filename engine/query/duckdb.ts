@@ -1,6 +1,6 @@
 import type { Column, Columns, StoredType } from '../types.js';
 import type { Dialect } from './dialect.js';
-import { wordClass } from './words.js';
+import { separators } from './words.js';
 
 /**
  * The SQL of DuckDB over these columns; a fresh one for each statement, because it numbers the variables of its lambdas. They
@@ -65,6 +65,8 @@ export function duckdb(columns: Columns): Dialect {
     wordCount: (text, word) =>
       `len(${lambda('list_filter', wordList(text), (element) => `lower(${element}) = lower(${word})`)})`,
     textLength: (text) => `len(${wordList(text)})`,
+    patternCount: (text, pattern) => `len(regexp_extract_all(${text}, ${pattern}))`,
+    indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 
     json,
     jsonList: (list, type) =>
@@ -100,7 +102,7 @@ function inList(value: string, list: string, isFolded: boolean): string {
 }
 
 function wordList(text: string): string {
-  return `regexp_extract_all(${text}, '[${wordClass}]+')`;
+  return `regexp_extract_all(${text}, '[^${separators}]+')`;
 }
 
 function isText(type: StoredType): boolean {

@@ -83,7 +83,7 @@ function orderBy(statement: Statement, snapshot: Snapshot, request: QueryRequest
         : dialect.smallest(values.sql);
     return [`${key} ${descending ? 'DESC' : 'ASC'} NULLS LAST`];
   });
-  if (request.ordering.length === 0) keys.push(...relevance(statement, request.predicate));
+  if (request.ordering.length === 0) keys.push(...relevance(statement, request.scores));
   if (keys.length === 0)
     return joins(request.predicate) ? ` ORDER BY ${dialect.insertionOrder()}` : '';
   return ` ORDER BY ${keys.join(', ')}, ${dialect.insertionOrder()}`;

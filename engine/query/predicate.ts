@@ -49,7 +49,20 @@ export type Predicate =
   /** `pattern` in RE2 syntax against the whole value. */
   | { readonly kind: 'regexp'; readonly field: FieldRef; readonly pattern: string }
   /** Every word occurs, in any order and letter case. */
-  | { readonly kind: 'words'; readonly field: FieldRef; readonly words: readonly string[] };
+  | { readonly kind: 'words'; readonly field: FieldRef; readonly words: readonly string[] }
+  /** The words occur one behind the other, in any letter case. */
+  | { readonly kind: 'phrase'; readonly field: FieldRef; readonly words: readonly string[] }
+  /** The whole value or one of its words is like this, in any letter case. */
+  | { readonly kind: 'wildcard'; readonly field: FieldRef; readonly parts: readonly WildPart[] };
+
+/** Text as it is, one character, or any number of them. */
+export type WildPart = { readonly text: string } | 'one' | 'any';
+
+/** Something that ranks the records: those that satisfy `item` come before the others. */
+export interface Score {
+  readonly item: Predicate;
+  readonly boost: number;
+}
 
 /** Matches every record. */
 export const all: Predicate = Object.freeze({ kind: 'all' });

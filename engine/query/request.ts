@@ -4,12 +4,16 @@ import { AppError, invalid, type FieldErrors } from '../errors.js';
 import { parseFacets, type Facet } from './facets.js';
 import { fieldRef, indexFields, type FieldIndex } from './fields.js';
 import { parseFilters } from './filter.js';
-import { all, and, node, or, type FieldRef, type Predicate } from './predicate.js';
+import { all, and, node, or, type FieldRef, type Predicate, type Score } from './predicate.js';
 import { show } from './problem.js';
+import { scoresOf } from './relevance.js';
+import { parseQueryString } from './query-string/query-string.js';
 
 /** A checked query: nothing in it needs to be looked at again. */
 export interface QueryRequest {
   readonly predicate: Predicate;
+  /** What ranks the records when there is no ordering. */
+  readonly scores: readonly Score[];
   /** Paths to return, in the order asked; null = all, with `_id` and `_commit`. */
   readonly fields: readonly (readonly string[])[] | null;
   readonly excludeFields: readonly (readonly string[])[];
@@ -78,9 +82,11 @@ function parse(input: unknown, rows: readonly FieldRow[], rule: LimitRule): Quer
   };
   for (const key of notYet) part(() => refuse(key, body[key]));
   const filters = part(() => parseFilters(body['filters'], index));
+  const query = part(() => parseQueryString(body['query'], index));
   const build = part(() => genomeBuild(body['genome_build'], index));
   const request: QueryRequest = {
-    predicate: and([filters ?? all, build ?? all]),
+    predicate: and([filters ?? all, query?.predicate ?? all, build ?? all]),
+    scores: [...scoresOf(filters ?? all), ...(query?.scores ?? [])],
     fields: part(() => fieldPaths('fields', body['fields'], index)),
     excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
     ordering: part(() => parseOrdering(body['ordering'], index)),
@@ -93,7 +99,7 @@ function parse(input: unknown, rows: readonly FieldRow[], rule: LimitRule): Quer
 }
 
 /** Known keys of the interface that later releases serve: refused, never silently ignored. */
-const notYet = ['query', 'entities', 'target_fields'] as const;
+const notYet = ['entities', 'target_fields'] as const;
 
 function refuse(key: string, value: unknown): void {
   if (isGiven(value)) throw invalid(key, `${key} is not supported yet`);

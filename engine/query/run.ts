@@ -94,6 +94,7 @@ export async function lookup(
     wanted.length === 0 ? none : node({ kind: 'in', field, values: wanted, ignoreCase: false });
   const request: QueryRequest = {
     predicate,
+    scores: [],
     fields: null,
     excludeFields: [],
     ordering: [],

@@ -25,6 +25,15 @@ export function mayTakeLong({ rows }: Snapshot, request: QueryRequest): boolean 
   );
 }
 
+/** What no statistics of the files can answer. */
+const far: ReadonlySet<Predicate['kind']> = new Set([
+  'regexp',
+  'words',
+  'contains',
+  'phrase',
+  'wildcard',
+]);
+
 function isHeavyFacet(facet: Facet): boolean {
   if (facet.kind === 'count' || facet.kind === 'percentiles') return true;
   return facet.kind === 'terms' && (facet.limit > fewRows || facet.nested.length > 0);
@@ -34,5 +43,5 @@ function looksFar(predicate: Predicate): boolean {
   if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.some(looksFar);
   if (predicate.kind === 'not') return looksFar(predicate.item);
   if (predicate.kind === 'in') return predicate.values.length > fewValues;
-  return predicate.kind === 'regexp' || predicate.kind === 'words' || predicate.kind === 'contains';
+  return far.has(predicate.kind);
 }
