@@ -65,6 +65,8 @@ export interface Given {
 export interface Reader<P = unknown, H = unknown> {
   readonly name: string;
   readonly extensions: readonly string[];
+  /** Whether a text that begins so can only be of this format; asked when the name of a file says another one. */
+  readonly recognizes?: (start: string) => boolean;
   /** The only place where raw `reader_params` are looked at; throws `invalid('reader_params', …)`. */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   readonly header: (head: HeadSource, params: P) => Promise<Head<H>>;

@@ -1,5 +1,6 @@
 import type { Reader } from '../reader.js';
 import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './head.js';
+import { styleOfText } from './features.js';
 import { FeatureParser } from './parser.js';
 import { gff3Attributes } from './gff3-attributes.js';
 
@@ -10,6 +11,7 @@ const lists: ReadonlySet<string> = new Set(['Parent', 'Alias', 'Note', 'Dbxref',
 export const gff3: Reader<FeatureParams, FeatureHeader> = {
   name: 'gff3',
   extensions: ['gff3', 'gff'],
+  recognizes: (start) => /^##gff-version\s+3/.test(start) || styleOfText(start) === 'gff3',
   params: (input) => featureParams(input, '##'),
   header: (head, params) => featureHead(head, params, 'gff3'),
   read(chunk, header, params, out, report, given) {

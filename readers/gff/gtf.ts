@@ -1,6 +1,7 @@
 import type { Reader } from '../reader.js';
 import { gtfAttributes } from './gtf-attributes.js';
 import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './head.js';
+import { styleOfText } from './features.js';
 import { FeatureParser } from './parser.js';
 
 const lists: ReadonlySet<string> = new Set();
@@ -9,6 +10,7 @@ const lists: ReadonlySet<string> = new Set();
 export const gtf: Reader<FeatureParams, FeatureHeader> = {
   name: 'gtf',
   extensions: ['gtf'],
+  recognizes: (start) => styleOfText(start) === 'gtf',
   params: (input) => featureParams(input, '#'),
   header: (head, params) => featureHead(head, params, 'gtf'),
   read(chunk, header, params, out, report, given) {

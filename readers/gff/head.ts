@@ -3,6 +3,7 @@ import type { GenomeBuild } from '../../engine/types.js';
 import { buildOfLength, buildParam, buildsNamed } from '../genome-build.js';
 import type { Head, HeadSource } from '../reader.js';
 import { refuseOtherFormats } from '../text/foreign.js';
+import { styleOf } from './features.js';
 
 /** Reader parameters: `comment` of the specification, and `genome_build` as the VCF reader has it. */
 export interface FeatureParams {
@@ -96,17 +97,15 @@ function refuseOtherFeatures(
   line: number,
   format: 'gff3' | 'gtf',
 ): void {
-  const attributes = text.split('\t')[8] ?? '';
-  const isGtf = /^\s*[^\s=;]+ +"/.test(attributes);
-  const isGff3 = /^\s*[^\s="]+=/.test(attributes);
+  const style = styleOf(text);
   if (text.trimStart().startsWith('<'))
     throw new InputError({ file, line }, `this is XML, not ${names[format]}`);
-  if (format === 'gff3' && isGtf)
+  if (format === 'gff3' && style === 'gtf')
     throw new InputError(
       { file, line },
       'attributes such as gene_id "…" are those of GTF, not GFF3: set reader_params.reader to "gtf"',
     );
-  if (format === 'gtf' && isGff3)
+  if (format === 'gtf' && style === 'gff3')
     throw new InputError(
       { file, line },
       'attributes such as ID=… are those of GFF3, not GTF: set reader_params.reader to "gff3"',

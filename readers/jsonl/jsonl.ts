@@ -1,4 +1,5 @@
 import { InputError } from '../../engine/errors.js';
+import { parseJson } from '../../engine/json.js';
 import type { Reader } from '../reader.js';
 import { JsonlParser } from './parser.js';
 
@@ -6,6 +7,7 @@ import { JsonlParser } from './parser.js';
 export const jsonl: Reader<null, null> = {
   name: 'json',
   extensions: ['json', 'jsonl', 'ndjson'],
+  recognizes: beginsWithObject,
   params: () => null,
   async header(head) {
     const { bytes } = await head.bytes(256);
@@ -24,6 +26,19 @@ export const jsonl: Reader<null, null> = {
     return new JsonlParser(out, report, given.columns).read(chunk);
   },
 };
+
+/** Whether the first line is a JSON object; one too long to be seen whole must at least begin like one. */
+function beginsWithObject(start: string): boolean {
+  const end = start.indexOf('\n');
+  const line = end < 0 ? start : start.slice(0, end);
+  if (!/^\s*\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\})/.test(line)) return false;
+  try {
+    parseJson(line);
+    return true;
+  } catch {
+    return end < 0;
+  }
+}
 
 /** Text that is certainly no JSONL is named once here, instead of line by line. */
 function refuseOtherFormats(name: string, bytes: Uint8Array): void {

@@ -11,13 +11,14 @@ export interface NirvanaParams {
 
 /**
  * Nirvana JSON, schema 4 to 6: one record per position with the keys that it has (contract 10.6). It shares `.json` with
- * JSONL and is asked for by name.
+ * JSONL: it is asked for by name, or known by its header.
  *
  * Choice: the header goes to the import's metadata, the genes behind the positions are left out; nothing behind the positions is read.
  */
 export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null }> = {
   name: 'nirvana',
   extensions: [],
+  recognizes: (start) => /^\s*\{\s*"header"\s*:\s*\{\s*"annotator"/.test(start),
   params: (input) => ({ build: buildParam(input.genome_build) }),
   async header(source, params) {
     const { header, isEmpty, bodyOffset, bodyLine } = await readNirvanaHeader(source);

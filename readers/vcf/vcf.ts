@@ -18,6 +18,8 @@ export interface VcfParams {
 export const vcf: Reader<VcfParams, VcfHeader> = {
   name: 'vcf',
   extensions: ['vcf'],
+  recognizes: (start) =>
+    start.startsWith('##fileformat=VCF') || /^#CHROM\tPOS\tID\tREF\tALT/m.test(start),
   params(input) {
     return {
       build: buildParam(input.genome_build),

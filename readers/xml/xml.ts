@@ -13,6 +13,9 @@ import { readXml } from './read.js';
 export const xml: Reader<XmlParams, XmlHead> = {
   name: 'xml',
   extensions: ['xml'],
+  recognizes: (start) =>
+    /^\s*<(?:\?xml\s|!--|!DOCTYPE\s|[A-Za-z_][\w.:-]*[\s>/])/.test(start) &&
+    !/<(?:!doctype\s+html|html)[\s>]/i.test(start),
   params: xmlParams,
   async header(source) {
     const head = await readXmlHead(source);

@@ -10,6 +10,8 @@ export interface ImportSource {
   /** The file's name to people: findings, the receipt and `reader` go by it. */
   readonly name: string;
   readonly reader: string;
+  /** The reader was named by the request: what the content looks like does not matter. */
+  readonly isReaderAsked: boolean;
   /** As the reader itself gets them: those of the import, those of the file over them. */
   readonly readerParams: Json;
   readonly validation: ValidationParams;

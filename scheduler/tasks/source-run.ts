@@ -4,6 +4,7 @@ import { mergeFindings, type Findings } from '../../engine/ingest/findings.js';
 import { needsRewrite } from '../../engine/ingest/unify.js';
 import type { Columns } from '../../engine/types.js';
 import { readerNamed } from '../../readers/index.js';
+import { readerOfContent } from '../../readers/recognize.js';
 import type { Head, Reader } from '../../readers/reader.js';
 import { openSource, type Source } from '../../readers/source/open.js';
 import type { ChunkJob, ChunkResult } from '../chunk-types.js';
@@ -24,6 +25,25 @@ export interface RunShare {
 }
 
 type JobBase = Omit<ChunkJob, 'ref' | 'index' | 'file'>;
+
+interface Opened {
+  readonly source: Source;
+  readonly reader: Reader;
+  readonly head: Head<unknown>;
+}
+
+/** Finds the reader for a source's content, and reads its header. */
+async function begin(
+  { reader: name, isReaderAsked, readerParams }: ImportSource,
+  source: Source,
+): Promise<Opened> {
+  const named = readerNamed(name);
+  const reader = isReaderAsked ? named : await readerOfContent(named, source.head);
+  const head = await reader.header(source.head, reader.params(readerParams));
+  if (reader === named) return { source, reader, head };
+  const warning = `the name stands for ${named.name} and the content is ${reader.name}: read as that; set reader_params.reader to choose`;
+  return { source, reader, head: { ...head, warnings: [warning, ...head.warnings] } };
+}
 
 /** The chunks of one source: what each came to, in the order of the source. */
 export class SourceRun {
@@ -50,7 +70,7 @@ export class SourceRun {
     share: RunShare,
     source: ImportSource,
     file: LocalFile,
-    opened: { readonly source: Source; readonly reader: Reader; readonly head: Head<unknown> },
+    opened: Opened,
     firstChunk: number,
   ) {
     this.#share = share;
@@ -93,9 +113,7 @@ export class SourceRun {
         async () => {
           const local = await file();
           opened = await openSource(local.file, source.name);
-          const reader = readerNamed(source.reader);
-          const head = await reader.header(opened.head, reader.params(source.readerParams));
-          run = new SourceRun(share, source, local, { source: opened, reader, head }, firstChunk);
+          run = new SourceRun(share, source, local, await begin(source, opened), firstChunk);
           begun(run);
           return run.#pieces(opened);
         },

@@ -71,6 +71,7 @@ function sourceOf(
     place,
     name,
     reader: reader ?? readerOf(name, raw).name,
+    isReaderAsked: reader !== null || typeof raw['reader'] === 'string',
     readerParams: parametersOf(raw, row.genomeBuild),
     validation: validation(over(row.validationParams, entry?.validationParams)),
     entityParams: over(row.entityParams, entry?.entityParams),

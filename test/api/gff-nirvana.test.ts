@@ -104,6 +104,26 @@ test('Nirvana JSON is imported when it is asked for by name, and keeps its heade
     error_message:
       'line.json: the bracket that closes the positions is missing: the file was cut off',
   });
-  const asked = await imported('b.json', text);
+  const recognized = await imported('b.json', text);
+  expect((await query(recognized.datasetId, { limit: 0 }))['total']).toBe(50);
+  const asked = await imported('b.json', text, { reader: 'json' });
   expect(asked.json['error_message']).toContain('set reader_params.reader to "nirvana"');
+});
+
+test('a name that stands for another format than the content is no obstacle, and is told', async () => {
+  const vcf =
+    '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n1\t5\t.\tA\tC\t.\t.\t.\n';
+  for (const [name, text, found] of [
+    ['variants.txt', vcf, 'vcf'],
+    ['table.csv', '{"a":1,"b":"x"}\n{"a":2}\n', 'json'],
+    ['features.gff', 'chr1\tx\tgene\t5\t9\t.\t+\t.\tgene_id "g"; gene_name "N";\n', 'gtf'],
+    ['features.tsv', '##gff-version 3\nchr1\tx\tgene\t5\t9\t.\t+\t.\tID=g\n', 'gff3'],
+    ['list.json', '<?xml version="1.0"?>\n<list><item>1</item></list>', 'xml'],
+  ] as const) {
+    const { json } = await imported(name, text);
+    expect(json).toMatchObject({ status: 'completed', error_message: null });
+    expect(JSON.stringify(json['metadata'])).toContain(`the content is ${found}: read as that`);
+  }
+  const page = await imported('page.csv', '<!DOCTYPE html>\n<html><body>Not found</body></html>');
+  expect(page.json['error_message']).toContain('this is an HTML page');
 });
