@@ -11,7 +11,7 @@ import {
 } from 'apache-arrow';
 import type { Column } from '../types.js';
 import { allSet, withBit } from './bits.js';
-import { give, grown, take } from './buffers.js';
+import { give, grown, take } from '../buffers.js';
 import { ColumnBuilder } from './column-builder.js';
 
 /*

@@ -57,7 +57,7 @@ function arrowField(column: Column): Field {
 
 function arrowItem(column: Column): ArrowType {
   if (column.type !== 'object') return scalars[column.type]()[0];
-  return new Struct(childrenOf(column).map(arrowField));
+  return new Struct(requireChildren(column).map(arrowField));
 }
 
 /** The columns of a segment's Arrow schema, without the reserved ones. */
@@ -117,7 +117,7 @@ function deltaField(column: Column): DeltaField {
 
 function deltaItem(column: Column): DeltaType {
   if (column.type !== 'object') return scalars[column.type]()[1];
-  return { type: 'struct', fields: childrenOf(column).map(deltaField) };
+  return { type: 'struct', fields: requireChildren(column).map(deltaField) };
 }
 
 /** The columns of a `schemaString`, without the reserved ones; throws on anything that is not one. */
@@ -154,7 +154,8 @@ function metadataOf(column: Column): Record<string, string> {
   return column.name === column.physical ? type : { ...type, [nameKey]: column.name };
 }
 
-function childrenOf(column: Column): Columns {
+/** The children of an object; throws if it has none. */
+export function requireChildren(column: Column): Columns {
   if (column.children === undefined || column.children.length === 0) {
     // Parquet has no group without members.
     throw new AppError('internal', `object ${column.name} has no fields: store it as json`);

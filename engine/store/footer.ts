@@ -1,7 +1,9 @@
 import { parquetMetadata, type FileMetaData } from 'hyparquet';
 import { AppError } from '../errors.js';
 import { openFile } from '../files.js';
-import { compareBounds, type Bound, type Leaf } from './leaves.js';
+import type { LeafCount } from './parquet/file.js';
+import { physicalType } from './parquet/schema.js';
+import { compareBounds, type Bound } from './parquet/statistics.js';
 
 /** The end of every Parquet file: the length of the footer, then `PAR1`. */
 const tailBytes = 8;
@@ -35,45 +37,45 @@ export async function readFooter(path: string): Promise<FileMetaData> {
   }
 }
 
-/** What a footer says of one leaf, all row groups together. Bounds of long texts may be cut, and are bounds all the same. */
-export interface FooterLeaf {
-  readonly nulls: number;
-  readonly min: Bound | undefined;
-  readonly max: Bound | undefined;
-  readonly textBytes: number | undefined;
-}
-
 /**
- * Compares what a file's footer says with what the batch held (threats R2d): an encoder that lost rows, nulls, extremes or
- * text is found before the segment can be committed. Returns what the footer says.
+ * Compares what a file's footer says with what was counted in the batch (threats R2d): a file that lost row groups, nulls,
+ * extremes or text is found before the segment can be committed.
  */
 export async function checkFooter(
   path: string,
   rows: number,
-  leaves: readonly Leaf[],
-): Promise<readonly FooterLeaf[]> {
+  leaves: readonly LeafCount[],
+): Promise<void> {
   const footer = await readFooter(path);
   if (Number(footer.num_rows) !== rows) {
     throw damaged(path, `has ${footer.num_rows} rows where ${rows} were written`);
   }
-  return leaves.map((leaf, i) => {
-    const name = leaf.path.join('.');
+  for (const [i, leaf] of leaves.entries()) {
+    const name = leaf.leaf.path.join('.');
     const found = footerLeaf(path, name, footer, i);
     if (found.nulls !== leaf.nulls) {
       const written = `${leaf.nulls} were written`;
       throw damaged(path, `column ${name} has ${found.nulls} nulls where ${written}`);
     }
-    const problem = isText(leaf) ? textProblem(leaf, found) : numberProblem(leaf, found);
+    const isText = leaf.leaf.physical === physicalType.byteArray;
+    const problem = isText ? textProblem(leaf, found) : numberProblem(leaf, found);
     if (problem !== undefined) throw damaged(path, `column ${name} ${problem}`);
-    return found;
-  });
+  }
+}
+
+/** What a footer says of one leaf, all row groups together. Bounds of long texts may be cut, and are bounds all the same. */
+interface FooterLeaf {
+  readonly nulls: number;
+  readonly min: Bound | undefined;
+  readonly max: Bound | undefined;
+  readonly textBytes: number;
 }
 
 function footerLeaf(path: string, name: string, footer: FileMetaData, i: number): FooterLeaf {
   let nulls = 0;
   let min: Bound | undefined;
   let max: Bound | undefined;
-  let textBytes: number | undefined;
+  let textBytes = 0;
   for (const group of footer.row_groups) {
     const chunk = group.columns[i]?.meta_data;
     if (chunk?.path_in_schema.join('.') !== name) {
@@ -84,32 +86,24 @@ function footerLeaf(path: string, name: string, footer: FileMetaData, i: number)
     const most = asBound(chunk.statistics?.max_value);
     if (least !== undefined && (min === undefined || compareBounds(least, min) < 0)) min = least;
     if (most !== undefined && (max === undefined || compareBounds(most, max) > 0)) max = most;
-    const bytes = chunk.size_statistics?.unencoded_byte_array_data_bytes;
-    if (bytes !== undefined) textBytes = (textBytes ?? 0) + Number(bytes);
+    textBytes += Number(chunk.size_statistics?.unencoded_byte_array_data_bytes ?? 0n);
   }
   return { nulls, min, max, textBytes };
 }
 
-function isText(leaf: Leaf): boolean {
-  return ['string', 'text', 'blob', 'json'].includes(leaf.column.type);
-}
-
-function textProblem(leaf: Leaf, found: FooterLeaf): string | undefined {
-  if (leaf.samples.length === 0 && leaf.textBytes === 0) return undefined;
+function textProblem(leaf: LeafCount, found: FooterLeaf): string | undefined {
   if (found.textBytes !== leaf.textBytes) {
     return `has ${found.textBytes} bytes of text where ${leaf.textBytes} were written`;
   }
+  if (leaf.min === undefined || leaf.max === undefined) return undefined;
   const { min, max } = found;
   if (min === undefined || max === undefined) return undefined; // texts too long for bounds
-  const isOutside = leaf.samples.some(
-    (sample) => compareBounds(sample, min) < 0 || compareBounds(sample, max) > 0,
-  );
+  const isOutside = compareBounds(leaf.min, min) < 0 || compareBounds(leaf.max, max) > 0;
   return isOutside ? 'has bounds that leave out what was written' : undefined;
 }
 
-function numberProblem(leaf: Leaf, found: FooterLeaf): string | undefined {
-  // The encoder leaves NaN out of its bounds, or the bounds out where there is one.
-  if (leaf.min === undefined || leaf.max === undefined || leaf.hasNaN) return undefined;
+function numberProblem(leaf: LeafCount, found: FooterLeaf): string | undefined {
+  if (leaf.min === undefined || leaf.max === undefined) return undefined;
   const isSame =
     found.min !== undefined &&
     found.max !== undefined &&
@@ -119,6 +113,7 @@ function numberProblem(leaf: Leaf, found: FooterLeaf): string | undefined {
 }
 
 function asBound(value: unknown): Bound | undefined {
+  if (typeof value === 'boolean') return Number(value);
   if (typeof value === 'number' || typeof value === 'bigint') return value;
   return ArrayBuffer.isView(value) ? (value as Uint8Array) : undefined;
 }

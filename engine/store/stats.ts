@@ -1,29 +1,22 @@
 import type { Column } from '../types.js';
-import type { FooterLeaf } from './footer.js';
-import type { Bound, Counted } from './leaves.js';
+import type { LeafCount, ListCount } from './parquet/file.js';
+import type { Bound } from './parquet/statistics.js';
 import type { LeafStats } from './store.js';
 
 /** Statistics of so many leaves are kept, of the first ones: every log entry holds them once for each segment. */
 const keptLeaves = 256;
 
-/**
- * The statistics that the log keeps of a segment, by dotted path; lists as a whole. Counts and extremes of numbers come from
- * the batch, extremes of text from the footer, which has been checked against the batch.
- */
+/** The statistics that the log keeps of a segment, by dotted path; of lists, as a whole. */
 export function segmentStats(
-  counted: Counted,
-  footer: readonly FooterLeaf[],
+  leaves: readonly LeafCount[],
+  lists: readonly ListCount[],
 ): Readonly<Record<string, LeafStats>> {
   const stats = Object.create(null) as Record<string, LeafStats>;
-  const lists = new Set(counted.lists.map((list) => leafKey(list.path)));
-  for (const [i, leaf] of counted.leaves.slice(0, keptLeaves).entries()) {
-    const isInList = leaf.path.some((_, end) => lists.has(leafKey(leaf.path.slice(0, end + 1))));
-    if (isInList) continue;
-    const { min, max } = leaf.min === undefined ? footer[i]! : leaf;
-    stats[leafKey(leaf.path)] = leafStats(leaf.column, leaf.nulls, leaf.hasNaN, min, max);
+  for (const { leaf, nulls, hasNaN, min, max } of leaves.slice(0, keptLeaves)) {
+    if (leaf.maxRepetition > 0) continue; // in a list
+    stats[leafKey(leaf.path)] = leafStats(leaf.column, nulls, hasNaN, min, max);
   }
-  for (const list of counted.lists.slice(0, keptLeaves))
-    stats[leafKey(list.path)] = { nulls: list.nulls };
+  for (const { path, nulls } of lists.slice(0, keptLeaves)) stats[leafKey(path)] = { nulls };
   return stats;
 }
 
@@ -41,6 +34,7 @@ function leafStats(
   most: Bound | undefined,
 ): LeafStats {
   if (least === undefined || most === undefined || hasNaN) return { nulls };
+  if (column.type === 'boolean') return { nulls }; // Delta has none of these
   const min = bound(column, least, false);
   const max = bound(column, most, true);
   return min === undefined || max === undefined ? { nulls } : { nulls, min, max };

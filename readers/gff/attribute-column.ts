@@ -1,6 +1,6 @@
 import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/budgets.js';
-import { grown } from '../../engine/ingest/buffers.js';
+import { grown } from '../../engine/buffers.js';
 import { tooLong } from '../../engine/ingest/cast.js';
 import { type Recording, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/types.js';

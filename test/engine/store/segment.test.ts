@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { wasmMemory } from 'parquet-wasm/node';
 import { checkFooter } from '../../../engine/store/footer.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
 import { writeSegment } from '../../../engine/store/segment.js';
-import { countLeaves } from '../../../engine/store/leaves.js';
+import { ParquetEncoder } from '../../../engine/store/parquet/file.js';
 import type { Column, Columns, Value } from '../../../engine/types.js';
 import { readWithDuckdb } from './duckdb.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
@@ -25,8 +24,6 @@ const simple = (name: string, type: Column['type'], isList = false): Column => (
   type,
   isList,
 });
-
-const memory = () => (wasmMemory() as { buffer: ArrayBuffer }).buffer.byteLength;
 
 /** Statistics the plain way, from the values. */
 function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
@@ -143,8 +140,9 @@ describe('a segment', () => {
     ]; // prettier-ignore
     for (const [message, values] of others) {
       const other = batchOf(columns, values, values[0]!.length, 1n);
-      const { leaves } = countLeaves(columns, [other]);
-      const check = checkFooter(path, other.numRows, leaves);
+      const encoder = new ParquetEncoder(columns);
+      Array.from(encoder.pieces([other]));
+      const check = checkFooter(path, other.numRows, encoder.leaves);
       await expect(check).rejects.toMatchObject({ code: 'damaged' });
       await expect(check).rejects.toThrow(message);
     }
@@ -178,7 +176,7 @@ describe('a segment', () => {
     expect(schema.types).not.toEqual([]);
   });
 
-  test('of very many columns stays within the memory of the encoder (R2c)', async () => {
+  test('of very many columns is written, too (R2c)', async () => {
     const kinds = ['GT', 'DP', 'AD', 'PL', 'GQ'].map((name) => simple(name, 'integer'));
     const samples = Array.from({ length: 1_200 }, (_, i): Column => {
       return { ...simple(`sample ${i}`, 'object'), children: kinds };
@@ -191,21 +189,7 @@ describe('a segment', () => {
     const segment = await writeSegment({ columns, data, rows: 2 }, path);
     expect(segment.stats['samples.sample 9.GQ']).toEqual({ nulls: 1, min: 4, max: 4 });
     expect(Object.keys(segment.stats)).toHaveLength(256);
-    expect(memory()).toBeLessThan(512 << 20);
     const read = await readWithDuckdb([path]);
     expect(isDeepStrictEqual(read.columns[2], [record, null])).toBe(true);
-  });
-
-  test('leaves nothing behind in the encoder, however many are written', async () => {
-    const columns = [simple('n', 'long'), simple('t', 'string')];
-    const n = Array.from({ length: 20_000 }, (_, i) => BigInt(i));
-    const data = batchOf(columns, [n, n.map((i) => `rs${i * 7919n}`)], n.length, 1n);
-    const sizes: number[] = [];
-    for (let i = 0; i < 60; i++) {
-      const path = join(folder, `many-${i}.parquet`);
-      await writeSegment({ columns, data, rows: n.length }, path);
-      sizes.push(memory());
-    }
-    expect(sizes[59]).toBe(sizes[9]);
   });
 });

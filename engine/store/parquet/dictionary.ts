@@ -1,0 +1,261 @@
+import { give, grown, take } from '../../buffers.js';
+import { bitWidth } from './hybrid.js';
+import type { Pairs, Texts, Words } from './values.js';
+
+/** Distinct values in the order in which they come first, and for each value which of them it is. */
+export interface Dictionary {
+  readonly entries: number;
+  /** Where among the values each entry comes first. */
+  readonly firsts: Int32Array;
+  readonly indices: Int32Array;
+}
+
+const mostEntries = 1 << 16;
+/** After so many values a dictionary has to look as if it could pay, and after so many as it does now. */
+const firstLook = 4096;
+const nextLook = 16_384;
+/** What the other encodings, compressed, take of the plain size: dictionaries have to be smaller than that. */
+const otherwise = { words: 0.8, pairs: 0.9, texts: 0.5 };
+
+/**
+ * Builds the dictionary of a column's values; undefined as soon as it turns out not to pay. `range` is the distance between
+ * smallest and largest value of whole numbers, where it is below 2^31; `narrow` are then the distances from the smallest.
+ */
+export function buildDictionary(
+  values: Words | Pairs | Texts,
+  narrow: { distances: Int32Array; range: number } | undefined,
+): Dictionary | undefined {
+  const builder = new DictionaryBuilder(values);
+  if (narrow !== undefined && narrow.range < mostEntries) builder.addNear(narrow);
+  else if (values.kind === 'words') builder.addWords(values);
+  else if (values.kind === 'pairs') builder.addPairs(values);
+  else builder.addTexts(values);
+  return builder.finish();
+}
+
+/** Gives back the memory of a dictionary. */
+export function releaseDictionary(dictionary: Dictionary): void {
+  give(dictionary.firsts);
+  give(dictionary.indices);
+}
+
+/**
+ * A hash table with open addressing: a place holds the number of an entry and 1, or 0. Nothing is made per value; each type
+ * has a loop of its own.
+ */
+class DictionaryBuilder {
+  #entries = 0;
+  #firsts = take(Int32Array, 1024);
+  #hashes = take(Int32Array, 1024);
+  #places = cleared(1024);
+  #mask = 1023;
+  #hasGivenUp = false;
+  readonly #indices: Int32Array;
+  readonly #values: Words | Pairs | Texts;
+  readonly #bytes: number;
+
+  constructor(values: Words | Pairs | Texts) {
+    this.#values = values;
+    this.#indices = take(Int32Array, values.count);
+    this.#bytes = plainBytes(values) / Math.max(1, values.count);
+  }
+
+  /** Numbers close to each other need no hashing. */
+  addNear({ distances, range }: { distances: Int32Array; range: number }): void {
+    const { count } = this.#values;
+    const places = cleared(range + 1);
+    const indices = this.#indices;
+    let look = firstLook;
+    for (let i = 0; i < count; i++) {
+      const distance = distances[i]!;
+      let entry = places[distance]! - 1;
+      if (entry < 0) {
+        entry = this.#enter(i, 0);
+        places[distance] = entry + 1;
+      }
+      indices[i] = entry;
+      if (i === look) {
+        look += nextLook;
+        if (!this.#looksGood(i)) break;
+      }
+    }
+    give(places);
+  }
+
+  addWords({ count, words }: Words): void {
+    const indices = this.#indices;
+    let look = firstLook;
+    for (let i = 0; i < count; i++) {
+      const word = words[i]!;
+      const hash = scrambled(word);
+      const mask = this.#mask;
+      let place = hash & mask;
+      let entry = this.#places[place]! - 1;
+      while (entry >= 0 && words[this.#firsts[entry]!] !== word) {
+        place = (place + 1) & mask;
+        entry = this.#places[place]! - 1;
+      }
+      if (entry < 0) {
+        entry = this.#enter(i, hash);
+        this.#places[place] = entry + 1;
+        if (this.#entries * 2 > mask) this.#widen();
+      }
+      indices[i] = entry;
+      if (i === look) {
+        look += nextLook;
+        if (!this.#looksGood(i)) return;
+      }
+    }
+  }
+
+  addPairs({ count, pairs }: Pairs): void {
+    const indices = this.#indices;
+    let look = firstLook;
+    for (let i = 0; i < count; i++) {
+      const low = pairs[2 * i]!;
+      const high = pairs[2 * i + 1]!;
+      const hash = scrambled(low ^ Math.imul(high, 0x9e3779b1));
+      const mask = this.#mask;
+      let place = hash & mask;
+      let entry = this.#places[place]! - 1;
+      while (entry >= 0) {
+        const first = 2 * this.#firsts[entry]!;
+        if (pairs[first] === low && pairs[first + 1] === high) break;
+        place = (place + 1) & mask;
+        entry = this.#places[place]! - 1;
+      }
+      if (entry < 0) {
+        entry = this.#enter(i, hash);
+        this.#places[place] = entry + 1;
+        if (this.#entries * 2 > mask) this.#widen();
+      }
+      indices[i] = entry;
+      if (i === look) {
+        look += nextLook;
+        if (!this.#looksGood(i)) return;
+      }
+    }
+  }
+
+  addTexts(texts: Texts): void {
+    const { count, bytes, view, offsets } = texts;
+    const indices = this.#indices;
+    let look = firstLook;
+    let before = -1;
+    for (let i = 0; i < count; i++) {
+      const from = offsets[i]!;
+      const to = offsets[i + 1]!;
+      // The value before comes again more often than any other.
+      if (before >= 0 && isSame(texts, i, this.#firsts[before]!)) {
+        indices[i] = before;
+        continue;
+      }
+      let hash = to - from;
+      let at = from;
+      for (; at + 4 <= to; at += 4) {
+        hash = Math.imul(((hash << 5) | (hash >>> 27)) ^ view.getInt32(at, true), 0x9e3779b1);
+      }
+      for (; at < to; at++)
+        hash = Math.imul(((hash << 5) | (hash >>> 27)) ^ bytes[at]!, 0x9e3779b1);
+      hash = scrambled(hash);
+      const mask = this.#mask;
+      let place = hash & mask;
+      let entry = this.#places[place]! - 1;
+      while (entry >= 0) {
+        if (this.#hashes[entry] === hash && isSame(texts, i, this.#firsts[entry]!)) break;
+        place = (place + 1) & mask;
+        entry = this.#places[place]! - 1;
+      }
+      if (entry < 0) {
+        entry = this.#enter(i, hash);
+        this.#places[place] = entry + 1;
+        if (this.#entries * 2 > mask) this.#widen();
+      }
+      before = entry;
+      indices[i] = entry;
+      if (i >= look) {
+        look = i + nextLook;
+        if (!this.#looksGood(i)) return;
+      }
+    }
+  }
+
+  finish(): Dictionary | undefined {
+    give(this.#hashes);
+    give(this.#places);
+    const { count } = this.#values;
+    const dictionary = {
+      entries: this.#entries,
+      firsts: this.#firsts,
+      indices: this.#indices,
+    };
+    if (!this.#hasGivenUp && count > 0 && this.#size(count) < 1) return dictionary;
+    releaseDictionary(dictionary);
+    return undefined;
+  }
+
+  /** The size with a dictionary, as a share of what another encoding would take. */
+  #size(seen: number): number {
+    const indices = (seen * bitWidth(this.#entries - 1)) / 8;
+    const other = seen * this.#bytes * otherwise[this.#values.kind];
+    return (this.#entries * this.#bytes + indices) / other;
+  }
+
+  /** New entries become rarer as values go by, so a dictionary may look a little too large on the way. */
+  #looksGood(seen: number): boolean {
+    const isSmall = seen < nextLook ? this.#entries < seen * 0.95 : this.#size(seen) < 1.2;
+    this.#hasGivenUp = !isSmall || this.#entries > mostEntries;
+    return !this.#hasGivenUp;
+  }
+
+  #enter(i: number, hash: number): number {
+    const entry = this.#entries++;
+    if (entry === this.#firsts.length) this.#firsts = grown(this.#firsts, entry + 1);
+    if (entry === this.#hashes.length) this.#hashes = grown(this.#hashes, entry + 1);
+    this.#firsts[entry] = i;
+    this.#hashes[entry] = hash;
+    return entry;
+  }
+
+  #widen(): void {
+    const mask = this.#mask * 4 + 3;
+    const places = cleared(mask + 1);
+    for (let entry = 0; entry < this.#entries; entry++) {
+      let place = this.#hashes[entry]! & mask;
+      while (places[place] !== 0) place = (place + 1) & mask;
+      places[place] = entry + 1;
+    }
+    give(this.#places);
+    this.#places = places;
+    this.#mask = mask;
+  }
+}
+
+function cleared(length: number): Int32Array {
+  return take(Int32Array, length).fill(0, 0, length);
+}
+
+/** Spreads all bits over the low ones, which choose the place. */
+function scrambled(hash: number): number {
+  const mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return mixed ^ (mixed >>> 13) ^ (mixed >>> 22);
+}
+
+function isSame({ view, bytes, offsets }: Texts, a: number, b: number): boolean {
+  let p = offsets[a]!;
+  let q = offsets[b]!;
+  const end = offsets[a + 1]!;
+  if (end - p !== offsets[b + 1]! - q) return false;
+  for (; p + 4 <= end; p += 4, q += 4) {
+    if (view.getInt32(p, true) !== view.getInt32(q, true)) return false;
+  }
+  for (; p < end; p++, q++) if (bytes[p] !== bytes[q]) return false;
+  return true;
+}
+
+/** Bytes of the values in PLAIN, the only ones whose size varies being texts. */
+export function plainBytes(values: Words | Pairs | Texts): number {
+  const { kind, count } = values;
+  if (kind !== 'texts') return count * (kind === 'pairs' ? 8 : 4);
+  return count * 4 + values.offsets[count]! - values.offsets[0]!;
+}

@@ -1,0 +1,152 @@
+import type { Data, RecordBatch } from 'apache-arrow';
+import type { Columns } from '../../types.js';
+import { writeChunk, type ChunkMeta, type Sinks } from './chunk.js';
+import { magic, writeFooter, type RowGroupMeta } from './footer.js';
+import {
+  leafLevels,
+  listFrame,
+  objectFrame,
+  releaseFrame,
+  releaseLevels,
+  rowFrame,
+  type Frame,
+} from './levels.js';
+import { parquetSchema, type Node, type ParquetLeaf, type ParquetSchema } from './schema.js';
+import { ByteSink } from './sink.js';
+import { compareBounds, rangeOf, type Bound, type Range } from './statistics.js';
+import { leafValues, releaseValues } from './values.js';
+
+/** DuckDB's own vector group; also bounds what is in memory at once. */
+export const rowGroupRows = 122_880;
+
+/** The file is handed over in pieces of about this size. */
+const pieceBytes = 1 << 20;
+
+/** What a leaf holds in all row groups, counted from the batch while it was encoded. */
+export interface LeafCount {
+  readonly leaf: ParquetLeaf;
+  /** Of the slots, those without a value. */
+  nulls: number;
+  min: Bound | undefined;
+  max: Bound | undefined;
+  hasNaN: boolean;
+  /** Of all values of text, without their lengths. */
+  textBytes: number;
+}
+
+/** A list that is in no other list: how many of its values are null. */
+export interface ListCount {
+  readonly path: readonly string[];
+  nulls: number;
+}
+
+/**
+ * Writes batches of the reserved columns and then `columns` as one Parquet file. Row groups are written as they are encoded,
+ * and nothing of the file is kept but its footer; the counts are complete when the pieces are.
+ */
+export class ParquetEncoder {
+  readonly leaves: readonly LeafCount[];
+  readonly lists: readonly ListCount[];
+  readonly #schema: ParquetSchema;
+  readonly #listOf = new Map<Node, ListCount>();
+  readonly #groups: RowGroupMeta[] = [];
+
+  constructor(columns: Columns) {
+    this.#schema = parquetSchema(columns);
+    const none = { nulls: 0, min: undefined, max: undefined, hasNaN: false, textBytes: 0 };
+    this.leaves = this.#schema.leaves.map((leaf) => ({ leaf, ...none }));
+    this.#countLists(this.#schema.nodes);
+    this.lists = [...this.#listOf.values()];
+  }
+
+  #countLists(nodes: readonly Node[]): void {
+    for (const node of nodes) {
+      if (node.isInList) continue;
+      if (node.column.isList) this.#listOf.set(node, { path: node.path, nulls: 0 });
+      else this.#countLists(node.members);
+    }
+  }
+
+  /** The bytes of the file, in order. A piece is valid until the next one is asked for. */
+  *pieces(batches: readonly RecordBatch[]): Generator<Uint8Array<ArrayBuffer>> {
+    const file = new ByteSink(2 * pieceBytes);
+    const sinks: Sinks = {
+      file,
+      dictionary: new ByteSink(64 << 10),
+      page: new ByteSink(2 * pieceBytes),
+      offset: 0,
+    };
+    try {
+      file.append(magic);
+      for (const batch of batches) {
+        for (let row = 0; row < batch.numRows; row += rowGroupRows) {
+          const rows = Math.min(rowGroupRows, batch.numRows - row);
+          const chunks: ChunkMeta[] = [];
+          for (const [i, node] of this.#schema.nodes.entries()) {
+            const frame = rowFrame(row, row + rows);
+            for (const chunk of this.#column(sinks, node, batch.data.children[i]!, frame)) {
+              chunks.push(chunk);
+              if (file.end < pieceBytes) continue;
+              yield file.written();
+              sinks.offset += file.end;
+              file.end = 0;
+            }
+          }
+          this.#groups.push({ rows, chunks });
+        }
+      }
+      // The footer comes by itself: until then the file is a torn one.
+      yield file.written();
+      file.end = 0;
+      writeFooter(file, this.#schema, this.#groups);
+      yield file.written();
+    } finally {
+      for (const sink of [file, sinks.dictionary, sinks.page]) sink.release();
+    }
+  }
+
+  /** Encodes the leaves of a column, whose rows are those of the frame. */
+  *#column(sinks: Sinks, node: Node, data: Data, frame: Frame): Generator<ChunkMeta> {
+    let items = data;
+    let below = frame;
+    if (node.column.isList) {
+      const { elements, nulls } = listFrame(frame, data);
+      const count = this.#listOf.get(node);
+      if (count !== undefined) count.nulls += nulls;
+      items = data.children[0]!;
+      below = elements;
+    }
+    if (node.column.type === 'object') {
+      const inside = objectFrame(below, items);
+      for (const [i, member] of node.members.entries()) {
+        yield* this.#column(sinks, member, items.children[i]!, inside);
+      }
+      releaseFrame(inside, below);
+    } else {
+      yield this.#leaf(sinks, node.leaf, items, below);
+    }
+    releaseFrame(below, frame);
+  }
+
+  #leaf(sinks: Sinks, index: number, data: Data, frame: Frame): ChunkMeta {
+    const leaf = this.#schema.leaves[index]!;
+    const levels = leafLevels(frame, data);
+    const values = leafValues(leaf, data, levels);
+    const range = rangeOf(leaf, values);
+    const chunk = writeChunk(sinks, leaf, levels, values, range.extremes);
+    add(this.leaves[index]!, chunk, range);
+    releaseValues(values, levels);
+    releaseLevels(levels, frame);
+    return chunk;
+  }
+}
+
+function add(leaf: LeafCount, chunk: ChunkMeta, { extremes, hasNaN }: Range): void {
+  leaf.nulls += chunk.nulls;
+  leaf.textBytes += chunk.textBytes ?? 0;
+  if (hasNaN) leaf.hasNaN = true;
+  if (extremes === undefined) return;
+  const { min, max } = extremes;
+  if (leaf.min === undefined || compareBounds(min, leaf.min) < 0) leaf.min = min;
+  if (leaf.max === undefined || compareBounds(max, leaf.max) > 0) leaf.max = max;
+}

@@ -1,0 +1,183 @@
+import type { ChunkMeta } from './chunk.js';
+import { encodingId } from './encoding.js';
+import { pageType } from './page.js';
+import type { Logical, ParquetSchema, SchemaElement } from './schema.js';
+import type { ByteSink } from './sink.js';
+import { boundBytes, type WrittenBound } from './statistics.js';
+import { ThriftWriter, thriftType } from './thrift.js';
+
+/** A row group: its column chunks in the order of the schema. */
+export interface RowGroupMeta {
+  readonly rows: number;
+  readonly chunks: readonly ChunkMeta[];
+}
+
+/** The four bytes at both ends of a Parquet file. */
+export const magic = Buffer.from('PAR1');
+
+/** 2: uses encodings of the second generation. */
+const formatVersion = 2;
+const createdBy = 'strandlake';
+const repetition = { optional: 1, repeated: 2 } as const;
+
+/** Writes what ends a Parquet file: `FileMetaData` (parquet.thrift), its length, and the magic bytes. */
+export function writeFooter(
+  sink: ByteSink,
+  schema: ParquetSchema,
+  groups: readonly RowGroupMeta[],
+): void {
+  const begin = sink.end;
+  const thrift = new ThriftWriter(sink);
+  thrift.start();
+  thrift.i32(1, formatVersion);
+  writeSchema(thrift, schema);
+  thrift.i64(
+    3,
+    groups.reduce((sum, group) => sum + group.rows, 0),
+  );
+  thrift.list(4, thriftType.struct, groups.length);
+  for (const group of groups) writeRowGroup(thrift, group);
+  thrift.text(6, createdBy);
+  // Without the order of its type, a column's bounds mean nothing.
+  thrift.list(7, thriftType.struct, schema.leaves.length);
+  for (const _ of schema.leaves) {
+    thrift.start();
+    thrift.struct(1);
+    thrift.end();
+    thrift.end();
+  }
+  thrift.end();
+  const length = sink.end - begin;
+  sink.reserve(4);
+  sink.view.setInt32(sink.end, length, true);
+  sink.end += 4;
+  sink.append(magic);
+}
+
+function writeSchema(thrift: ThriftWriter, { elements, nodes }: ParquetSchema): void {
+  thrift.list(2, thriftType.struct, elements.length + 1);
+  thrift.start();
+  thrift.text(4, 'schema');
+  thrift.i32(5, nodes.length);
+  thrift.end();
+  for (const element of elements) writeElement(thrift, element);
+}
+
+/** The older annotation (`ConvertedType`), the newer one (`LogicalType`, a union), and what the newer one says. */
+const annotations: Readonly<
+  Record<Logical, { converted: number; logical: number; write?: (thrift: ThriftWriter) => void }>
+> = {
+  text: { converted: 0, logical: 1 },
+  list: { converted: 3, logical: 3 },
+  timestamp: {
+    converted: 10, // TIMESTAMP_MICROS
+    logical: 8,
+    write(thrift) {
+      thrift.bool(1, true); // isAdjustedToUTC
+      thrift.struct(2);
+      thrift.struct(2); // MICROS
+      thrift.end();
+      thrift.end();
+    },
+  },
+};
+
+function writeElement(thrift: ThriftWriter, element: SchemaElement): void {
+  thrift.start();
+  if (element.physical !== undefined) thrift.i32(1, element.physical);
+  thrift.i32(3, repetition[element.repetition]);
+  thrift.text(4, element.name);
+  if (element.children !== undefined) thrift.i32(5, element.children);
+  if (element.logical !== undefined) {
+    const { converted, logical, write } = annotations[element.logical];
+    thrift.i32(6, converted);
+    thrift.struct(10);
+    thrift.struct(logical);
+    write?.(thrift);
+    thrift.end();
+    thrift.end();
+  }
+  thrift.end();
+}
+
+function writeRowGroup(thrift: ThriftWriter, { rows, chunks }: RowGroupMeta): void {
+  thrift.start();
+  thrift.list(1, thriftType.struct, chunks.length);
+  for (const chunk of chunks) writeColumnChunk(thrift, chunk);
+  thrift.i64(
+    2,
+    chunks.reduce((sum, chunk) => sum + chunk.plainBytes, 0),
+  );
+  thrift.i64(3, rows);
+  thrift.i64(5, chunks[0]!.dictionaryOffset ?? chunks[0]!.dataOffset);
+  thrift.i64(
+    6,
+    chunks.reduce((sum, chunk) => sum + chunk.storedBytes, 0),
+  );
+  thrift.end();
+}
+
+function writeColumnChunk(thrift: ThriftWriter, chunk: ChunkMeta): void {
+  const { leaf, dictionaryOffset, textBytes } = chunk;
+  thrift.start();
+  thrift.i64(2, 0); // deprecated: where a copy of the rest would be
+  thrift.struct(3);
+  thrift.i32(1, leaf.physical);
+  const encodings = encodingsOf(chunk);
+  thrift.list(2, thriftType.i32, encodings.length);
+  for (const encoding of encodings) thrift.itemI32(encoding);
+  thrift.list(3, thriftType.binary, leaf.path.length);
+  for (const name of leaf.path) thrift.itemBinary(Buffer.from(name));
+  thrift.i32(4, chunk.codec);
+  thrift.i64(5, chunk.slots);
+  thrift.i64(6, chunk.plainBytes);
+  thrift.i64(7, chunk.storedBytes);
+  thrift.i64(9, chunk.dataOffset);
+  if (dictionaryOffset !== undefined) thrift.i64(11, dictionaryOffset);
+  writeStatistics(thrift, chunk);
+  writePageCounts(thrift, chunk);
+  if (textBytes !== undefined) {
+    thrift.struct(16); // SizeStatistics
+    thrift.i64(1, textBytes);
+    thrift.end();
+  }
+  thrift.end();
+  thrift.end();
+}
+
+function encodingsOf({ encoding, dictionaryOffset }: ChunkMeta): readonly number[] {
+  const dictionary = dictionaryOffset === undefined ? [] : [encodingId.plain];
+  return [...new Set([...dictionary, encodingId.rle, encoding])];
+}
+
+function writeStatistics(thrift: ThriftWriter, { leaf, nulls, extremes }: ChunkMeta): void {
+  let min: WrittenBound | undefined;
+  let max: WrittenBound | undefined;
+  if (extremes !== undefined) {
+    min = boundBytes(leaf, extremes.min, false);
+    max = boundBytes(leaf, extremes.max, true);
+  }
+  thrift.struct(12);
+  thrift.i64(3, nulls);
+  if (max !== undefined) thrift.binary(5, max.bytes);
+  if (min !== undefined) thrift.binary(6, min.bytes);
+  if (max !== undefined) thrift.bool(7, max.isExact);
+  if (min !== undefined) thrift.bool(8, min.isExact);
+  thrift.end();
+}
+
+/** How many pages of each encoding: what tells readers that a chunk has dictionary pages alone. */
+function writePageCounts(thrift: ThriftWriter, chunk: ChunkMeta): void {
+  const hasDictionary = chunk.dictionaryOffset !== undefined;
+  thrift.list(13, thriftType.struct, hasDictionary ? 2 : 1);
+  if (hasDictionary) writePageCount(thrift, pageType.dictionary, encodingId.plain, 1);
+  writePageCount(thrift, pageType.data, chunk.encoding, chunk.dataPages);
+}
+
+function writePageCount(thrift: ThriftWriter, type: number, encoding: number, count: number): void {
+  thrift.start();
+  thrift.i32(1, type);
+  thrift.i32(2, encoding);
+  thrift.i32(3, count);
+  thrift.end();
+}

@@ -1,0 +1,91 @@
+import type { ByteSink } from './sink.js';
+
+/** Bits that the numbers up to `most` need. */
+export function bitWidth(most: number): number {
+  return 32 - Math.clz32(most);
+}
+
+/**
+ * Writes `values[from..to)` in the RLE / bit-packing hybrid (Encodings.md, "RLE"): runs of one value as a count and the
+ * value, the rest packed in groups of eight. `width` is at least 1.
+ */
+export function writeHybrid(
+  sink: ByteSink,
+  values: Int32Array,
+  from: number,
+  to: number,
+  width: number,
+): void {
+  // A run costs its header, its value and the header of what is packed behind it: shorter ones are packed.
+  const shortest = Math.max(8, Math.ceil(48 / width));
+  let packed = from;
+  let i = from;
+  while (i < to) {
+    const value = values[i]!;
+    const stop = Math.min(to, i + shortest);
+    let end = i + 1;
+    while (end < stop && values[end] === value) end++;
+    if (end - i < shortest) {
+      // No run begins before `end`; what is packed before one must be whole groups.
+      i += (end - i + 7) & ~7;
+      continue;
+    }
+    while (end < to && values[end] === value) end++;
+    if (packed < i) writePacked(sink, values, packed, i, width);
+    writeRun(sink, value, end - i, width);
+    packed = i = end;
+  }
+  if (packed < to) writePacked(sink, values, packed, to, width);
+}
+
+/** Writes one value, `count` times. */
+export function writeRun(sink: ByteSink, value: number, count: number, width: number): void {
+  sink.varint(count * 2);
+  for (let shift = 0; shift < width; shift += 8) sink.byte((value >>> shift) & 255);
+}
+
+function writePacked(
+  sink: ByteSink,
+  values: Int32Array,
+  from: number,
+  to: number,
+  width: number,
+): void {
+  const groups = (to - from + 7) >> 3;
+  sink.varint(groups * 2 + 1);
+  packBits(sink, values, from, to, width, groups * width);
+}
+
+/** Packs `values[from..to)` from the lowest bit on, and fills up with zeros to `size` bytes. */
+export function packBits(
+  sink: ByteSink,
+  values: Int32Array,
+  from: number,
+  to: number,
+  width: number,
+  size: number,
+): void {
+  sink.reserve(size + 8);
+  const { view, end } = sink;
+  let at = end;
+  let word = 0;
+  let bits = 0;
+  for (let i = from; i < to; i++) {
+    const value = values[i]!;
+    word |= value << bits;
+    bits += width;
+    if (bits >= 32) {
+      view.setInt32(at, word, true);
+      at += 4;
+      bits -= 32;
+      word = bits === 0 ? 0 : value >>> (width - bits);
+    }
+  }
+  const stop = end + size;
+  if (bits > 0) {
+    view.setInt32(at, word, true);
+    at += 4;
+  }
+  if (at < stop) sink.bytes.fill(0, at, stop);
+  sink.end = stop;
+}

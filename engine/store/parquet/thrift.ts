@@ -1,0 +1,90 @@
+import type { ByteSink } from './sink.js';
+
+/** The element types of lists in the compact protocol. */
+export const thriftType = { i32: 5, i64: 6, binary: 8, struct: 12 } as const;
+const trueType = 1;
+const falseType = 2;
+const listType = 9;
+
+/**
+ * Writes what Parquet's metadata is written in: the compact protocol of Thrift
+ * (thrift/doc/specs/thrift-compact-protocol.md), as far as Parquet needs it. Fields are written in the order of their ids.
+ */
+export class ThriftWriter {
+  readonly #sink: ByteSink;
+  #last = 0;
+  readonly #above: number[] = [];
+
+  constructor(sink: ByteSink) {
+    this.#sink = sink;
+  }
+
+  bool(id: number, value: boolean): void {
+    this.#field(id, value ? trueType : falseType);
+  }
+
+  i32(id: number, value: number): void {
+    this.#field(id, thriftType.i32);
+    this.#sink.zigzag(value);
+  }
+
+  i64(id: number, value: number): void {
+    this.#field(id, thriftType.i64);
+    this.#sink.zigzag(value);
+  }
+
+  binary(id: number, value: Uint8Array): void {
+    this.#field(id, thriftType.binary);
+    this.itemBinary(value);
+  }
+
+  text(id: number, value: string): void {
+    this.binary(id, Buffer.from(value));
+  }
+
+  /** A field that is a struct: its fields follow, then `end`. */
+  struct(id: number): void {
+    this.#field(id, thriftType.struct);
+    this.start();
+  }
+
+  /** A field that is a list: exactly `size` items follow. */
+  list(id: number, type: number, size: number): void {
+    this.#field(id, listType);
+    if (size < 15) return this.#sink.byte((size << 4) | type);
+    this.#sink.byte(0xf0 | type);
+    this.#sink.varint(size);
+  }
+
+  itemI32(value: number): void {
+    this.#sink.zigzag(value);
+  }
+
+  itemBinary(value: Uint8Array): void {
+    this.#sink.varint(value.length);
+    this.#sink.append(value);
+  }
+
+  /** Begins a struct that is an item of a list, or the whole message. */
+  start(): void {
+    this.#above.push(this.#last);
+    this.#last = 0;
+  }
+
+  /** Ends a struct. */
+  end(): void {
+    this.#sink.byte(0);
+    this.#last = this.#above.pop()!;
+  }
+
+  #field(id: number, type: number): void {
+    const step = id - this.#last;
+    if (step <= 15) {
+      this.#sink.byte((step << 4) | type);
+    } else {
+      this.#sink.byte(type);
+      this.#sink.zigzag(id);
+    }
+    this.#last = id;
+  }
+}
