@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { parseAllowed } from './allowed-addresses.js';
 import { AppError } from './errors.js';
 
 /** How much the server says about what it does. */
@@ -26,7 +27,7 @@ export interface Config {
   readonly token: string | null;
   /** Whether the first start imports the bundled example. */
   readonly examples: boolean;
-  /** Addresses that manifests may name although they are not public: `host:port`, an address or a CIDR block. */
+  /** Addresses that manifests may name although they are not public: `host:port`, an address or a CIDR block (allowed-addresses.ts). */
   readonly allowAddresses: readonly string[];
   /** Requests per minute, per token and per address; 0 switches the limit off. */
   readonly rateLimit: number;
@@ -243,13 +244,10 @@ function addresses(text: string): readonly string[] {
   return text
     .split(/[\s,]+/)
     .filter((entry) => entry !== '')
-    .map((entry) =>
-      matching(
-        entry,
-        /^([\w.-]+:\d{1,5}|\[[0-9a-fA-F:.]+\]:\d{1,5}|\d+(\.\d+){3}(\/\d{1,2})?|[0-9a-fA-F]*:[0-9a-fA-F:.]*(\/\d{1,3})?)$/,
-        'host:port, an address or a CIDR block',
-      ),
-    );
+    .map((entry) => {
+      parseAllowed(entry); // throws what is wrong with it
+      return entry;
+    });
 }
 
 function logLevel(text: string): LogLevel {

@@ -1,0 +1,158 @@
+/** An IP address as a number; an IPv4 address that IPv6 only wraps (`::ffff:…`) is the IPv4 address. */
+export interface Address {
+  readonly family: 4 | 6;
+  readonly value: bigint;
+}
+
+/** All addresses that begin with the same bits. */
+export interface Block {
+  readonly address: Address;
+  readonly bits: number;
+}
+
+/** Reads an address in its usual spellings: four decimal numbers, or IPv6 with or without brackets; no zone, no other base. */
+export function parseAddress(text: string): Address | undefined {
+  const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
+  if (!bare.includes(':')) {
+    const value = ipv4(bare);
+    return value === undefined ? undefined : { family: 4, value };
+  }
+  const value = ipv6(bare);
+  if (value === undefined) return undefined;
+  return value >> 32n === 0xffffn ? { family: 4, value: value & low32 } : { family: 6, value };
+}
+
+/** Reads `10.0.0.0/8` or `fd00::/8`; an address alone is a block of one. */
+export function parseBlock(text: string): Block | undefined {
+  const [, host = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const address = parseAddress(host);
+  if (address === undefined) return undefined;
+  const most = address.family === 4 ? 32 : 128;
+  // What is written as IPv6 has a length in bits of IPv6, be it only a wrapped IPv4 address.
+  const wrapped = address.family === 4 && host.includes(':') ? 96 : 0;
+  const bits = length === undefined ? most : Number(length) - wrapped;
+  return bits >= 0 && bits <= most ? { address, bits } : undefined;
+}
+
+/** Whether a block holds an address. */
+export function holds({ address: { family, value }, bits }: Block, address: Address): boolean {
+  if (family !== address.family) return false;
+  const rest = BigInt((family === 4 ? 32 : 128) - bits);
+  return value >> rest === address.value >> rest;
+}
+
+/** Whether two addresses are one. */
+export function isSame(a: Address, b: Address): boolean {
+  return a.family === b.family && a.value === b.value;
+}
+
+/** Whether an address belongs to a host of the public internet, as the registries of special addresses have it. */
+export function isPublic(address: Address): boolean {
+  if (address.family === 4) return !special4.some((block) => holds(block, address));
+  return holds(globalUnicast, address) && !special6.some((block) => holds(block, address));
+}
+
+/**
+ * Whether nobody may open an address: link-local ones and those where clouds tell machines their secrets, also inside the
+ * IPv6 addresses that gateways turn back into IPv4.
+ */
+export function isForbidden(address: Address): boolean {
+  return [address, ...carried(address)].some((one) => forbidden.some((block) => holds(block, one)));
+}
+
+/** The IPv4 addresses that an IPv6 address may be a way to: NAT64, 6to4, ISATAP, and the old compatible form. */
+function carried({ family, value }: Address): readonly Address[] {
+  if (family === 4) return [];
+  const found: bigint[] = [];
+  const isIn = (text: string): boolean => holds(block(text), { family, value });
+  if (isIn('64:ff9b::/96') || isIn('::/96')) found.push(value & low32);
+  if (isIn('2002::/16')) found.push((value >> 80n) & low32);
+  if (isIn('64:ff9b:1::/48')) {
+    found.push(value & low32);
+    // RFC 6052, section 2.2: behind 48 bits of prefix the address is split around bits 64 to 71.
+    found.push((((value >> 64n) & 0xffffn) << 16n) | ((value >> 40n) & 0xffffn));
+  }
+  const interfaceId = (value >> 32n) & low32;
+  if (interfaceId === 0x5efen || interfaceId === 0x2005efen) found.push(value & low32);
+  return found.map((one): Address => ({ family: 4, value: one }));
+}
+
+const low32 = 0xffff_ffffn;
+
+function ipv4(text: string): bigint | undefined {
+  if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return undefined;
+  const parts = text.split('.');
+  // `010` is 8 to some and 10 to others.
+  if (parts.some((part) => Number(part) > 255 || (part.length > 1 && part.startsWith('0')))) {
+    return undefined;
+  }
+  return parts.reduce((value, part) => (value << 8n) | BigInt(part), 0n);
+}
+
+function ipv6(text: string): bigint | undefined {
+  const dotted = /^(.*:)([\d.]+)$/.exec(text);
+  if (dotted?.[2]?.includes('.')) {
+    const last = ipv4(dotted[2]);
+    if (last === undefined) return undefined;
+    const pair = `${(last >> 16n).toString(16)}:${(last & 0xffffn).toString(16)}`;
+    return ipv6(`${dotted[1]}${pair}`);
+  }
+  const halves = text.split('::');
+  if (halves.length > 2) return undefined;
+  const [head = [], tail = []] = halves.map((half) => (half === '' ? [] : half.split(':')));
+  const missing = 8 - head.length - tail.length;
+  if (halves.length === 2 ? missing < 1 : missing !== 0) return undefined;
+  const groups = [...head, ...Array.from({ length: missing }, () => '0'), ...tail];
+  if (!groups.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return undefined;
+  return groups.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
+}
+
+function block(text: string): Block {
+  const found = parseBlock(text);
+  if (found === undefined) throw new Error(`${text} is no block of addresses`);
+  return found;
+}
+
+/** RFC 6890 and the registry it began, plus multicast and what is reserved; the few global ones among them serve no files. */
+const special4 = [
+  '0.0.0.0/8', // this network
+  '10.0.0.0/8',
+  '100.64.0.0/10', // carrier-grade NAT
+  '127.0.0.0/8',
+  '169.254.0.0/16', // link-local
+  '168.63.129.16', // Azure's own services inside every virtual machine
+  '172.16.0.0/12',
+  '192.0.0.0/24', // protocol assignments
+  '192.0.2.0/24', // documentation
+  '192.31.196.0/24', // AS112
+  '192.52.193.0/24', // AMT
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16',
+  '192.175.48.0/24', // AS112
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, and broadcast
+].map(block);
+
+/** All that was given out so far; loopback, private, link-local, multicast, mapped and translated addresses lie outside. */
+const globalUnicast = block('2000::/3');
+const special6 = [
+  '2001::/23', // protocol assignments: Teredo, ORCHID, benchmarks
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4
+  '2620:4f:8000::/48', // AS112
+  '3fff::/20', // documentation
+].map(block);
+
+const forbidden = [
+  '169.254.0.0/16', // link-local; AWS, Azure, Google and others answer at 169.254.169.254
+  '168.63.129.16', // Azure
+  '100.100.100.200', // Alibaba
+  '192.0.0.192', // Oracle
+  'fe80::/10', // link-local
+  'fd00:ec2::/32', // AWS
+  'fd20:ce::254', // Google
+  'fd00:42::42', // Scaleway
+].map(block);

@@ -1,0 +1,152 @@
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { connectTo } from './connect.js';
+import { networkFailure, overdue, passing } from './failure.js';
+import type { FetchLimits } from './limits.js';
+import type { Network } from './network.js';
+import { Tally } from './tally.js';
+
+/** What a host answered; `body` must be read within `use` of `get`. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The bytes as they are sent, without the framing; ends only when the body is whole. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** With what requests are made. */
+export interface RequestContext {
+  readonly network: Network;
+  readonly limits: FetchLimits;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One GET over one new connection to an address that was checked. Node's own agents take no part: they would look names
+ * up again, keep connections, and honour proxies of the environment.
+ */
+export async function get<T>(
+  url: URL,
+  address: string,
+  headers: Readonly<Record<string, string>>,
+  context: RequestContext,
+  use: (answer: Answer) => Promise<T>,
+): Promise<T> {
+  const { network, limits, signal } = context;
+  const line = new Line(signal);
+  try {
+    line.expect(limits.connectMs, 'no connection', 'fetchConnectMs');
+    const socket = await connectTo(url, address, network, (one) => line.hold(one));
+    line.expect(limits.firstByteMs, 'no answer', 'fetchFirstByteMs');
+    const { message, tally } = await answerOf(url, socket, headers, limits.headerBytes);
+    line.relax();
+    const body = pieces(message, tally, line, limits.idleMs);
+    return await use({ status: message.statusCode ?? 0, headers: message.headers, body });
+  } catch (error) {
+    throw line.reason ?? error;
+  } finally {
+    line.end();
+  }
+}
+
+/** A connection that ends by itself when it takes too long or nobody wants it any more. */
+class Line {
+  /** Why it was ended; what its sockets say then is only a consequence. */
+  reason: Error | undefined;
+  readonly #sockets: Socket[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  readonly #signal: AbortSignal;
+  readonly #abort = (): void => this.#stop(this.#signal.reason as Error);
+
+  constructor(signal: AbortSignal) {
+    signal.throwIfAborted();
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  hold(socket: Socket): void {
+    this.#sockets.push(socket);
+    socket.on('error', () => undefined); // whoever waits for the socket hears it too
+    if (this.reason !== undefined) socket.destroy(this.reason);
+  }
+
+  /** From now on something has to happen within `ms`. */
+  expect(ms: number, missing: string, budget: string): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#stop(overdue(missing, ms, budget)), ms);
+  }
+
+  /** It has happened. */
+  relax(): void {
+    clearTimeout(this.#timer);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#signal.removeEventListener('abort', this.#abort);
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #stop(reason: Error): void {
+    this.reason ??= reason;
+    for (const socket of this.#sockets.toReversed()) socket.destroy(this.reason);
+  }
+}
+
+function answerOf(
+  url: URL,
+  socket: Socket,
+  headers: Readonly<Record<string, string>>,
+  headerBytes: number,
+): Promise<{ readonly message: IncomingMessage; readonly tally: Tally }> {
+  const tally = new Tally(socket, headerBytes);
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      // With this, and without an agent, the request goes over this socket and no other.
+      createConnection: () => socket,
+      method: 'GET',
+      path: url.pathname + url.search,
+      setHost: false,
+      headers: {
+        Host: url.host,
+        'User-Agent': 'strandlake',
+        Accept: '*/*',
+        // Files come as they are; who encodes them all the same is decoded once (`decode.ts`).
+        'Accept-Encoding': 'identity',
+        Connection: 'close',
+        ...headers,
+      },
+      maxHeaderSize: headerBytes,
+      insecureHTTPParser: false,
+    });
+    asked.on('response', (message) => {
+      tally.bodyBegins();
+      resolve({ message, tally });
+    });
+    asked.on('error', (error) => reject(networkFailure(error)));
+    asked.on('close', () => reject(passing('the connection broke off')));
+    asked.end();
+  });
+}
+
+async function* pieces(
+  message: IncomingMessage,
+  tally: Tally,
+  line: Line,
+  idleMs: number,
+): AsyncGenerator<Uint8Array> {
+  let failure: unknown;
+  message.on('error', (error) => (failure ??= error));
+  const iterator = message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  for (;;) {
+    line.expect(idleMs, 'no further bytes', 'fetchIdleMs');
+    const next = await iterator.next();
+    line.relax();
+    if (next.done === true) break;
+    yield next.value;
+  }
+  // A connection that ends before the body does must never pass for its end.
+  if (failure !== undefined || !message.complete) throw passing('the connection broke off');
+  const length = message.headers['content-length'];
+  if (length !== undefined) tally.check(Number(length));
+}

@@ -1,0 +1,67 @@
+import {
+  createFile,
+  freeBytes,
+  syncFolder,
+  type FileWriter,
+  type Written,
+} from '../../engine/files.js';
+import { dirname } from 'node:path';
+import { budgets } from '../../engine/budgets.js';
+import { final } from './failure.js';
+
+/** The file that is being fetched: it grows, or begins anew, but never beyond what the disk can spare. */
+export class Spool {
+  readonly #file: string;
+  readonly #maxBytes: number;
+  readonly #budget: string;
+  #writer: FileWriter | undefined;
+
+  private constructor(file: string, maxBytes: number, budget: string) {
+    this.#file = file;
+    this.#maxBytes = maxBytes;
+    this.#budget = budget;
+  }
+
+  static async open(file: string): Promise<Spool> {
+    const spare = Math.floor((await freeBytes(dirname(file))) * budgets.fetchShareOfFreeDisk);
+    return spare < budgets.decompressedBytes
+      ? new Spool(file, spare, 'fetchShareOfFreeDisk')
+      : new Spool(file, budgets.decompressedBytes, 'decompressedBytes');
+  }
+
+  get bytes(): number {
+    return this.#writer?.bytes ?? 0;
+  }
+
+  /** Throws if so many bytes do not fit. */
+  check(bytes: number): void {
+    if (bytes <= this.#maxBytes) return;
+    throw final(`has more than ${this.#maxBytes} bytes (budget ${this.#budget})`, 'budget');
+  }
+
+  /** Forgets what is there. */
+  async restart(): Promise<void> {
+    await this.abort();
+    this.#writer = await createFile(this.#file, { md5: true });
+  }
+
+  async write(piece: Uint8Array): Promise<void> {
+    this.check(this.bytes + piece.byteLength);
+    await this.#writer?.write(piece);
+  }
+
+  /** Flushes the file and closes it. */
+  async finish(): Promise<Written> {
+    if (this.#writer === undefined) throw new Error('nothing has been written');
+    const written = await this.#writer.finish();
+    await syncFolder(dirname(this.#file));
+    return written;
+  }
+
+  /** Closes and removes what is there. */
+  async abort(): Promise<void> {
+    const writer = this.#writer;
+    this.#writer = undefined;
+    await writer?.abort();
+  }
+}
