@@ -17,7 +17,6 @@ export const budgets = {
   vcfLineRecordBytes: 256 << 20,
   columnsPerImport: 10_000,
   inlineRecords: 5_000,
-  manifestFiles: 1_000,
   fetchConnectMs: 10_000,
   fetchFirstByteMs: 30_000,
   fetchIdleMs: 60_000,
@@ -51,6 +50,4 @@ export const budgets = {
   exportUrlMs: 24 * 3_600_000,
   objectUrlMs: 3_600_000,
   uploadUrlMs: 24 * 3_600_000,
-  idempotencyKeyMs: 24 * 3_600_000,
-  idempotencyKeyBytes: 255,
 } as const;

@@ -1,6 +1,7 @@
 import type { DataFolder } from '../engine/data-folder.js';
 import type { ErrorValue } from '../engine/errors.js';
 import type { Json } from '../engine/catalog/rows.js';
+import type { FetchSettings } from './fetch/fetcher.js';
 import type { Progress, RunnableKind } from './task.js';
 
 /** What the worker process is told when it starts: plain data, passed as its one argument. */
@@ -10,6 +11,8 @@ export interface WorkerConfig {
   readonly memoryMb: number;
   /** How often the worker says that it is alive. */
   readonly aliveMs: number;
+  /** What it may fetch from other hosts. */
+  readonly fetching: FetchSettings;
 }
 
 /** Where a process's SQL engine puts what does not fit into memory; whoever outlives the process removes the folder. */
@@ -25,6 +28,8 @@ export type ToWorker =
       readonly attempt: number;
       readonly kind: RunnableKind;
       readonly params: unknown;
+      /** Whose task it is: what goes out to other hosts is counted by account. */
+      readonly accountId: number;
     }
   | { readonly type: 'cancel'; readonly taskId: number };
 

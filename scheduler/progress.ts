@@ -3,13 +3,14 @@ import type { Progress } from './task.js';
 
 /** What clients find under `metadata.progress` (contract, section 10.1), in their spelling. */
 export function progressMetadata(progress: Progress, elapsedMs: number): Json {
-  const { records, recordsTotal, bytes, bytesTotal, errors } = progress;
+  const { records, recordsTotal, bytes, bytesTotal, errors, fetchedBytes } = progress;
   return {
     processed_records: records,
     records_per_second: elapsedMs > 0 ? Math.round((records * 10_000) / elapsedMs) / 10 : 0,
     total_records: recordsTotal,
     processed_bytes: bytes,
     total_bytes: bytesTotal,
+    ...(fetchedBytes !== undefined && { fetched_bytes: fetchedBytes }),
     percent: percent(progress),
     errors: { records: errors, fields: 0, examples: [] },
   };

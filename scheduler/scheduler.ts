@@ -8,6 +8,7 @@ import { removeTree } from '../engine/files.js';
 import { budgets } from '../engine/budgets.js';
 import { notFound, toErrorValue, type ErrorValue } from '../engine/errors.js';
 import type { Store } from '../engine/store/store.js';
+import type { FetchLimits } from './fetch/limits.js';
 import { startHost, type Host } from './host.js';
 import { spillFolder, type FromWorker } from './messages.js';
 import { reconcile } from './reconcile.js';
@@ -22,7 +23,8 @@ export interface SchedulerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly data: DataFolder;
-  readonly config: Pick<Config, 'threads' | 'workerMemoryMb'>;
+  readonly config: Pick<Config, 'threads' | 'workerMemoryMb'> &
+    Partial<Pick<Config, 'allowAddresses'>>;
   /** Where the operator reads what went wrong outside any task. */
   readonly report?: (message: string) => void;
   readonly now?: () => number;
@@ -34,6 +36,8 @@ export interface SchedulerOptions {
   readonly closeMs?: number;
   /** What a failing disk has stopped is tried again after so long. */
   readonly retryMs?: number;
+  /** How far fetching from other hosts may go; the budgets unless given. */
+  readonly fetchLimits?: Partial<FetchLimits>;
   /** Starts the worker; tests of faults run one in their own process. */
   readonly startHost?: typeof startHost;
 }
@@ -97,6 +101,7 @@ class TaskScheduler implements Scheduler {
       cancelMs: 800,
       closeMs: 4_000,
       retryMs: 1_000,
+      fetchLimits: {},
       startHost,
       ...options,
     };
@@ -112,9 +117,11 @@ class TaskScheduler implements Scheduler {
     await this.#sweepExports();
     this.#sweeper = setInterval(() => void this.#sweepExports(), sweepMs);
     this.#sweeper.unref();
-    const { threads, workerMemoryMb: memoryMb } = config;
+    const { threads, workerMemoryMb: memoryMb, allowAddresses: allow = [] } = config;
+    const fetching = { allow, limits: this.#options.fetchLimits };
     const aliveMs = Math.min(2_000, silenceMs / 5);
-    this.#host = startHost({ dataFolder: data.root, threads, memoryMb, aliveMs }, silenceMs, {
+    const workerConfig = { dataFolder: data.root, threads, memoryMb, aliveMs, fetching };
+    this.#host = startHost(workerConfig, silenceMs, {
       message: (message) => this.#hear(message),
       lost: (reason, pid) => this.#background(this.#lost(reason, pid)),
     });
@@ -220,7 +227,8 @@ class TaskScheduler implements Scheduler {
       if (row?.status !== 'running') running.stopping = 'cancel';
       if (running.stopping !== null) return await this.#stopped(running);
       running.work();
-      this.#host?.send({ type: 'run', taskId: task.id, attempt, kind, params });
+      const { id: taskId, accountId } = task;
+      this.#host?.send({ type: 'run', taskId, attempt, kind, params, accountId });
     } catch (error) {
       await this.#fail(running, toErrorValue(error), null);
     }

@@ -26,6 +26,8 @@ export interface Progress {
   readonly bytesTotal: number;
   /** Records with errors, so far. */
   readonly errors: number;
+  /** Bytes that have come from other hosts, where there are any. */
+  readonly fetchedBytes?: number;
 }
 
 /** What the worker gives to a running task. */

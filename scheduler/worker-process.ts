@@ -1,5 +1,5 @@
 import { DataFolder } from '../engine/data-folder.js';
-import { AppError } from '../engine/errors.js';
+import { openFetcher } from './fetch/fetcher.js';
 import type { FromWorker, ToWorker, WorkerConfig } from './messages.js';
 import { openPool } from './pool.js';
 import { sharedQueryEngine } from './query-engine.js';
@@ -17,7 +17,13 @@ const pool = openPool({
   heapMb: Math.max(128, Math.floor(config.memoryMb / (config.threads + 1))),
 });
 const withQueryEngine = sharedQueryEngine(data, config);
-const handle = createWorker({ data, pool, withQueryEngine, fetchSource: refuseToFetch, send });
+const handle = createWorker({
+  data,
+  pool,
+  withQueryEngine,
+  fetchFile: openFetcher(config.fetching),
+  send,
+});
 
 // Ctrl-C reaches the whole process group; the API process decides when the worker ends, by closing the channel.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -25,11 +31,6 @@ process.on('disconnect', () => process.exit(0));
 process.on('message', (message) => void handle(message as ToWorker));
 setInterval(() => send({ type: 'alive' }), config.aliveMs);
 send({ type: 'alive' });
-
-/** Requests with addresses are refused at creation, so nothing gets here. */
-function refuseToFetch(): Promise<never> {
-  return Promise.reject(new AppError('invalid', 'files of other hosts are not available yet'));
-}
 
 function send(message: FromWorker): void {
   // Without the channel this process is about to end.

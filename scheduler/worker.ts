@@ -1,6 +1,7 @@
 import type { DataFolder } from '../engine/data-folder.js';
 import { AppError, toErrorValue } from '../engine/errors.js';
 import { makeFolder } from '../engine/files.js';
+import type { FetchFile } from './fetch/fetcher.js';
 import type { FromWorker, ToWorker } from './messages.js';
 import type { Pool } from './pool.js';
 import { TaskFailure, type RunContext } from './task.js';
@@ -11,20 +12,20 @@ export interface WorkerParts {
   readonly data: DataFolder;
   readonly pool: Pool;
   readonly withQueryEngine: RunContext['withQueryEngine'];
-  readonly fetchSource: RunContext['fetchSource'];
+  readonly fetchFile: FetchFile;
   send(message: FromWorker): void;
 }
 
 /** Answers messages to the worker: runs the `run` halves of tasks, and stops them. */
 export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise<void> {
-  const { data, pool, withQueryEngine, fetchSource, send } = parts;
+  const { data, pool, withQueryEngine, fetchFile, send } = parts;
   const running = new Map<number, AbortController>();
   return async (message) => {
     if (message.type === 'cancel') {
       running.get(message.taskId)?.abort();
       return;
     }
-    const { taskId, attempt, kind, params } = message;
+    const { taskId, attempt, kind, params, accountId } = message;
     const abort = new AbortController();
     running.set(taskId, abort);
     try {
@@ -38,7 +39,8 @@ export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise
         pool,
         signal: abort.signal,
         withQueryEngine,
-        fetchSource,
+        fetchSource: ({ place: { url }, name, promised }, file, signal, report) =>
+          fetchFile({ url, name, promised, accountId, report }, file, signal),
         progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
       });
       send({ type: 'done', taskId, attempt, result });

@@ -29,13 +29,17 @@ export interface FetchRequest {
 }
 
 /** Fetches into a new file, whole and flushed, or leaves nothing. */
-export type Fetch = (request: FetchRequest, file: string, signal: AbortSignal) => Promise<Written>;
+export type FetchFile = (
+  request: FetchRequest,
+  file: string,
+  signal: AbortSignal,
+) => Promise<Written>;
 
 /**
  * The only way to other hosts: what is fetched, is fetched by this. The files beside it each keep one promise of the
  * table of threats, N1 to N10.
  */
-export function openFetcher(settings: FetchSettings, network: Network = systemNetwork): Fetch {
+export function openFetcher(settings: FetchSettings, network: Network = systemNetwork): FetchFile {
   const limits = { ...defaultLimits(), ...settings.limits };
   const allowed = settings.allow.map(parseAllowed);
   const manners = new Manners(limits.perHost, limits.perAccountAndMinute);

@@ -1,9 +1,11 @@
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { connectTo } from './connect.js';
-import { networkFailure, overdue, passing } from './failure.js';
+import { passing } from './failure.js';
 import type { FetchLimits } from './limits.js';
 import type { Network } from './network.js';
+import { Body } from './body.js';
+import { Line } from './line.js';
 import { Tally } from './tally.js';
 
 /** What a host answered; `body` must be read within `use` of `get`. */
@@ -40,56 +42,12 @@ export async function get<T>(
     line.expect(limits.firstByteMs, 'no answer', 'fetchFirstByteMs');
     const { message, tally } = await answerOf(url, socket, headers, limits.headerBytes);
     line.relax();
-    const body = pieces(message, tally, line, limits.idleMs);
+    const body = new Body(message, tally, line, limits.idleMs);
     return await use({ status: message.statusCode ?? 0, headers: message.headers, body });
   } catch (error) {
     throw line.reason ?? error;
   } finally {
     line.end();
-  }
-}
-
-/** A connection that ends by itself when it takes too long or nobody wants it any more. */
-class Line {
-  /** Why it was ended; what its sockets say then is only a consequence. */
-  reason: Error | undefined;
-  readonly #sockets: Socket[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  readonly #signal: AbortSignal;
-  readonly #abort = (): void => this.#stop(this.#signal.reason as Error);
-
-  constructor(signal: AbortSignal) {
-    signal.throwIfAborted();
-    this.#signal = signal;
-    signal.addEventListener('abort', this.#abort, { once: true });
-  }
-
-  hold(socket: Socket): void {
-    this.#sockets.push(socket);
-    socket.on('error', () => undefined); // whoever waits for the socket hears it too
-    if (this.reason !== undefined) socket.destroy(this.reason);
-  }
-
-  /** From now on something has to happen within `ms`. */
-  expect(ms: number, missing: string, budget: string): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#stop(overdue(missing, ms, budget)), ms);
-  }
-
-  /** It has happened. */
-  relax(): void {
-    clearTimeout(this.#timer);
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#signal.removeEventListener('abort', this.#abort);
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  #stop(reason: Error): void {
-    this.reason ??= reason;
-    for (const socket of this.#sockets.toReversed()) socket.destroy(this.reason);
   }
 }
 
@@ -123,30 +81,8 @@ function answerOf(
       tally.bodyBegins();
       resolve({ message, tally });
     });
-    asked.on('error', (error) => reject(networkFailure(error)));
+    asked.on('error', reject);
     asked.on('close', () => reject(passing('the connection broke off')));
     asked.end();
   });
-}
-
-async function* pieces(
-  message: IncomingMessage,
-  tally: Tally,
-  line: Line,
-  idleMs: number,
-): AsyncGenerator<Uint8Array> {
-  let failure: unknown;
-  message.on('error', (error) => (failure ??= error));
-  const iterator = message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  for (;;) {
-    line.expect(idleMs, 'no further bytes', 'fetchIdleMs');
-    const next = await iterator.next();
-    line.relax();
-    if (next.done === true) break;
-    yield next.value;
-  }
-  // A connection that ends before the body does must never pass for its end.
-  if (failure !== undefined || !message.complete) throw passing('the connection broke off');
-  const length = message.headers['content-length'];
-  if (length !== undefined) tally.check(Number(length));
 }

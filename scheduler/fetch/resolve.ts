@@ -21,7 +21,7 @@ export async function checkedAddresses(
   const literal = parseAddress(host);
   const found =
     literal === undefined
-      ? await network.lookup(host).catch((error: unknown) => {
+      ? await network.lookup(nameOf(host)).catch((error: unknown) => {
           throw networkFailure(error);
         })
       : [host.replaceAll(/^\[|\]$/g, '')];
@@ -34,4 +34,9 @@ export async function checkedAddresses(
     if (target === undefined || !mayConnect(target, allowed, own)) throw notAllowed();
   }
   return [...new Set(found)].slice(0, mostAddresses);
+}
+
+/** All names under `localhost` are this machine, whatever a name server says of them (RFC 6761, section 6.3). */
+function nameOf(host: string): string {
+  return /(^|\.)localhost\.?$/.test(host) ? 'localhost' : host;
 }

@@ -67,7 +67,8 @@ async function readAll(
   const { sources, known, commitId, isUrgent } = params;
   const runs: SourceRun[] = [];
   const expected = await files.expectedBytes();
-  const tell = (): void => tellProgress(context, runs, expected);
+  const tell = (): void => tellProgress(context, runs, expected, files);
+  files.listen(tell);
   tell();
   const share: RunShare = { context, known, commitId, isUrgent, tell };
   const flow = flowOf(context);
@@ -97,14 +98,18 @@ function tellProgress(
   context: RunContext,
   runs: readonly SourceRun[],
   expected: readonly number[],
+  files: SourceFiles,
 ): void {
+  const bytesOf = (at: number): number =>
+    runs[at]?.file.bytes ?? files.announcedBytes(at) ?? expected[at] ?? 0;
   const results = runs.flatMap((run) => run.results());
   context.progress({
     records: results.reduce((sum, chunk) => sum + chunk.read, 0),
     recordsTotal: null,
     bytes: runs.reduce((sum, run) => sum + run.bytesRead, 0),
-    bytesTotal: expected.reduce((sum, bytes, i) => sum + (runs[i]?.file.bytes ?? bytes), 0),
+    bytesTotal: expected.reduce((sum, _, at) => sum + bytesOf(at), 0),
     errors: results.reduce((sum, chunk) => sum + chunk.findings.records, 0),
+    ...(files.fetchedBytes !== null && { fetchedBytes: files.fetchedBytes }),
   });
 }
 

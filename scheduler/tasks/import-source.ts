@@ -51,11 +51,13 @@ export interface Fetched {
 }
 
 /**
- * Fetches a source into a new file of the scratch folder; the worker gets it from `scheduler/fetch.ts`, tests bring their
- * own. Its errors name the source by `name`, and what the other host did.
+ * Fetches a source into a new file of the scratch folder; the worker gets it from `scheduler/fetch/`, tests bring their
+ * own. Its errors name the source by `name`, and what the other host did. `report` hears how many bytes are here, and of
+ * how many once the host has said so.
  */
 export type FetchSource = (
   source: Pick<ImportSource, 'name' | 'promised'> & { readonly place: RemotePlace },
   file: string,
   signal: AbortSignal,
+  report: (bytes: number, total: number | null) => void,
 ) => Promise<Fetched>;

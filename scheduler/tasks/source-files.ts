@@ -19,11 +19,31 @@ export class SourceFiles {
   readonly #files = new Map<number, Promise<LocalFile>>();
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
+  /** How far the fetched ones are. */
+  readonly #arrived = new Map<number, Arrival>();
+  #tell: () => void = () => undefined;
+  #toldAt = 0;
 
   constructor(sources: readonly ImportSource[], context: RunContext) {
     this.#sources = sources;
     this.#context = context;
     this.#signal = AbortSignal.any([context.signal, this.#stop.signal]);
+  }
+
+  /** Calls `tell` now and then while bytes come from other hosts. */
+  listen(tell: () => void): void {
+    this.#tell = tell;
+  }
+
+  /** Bytes that have come from other hosts; null when all sources are here. */
+  get fetchedBytes(): number | null {
+    if (this.#sources.every(({ place }) => place.kind === 'file')) return null;
+    return [...this.#arrived.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** How large a source that is being fetched is, as its host says. */
+  announcedBytes(number: number): number | null {
+    return this.#arrived.get(number)?.total ?? null;
   }
 
   /** The bytes of all sources, as far as they are known before they have come. */
@@ -63,9 +83,31 @@ export class SourceFiles {
 
   async #fetch(source: ImportSource & { place: RemotePlace }, number: number): Promise<LocalFile> {
     const file = join(this.#context.scratch, `source-${String(number).padStart(4, '0')}`);
-    const { bytes, md5 } = await this.#context.fetchSource(source, file, this.#signal);
+    const { bytes, md5 } = await this.#context.fetchSource(
+      source,
+      file,
+      this.#signal,
+      (arrived, total) => this.#note(number, { bytes: arrived, total }),
+    );
+    this.#arrived.set(number, { bytes, total: bytes });
     return { file, bytes, md5, identity: `md5 ${md5}` };
   }
+
+  #note(number: number, arrival: Arrival): void {
+    this.#arrived.set(number, arrival);
+    const now = performance.now();
+    if (now - this.#toldAt < tellMs) return; // it is called for every piece that comes
+    this.#toldAt = now;
+    this.#tell();
+  }
+}
+
+const tellMs = 200;
+
+/** How much of a source has come; the total is null until its host says it. */
+interface Arrival {
+  readonly bytes: number;
+  readonly total: number | null;
 }
 
 async function local({ file, md5, identity }: LocalPlace): Promise<LocalFile> {

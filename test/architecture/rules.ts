@@ -25,7 +25,7 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
   { modules: /^(node:)?fs(\/promises)?$/, through: ['engine/files.ts'] },
   {
     modules: /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/,
-    through: ['scheduler/fetch.ts'],
+    through: ['scheduler/fetch/'],
   },
   {
     modules: /^(node:)?(child_process|worker_threads|cluster)$|^piscina$/,
@@ -49,7 +49,7 @@ const words: readonly {
   {
     word: /(?<![\w$.#'])fetch\b(?!\s*[:?])|\bglobalThis\s*\.\s*fetch\b/,
     name: 'fetch',
-    through: ['cli/client.ts', 'scheduler/fetch.ts'],
+    through: ['cli/client.ts'],
   },
   { word: /\bnew\s+(WebSocket|EventSource)\b/, name: 'WebSocket', through: [] },
   { word: /(?<![\w$.#])eval\s*\(|\bglobalThis\s*\.\s*eval\b/, name: 'eval', through: [] },

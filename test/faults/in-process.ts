@@ -1,6 +1,7 @@
 import type { DataFolder } from '../../engine/data-folder.js';
 import { fromErrorValue } from '../../engine/errors.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/engine.js';
+import { openFetcher } from '../../scheduler/fetch/fetcher.js';
 import type { Host, startHost } from '../../scheduler/host.js';
 import type { ToWorker } from '../../scheduler/messages.js';
 import type { Outcome, Pool, ThreadJobs } from '../../scheduler/pool.js';
@@ -21,7 +22,7 @@ export const hostInProcess: typeof startHost = (config, _silenceMs, events): Hos
     data,
     pool: poolInProcess(config.threads),
     withQueryEngine: async (work) => work(await engine),
-    fetchSource: () => Promise.reject(new Error('no other host is to be asked')),
+    fetchFile: openFetcher(config.fetching),
     send: (message) => setImmediate(() => events.message(structuredClone(message))),
   });
   return {

@@ -44,6 +44,17 @@ const elsewhere: Partial<Record<Budget, string>> = {
   tasksQueuedPerAccount: 'engine/catalog/tasks',
   tasksRunningPerAccount: 'engine/catalog/tasks',
   taskAttempts: 'engine/catalog/tasks',
+  fetchConnectMs: 'threats/hosts',
+  fetchFirstByteMs: 'threats/hosts',
+  fetchIdleMs: 'threats/hosts',
+  fetchTotalMs: 'threats/hosts',
+  fetchRedirects: 'threats/hosts',
+  fetchRetries: 'threats/hosts',
+  fetchPauseMs: 'threats/hosts',
+  fetchHeaderBytes: 'threats/hosts',
+  fetchesPerHost: 'threats/hosts',
+  fetchesPerAccountAndMinute: 'threats/hosts',
+  fetchShareOfFreeDisk: 'threats/hosts',
 };
 
 /** Reads all of a source as an import does. */

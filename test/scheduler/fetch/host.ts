@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openFetcher, type FetchRequest } from '../../../scheduler/fetch/fetcher.js';
+import type { FetchLimits } from '../../../scheduler/fetch/limits.js';
+import { systemNetwork, type Network } from '../../../scheduler/fetch/network.js';
+
+/** A host on this machine that answers as the test likes, well or badly. */
+export interface Host {
+  readonly port: number;
+  /** `http://127.0.0.1:<port>`, and a path. */
+  url(path: string): string;
+  /** Connections so far, and the most that were open at once. */
+  connections: number;
+  mostOpen: number;
+  /** The heads of all requests. */
+  readonly requests: string[];
+  close(): Promise<void>;
+}
+
+/** Answers the nth request (from 1) by writing whatever it likes to the socket. */
+export type Script = (socket: Socket, head: string, nth: number) => void;
+
+/** Listens on a free port; a script that throws or ends the socket is its own business. */
+export async function startHost(script: Script, address = '127.0.0.1'): Promise<Host> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    host.connections += 1;
+    open.add(socket);
+    host.mostOpen = Math.max(host.mostOpen, open.size);
+    socket.on('close', () => open.delete(socket));
+    socket.on('error', () => undefined); // the other side leaves when it has had enough
+    let text = '';
+    socket.on('data', (bytes) => {
+      text += bytes.toString('latin1');
+      if (!text.includes('\r\n\r\n')) return;
+      host.requests.push(text);
+      const head = text;
+      text = '';
+      script(socket, head, host.requests.length);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
+  const { port } = server.address() as AddressInfo;
+  const host: Host = {
+    port,
+    url: (path) => `http://127.0.0.1:${port}${path}`,
+    connections: 0,
+    mostOpen: 0,
+    requests: [],
+    async close() {
+      for (const socket of open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return host;
+}
+
+/** A whole answer; its length is told unless the headers say something of the kind. */
+export function answer(body: string | Uint8Array, headers: readonly string[] = []): Buffer {
+  const bytes = Buffer.from(body);
+  const isFramed = headers.some((one) => /^(content-length|transfer-encoding):/i.test(one));
+  const length = isFramed ? [] : [`Content-Length: ${bytes.length}`];
+  return Buffer.concat([Buffer.from(head(200, [...length, ...headers])), bytes]);
+}
+
+/** The lines before a body. */
+export function head(status: number, headers: readonly string[]): string {
+  return `HTTP/1.1 ${status} Some Reason\r\n${headers.map((one) => `${one}\r\n`).join('')}\r\n`;
+}
+
+/** Limits for tests: everything that would wait for seconds waits for milliseconds. */
+export const shortLimits: Partial<FetchLimits> = {
+  connectMs: 2_000,
+  firstByteMs: 300,
+  idleMs: 300,
+  totalMs: 5_000,
+  pauseMs: 1,
+  longestPauseMs: 20,
+};
+
+/** What came of a fetch: the bytes, or the error's words and that nothing is left. */
+export interface Outcome {
+  readonly bytes?: Buffer;
+  readonly error?: string;
+  readonly isLeft: boolean;
+}
+
+/** A fetcher with a folder of its own, which `remove` takes away. */
+export function fetching(
+  allow: readonly string[],
+  limits: Partial<FetchLimits> = {},
+  network: Partial<Network> = {},
+): {
+  get(url: string, more?: Partial<FetchRequest>, signal?: AbortSignal): Promise<Outcome>;
+  remove(): void;
+} {
+  const folder = mkdtempSync(join(tmpdir(), 'strandlake-fetch-'));
+  const whole = { ...systemNetwork, ...network };
+  const fetchFile = openFetcher({ allow, limits: { ...shortLimits, ...limits } }, whole);
+  let count = 0;
+  return {
+    async get(url, more = {}, signal = new AbortController().signal) {
+      count += 1;
+      const file = join(folder, `${count}`);
+      const promised = { bytes: null, md5: null };
+      const request = { url, name: 'a.json', accountId: 1, promised, ...more };
+      try {
+        const written = await fetchFile(request, file, signal);
+        const bytes = readFileSync(file);
+        const md5 = createHash('md5').update(bytes).digest('hex');
+        if (written.bytes !== bytes.length || written.md5 !== md5) throw new Error('miscounted');
+        return { bytes, isLeft: true };
+      } catch (error) {
+        return { error: (error as Error).message, isLeft: existsSync(file) };
+      }
+    },
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}

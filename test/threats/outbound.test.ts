@@ -1,0 +1,377 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { promisify } from 'node:util';
+import { systemNetwork } from '../../scheduler/fetch/network.js';
+import { redirected } from '../../scheduler/fetch/redirect.js';
+import { readUrl } from '../../scheduler/fetch/url.js';
+import { answer, fetching, head, startHost, type Host } from '../scheduler/fetch/host.js';
+
+/* Where a fetch may go: N1 to N5. */
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+async function hostOf(...args: Parameters<typeof startHost>): Promise<Host> {
+  const host = await startHost(...args);
+  closers.push(() => host.close());
+  return host;
+}
+function fetcher(...args: Parameters<typeof fetching>): ReturnType<typeof fetching> {
+  const made = fetching(...args);
+  closers.push(() => made.remove());
+  return made;
+}
+
+/** Ways to write addresses that are nobody's public hosts; `PORT` is one where somebody listens. */
+const spellings = [
+  '127.0.0.1',
+  '127.0.0.2',
+  '127.255.255.254',
+  '127.1',
+  '127.0.1',
+  '2130706433',
+  '0x7f000001',
+  '0x7f.1',
+  '0x7f.0.0.1',
+  '0X7F.0x0.0x0.0x1',
+  '017700000001',
+  '0177.0.0.1',
+  '0177.1',
+  '127.0.0.1.',
+  '127.1.',
+  '①②⑦.⓪.⓪.①',
+  '①②⑦.0.0.1',
+  '１２７.０.０.１',
+  '127。0。0。1',
+  '127．0．0．1',
+  '127｡0｡0｡1',
+  '%31%32%37.0.0.1',
+  '127.0.0.%31',
+  'localhost',
+  'localhost.',
+  'LOCALHOST',
+  'LocalHost',
+  'ｌｏｃａｌｈｏｓｔ',
+  'loc\u00adalhost',
+  '%6c%6f%63%61%6c%68%6f%73%74',
+  '0',
+  '0.0.0.0',
+  '0x0',
+  '00000000',
+  '0.0.0.0.',
+  '10.0.0.1',
+  '012.0.0.1',
+  '167772161',
+  '100.64.0.1',
+  '172.16.0.1',
+  '0xac.0x10.0.1',
+  '192.168.0.1',
+  '3232235521',
+  '198.18.0.1',
+  '224.0.0.1',
+  '255.255.255.255',
+  '169.254.169.254',
+  '169.254.169.254.',
+  '2852039166',
+  '0xa9fea9fe',
+  '0251.0376.0251.0376',
+  '169.254.43518',
+  '169.16689662',
+  '[::1]',
+  '[0:0:0:0:0:0:0:1]',
+  '[0000:0000:0000:0000:0000:0000:0000:0001]',
+  '[::]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[0:0:0:0:0:FFFF:7F00:0001]',
+  '[::127.0.0.1]',
+  '[::7f00:1]',
+  '[64:ff9b::127.0.0.1]',
+  '[64:ff9b::7f00:1]',
+  '[64:ff9b:1::7f00:1]',
+  '[2002:7f00:1::]',
+  '[2002:a9fe:a9fe::1]',
+  '[2001:0:7f00:1::]',
+  '[fc00::1]',
+  '[fd00:ec2::254]',
+  '[fe80::1]',
+  '[fec0::1]',
+  '[ff02::1]',
+  '[::ffff:169.254.169.254]',
+  '[::ffff:a9fe:a9fe]',
+  '[100::1]',
+  '[2001:db8::1]',
+];
+
+describe('N1: no packet goes to an address that is not public', () => {
+  let listeners: Host[];
+  let port: number;
+  beforeAll(async () => {
+    const script = (socket: { end(bytes: Buffer): unknown }): void =>
+      void socket.end(answer('{"secret":1}\n'));
+    const first = await startHost(script, '0.0.0.0');
+    listeners = [first];
+    port = first.port;
+  });
+  afterAll(async () => {
+    for (const listener of listeners) await listener.close();
+  });
+
+  test.each(spellings)('http://%s', async (host) => {
+    const url = `http://${host}:${port}/a.json`;
+    const { error, isLeft } = await fetcher([]).get(url);
+    expect([error, isLeft]).toEqual(['a.json: address not allowed', false]);
+    expect(listeners.map(({ connections }) => connections)).toEqual([0]);
+  });
+
+  test.each([
+    '[fe80::1%25eth0]',
+    '[fe80::1%eth0]',
+    '[v1.x]',
+    '127.0.0.256',
+    '0x100000000',
+    '1.2.3.4.5',
+  ])('http://%s is no URL at all', (host) =>
+    expect(readUrl(`http://${host}/`)).toBe('is not a URL'),
+  );
+
+  test('the table has sixty spellings at least, and each of them is one that a URL may have', () => {
+    expect(spellings.length).toBeGreaterThanOrEqual(60);
+    for (const host of spellings) expect(readUrl(`http://${host}/`)).toBeInstanceOf(URL);
+  });
+
+  test('the addresses of the machine itself', async () => {
+    const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    expect(own.length).toBeGreaterThan(0);
+    for (const { address, family } of own) {
+      const host = family === 'IPv6' ? `[${address.replace(/%.*/, '')}]` : address;
+      const { error } = await fetcher([]).get(`http://${host}:${port}/`);
+      expect([host, error]).toEqual([host, 'a.json: address not allowed']);
+    }
+    // Also a public one, as a server on the internet has.
+    const public4 = fetcher([], {}, { own: () => ['93.184.216.34'] });
+    expect((await public4.get(`http://93.184.216.34:${port}/`)).error).toMatch(/not allowed$/);
+    expect(listeners[0]!.connections).toBe(0);
+  });
+
+  test('what an operator lists is reached, and nothing beside it', async () => {
+    const allowed = fetcher([`127.0.0.1:${port}`]);
+    expect((await allowed.get(`http://127.0.0.1:${port}/`)).bytes?.toString()).toBe(
+      '{"secret":1}\n',
+    );
+    expect((await allowed.get(`http://2130706433:${port}/`)).error).toBeUndefined();
+    expect((await allowed.get(`http://127.0.0.2:${port}/`)).error).toMatch(/not allowed$/);
+    expect((await allowed.get(`http://127.0.0.1:${port === 9999 ? 9998 : 9999}/`)).error).toMatch(
+      /not allowed$/,
+    );
+    expect(listeners[0]!.connections).toBe(2);
+  });
+});
+
+describe('N2: the address that was checked is the one that is opened', () => {
+  test('a name that changes its mind is looked up once, a thousand times over', async () => {
+    const inside = await hostOf((socket) => socket.end(answer('inside')));
+    let lookups = 0;
+    const opened: string[] = [];
+    const { get } = fetcher(
+      [],
+      { retries: 0, perAccountAndMinute: 10_000 },
+      {
+        // Public when it is asked first, private the next time, and so on.
+        lookup: async () => [lookups++ % 2 === 0 ? '93.184.216.34' : '127.0.0.1'],
+        open: (address) => {
+          opened.push(address);
+          return connect({ host: '127.0.0.1', port: inside.port }); // wherever that leads
+        },
+      },
+    );
+    for (let i = 0; i < 1_000; i += 1) {
+      const { error } = await get(`http://rebind.example:${inside.port}/`);
+      // What was opened for the public address ends here at another one, which the second look finds.
+      expect(error).toBe('a.json: address not allowed');
+    }
+    expect(lookups).toBe(1_000);
+    expect([...new Set(opened)]).toEqual(['93.184.216.34']);
+    expect(opened.length).toBe(500);
+    expect(inside.requests).toEqual([]);
+  }, 30_000);
+
+  test('one private address among public ones refuses them all', async () => {
+    const opened: string[] = [];
+    const open: typeof systemNetwork.open = (address) => {
+      opened.push(address);
+      throw new Error('not in this test');
+    };
+    for (const addresses of [
+      ['93.184.216.34', '10.0.0.1'],
+      ['10.0.0.1', '93.184.216.34'],
+      ['2a00:1450:4001::1', '::1'],
+      ['fe80::1%eth0'],
+      ['not an address'],
+    ]) {
+      const { get } = fetcher([], {}, { lookup: async () => addresses, open });
+      expect((await get('http://mixed.example/')).error).toBe('a.json: address not allowed');
+    }
+    expect(opened).toEqual([]);
+  });
+
+  test('a name is looked up by the system alone, which never sees an address', async () => {
+    await expect(systemNetwork.lookup('localhost')).resolves.toContain('127.0.0.1');
+    const nowhere = systemNetwork.open('localhost', 80);
+    const error = await new Promise<Error>((resolve) => nowhere.once('error', resolve));
+    expect(error.message).toBe('no names here');
+  });
+
+  test('another address of the name is tried when one cannot be reached', async () => {
+    const host = await hostOf((socket) => socket.end(answer('here')));
+    const tried: string[] = [];
+    const { get } = fetcher(
+      ['127.0.0.0/8'],
+      {},
+      {
+        lookup: async () => ['127.0.0.9', '127.0.0.1'],
+        open: (address, port) => {
+          tried.push(address);
+          return systemNetwork.open(address, address === '127.0.0.9' ? 1 : port);
+        },
+      },
+    );
+    expect((await get(`http://two.example:${host.port}/`)).bytes?.toString()).toBe('here');
+    expect(tried).toEqual(['127.0.0.9', '127.0.0.1']);
+  });
+});
+
+describe('N3: a redirect is checked like a manifest', () => {
+  test.each([
+    ['to a private address', 'http://10.0.0.1/', 'address not allowed'],
+    ['to a metadata service', 'http://169.254.169.254/latest/', 'address not allowed'],
+    ['to this machine', 'http://localhost:PORT/', 'address not allowed'],
+    ['to this machine by number', 'http://2130706433:PORT/', 'address not allowed'],
+    ['to this machine, without a scheme', '//[::ffff:7f00:1]:PORT/', 'address not allowed'],
+    ['to a file', 'file:///etc/passwd', 'redirected to an address that is not allowed'],
+    [
+      'to another scheme',
+      'gopher://127.0.0.1:70/_x',
+      'redirected to an address that is not allowed',
+    ],
+    ['with credentials', 'http://u:p@example.org/', 'redirected to an address that is not allowed'],
+    [
+      'to a port of the system',
+      'http://example.org:25/',
+      'redirected to an address that is not allowed',
+    ],
+    ['to nowhere', 'http://', 'redirected to an address that is not allowed'],
+  ])('%s', async (_, location, expected) => {
+    const inside = await hostOf((socket) => socket.end(answer('inside')));
+    const to = location.replace('PORT', String(inside.port));
+    const host = await hostOf((socket) =>
+      socket.end(head(302, [`Location: ${to}`, 'Content-Length: 0'])),
+    );
+    const { error } = await fetcher([`127.0.0.1:${host.port}`]).get(host.url('/a.json'));
+    expect(error).toBe(`a.json: ${expected}`);
+    expect([host.connections, inside.connections]).toEqual([1, 0]);
+  });
+
+  test('from https to http is refused, the other way is fine', () => {
+    const to = (from: string, location: string) => () => redirected(new URL(from), location).href;
+    expect(to('https://a.org/x', 'http://a.org/x')).toThrow('from https to http');
+    expect(to('https://a.org/x/y', '../z#part')()).toBe('https://a.org/z');
+    expect(to('http://a.org/x', 'https://b.org/')()).toBe('https://b.org/');
+  });
+
+  test('five are followed, a sixth and a loop are not', async () => {
+    const steps = await hostOf((socket, text) => {
+      const left = Number(/^GET \/(\d+)/.exec(text)?.[1]);
+      if (left === 0) socket.end(answer('arrived'));
+      else socket.end(head(307, [`Location: /${left - 1}`, 'Content-Length: 0']));
+    });
+    const { get } = fetcher([`127.0.0.1:${steps.port}`]);
+    expect((await get(steps.url('/5'))).bytes?.toString()).toBe('arrived');
+    expect(steps.connections).toBe(6);
+    const many = await get(steps.url('/100'));
+    expect(many.error).toBe('a.json: more than 5 redirects (budget fetchRedirects)');
+    expect(steps.connections).toBe(12);
+  });
+
+  test('nothing that identifies anybody is sent, to the first host or the next', async () => {
+    const second = await hostOf((socket) => socket.end(answer('there')));
+    const first = await hostOf((socket) =>
+      socket.end(
+        head(301, [
+          `Location: ${second.url('/b')}`,
+          'Set-Cookie: a=b; Path=/',
+          'Content-Length: 0',
+        ]),
+      ),
+    );
+    const { get } = fetcher([`127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`]);
+    expect((await get(first.url('/a?signature=x'))).bytes?.toString()).toBe('there');
+    for (const text of [...first.requests, ...second.requests]) {
+      expect(text).not.toMatch(/^(authorization|cookie|referer|proxy-authorization):/im);
+    }
+    expect(second.requests.join()).not.toContain('signature');
+  });
+});
+
+describe('N4: what no URL of a manifest may be', () => {
+  test.each([
+    ['ftp://example.org/a', 'must begin with http or https'],
+    ['file:///etc/passwd', 'must begin with http or https'],
+    ['gopher://example.org/', 'must begin with http or https'],
+    ['data:text/plain,x', 'must begin with http or https'],
+    ['javascript:alert(1)', 'must begin with http or https'],
+    ['blob:https://example.org/x', 'must begin with http or https'],
+    ['http://user@example.org/', 'must not hold credentials'],
+    ['https://user:secret@example.org/', 'must not hold credentials'],
+    ['https://:secret@example.org/', 'must not hold credentials'],
+    ['http://example.org:22/', 'must have port 80, 443 or one from 1024 on'],
+    ['http://example.org:0/', 'must have port 80, 443 or one from 1024 on'],
+    ['https://example.org:25/', 'must have port 80, 443 or one from 1024 on'],
+    ['http://example.org:1023/', 'must have port 80, 443 or one from 1024 on'],
+    ['http://example.org:65536/', 'is not a URL'],
+    ['//example.org/a', 'is not a URL'],
+    ['/etc/passwd', 'is not a URL'],
+    ['http://', 'is not a URL'],
+    ['', 'is not a URL'],
+    [`http://example.org/${'a'.repeat(9_000)}`, 'is longer than 8192 characters'],
+  ])('%s', (url, problem) => expect(readUrl(url)).toBe(problem));
+
+  test.each([
+    'http://example.org',
+    'https://example.org:8443/a',
+    'http://example.org:443/',
+    'http://a:1024/',
+  ])('%s may be', (url) => expect(readUrl(url)).toBeInstanceOf(URL));
+});
+
+test('N5: a proxy in the environment is not asked, not even where Node itself would', async () => {
+  const proxy = await hostOf((socket) => socket.end(answer('from the proxy')));
+  const host = await hostOf((socket) => socket.end(answer('from the host')));
+  const at = `http://127.0.0.1:${proxy.port}`;
+  const names = [
+    'HTTP_PROXY',
+    'http_proxy',
+    'HTTPS_PROXY',
+    'https_proxy',
+    'ALL_PROXY',
+    'all_proxy',
+  ];
+  const env = {
+    ...process.env,
+    ...Object.fromEntries(names.map((name) => [name, at])),
+    NO_PROXY: '',
+    NODE_USE_ENV_PROXY: '1',
+  };
+  const script = `
+    import { fetching } from '${new URL('../scheduler/fetch/host.js', import.meta.url).href}';
+    const made = fetching(['127.0.0.1:${host.port}', '127.0.0.1:${proxy.port}']);
+    console.log(String((await made.get('${host.url('/a')}')).bytes));
+    made.remove();`;
+  const args = ['--input-type=module', '-e', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+  expect(stdout.trim()).toBe('from the host');
+  expect([host.connections, proxy.connections]).toEqual([1, 0]);
+});
