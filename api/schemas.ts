@@ -227,6 +227,21 @@ export const schemas = {
     offset: about(nullableInteger, 'Of the next page; null when there is none.'),
     facets: about(object, 'Only if asked for.'),
   }),
+  BatchQuery: body(
+    {
+      queries: {
+        type: 'array',
+        items: {
+          allOf: [ref('Query'), body({ dataset: about(text, 'Id or full path.') }, 'dataset')],
+        },
+      },
+    },
+    'queries',
+  ),
+  BatchAnswer: {
+    type: 'array',
+    items: { ...object, description: 'A QueryAnswer or an error, with `status_code`.' },
+  },
   Lookup: resource({
     offset: { type: 'null' },
     dataset_id: id,

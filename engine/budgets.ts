@@ -42,6 +42,7 @@ export const budgets = {
   facets: 50,
   facetTerms: 1_000_000,
   facetDepth: 5,
+  batchQueries: 100,
   queryMs: 60_000,
   tasksQueuedPerAccount: 1_000,
   tasksRunningPerAccount: 4,

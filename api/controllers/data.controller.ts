@@ -1,11 +1,12 @@
 import { Body, Controller, Headers, Param, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../engine/catalog/rows.js';
-import { Access, Subject } from '../access.js';
+import { Access, Subject, Who } from '../access.js';
+import { batchAnswer } from '../batch.js';
 import { Operation } from '../operation.js';
 import { Parts } from '../parts.js';
 import { arrowAnswer, lookupAnswer, queryAnswer } from '../querying.js';
 import type { JsonText } from '../reply.interceptor.js';
-import { abortOnDisconnect, type ApiReply, type ApiRequest } from '../request.js';
+import { abortOnDisconnect, type ApiReply, type ApiRequest, type Caller } from '../request.js';
 
 const arrowType = 'application/vnd.apache.arrow.stream';
 
@@ -33,6 +34,17 @@ export class DataController {
     reply.header('X-Total', String(total));
     if (offset !== null) reply.header('X-Next-Offset', String(offset));
     return bytes;
+  }
+
+  @Operation('datasets.batch')
+  @Access('read')
+  batch(
+    @Who() caller: Caller,
+    @Body() body: unknown,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<JsonText> {
+    return batchAnswer(this.parts, caller, body, abortOnDisconnect(request, reply));
   }
 
   @Operation('datasets.lookup')

@@ -39,6 +39,14 @@ export const datasetOperations = {
     'Records by `_id`, in the order asked; unknown ones are left out.',
     'Lookup',
   ),
+  'datasets.batch': row(
+    'POST',
+    ['/v2/batch_query', '/v1/batch_query'],
+    'Datasets',
+    'Several queries at once; a list in their order, each with its `status_code`.',
+    'BatchAnswer',
+    { body: 'BatchQuery' },
+  ),
   'fields.create': row(
     'POST',
     ['/v2/dataset_fields', '/v1/dataset_fields'],

@@ -30,6 +30,7 @@ const elsewhere: Partial<Record<Budget, string>> = {
   inListValues: 'engine/query/bad-requests',
   queryTerms: 'engine/query/bad-requests',
   regexpBytes: 'engine/query/bad-requests',
+  batchQueries: 'api/batch',
   queryBytes: 'engine/query/query-string',
   queryWildcards: 'engine/query/query-string',
   queryConditions: 'engine/query/query-string',
