@@ -68,8 +68,15 @@ async function restOfLineInBlocks(
 ): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
+  let window: Uint8Array = new Uint8Array(0);
+  let windowFrom = from;
   for (let at = from; at < file.bytes;) {
-    const block = await file.read(at, 65_536);
+    // Blocks can be tiny and the line long, so bytes are not read once for each block.
+    if (at + 65_536 > windowFrom + window.length && windowFrom + window.length < file.bytes) {
+      window = await file.read(at, at === from ? 65_536 : 1 << 20);
+      windowFrom = at;
+    }
+    const block = window.subarray(at - windowFrom);
     const size = bgzfBlockBytes(block, 0);
     if (size === 0) break; // zero padding: whoever cut the file into pieces has checked it
     if (size > block.length) throw truncated(name, at);
