@@ -129,8 +129,8 @@ export class VcfParser {
   /** Reads all lines; returns how many there were. Stops early when a declared integer had to be widened. */
   read(chunk: Uint8Array): number {
     // A Buffer has another hidden class than a Uint8Array: with only one of them the loops below stay monomorphic.
-    const text = isUtf8(chunk) ? chunk : this.#repaired(chunk);
-    const bytes = new Uint8Array(text.buffer, text.byteOffset, text.byteLength);
+    const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const isClean = isUtf8(bytes);
     let at = 0;
     while (
       at < bytes.length &&
@@ -142,10 +142,20 @@ export class VcfParser {
       let end = newline < 0 ? bytes.length : newline;
       if (end > at && bytes[end - 1] === 13) end--;
       this.#line++;
-      if (end > at) this.#readLine(bytes, at, end);
+      if (end > at && isClean) this.#readLine(bytes, at, end);
+      else if (end > at) this.#readDoubtful(bytes.subarray(at, end));
       at = next;
     }
     return this.#line;
+  }
+
+  /** A line of a chunk that is not all UTF-8: in this line, bytes that are not are read as U+FFFD. */
+  #readDoubtful(line: Uint8Array): void {
+    if (isUtf8(line)) return this.#readLine(line, 0, line.length);
+    const message = 'bytes that are not UTF-8 were replaced by U+FFFD';
+    if (this.#report.warn(this.#line, 0, null, message)) return;
+    const repaired = new TextEncoder().encode(lossy.decode(line));
+    this.#readLine(repaired, 0, repaired.length);
   }
 
   #readLine(bytes: Uint8Array, from: number, to: number): void {
@@ -380,16 +390,11 @@ export class VcfParser {
     this.#report.reject(this.#line, code, field, message);
     return false;
   }
-
-  /** Bytes that are no UTF-8 become U+FFFD, with one warning (files before VCF 4.3 may hold anything). */
-  #repaired(chunk: Uint8Array): Uint8Array {
-    const bytes = new TextEncoder().encode(new TextDecoder().decode(chunk));
-    this.#report.warn(1, 0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
-    return bytes;
-  }
 }
 
 const maxString = 32_766;
+/** Keeps a byte order mark where it stands. */
+const lossy = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** What a record takes at least, whatever its line holds. */
 const recordBytes = 256;
