@@ -29,21 +29,26 @@ export class XmlCutter implements Cutter {
   }
 
   next(bytes: Uint8Array, isLast: boolean): Cut | CutFault {
-    const start = { depth: this.#around.length, column: this.#column };
+    const nesting = new Nesting(bytes, this.#itemDepth, this.#around);
     try {
-      const nesting = new Nesting(bytes, this.#itemDepth, this.#around);
       nesting.walk(isLast);
-      const end = isLast ? bytes.length : nesting.border;
-      if (end > 0) {
-        this.#around = nesting.around;
-        this.#column = this.#columnAt(bytes, end);
-      }
-      return { kind: 'cut', end, dropped: [], start };
+      return this.#cut(bytes, isLast ? bytes.length : nesting.border, nesting.around);
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
+      // The records before the fault are read first: what is wrong with one of them comes before it.
+      if (nesting.border > 0) return this.#cut(bytes, nesting.border, nesting.around);
       const column = this.#columnAt(bytes, error.at) + 1;
       return { kind: 'fault', at: error.at, message: `column ${column}: ${error.message}` };
     }
+  }
+
+  #cut(bytes: Uint8Array, end: number, around: readonly Uint8Array[]): Cut {
+    const start = { depth: this.#around.length, column: this.#column };
+    if (end > 0) {
+      this.#around = around;
+      this.#column = this.#columnAt(bytes, end);
+    }
+    return { kind: 'cut', end, dropped: [], start };
   }
 
   #columnAt(bytes: Uint8Array, at: number): number {

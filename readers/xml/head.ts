@@ -138,22 +138,36 @@ function behindType(bytes: Uint8Array, start: number): number {
   throw new XmlFault(start, 'the DOCTYPE that begins here does not end');
 }
 
+/** A chunk in UTF-8; `good` is where its first bytes that are not UTF-8 begin, its length when there are none. */
+export interface Utf8 {
+  readonly bytes: Uint8Array;
+  readonly good: number;
+}
+
 /** The chunk in UTF-8. Choice: bytes that are not UTF-8 are an error, as the format has it, unless the file declares ISO-8859-1. */
-export function asUtf8(chunk: Uint8Array, encoding: Encoding): Uint8Array {
-  if (encoding === 'iso-8859-1') return Buffer.from(Buffer.from(chunk).toString('latin1'), 'utf8');
-  if (isUtf8(chunk)) return chunk;
-  let good = 0;
-  // Halving on borders between characters finds the first bad byte.
-  for (let bad = chunk.length; bad - good > 1;) {
-    let middle = (good + bad) >> 1;
-    while (middle > good && (chunk[middle]! & 0xc0) === 0x80) middle--;
-    if (middle > good && isUtf8(chunk.subarray(good, middle))) good = middle;
-    else if (middle > good) bad = middle;
-    else break;
+export function asUtf8(chunk: Uint8Array, encoding: Encoding): Utf8 {
+  if (encoding === 'iso-8859-1') {
+    const bytes = Buffer.from(Buffer.from(chunk).toString('latin1'), 'utf8');
+    return { bytes, good: bytes.length };
   }
+  if (isUtf8(chunk)) return { bytes: chunk, good: chunk.length };
+  // Up to the first replacement both are the same.
+  const bytes = encoder.encode(decoder.decode(chunk));
+  let good = 0;
+  while (chunk[good] === bytes[good]) good++;
+  // What differs may be in the middle of a character: both may begin alike.
+  while (good > 0 && (bytes[good]! & 0xc0) === 0x80) good--;
+  return { bytes, good };
+}
+
+/** What is wrong with a chunk at its first bytes that are not UTF-8. */
+export function badByte(chunk: Uint8Array, good: number): XmlFault {
   const hex = chunk[good]!.toString(16).toUpperCase().padStart(2, '0');
-  throw new XmlFault(
+  return new XmlFault(
     good,
     `the byte 0x${hex} is not UTF-8, and the file declares no other encoding`,
   );
 }
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

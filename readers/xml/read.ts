@@ -4,7 +4,7 @@ import { Recording, type FaultReport } from '../../engine/ingest/value-column.js
 import type { Given, Report } from '../reader.js';
 import { columnsBefore, countLineEnds, XmlFault } from './characters.js';
 import { RecordWriter } from './fields.js';
-import { asUtf8, type XmlHead } from './head.js';
+import { asUtf8, badByte, type XmlHead } from './head.js';
 import type { XmlParams } from './params.js';
 import { XmlParser } from './parser.js';
 
@@ -17,18 +17,17 @@ export function readXml(
   report: Report,
   { columns, start = { depth: 0, column: head.column } }: Given,
 ): number {
-  let bytes = chunk;
-  const recording = new LineRecording(report, () => bytes);
+  const { bytes, good } = asUtf8(chunk, head.encoding);
+  const recording = new LineRecording(report, bytes);
   const fields = new ObjectFields(columns, recording, '', 0, (column) =>
     out.add(column.name, column),
   );
   try {
-    bytes = asUtf8(chunk, head.encoding);
     const parser = new XmlParser(params.itemDepth, params.textKey, params.attributePrefix);
     const writer = new RecordWriter(parser.tree, parser.names, fields, recording);
     const required = params.requiredKeys.map((key) => parser.names.of(key));
     parser.walk(bytes, start.depth, (at) => {
-      if (report.isStopped) return false;
+      if (report.isStopped || at >= good) return false;
       if (!required.every((key) => parser.tree.has(0, key))) return true;
       recording.begin(at);
       writer.write(out.rows);
@@ -36,14 +35,17 @@ export function readXml(
       else out.endRecord();
       return true;
     });
+    if (good < bytes.length && !report.isStopped) throw badByte(chunk, good);
     if (parser.hasEnded) report.end();
   } catch (error) {
     if (!(error instanceof XmlFault)) throw error;
     // What follows cannot be told apart any more, and nothing of the file will be stored.
-    const column = columnsBefore(bytes, error.at, start.column) + 1;
-    recording.begin(error.at);
+    const fault = error.at < good ? error : badByte(chunk, good);
+    const column = columnsBefore(bytes, fault.at, start.column) + 1;
+    recording.begin(fault.at);
     out.rollback(out.rows);
-    recording.reject(0, null, `column ${column}: ${error.message}`);
+    recording.reject(0, null, `column ${column}: ${fault.message}`);
+    report.end();
   }
   return countLineEnds(bytes, 0, bytes.length);
 }
@@ -51,12 +53,12 @@ export function readXml(
 /** Counts lines only when there is something to report. */
 class LineRecording extends Recording {
   #at = 0;
-  constructor(report: Report, bytes: () => Uint8Array) {
+  constructor(report: Report, bytes: Uint8Array) {
     let counted = 0;
     let lines = 1;
     const line = (): number => {
       if (this.#at < counted) [counted, lines] = [0, 1];
-      lines += countLineEnds(bytes(), counted, this.#at);
+      lines += countLineEnds(bytes, counted, this.#at);
       counted = this.#at;
       return lines;
     };
