@@ -52,6 +52,10 @@ const commands = {
     needs: [install, build],
     runs: (rest) => [[...cli.slice(0, -1), 'dist/benchmarks/main.js', ...rest]],
   },
+  fuzz: {
+    needs: [install, build],
+    runs: (rest) => [[...cli.slice(0, -1), 'dist/test/fuzz/main.js', ...rest]],
+  },
   interop: {
     needs: [install, build, installInterop],
     runs: (rest) => [['test/interop/run.mjs', ...rest]],

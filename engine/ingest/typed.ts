@@ -46,12 +46,6 @@ class ScalarColumn extends ValueColumn {
     return this.#column.type === 'json';
   }
 
-  override get store(): Utf8Builder | DoubleBuilder | null {
-    const { type } = this.#column;
-    if (type === 'double') return this.#store as DoubleBuilder;
-    return type === 'string' || type === 'text' ? (this.#store as Utf8Builder) : null;
-  }
-
   column(): Column {
     return this.#column;
   }
@@ -126,10 +120,6 @@ class ScalarColumn extends ValueColumn {
 
   finish(length: number): Data {
     return this.#store.finish(length);
-  }
-
-  override release(): void {
-    this.#store.release();
   }
 
   #add(value: Scalar): void {
@@ -230,10 +220,6 @@ class ListColumn extends ValueColumn {
 
   finish(length: number): Data {
     return this.#list.finish(length);
-  }
-
-  override release(): void {
-    this.#list.release();
   }
 
   #expectList(): void {

@@ -6,9 +6,8 @@ import type { Segment } from '../../engine/store/store.js';
 import type { Columns, GenomeBuild } from '../../engine/types.js';
 import type { RunContext } from '../task.js';
 import { ChunkFlow } from './chunk-flow.js';
-import { importResult, nameOf, runFailure } from './import-result.js';
+import { importResult, nameOf } from './import-result.js';
 import type { ImportSource } from './import-source.js';
-import { RejectedRoom } from './rejected-file.js';
 import { SourceFiles } from './source-files.js';
 import { SourceRun, type RunShare } from './source-run.js';
 
@@ -40,9 +39,8 @@ export interface ImportResult {
 /** Reads sources into segments in the scratch folder, with the types that all of their values together ask for. */
 export async function runImport(params: ImportParams, context: RunContext): Promise<ImportResult> {
   const files = new SourceFiles(params.sources, context);
-  const runs: SourceRun[] = [];
   try {
-    await readAll(params, context, files, runs);
+    const runs = await readAll(params, context, files);
     const { columns } = unifyColumns(
       params.known,
       runs.flatMap((run) => run.columns()),
@@ -54,34 +52,25 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
       for (const run of runs) await run.rewrite(columns, flow);
       await flow.settled();
     }
-    return await importResult(params, context, runs, columns);
-  } catch (error) {
-    throw await runFailure(params, context, runs, error);
+    return importResult(params, context, runs, columns);
   } finally {
     await files.close();
   }
 }
 
-/** The first pass: every source from its first to its last chunk; `runs` gets each when it begins. */
+/** The first pass: every source from its first to its last chunk. */
 async function readAll(
   params: ImportParams,
   context: RunContext,
   files: SourceFiles,
-  runs: SourceRun[],
-): Promise<void> {
+): Promise<readonly SourceRun[]> {
   const { sources, known, commitId, isUrgent } = params;
+  const runs: SourceRun[] = [];
   const expected = await files.expectedBytes();
   const tell = (): void => tellProgress(context, runs, expected, files);
   files.listen(tell);
   tell();
-  const share: RunShare = {
-    context,
-    known,
-    commitId,
-    isUrgent,
-    rejected: new RejectedRoom(),
-    tell,
-  };
+  const share: RunShare = { context, known, commitId, isUrgent, tell };
   const flow = flowOf(context);
   let chunks = 0;
   for (const [number, source] of sources.entries()) {
@@ -97,8 +86,7 @@ async function readAll(
     );
   }
   await flow.settled();
-  const last = runs.findIndex((run) => run.isStopped);
-  if (last !== -1) runs.splice(last + 1); // whatever they came to, it depends on time
+  return runs;
 }
 
 /** Two more pieces than threads: while one is read or handed over, no thread waits. */

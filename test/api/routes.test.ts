@@ -35,9 +35,6 @@ const rows: readonly (readonly [OperationId, OperationRow])[] = Object.entries(o
   OperationRow,
 ][];
 
-/** Their signed address is the credential. */
-const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
-
 /** The only handlers that nobody needs credentials for. */
 const publicOperations = [
   'root.head',
@@ -46,7 +43,8 @@ const publicOperations = [
   'docs',
   'swagger',
   'uploads.put',
-  ...downloads,
+  'downloads.object',
+  'downloads.export',
 ];
 
 /** POSTs that only read: a token with the scope `read` may send them (contract 18). */
@@ -76,7 +74,7 @@ describe('every route (A1)', () => {
   });
 
   test('with an id in its path looks up what the id names, or belongs to the few that do it themselves', () => {
-    const own = ['users.get', 'uploads.put', ...downloads];
+    const own = ['users.get', 'uploads.put', 'downloads.object', 'downloads.export'];
     for (const { operation, rule } of handlers) {
       const hasId = operation && operations[operation].paths[0].includes(':id');
       if (!hasId || own.includes(operation)) continue;

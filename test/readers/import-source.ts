@@ -33,18 +33,25 @@ export interface SourceImport {
   readonly about: unknown;
   readonly genomeBuild: GenomeBuild | null;
   readonly chunks: number;
+  /** Records of the chunks that count: those that would be stored, and those that were refused. */
+  readonly stored: number;
+  readonly rejected: number;
 }
 
 /** How a source is packed, cut and read. */
 export interface SourceOptions {
   readonly name?: string;
   readonly params?: Record<string, unknown>;
-  readonly layer?: 'plain' | 'gzip' | 'bgzf';
+  readonly layer?: keyof typeof layers;
   readonly targetBytes?: number;
   readonly known?: Columns;
   readonly validation?: ValidationParams;
   /** The order in which chunks are read, as threads might; in order without it. */
   readonly shuffle?: Random;
+  /** Reads every chunk a second time with the final columns, not only those that need it. */
+  readonly isReadTwice?: boolean;
+  /** Is shown each batch as it would be stored, and where in the source it stands. */
+  readonly onBatch?: (batch: Batch, index: number) => void;
 }
 
 const layers = {
@@ -72,8 +79,14 @@ export async function importSource(
     const chunks: Piece[] = [];
     const { targetBytes = 1 << 20 } = options;
     const cutter = reader.cutter?.(head.header, params);
-    for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, cutter))
-      chunks.push({ bytes: await loadChunk(ref), ...startOf(ref) });
+    // Where the source cannot be read on does not matter if the records end before.
+    let failure: unknown;
+    try {
+      for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, cutter))
+        chunks.push({ bytes: await loadChunk(ref), ...startOf(ref) });
+    } catch (error) {
+      failure = error;
+    }
     const read = ({ bytes: chunk, ...start }: Piece, columns: Columns, isFinal: boolean) => {
       const out = new BatchBuilder();
       const report = new FindingCollector(validation, isFinal);
@@ -82,12 +95,13 @@ export async function importSource(
         isFinal,
         ...start,
       });
-      const { hasEnded } = report;
-      return { batch: out.finish(), findings: report.result(), lines, hasEnded };
+      const { hasEnded, rejected } = report;
+      return { batch: out.finish(), findings: report.result(), lines, hasEnded, rejected };
     };
     const all: ReadChunk[] = [];
     for (const i of order(chunks.length, options.shuffle)) all[i] = read(chunks[i]!, known, false);
     const last = all.findIndex(({ hasEnded }) => hasEnded);
+    if (last < 0 && failure !== undefined) throw failure as Error;
     const firsts = last < 0 ? all : all.slice(0, last + 1);
     const { columns } = unifyColumns(
       known,
@@ -98,12 +112,20 @@ export async function importSource(
     const parts: { findings: Findings; linesBefore: number }[] = [];
     const rows: Row[] = [];
     let linesBefore = head.bodyLine;
+    let stored = 0;
+    let rejected = 0;
     firsts.forEach((first, i) => {
-      const isRewritten = !hasErrors && needsRewrite(first.batch.seen, columns);
+      const isAsked = options.isReadTwice === true || needsRewrite(first.batch.seen, columns);
+      const isRewritten = !hasErrors && isAsked;
       const kept = isRewritten ? read(chunks[i]!, columns, true) : first;
       parts.push({ findings: first.findings, linesBefore });
       if (isRewritten) parts.push({ findings: kept.findings, linesBefore });
-      rows.push(...rowsOf(kept.batch, columns));
+      // An import with errors publishes nothing, so nothing is read again for it and some of it cannot be shown.
+      if (!hasErrors || !needsRewrite(first.batch.seen, columns))
+        rows.push(...rowsOf(kept.batch, columns));
+      stored += kept.batch.rows;
+      rejected += kept.rejected;
+      options.onBatch?.(kept.batch, i);
       linesBefore += first.lines;
     });
     const findings = mergeFindings(parts);
@@ -116,6 +138,8 @@ export async function importSource(
       about: head.about,
       genomeBuild: head.genomeBuild,
       chunks: chunks.length,
+      stored,
+      rejected,
     };
   } finally {
     await source.close();
@@ -149,6 +173,7 @@ interface ReadChunk {
   readonly findings: Findings;
   readonly lines: number;
   readonly hasEnded: boolean;
+  readonly rejected: number;
 }
 
 function order(count: number, shuffle: Random | undefined): number[] {

@@ -1,0 +1,260 @@
+import type { Random } from '../random.js';
+import { randomText } from '../readers/records.js';
+import { below, pick, times } from './pick.js';
+
+/** Makes a text that the reader should mostly like. */
+export function madeText(reader: string, next: Random): Buffer {
+  return Buffer.from(makers[reader]!(next));
+}
+
+type Maker = (next: Random) => string;
+
+const makers: Readonly<Record<string, Maker>> = {
+  vcf: vcfText,
+  json: (next) => `${times(1 + below(next, 12), () => randomText(next)).join('\n')}\n`,
+  csv: (next) => tableText(next, ','),
+  tsv: (next) => tableText(next, '\t'),
+  xml: (next) =>
+    `<?xml version="1.0"?>\n<root>\n${times(below(next, 20), () => element(next, 0)).join('\n')}\n</root>\n`,
+  gtf: (next) => featureText(next, gtfAttributes),
+  gff3: (next) => `##gff-version 3\n${featureText(next, gff3Attributes)}`,
+  nirvana: nirvanaText,
+};
+
+function vcfText(next: Random): string {
+  const info = times(below(next, 6), (i) => ({
+    id: pick(next, [`K${i}`, 'AF', 'DP', 'END', `k.${i}`, `${i}X`]),
+    number: pick(next, ['0', '1', '1', '2', 'A', 'R', 'G', '.', '.']),
+    type: pick(next, ['Integer', 'Float', 'String', 'Flag', 'Character']),
+  }));
+  const format = ['GT', 'AD', 'DP', 'GQ', 'FT'].slice(0, below(next, 6));
+  const samples =
+    format.length === 0
+      ? []
+      : times(1 + below(next, 4), (i) => pick(next, [`s${i}`, `s ${i}`, `S${i}`]));
+  const numbers: Readonly<Record<string, string>> = { GT: '1', AD: 'R', DP: '1', GQ: '1', FT: '1' };
+  const types: Readonly<Record<string, string>> = {
+    GT: 'String',
+    AD: 'Integer',
+    DP: 'Integer',
+    GQ: 'Float',
+    FT: 'String',
+  };
+  const head = [
+    `##fileformat=VCFv4.${pick(next, [0, 1, 2, 3, 4, 5])}`,
+    ...(next() < 0.5 ? ['##contig=<ID=1,length=248956422>'] : []),
+    ...info.map(
+      ({ id, number, type }) =>
+        `##INFO=<ID=${id},Number=${type === 'Flag' ? 0 : number},Type=${type},Description="d">`,
+    ),
+    ...format.map(
+      (id) => `##FORMAT=<ID=${id},Number=${numbers[id]},Type=${types[id]},Description="d">`,
+    ),
+    [
+      '#CHROM',
+      'POS',
+      'ID',
+      'REF',
+      'ALT',
+      'QUAL',
+      'FILTER',
+      'INFO',
+      ...(format.length > 0 ? ['FORMAT', ...samples] : []),
+    ].join('\t'),
+  ];
+  const base = () => pick(next, ['A', 'C', 'G', 'T', 'AT', 'N']);
+  const scalar = (type: string): string =>
+    type === 'Integer'
+      ? String(below(next, 300))
+      : type === 'Float'
+        ? pick(next, ['0.25', '1e-7', '3', 'nan', '.'])
+        : pick(next, ['x', 'a%3Bb', 'é', '.']);
+  const lines = times(below(next, 40), (i) => {
+    const alts = times(1 + below(next, 3), () =>
+      pick(next, [base(), base(), '<DEL>', '*', 'A]2:5]', '.']),
+    );
+    const values = info
+      .filter(() => next() < 0.7)
+      .map(({ id, number, type }) => {
+        if (type === 'Flag' || number === '0') return id;
+        const count =
+          number === 'A'
+            ? alts.length
+            : number === 'R'
+              ? alts.length + 1
+              : number === '1'
+                ? 1
+                : number === '2'
+                  ? 2
+                  : 1 + below(next, 3);
+        return `${id}=${times(count, () => scalar(type)).join(',')}`;
+      });
+    const used = format.filter(() => next() < 0.9);
+    const one = (key: string): string =>
+      key === 'GT'
+        ? pick(next, ['0/1', '1|0', './.', '.', '0'])
+        : key === 'AD'
+          ? times(alts.length + 1, () => scalar('Integer')).join(',')
+          : scalar(types[key]!);
+    const samplesPart =
+      format.length === 0
+        ? []
+        : [
+            used.join(':') || '.',
+            ...samples.map(
+              () =>
+                used
+                  .slice(0, 1 + below(next, used.length + 1))
+                  .map(one)
+                  .join(':') || '.',
+            ),
+          ];
+    return [
+      pick(next, ['1', 'chr1', 'X', 'MT']),
+      i * 7 + 1,
+      pick(next, ['.', `rs${i}`]),
+      base(),
+      alts.join(','),
+      pick(next, ['.', '50', '3.5']),
+      pick(next, ['PASS', '.', 'q10;s50']),
+      values.join(';') || '.',
+      ...samplesPart,
+    ].join('\t');
+  });
+  return `${[...head, ...lines].join('\n')}\n`;
+}
+
+const cells = [
+  '1',
+  '-2.5',
+  '1e5',
+  '',
+  '',
+  'abc',
+  'é',
+  'a b',
+  '2024-01-02',
+  'true',
+  'NA',
+  '#x',
+  '007',
+  ' 3 ',
+  '"a,b"',
+  '"a\nb"',
+  '"say ""hi"""',
+  '"\t"',
+  '""',
+  '"é\r\n日本"',
+];
+
+function tableText(next: Random, delimiter: string): string {
+  const width = 1 + below(next, 6);
+  const names = times(width, (i) =>
+    pick(next, [`c${i}`, `c${i}`, 'name', 'Name', '"q ""n"""', '']),
+  );
+  const kinds = times(width, () => pick(next, [3, 3, cells.length]));
+  const row = () => times(width, (i) => pick(next, cells.slice(0, kinds[i]))).join(delimiter);
+  const end = pick(next, ['\n', '\n', '\r\n', '\r']);
+  const comments = next() < 0.3 ? [`# a comment${delimiter}"`] : [];
+  return (
+    [...comments, names.join(delimiter), ...times(below(next, 40), row)].join(end) +
+    (next() < 0.8 ? end : '')
+  );
+}
+
+function element(next: Random, level: number): string {
+  const name = pick(next, ['a', 'b', 'item', 'n:x', 'A']);
+  const attributes = times(
+    below(next, 3),
+    (i) => ` k${i}="${pick(next, ['1', '', 'a &amp; b', '&#233;', "it's", 'é'])}"`,
+  ).join('');
+  const inner = times(level > 3 ? 0 : below(next, 4), () =>
+    next() < 0.5
+      ? element(next, level + 1)
+      : pick(next, [
+          'text',
+          ' ',
+          '12',
+          '1.5',
+          '&lt;',
+          '<![CDATA[<x>]]>',
+          '<!-- c -->',
+          '\n  ',
+          'é',
+          'true',
+        ]),
+  ).join('');
+  return inner === '' && next() < 0.5
+    ? `<${name}${attributes}/>`
+    : `<${name}${attributes}>${inner}</${name}>`;
+}
+
+function featureText(next: Random, attributes: Maker): string {
+  const lines = times(below(next, 40), (i) =>
+    [
+      pick(next, ['chr1', '1', 'X', 'chr%201', 'ctg.1']),
+      pick(next, ['ensembl', '.', 'a b']),
+      pick(next, ['gene', 'exon', 'CDS', '.']),
+      i * 10 + 1,
+      i * 10 + below(next, 50),
+      pick(next, ['.', '0.5', '1e-3', '12']),
+      pick(next, ['+', '-', '.', '?']),
+      pick(next, ['.', '0', '1', '2']),
+      attributes(next),
+    ].join('\t'),
+  );
+  const extra =
+    next() < 0.3 ? [pick(next, ['###', '# a comment', '', '#!genome-build GRCh38'])] : [];
+  return `${[...extra, ...lines, ...extra].join('\n')}\n`;
+}
+
+function gff3Attributes(next: Random): string {
+  return (
+    times(below(next, 5), (i) =>
+      pick(next, [
+        `ID=g${i}`,
+        'Parent=a,b',
+        `Name=n%2C${i}`,
+        'Note=x y,z',
+        `k${i}=`,
+        `level=${i}`,
+        'score=0.5',
+        'Name=é',
+      ]),
+    ).join(';') + pick(next, ['', ';', ' '])
+  );
+}
+
+function gtfAttributes(next: Random): string {
+  return times(below(next, 5), (i) =>
+    pick(next, [
+      `gene_id "g${i}";`,
+      'tag "basic";',
+      'tag "CCDS";',
+      `level ${i};`,
+      'note "a; b";',
+      'x "";',
+      'name "é";',
+    ]),
+  ).join(' ');
+}
+
+function nirvanaText(next: Random): string {
+  const header = {
+    annotator: 'Nirvana 2.0',
+    genomeAssembly: pick(next, ['GRCh37', 'GRCh38', 'SARSCoV2']),
+    samples: ['s1'],
+  };
+  const positions = times(below(next, 20), (i) =>
+    JSON.stringify({
+      chromosome: pick(next, ['chr1', '1', 'chrX']),
+      position: i * 5 + 1,
+      ...(next() < 0.3 && { svEnd: i * 5 + 50 }),
+      refAllele: pick(next, ['A', 'ACGT', 'N']),
+      altAlleles: [pick(next, ['T', '<DEL>', 'AT'])],
+      ...(JSON.parse(randomText(next, 1)) as object),
+    }),
+  );
+  const tail = pick(next, [']}\n', `],"genes":[\n{"name":"A"},\n{"name":"B"}\n]}\n`]);
+  return `{"header":${JSON.stringify(header)},"positions":[\n${positions.join(',\n')}${positions.length > 0 ? '\n' : ''}${tail}`;
+}

@@ -1,0 +1,30 @@
+import type { FuzzCase } from './case.js';
+import { plainly } from './case.js';
+
+/** The smallest input that `isStill` as it was, found by leaving out ever smaller parts. */
+export async function minimised(
+  one: FuzzCase,
+  isStill: (other: FuzzCase) => Promise<boolean>,
+  mostTries = 3_000,
+): Promise<FuzzCase> {
+  let best = one;
+  let tries = 0;
+  const attempt = async (other: FuzzCase): Promise<boolean> => {
+    if (tries++ >= mostTries || !(await isStill(other))) return false;
+    best = other;
+    return true;
+  };
+  await attempt({ ...best, packing: plainly.packing });
+  await attempt({ ...best, validation: plainly.validation });
+  for (const name of Object.keys(best.params)) {
+    const { [name]: _, ...params } = best.params;
+    await attempt({ ...best, params });
+  }
+  for (let size = Math.ceil(best.bytes.length / 2); size > 0; size = Math.floor(size / 2)) {
+    for (let at = 0; at < best.bytes.length;) {
+      const bytes = Buffer.concat([best.bytes.subarray(0, at), best.bytes.subarray(at + size)]);
+      if (!(await attempt({ ...best, bytes }))) at += size;
+    }
+  }
+  return best;
+}

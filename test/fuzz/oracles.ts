@@ -1,0 +1,226 @@
+import type { FuzzCase } from './case.js';
+import type { SourceImport } from '../readers/import-source.js';
+import { Failure } from './outcome.js';
+import { lenient } from '../readers/import-lines.js';
+import { recordsOf, rowsByOracle } from '../readers/csv-oracle.js';
+import type { Column, Columns, Row, Value } from '../../engine/types.js';
+import { parse } from 'csv-parse/sync';
+
+/** Compares an import with what a simple reading of the same text gives, where there is one. */
+export function agreesWithOracle(one: FuzzCase, read: SourceImport): void {
+  if (one.validation !== lenient && JSON.stringify(one.validation) !== JSON.stringify(lenient))
+    return;
+  oracles[one.reader]?.(one, read, textOf(one.bytes));
+}
+
+type Oracle = (one: FuzzCase, read: SourceImport, text: string) => void;
+
+const oracles: Readonly<Record<string, Oracle>> = {
+  json: jsonOracle,
+  csv: (one, read, text) => tableOracle(one, read, text, ','),
+  tsv: (one, read, text) => tableOracle(one, read, text, '\t'),
+  vcf: vcfOracle,
+  gtf: featureOracle,
+  gff3: featureOracle,
+  nirvana: nirvanaOracle,
+};
+
+function textOf(bytes: Buffer): string {
+  return new TextDecoder().decode(bytes);
+}
+
+function expectSame(what: string, found: unknown, want: unknown): void {
+  const [a, b] = [found, want].map((value) =>
+    JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? String(item) : item)),
+  );
+  if (a !== b)
+    throw new Failure('oracle', `${what}: ${a?.slice(0, 500)}\n  instead of: ${b?.slice(0, 500)}`);
+}
+
+/** JSON.parse, line by line, with whole numbers that a double cannot hold as bigints. */
+function jsonOracle(
+  _: FuzzCase,
+  { rows, error, findings, columns }: SourceImport,
+  text: string,
+): void {
+  // These are read where JSON.parse refuses them, or refused for their size.
+  if (/NaN|Infinity|"__proto__"/.test(text)) return;
+  const lines = text.split(/\r\n|\n|\r/).filter((line) => /[^ \t]/.test(line));
+  if (lines.some((line) => line.length > 30_000 || line.replace(/[^[{]/g, '').length > 60)) return;
+  const values = lines.map(parsed);
+  const malformed = values.filter((value) => !isObject(value)).length;
+  const told = findings.examples.filter(({ code, level }) => code === 0 && level === 'error');
+  expectSame(
+    'lines that are no JSON object',
+    told.reduce((sum, { count }) => sum + count, 0),
+    malformed,
+  );
+  if (error !== null) return;
+  expectSame('records', rows.length, values.length);
+  for (const [i, row] of rows.entries())
+    if (!agrees(values[i] as Value, row, { ...root, children: columns }))
+      expectSame(`record ${i}`, row, values[i]);
+}
+
+const root: Column = { name: '', physical: '', type: 'object', isList: false };
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line, (_, value: unknown, context?: { source?: string }) =>
+      typeof value === 'number' &&
+      /^-?\d+$/.test(context?.source ?? '') &&
+      !Number.isSafeInteger(value)
+        ? BigInt(context!.source!)
+        : value,
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value that JSON.parse found is shown so in a column. */
+function agrees(value: Value | undefined, shown: Value | undefined, column: Column): boolean {
+  if (value === null || value === undefined) return shown === null || shown === undefined;
+  if (column.type === 'json')
+    return JSON.stringify(value, plainNumbers) === JSON.stringify(shown, plainNumbers);
+  if (column.isList) {
+    const items = Array.isArray(value) ? (value as Value[]) : [value];
+    if (!Array.isArray(shown) || shown.length !== items.length) return false;
+    return items.every((item, i) =>
+      agrees(item, (shown as Value[])[i], { ...column, isList: false }),
+    );
+  }
+  switch (column.type) {
+    case 'object': {
+      const keys = Object.keys(value as Row);
+      if (
+        !isObject(shown) ||
+        keys.some((key) => (value as Row)[key] !== null && !named(column.children!, key))
+      )
+        return false;
+      return column.children!.every((child) => {
+        const own = (of: unknown) =>
+          Object.hasOwn(of as Row, child.name) ? (of as Row)[child.name] : undefined;
+        return agrees(own(value), own(shown), child);
+      });
+    }
+    case 'boolean':
+      return value === shown;
+    case 'long':
+    case 'double':
+      return typeof value === 'bigint' || typeof shown === 'bigint'
+        ? BigInt(value as bigint) === BigInt(shown as bigint) || Number(value) === Number(shown)
+        : value === shown || (value === 0 && shown === 0);
+    case 'string':
+      return typeof value === 'string' ? value.toWellFormed() === shown : typeof shown === 'string';
+    default:
+      return typeof shown === 'string';
+  }
+}
+
+function plainNumbers(_: string, item: unknown): unknown {
+  return typeof item === 'bigint' ? Number(item) : item === 0 ? 0 : item;
+}
+
+function named(columns: Columns, name: string): boolean {
+  return columns.some((column) => column.name === name);
+}
+
+/** csv-parse, for texts that it takes for well-formed. */
+function tableOracle(
+  { params, bytes }: FuzzCase,
+  { rows, error, ...rest }: SourceImport,
+  text: string,
+  usual: string,
+): void {
+  const names = Object.keys(params);
+  if (error !== null || names.some((name) => name !== 'delimiter')) return;
+  const delimiter = (params['delimiter'] as string | undefined) ?? usual;
+  // A carriage return beside a comment or a quote is where the two differ in what they call a line.
+  if (!isWellFormed(bytes, delimiter) || text.includes('\ufffd') || text.includes('\u0000')) return;
+  const all = rowsByOracle(bytes, delimiter);
+  const header = all[0] ?? [];
+  expectSame('records', rows.length, Math.max(0, all.length - 1));
+  if (rest.findings.warnings > 0) return;
+  if (all.slice(1).some((row) => row.slice(header.length).some((cell) => cell !== '')))
+    throw new Failure('oracle', 'a row of another length went unnoticed');
+  const want = recordsOf(header, all.slice(1));
+  for (const [i, row] of rows.entries()) expectSame(`record ${i}`, row, want[i]);
+}
+
+function isWellFormed(bytes: Buffer, delimiter: string): boolean {
+  try {
+    parse(bytes, {
+      delimiter,
+      bom: true,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      record_delimiter: ['\r\n', '\n', '\r'],
+      comment: '#',
+      comment_no_infix: true,
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A record for each alternate allele of each line, with what its first columns say. */
+function vcfOracle({ params }: FuzzCase, { rows, error }: SourceImport, text: string): void {
+  if (error !== null || params['explode_annotations'] === true) return;
+  const lines = text.split(/\r?\n/);
+  const head = lines.findIndex((line) => line.startsWith('#CHROM'));
+  if (head < 0) return;
+  const want = lines
+    .slice(head + 1)
+    .filter((line) => line !== '')
+    .flatMap((line) => {
+      const [, position, id, reference, alternates = ''] = line.split('\t');
+      return alternates
+        .split(',')
+        .map((allele) => [
+          Number(position),
+          id === '.' ? null : id,
+          reference,
+          allele === '.' ? reference : allele,
+        ]);
+    });
+  const found = rows.map((row) => [
+    Number((row['genomic_coordinates'] as Row | null)?.['start']),
+    row['row_id'],
+    row['reference_allele'],
+    row['allele'],
+  ]);
+  expectSame('records', found.length, want.length);
+  for (const [i, one] of want.entries()) expectSame(`record ${i}`, found[i], one);
+}
+
+/** The lines with features, cut at tabs. */
+function featureOracle(
+  { reader, params }: FuzzCase,
+  { rows, error }: SourceImport,
+  text: string,
+): void {
+  if (error !== null || params['comment'] !== undefined) return;
+  const want: (readonly [number, number])[] = [];
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    if (reader === 'gff3' && /^(?:>|##FASTA)/.test(line)) break;
+    if (line.trim() === '' || line.startsWith('#')) continue;
+    const [, , , start, end] = line.split('\t');
+    want.push([Number(start), Number(end)]);
+  }
+  expectSame('records', rows.length, want.length);
+  for (const [i, one] of want.entries())
+    expectSame(`record ${i}`, [Number(rows[i]!['start']), Number(rows[i]!['end'])], one);
+}
+
+/** The document as a whole, where it is one. */
+function nirvanaOracle(_: FuzzCase, { rows, error }: SourceImport, text: string): void {
+  const document = parsed(text.replace(/^\ufeff/, '')) as { positions?: unknown } | undefined;
+  if (error !== null || !isObject(document) || !Array.isArray(document?.positions)) return;
+  expectSame('positions', rows.length, document.positions.length);
+}

@@ -1,0 +1,86 @@
+import type { ValidationParams } from '../../engine/ingest/findings.js';
+import type { Random } from '../random.js';
+import { lenient } from '../readers/import-lines.js';
+import type { Packing } from './case.js';
+import { below, pick, times } from './pick.js';
+
+/** Parameters of a reader: mostly none, some that it knows, now and then values that it should refuse. */
+export function randomParams(reader: string, next: Random): Record<string, unknown> {
+  if (next() < 0.5) return {};
+  const params: Record<string, unknown> = {};
+  for (const [name, values] of Object.entries(known[reader] ?? {})) {
+    if (next() < 0.3) params[name] = next() < 0.04 ? pick(next, odd) : values(next);
+  }
+  return params;
+}
+
+/** How strictly the input is looked at. */
+export function randomValidation(next: Random): ValidationParams {
+  if (next() < 0.6) return lenient;
+  return {
+    disable: next() < 0.3,
+    raiseOnErrors: next() < 0.3,
+    strict: next() < 0.4,
+    allowNewFields: next() < 0.5,
+  };
+}
+
+/** How the text lies in its file. */
+export function randomPacking(next: Random): Packing {
+  return {
+    layer: pick(next, ['plain', 'plain', 'gzip', 'bgzf']),
+    blockBytes: 1 + below(next, pick(next, [20, 300, 5_000])),
+    damage: next() < 0.8 ? 'none' : pick(next, ['flipped', 'flipped', 'cut', 'appended', 'padded']),
+    at: next(),
+  };
+}
+
+const odd: readonly unknown[] = [
+  null,
+  '',
+  0,
+  -1,
+  1e9,
+  'x',
+  '日本',
+  true,
+  [],
+  {},
+  ['a', 1],
+  '\n',
+  'None',
+];
+
+type Values = Readonly<Record<string, (next: Random) => unknown>>;
+
+const build: Values = { genome_build: (next) => pick(next, ['GRCh37', 'GRCh38', 'grch38']) };
+const table: Values = {
+  delimiter: (next) => pick(next, [',', ';', '\t', '|', ' ', '¦']),
+  quotechar: (next) => pick(next, ['"', "'", '', '§']),
+  header: (next) => pick(next, [null, 0, 1, 2, 'infer', 'None', '1']),
+  headercols: (next) => times(1 + below(next, 6), (i) => pick(next, [`h${i}`, 'h', ''])),
+  comment: (next) => pick(next, ['#', '', '"', '//', 'a']),
+  skiprows: (next) => times(below(next, 5), () => below(next, 20)),
+  skipcols: (next) => times(below(next, 3), () => below(next, 5)),
+};
+const feature: Values = { ...build, comment: (next) => pick(next, ['#', '##', '//', 'chr']) };
+
+const known: Readonly<Record<string, Values>> = {
+  vcf: {
+    ...build,
+    explode_annotations: (next) => pick(next, [true, false]),
+    annotations_key: (next) => pick(next, ['ANN', 'CSQ', 'EFF', 'K1', 'AF']),
+    sample_key: (next) => pick(next, ['sample', 'samples', 'info', 'qual', 'é']),
+  },
+  csv: table,
+  tsv: table,
+  xml: {
+    item_depth: (next) => pick(next, [0, 1, 2, 3, '1']),
+    required_keys: (next) => pick(next, ['a', ['a'], ['@k0', 'b'], ['text']]),
+    cdata_key: (next) => pick(next, ['text', '#', 'a']),
+    attr_prefix: (next) => pick(next, ['@', '', '_']),
+  },
+  gtf: feature,
+  gff3: feature,
+  nirvana: build,
+};

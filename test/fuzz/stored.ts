@@ -1,0 +1,43 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { RecordBatch, tableFromIPC, type Data } from 'apache-arrow';
+import { readParquet } from 'parquet-wasm/node';
+import { makeBatch, type Batch } from '../../engine/ingest/batch.js';
+import { identified } from '../../engine/ingest/identity.js';
+import { writeSegment } from '../../engine/store/segment.js';
+import { rowsOf } from '../readers/import-lines.js';
+import { Failure } from './outcome.js';
+
+/** The batch goes into a segment and comes back as it was. */
+export async function isReadBack(batch: Batch): Promise<void> {
+  if (batch.rows === 0) return;
+  const folder = mkdtempSync(join(tmpdir(), 'strandlake-fuzz-'));
+  try {
+    const file = join(folder, 'segment.parquet');
+    const { rows } = await writeSegment(identified(batch, 123_456_789_012_345, 7), file);
+    if (rows !== batch.rows) throw new Failure('stored', `${rows} rows of ${batch.rows}`);
+    const table = readParquet(readFileSync(file));
+    const read = tableFromIPC(table.intoIPCStream());
+    const found = read.batches.flatMap((part: RecordBatch) => {
+      const children = part.data.children.slice(2) as Data[];
+      return rowsOf(makeBatch(batch.columns, part.numRows, children), batch.columns);
+    });
+    const want = rowsOf(batch, batch.columns);
+    const i = want.findIndex((row, at) => !isDeepStrictEqual(row, found[at]));
+    if (i >= 0 || found.length !== want.length)
+      throw new Failure('stored', `${show(found[i])}\n  instead of: ${show(want[i])}`);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure('stored', String((error as Error).stack));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) =>
+    typeof item === 'bigint' ? String(item) : item,
+  )?.slice(0, 500);
+}
