@@ -1,8 +1,8 @@
 import type { DatasetRow, FieldRow } from '../engine/catalog/rows.js';
-import { AppError } from '../engine/errors.js';
+import { AppError, invalid } from '../engine/errors.js';
 import { parseJson } from '../engine/json.js';
 import { parseQuery } from '../engine/query/request.js';
-import { lookup, runArrow, runQuery, type QueryAnswer } from '../engine/query/run.js';
+import { lookup, runArrow, runQuery, runText, type QueryAnswer } from '../engine/query/run.js';
 import { visibleData, type Visible } from '../scheduler/visible.js';
 import type { Parts } from './parts.js';
 import { JsonText } from './reply.interceptor.js';
@@ -23,17 +23,44 @@ export async function queryAnswer(
   );
 }
 
-/** The same page as an Arrow stream. */
-export async function arrowAnswer(
+/** A page that is not JSON, with what the JSON answer has beside the records. */
+export interface OtherPage {
+  readonly bytes: Buffer;
+  readonly total: number;
+  readonly offset: number | null;
+}
+
+/** The media types of a page beside JSON (`Accept`). */
+export const pageTypes = {
+  'application/vnd.apache.arrow.stream': 'arrow',
+  'application/x-ndjson': 'json',
+  'application/jsonl': 'json',
+  'text/csv': 'csv',
+} as const;
+
+/** The same page as an Arrow stream, as lines of JSON, or as CSV. */
+export async function pageAnswer(
   parts: Parts,
   dataset: DatasetRow,
   body: unknown,
+  type: keyof typeof pageTypes,
   signal: AbortSignal,
-): Promise<{ readonly bytes: Buffer; readonly total: number; readonly offset: number | null }> {
+): Promise<OtherPage> {
   const { snapshot, fields } = await queryable(parts, dataset);
   const request = parseQuery(body, fields);
-  const page = await runArrow(parts.queryEngine, snapshot, fields, request, { signal });
-  const bytes = Buffer.from(page.body.buffer, page.body.byteOffset, page.body.byteLength);
+  if (request.facets) {
+    throw invalid('facets', `Facets are part of the JSON answer alone, not of ${type}.`);
+  }
+  const { queryEngine } = parts;
+  const shape = pageTypes[type];
+  const page =
+    shape === 'arrow'
+      ? await runArrow(queryEngine, snapshot, fields, request, { signal })
+      : await runText(queryEngine, snapshot, fields, request, shape, { signal });
+  const bytes =
+    typeof page.body === 'string'
+      ? Buffer.from(page.body)
+      : Buffer.from(page.body.buffer, page.body.byteOffset, page.body.byteLength);
   return { bytes, total: page.total, offset: page.offset };
 }
 

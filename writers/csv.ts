@@ -1,3 +1,4 @@
+import { csvCell } from '../engine/csv-cell.js';
 import { textBlocks } from './blocks.js';
 import type { Writer, WriterOptions } from './writer.js';
 
@@ -21,7 +22,7 @@ export const csv: Writer = {
     textBlocks(
       records,
       '\r\n',
-      `${columns.map(({ title }) => quoted(title, options)).join(',')}\r\n`,
+      `${columns.map(({ title }) => csvCell(title, options.isFormulaSafe)).join(',')}\r\n`,
     ),
 };
 
@@ -29,13 +30,7 @@ const needsQuotes = '[",\\r\\n]';
 const startsFormula = '^[=+\\-@\\t\\r]';
 const isNumber = '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$';
 
-/** A title, in the same way as `sqlCell` does values. */
-function quoted(text: string, { isFormulaSafe }: WriterOptions): string {
-  const isFormula = /^[=+\-@\t\r]/.test(text) && !Number.isFinite(Number(text));
-  const safe = isFormulaSafe && isFormula ? `'${text}` : text;
-  return safe === '' || /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
+/** The same as `csvCell`, in SQL. */
 function sqlCell(cell: string, { isFormulaSafe }: WriterOptions): string {
   const isFormula = `regexp_matches(${cell}, '${startsFormula}') AND NOT regexp_matches(${cell}, '${isNumber}')`;
   const safe = isFormulaSafe

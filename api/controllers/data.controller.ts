@@ -4,11 +4,21 @@ import { Access, Subject, Who } from '../access.js';
 import { batchAnswer } from '../batch.js';
 import { Operation } from '../operation.js';
 import { Parts } from '../parts.js';
-import { arrowAnswer, lookupAnswer, queryAnswer } from '../querying.js';
+import { lookupAnswer, pageAnswer, pageTypes, queryAnswer } from '../querying.js';
 import type { JsonText } from '../reply.interceptor.js';
 import { abortOnDisconnect, type ApiReply, type ApiRequest, type Caller } from '../request.js';
 
-const arrowType = 'application/vnd.apache.arrow.stream';
+type PageType = keyof typeof pageTypes;
+
+/** The first type of `Accept` that pages come in beside JSON; undefined where JSON stands before it, or alone. */
+function otherType(accept: string | undefined): PageType | undefined {
+  for (const range of (accept ?? '').toLowerCase().split(',')) {
+    const type = range.split(';', 1)[0]!.trim();
+    if (type === 'application/json') return undefined;
+    if (Object.hasOwn(pageTypes, type)) return type as PageType;
+  }
+  return undefined;
+}
 
 /** The records of datasets (contract 8). */
 @Controller()
@@ -25,11 +35,10 @@ export class DataController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText | Buffer> {
     const signal = abortOnDisconnect(request, reply);
-    if (!accept?.toLowerCase().includes(arrowType)) {
-      return queryAnswer(this.parts, dataset, body, signal);
-    }
-    const { bytes, total, offset } = await arrowAnswer(this.parts, dataset, body, signal);
-    reply.header('Content-Type', arrowType);
+    const type = otherType(accept);
+    if (type === undefined) return queryAnswer(this.parts, dataset, body, signal);
+    const { bytes, total, offset } = await pageAnswer(this.parts, dataset, body, type, signal);
+    reply.header('Content-Type', type);
     // What the JSON answer has beside the records.
     reply.header('X-Total', String(total));
     if (offset !== null) reply.header('X-Next-Offset', String(offset));

@@ -28,7 +28,7 @@ export const datasetOperations = {
     'POST',
     [...dataset('/data'), ...dataset('/query')],
     'Datasets',
-    'A page of records, and facets. `Accept: application/vnd.apache.arrow.stream` answers an Arrow stream.',
+    'A page of records, and facets. `Accept: application/vnd.apache.arrow.stream`, `application/x-ndjson` or `text/csv` answers the page in that form.',
     'QueryAnswer',
     { body: 'Query' },
   ),

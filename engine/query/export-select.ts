@@ -6,7 +6,7 @@ import { pageRows, type Select } from './page.js';
 import { project, type Projected } from './projection.js';
 import { columnJson, recordJson } from './record-json.js';
 import type { QueryRequest } from './request.js';
-import { begin } from './statement.js';
+import { begin, type Spellings } from './statement.js';
 
 /** One column of an export; nested ones are dotted. */
 export interface ExportColumn {
@@ -24,8 +24,9 @@ export function exportSelect(
   rows: readonly FieldRow[],
   request: QueryRequest,
   shape: 'json' | 'csv',
+  spellings?: Spellings,
 ): Select & { readonly columns: readonly ExportColumn[] } {
-  const statement = begin(snapshot);
+  const statement = begin(snapshot, spellings);
   const { dialect, params } = statement;
   const projection = project(snapshot.columns, rows, request);
   const cells = projection.flatMap((projected) => flatten(dialect, projected));

@@ -1,9 +1,11 @@
 import type { FieldRow } from '../catalog/rows.js';
+import { csvCell } from '../csv-cell.js';
 import { AppError } from '../errors.js';
 import type { Snapshot } from '../store/store.js';
 import { arrowSelect, arrowStream } from './arrow-page.js';
 import type { QueryEngine } from './engine.js';
 import { facetAnswer } from './facet-answer.js';
+import { exportSelect } from './export-select.js';
 import type { RunOptions } from './guard.js';
 import { countSelect, pageSelect, type Select } from './page.js';
 import { all, node, none, type Predicate } from './predicate.js';
@@ -78,6 +80,29 @@ export async function runArrow(
     total,
     offset: nextOffset(request, page.length, total),
   };
+}
+
+/** The page as lines of JSON, or as CSV under the fields' titles as an export has it. */
+export async function runText(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly FieldRow[],
+  request: QueryRequest,
+  shape: 'json' | 'csv',
+  options: QueryOptions = {},
+): Promise<{ body: string; total: number; offset: number | null }> {
+  const run = await runner(engine, snapshot, request, options);
+  const select = exportSelect(snapshot, fields, request, shape, run.spellings);
+  const page = request.limit === 0 ? [] : await run.rows(select);
+  const total = await totalOf(run, snapshot, request, page.length);
+  const cells = page as readonly (readonly (string | null)[])[];
+  const lines =
+    shape === 'json'
+      ? cells.map(([record]) => `${record!}\n`)
+      : [select.columns.map(({ title }) => title), ...cells].map(
+          (line) => `${line.map((cell) => csvCell(cell, false)).join(',')}\r\n`,
+        );
+  return { body: lines.join(''), total, offset: nextOffset(request, page.length, total) };
 }
 
 /** Records by `_id`, in the order asked, unknown ids skipped: a JSON array. */

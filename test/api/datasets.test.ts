@@ -179,6 +179,35 @@ describe('queries', () => {
     expect([status, Object.keys(json)]).toEqual([400, [key]]);
   });
 
+  test('answer lines of JSON or CSV to those who ask for it, and refuse facets there', async () => {
+    const page = (accept: string, body: object): Promise<Response> =>
+      fetch(`${server.url}/v2/datasets/${id}/data`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${ann.token}`, accept },
+        body: JSON.stringify(body),
+      });
+    const fields = ['gene', 'n', 'tags'];
+    const lines = await page('application/x-ndjson', { limit: 2, fields });
+    expect(lines.headers.get('content-type')).toBe('application/x-ndjson');
+    expect([lines.headers.get('x-total'), lines.headers.get('x-next-offset')]).toEqual(['3', '2']);
+    expect(await lines.text()).toBe(
+      '{"gene":"TP53","n":1,"tags":["a","b"]}\n{"gene":"KRAS","n":2,"tags":["a"]}\n',
+    );
+    const table = await page('text/csv;q=0.9, application/json;q=0.1', { fields, offset: 1 });
+    expect(table.headers.get('content-type')).toBe('text/csv');
+    expect(table.headers.get('x-next-offset')).toBeNull();
+    expect(await table.text()).toBe('gene,n,tags\r\nKRAS,2,"[""a""]"\r\ntp53,9007199254740993,[]\r\n'); // prettier-ignore
+    expect(await (await page('text/csv', { fields, limit: 0 })).text()).toBe('gene,n,tags\r\n');
+    const both = await page('application/json, text/csv', { limit: 0 });
+    expect(both.headers.get('content-type')).toBe('application/json');
+    const refused = await page('text/csv', { facets: ['gene'] });
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([
+      400,
+      'application/json',
+    ]);
+    expect(await refused.json()).toHaveProperty('facets');
+  });
+
   test('answer an Arrow stream to those who ask for it', async () => {
     const response = await fetch(`${server.url}/v2/datasets/${id}/data`, {
       method: 'POST',
