@@ -83,7 +83,7 @@ function targetFields(form: Form): readonly Json[] | undefined {
 }
 
 /** An object of switches: what is not a boolean is named. */
-function flags(form: Form, key: string): Json | undefined {
+export function flags(form: Form, key: string): Json | undefined {
   const given = form.object(key);
   if (!given) return undefined;
   const read = new Map<string, boolean>();

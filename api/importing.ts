@@ -7,6 +7,7 @@ import { stringifyJson } from '../engine/json.js';
 import { checkReader } from '../scheduler/check-import.js';
 import { isObject, readId, type Form } from './form.js';
 import { importOptions, type ImportOptions } from './import-shape.js';
+import { checkManifestReaders, readManifest, type ManifestFile } from './manifests.js';
 import type { Parts } from './parts.js';
 import type { Caller } from './request.js';
 import { requireResource } from './resources.js';
@@ -20,9 +21,7 @@ export async function createImport(parts: Parts, caller: Caller, form: Form): Pr
   const dataset = await datasetOf(parts, caller, form);
   const source = await sourceOf(parts, caller, form);
   const options = importOptions(form);
-  if (source?.object) {
-    checkFile(form, source, options);
-  }
+  if (source) checkReaders(form, source, options);
   form.done();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
   const job: NewImport = {
@@ -33,10 +32,9 @@ export async function createImport(parts: Parts, caller: Caller, form: Form): Pr
     source: source.kind,
     ...(source.object && { objectId: source.object.id }),
     ...(source.manifest && { manifest: source.manifest }),
-    ...(source.readerParams && {
-      readerParams: { ...options.readerParams, ...source.readerParams },
+    ...((source.object || source.files) && {
+      taskDescription: 'Validate and transform uploaded file',
     }),
-    ...(source.object && { taskDescription: 'Validate and transform uploaded file' }),
   };
   return source.records ? importRecords(parts, job, source.records) : importFile(parts, job);
 }
@@ -100,7 +98,7 @@ interface Source {
   readonly object?: ObjectRow;
   readonly records?: readonly Json[];
   readonly manifest?: Json;
-  readonly readerParams?: Json;
+  readonly files?: readonly ManifestFile[];
 }
 
 async function sourceOf(parts: Parts, caller: Caller, form: Form): Promise<Source | undefined> {
@@ -145,6 +143,12 @@ async function fileSource(
   key: string,
   given: unknown,
 ): Promise<Source | undefined> {
+  const object = await findFile(parts, caller, given);
+  return typeof object === 'string' ? form.fail(key, object) : { kind: 'object', key, object };
+}
+
+/** The uploaded file of that id, or what is wrong with the id. */
+async function findFile(parts: Parts, caller: Caller, given: unknown): Promise<ObjectRow | string> {
   const shown = JSON.stringify(String(given).slice(0, 50));
   const id = readId(given);
   const object =
@@ -156,15 +160,13 @@ async function fileSource(
             throw error;
           },
         );
-  if (!object) return form.fail(key, `Invalid object ${shown}.`);
+  if (!object) return `Invalid object ${shown}.`;
   if (object.objectType !== 'file') {
-    return form.fail(key, `Object ${shown} is a ${object.objectType}, not a file.`);
+    return `Object ${shown} is a ${object.objectType}, not a file.`;
   }
-  if (object.revision === 0) return form.fail(key, `File ${shown} has not been uploaded yet.`);
-  return { kind: 'object', key, object };
+  return object.revision === 0 ? `File ${shown} has not been uploaded yet.` : object;
 }
 
-/** Choice: for now a manifest of one uploaded file, as one client writes it for local files. */
 async function manifestSource(
   parts: Parts,
   caller: Caller,
@@ -172,41 +174,19 @@ async function manifestSource(
 ): Promise<Source | undefined> {
   const manifest = form.object('manifest');
   if (!manifest) return undefined;
-  const files = objectsIn(manifest['files']);
-  if (!files || files.length === 0) {
-    return form.fail('manifest', 'A manifest needs a list of objects, "files".');
-  }
-  if (!files.every((file) => file['url'] || file['object_id'])) {
-    return form.fail('manifest', 'Each file must have a url or an object_id.');
-  }
-  const [file] = files;
-  if (!file || files.length > 1 || file['url']) {
-    const message =
-      'Manifests of addresses or of several files are not available yet; upload the file and import its object_id.';
-    return form.fail('manifest', message);
-  }
-  const source = await fileSource(parts, caller, form, 'manifest', file['object_id']);
-  if (!source?.object) return undefined;
-  const md5 = file['md5'];
-  if (typeof md5 === 'string' && md5.toLowerCase() !== source.object.md5) {
-    return form.fail(
-      'manifest',
-      `The file's md5 is ${source.object.md5}, not ${md5.slice(0, 40)}.`,
-    );
-  }
-  const readerParams = file['reader_params'];
-  return {
-    ...source,
-    kind: 'manifest',
-    manifest,
-    ...(isObject(readerParams) && { readerParams }),
-  };
+  const files = await readManifest(form, manifest, (given) => findFile(parts, caller, given));
+  if (!files) return undefined;
+  const kept = { ...manifest, files: files.map(({ entry }) => entry) };
+  return { kind: 'manifest', key: 'manifest', manifest: kept, files };
 }
 
-function checkFile(form: Form, source: Source, options: ImportOptions): void {
+function checkReaders(form: Form, { object, files }: Source, options: ImportOptions): void {
+  const readerParams = options.readerParams ?? null;
+  const genomeBuild = options.genomeBuild ?? null;
+  if (files) checkManifestReaders(form, files, readerParams, genomeBuild);
+  if (!object) return;
   try {
-    const readerParams = { ...options.readerParams, ...source.readerParams };
-    checkReader(source.object?.filename ?? '', readerParams, options.genomeBuild ?? null);
+    checkReader(object.filename, readerParams, genomeBuild);
   } catch (error) {
     form.absorb(error);
   }

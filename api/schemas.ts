@@ -283,7 +283,10 @@ export const schemas = {
       object_id: about(nullableInteger, 'A file object.'),
       data_records: about(objects, 'Up to 5,000 records; the answer comes when they are imported.'),
       records: about(objects, 'The same as data_records.'),
-      manifest: about(object, 'Files by address; not available yet.'),
+      manifest: about(
+        object,
+        'Files to import together: {"files": [{url or object_id, name, format, size, md5, base64_md5, reader_params, entity_params, validation_params}]}.',
+      ),
       commit_mode: about(text, 'append; other modes are not available yet.'),
       target_fields: objects,
       description: nullableText,

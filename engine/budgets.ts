@@ -17,6 +17,7 @@ export const budgets = {
   vcfLineRecordBytes: 256 << 20,
   columnsPerImport: 10_000,
   inlineRecords: 5_000,
+  manifestFiles: 1_000,
   fetchConnectMs: 10_000,
   fetchFirstByteMs: 30_000,
   fetchIdleMs: 60_000,

@@ -1,4 +1,5 @@
 import type { Json } from '../engine/catalog/rows.js';
+import type { FileHints } from './check-import.js';
 
 /** One file of a manifest, as the import keeps it; checked when the import was created. */
 export interface ManifestEntry {
@@ -31,6 +32,15 @@ export function manifestEntries(manifest: Json): readonly ManifestEntry[] {
     entityParams: object(file['entity_params']),
     validationParams: object(file['validation_params']),
   }));
+}
+
+/** What the entry and the file's own name say of how to read it. */
+export function hintsOf(filename: string, entry: ManifestEntry | null): FileHints {
+  return {
+    names: entry?.name ? [entry.name, filename] : [filename],
+    format: entry?.format ?? null,
+    readerParams: entry?.readerParams ?? null,
+  };
 }
 
 function md5Of(file: Json): string | null {

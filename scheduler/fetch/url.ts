@@ -26,12 +26,17 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-/** What a URL calls its file: the last part of its path. */
-export function fileNameOf(url: URL): string {
+/** What a URL that was checked calls its file: the last part of its path, else its host. */
+export function fileNameOf(text: string): string {
+  const url = new URL(text);
   const last = url.pathname.split('/').at(-1) ?? '';
+  return decoded(last).replaceAll(/\p{C}/gu, '\ufffd') || url.hostname;
+}
+
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(last);
+    return decodeURIComponent(text);
   } catch {
-    return last; // `%` that is no escape stands for itself
+    return text; // `%` that is no escape stands for itself
   }
 }

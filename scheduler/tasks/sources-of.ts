@@ -1,9 +1,9 @@
-import { basename } from 'node:path';
 import type { ImportRow, Json, TaskRow } from '../../engine/catalog/rows.js';
 import { AppError } from '../../engine/errors.js';
 import type { ValidationParams } from '../../engine/ingest/findings.js';
-import { parametersOf, readerOf } from '../check-import.js';
-import { manifestEntries, type ManifestEntry } from '../manifest.js';
+import { parametersOf, readerOfFile } from '../check-import.js';
+import { fileNameOf } from '../fetch/url.js';
+import { hintsOf, manifestEntries, type ManifestEntry } from '../manifest.js';
 import { checkRights } from '../rights.js';
 import type { PublishContext } from '../task.js';
 import type { ImportSource, LocalPlace } from './import-source.js';
@@ -27,10 +27,10 @@ export async function sourcesOf(
   const sources: ImportSource[] = [];
   for (const entry of manifestEntries(row.manifest)) {
     if (entry.place.kind === 'url') {
-      const name = entry.name ?? nameOfAddress(entry.place.url);
-      sources.push(sourceOf(row, entry.place, name, entry, null));
+      sources.push(sourceOf(row, entry.place, fileNameOf(entry.place.url), entry, null));
     } else {
-      const { place, filename } = await objectPlace(entry.place.objectId, task, context);
+      const { place, filename, bytes } = await objectPlace(entry.place.objectId, task, context);
+      keepPromise(filename, entry, place.md5, bytes);
       sources.push(sourceOf(row, place, filename, entry, null));
     }
   }
@@ -53,25 +53,41 @@ function objectsOf(row: ImportRow): readonly number[] {
   );
 }
 
-/** The name that a file of another host has when its manifest gives none: the last part of its path. */
-export function nameOfAddress(url: string): string {
-  const { pathname, hostname } = new URL(url);
-  return basename(pathname) || hostname;
+/** An uploaded file that is not what the manifest says fails the import before a byte of it is read (contract 10.2). */
+function keepPromise(
+  filename: string,
+  promised: Pick<ManifestEntry, 'md5' | 'bytes'>,
+  md5: string | null,
+  bytes: number | null,
+): void {
+  if (promised.md5 !== null && md5 !== null && promised.md5 !== md5) {
+    const message = `${filename}: its md5 is ${md5}, not ${promised.md5} as the manifest says`;
+    throw new AppError('input', message);
+  }
+  if (promised.bytes !== null && bytes !== null && promised.bytes !== bytes) {
+    const message = `${filename}: has ${bytes} bytes, not the ${promised.bytes} that the manifest says (size)`;
+    throw new AppError('input', message);
+  }
 }
 
 function sourceOf(
   row: ImportRow,
   place: ImportSource['place'],
-  name: string,
+  filename: string,
   entry: ManifestEntry | null,
-  reader: string | null,
+  asked: string | null,
 ): ImportSource {
   const raw = over(row.readerParams, entry?.readerParams);
+  const found =
+    asked === null
+      ? readerOfFile(hintsOf(filename, entry), row.readerParams)
+      : { reader: asked, isAsked: true };
   return {
     place,
-    name,
-    reader: reader ?? readerOf(name, raw).name,
-    isReaderAsked: reader !== null || typeof raw['reader'] === 'string',
+    // An uploaded file has its own name; one of another host is called as the manifest likes.
+    name: place.kind === 'url' ? (entry?.name ?? filename) : filename,
+    reader: found.reader,
+    isReaderAsked: found.isAsked,
     readerParams: parametersOf(raw, row.genomeBuild),
     validation: validation(over(row.validationParams, entry?.validationParams)),
     entityParams: over(row.entityParams, entry?.entityParams),
@@ -83,18 +99,23 @@ async function objectPlace(
   objectId: number | null,
   task: TaskRow,
   { catalog, data }: PublishContext,
-): Promise<{ readonly place: LocalPlace; readonly filename: string }> {
+): Promise<{
+  readonly place: LocalPlace;
+  readonly filename: string;
+  readonly bytes: number | null;
+}> {
   const object = objectId === null ? undefined : await catalog.objects.get(objectId);
   if (object === undefined) throw new AppError('invalid', 'the source file has been deleted');
   await checkRights(catalog, task.userId, 'object', object.id, 'read');
   if (object.availability !== 'available') {
     throw new AppError('invalid', `${object.filename} has not been uploaded yet`);
   }
-  const { id, revision, md5, filename } = object;
+  const { id, revision, md5, filename, size } = object;
   const file = data.object(id, revision);
   return {
     place: { kind: 'file', file, identity: `object ${id}-${revision}`, md5 },
     filename,
+    bytes: size,
   };
 }
 

@@ -45,6 +45,7 @@ const elsewhere: Partial<Record<Budget, string>> = {
   tasksQueuedPerAccount: 'engine/catalog/tasks',
   tasksRunningPerAccount: 'engine/catalog/tasks',
   taskAttempts: 'engine/catalog/tasks',
+  manifestFiles: 'api/manifests',
   fetchConnectMs: 'threats/hosts',
   fetchFirstByteMs: 'threats/hosts',
   fetchIdleMs: 'threats/hosts',
