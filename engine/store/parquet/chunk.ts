@@ -11,7 +11,7 @@ import {
 } from './page.js';
 import type { ParquetLeaf } from './schema.js';
 import type { ByteSink } from './sink.js';
-import type { Extremes } from './statistics.js';
+import type { Range } from './statistics.js';
 import type { Values } from './values.js';
 
 /** What the footer says of a column chunk: the values of one leaf in one row group. */
@@ -27,7 +27,7 @@ export interface ChunkMeta {
   readonly dictionaryOffset: number | undefined;
   readonly dataOffset: number;
   readonly dataPages: number;
-  readonly extremes: Extremes | undefined;
+  readonly range: Range;
   /** Of text: its bytes, without lengths. */
   readonly textBytes: number | undefined;
 }
@@ -50,11 +50,10 @@ export function writeChunk(
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
-  extremes: Extremes | undefined,
 ): ChunkMeta {
-  const encoder = chooseEncoder(leaf, values, extremes);
+  const encoder = chooseEncoder(leaf, values);
   try {
-    return writePages(sinks, leaf, levels, values, extremes, encoder);
+    return writePages(sinks, leaf, levels, values, encoder);
   } finally {
     encoder.release();
   }
@@ -65,11 +64,10 @@ function writePages(
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
-  extremes: Extremes | undefined,
   encoder: Encoder,
 ): ChunkMeta {
   const begin = file.end;
-  const pages = cutPages(leaf, levels, encoder.valueBytes);
+  const pages = cutPages(leaf, levels, values.count, encoder.valueBytes);
   dictionary.end = 0;
   encoder.writeDictionary(dictionary);
   const plain = [dictionary.written(), pageBody(page, leaf, levels, encoder, pages[0]!)];
@@ -94,7 +92,7 @@ function writePages(
     dictionaryOffset: encoder.entries > 0 ? offset + begin : undefined,
     dataOffset: offset + dataOffset,
     dataPages: pages.length,
-    extremes,
+    range: encoder.range,
     textBytes:
       values.kind === 'texts' ? values.offsets[values.count]! - values.offsets[0]! : undefined,
   };
@@ -109,7 +107,12 @@ interface PageCut {
 }
 
 /** Pages of about `pageBytes`; each begins with a row (parquet.thrift, `DataPageHeaderV2` and page indexes ask for it). */
-function cutPages(leaf: ParquetLeaf, levels: LeafLevels, valueBytes: number): readonly PageCut[] {
+function cutPages(
+  leaf: ParquetLeaf,
+  levels: LeafLevels,
+  values: number,
+  valueBytes: number,
+): readonly PageCut[] {
   const { slots, definition, repetition } = levels;
   const step = Math.min(pageSlots, Math.ceil(pageBytes / (valueBytes + 0.25)));
   const pages: PageCut[] = [];
@@ -118,7 +121,8 @@ function cutPages(leaf: ParquetLeaf, levels: LeafLevels, valueBytes: number): re
     let end = Math.min(slots, slot + step);
     if (repetition !== undefined) while (end < slots && repetition[end] !== 0) end++;
     let valueEnd = value;
-    if (definition === undefined) valueEnd += end - slot;
+    if (end === slots) valueEnd = values;
+    else if (definition === undefined) valueEnd += end - slot;
     else for (let i = slot; i < end; i++) if (definition[i] === leaf.maxDefinition) valueEnd++;
     pages.push({ slot, end, value, valueEnd });
     slot = end;

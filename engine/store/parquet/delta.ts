@@ -79,10 +79,11 @@ export function writeDeltaTexts(sink: ByteSink, texts: Texts, from: number, to: 
   writeDeltas(sink, prefixes, 0, count, 0);
   writeDeltas(sink, suffixes, 0, count, 0);
   sink.reserve(offsets[to]! - offsets[from]!);
+  const out = sink.bytes;
   let at = sink.end;
   for (let i = from; i < to; i++) {
     const end = offsets[i + 1]!;
-    for (let k = end - suffixes[i - from]!; k < end; k++) sink.bytes[at++] = bytes[k]!;
+    for (let k = end - suffixes[i - from]!; k < end; k++) out[at++] = bytes[k]!;
   }
   sink.end = at;
   give(prefixes);

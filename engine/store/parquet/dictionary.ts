@@ -1,5 +1,6 @@
 import { give, grown, take } from '../../buffers.js';
 import { bitWidth } from './hybrid.js';
+import type { Near } from './number-encoder.js';
 import type { Pairs, Texts, Words } from './values.js';
 
 /** Distinct values in the order in which they come first, and for each value which of them it is. */
@@ -18,17 +19,18 @@ const nextLook = 16_384;
 const otherwise = { words: 0.8, pairs: 0.9, texts: 0.5 };
 
 /**
- * Builds the dictionary of a column's values; undefined as soon as it turns out not to pay. `range` is the distance between
- * smallest and largest value of whole numbers, where it is below 2^31; `narrow` are then the distances from the smallest.
+ * Builds the dictionary of a column's values; undefined as soon as it turns out not to pay. `near` are whole numbers that lie
+ * close to each other, once more.
  */
 export function buildDictionary(
   values: Words | Pairs | Texts,
-  narrow: { distances: Int32Array; range: number } | undefined,
+  near: Near | undefined,
 ): Dictionary | undefined {
   const builder = new DictionaryBuilder(values);
-  if (narrow !== undefined && narrow.range < mostEntries) builder.addNear(narrow);
+  if (near !== undefined && near.span < mostEntries) builder.addNear(near);
   else if (values.kind === 'words') builder.addWords(values);
   else if (values.kind === 'pairs') builder.addPairs(values);
+  else if (isConstant(values)) builder.addConstant();
   else builder.addTexts(values);
   return builder.finish();
 }
@@ -38,6 +40,9 @@ export function releaseDictionary(dictionary: Dictionary): void {
   give(dictionary.firsts);
   give(dictionary.indices);
 }
+
+/** Per byte, the entry of the text of this byte alone, and 1. */
+const letters = new Int32Array(256);
 
 /**
  * A hash table with open addressing: a place holds the number of an entry and 1, or 0. Nothing is made per value; each type
@@ -60,10 +65,16 @@ class DictionaryBuilder {
     this.#bytes = plainBytes(values) / Math.max(1, values.count);
   }
 
+  /** One value in all places, as `_commit`. */
+  addConstant(): void {
+    this.#enter(0, 0);
+    this.#indices.fill(0, 0, this.#values.count);
+  }
+
   /** Numbers close to each other need no hashing. */
-  addNear({ distances, range }: { distances: Int32Array; range: number }): void {
+  addNear({ distances, span }: Near): void {
     const { count } = this.#values;
-    const places = cleared(range + 1);
+    const places = cleared(span + 1);
     const indices = this.#indices;
     let look = firstLook;
     for (let i = 0; i < count; i++) {
@@ -141,10 +152,21 @@ class DictionaryBuilder {
     const { count, bytes, view, offsets } = texts;
     const indices = this.#indices;
     let look = firstLook;
+    letters.fill(0);
     let before = -1;
     for (let i = 0; i < count; i++) {
       const from = offsets[i]!;
       const to = offsets[i + 1]!;
+      // Single letters need no hashing: most alleles.
+      if (to - from === 1) {
+        let entry = letters[bytes[from]!]! - 1;
+        if (entry < 0) {
+          entry = this.#enter(i, 0);
+          letters[bytes[from]!] = entry + 1;
+        }
+        indices[i] = entry;
+        continue;
+      }
       // The value before comes again more often than any other.
       if (before >= 0 && isSame(texts, i, this.#firsts[before]!)) {
         indices[i] = before;
@@ -239,6 +261,17 @@ function cleared(length: number): Int32Array {
 function scrambled(hash: number): number {
   const mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return mixed ^ (mixed >>> 13) ^ (mixed >>> 22);
+}
+
+function isConstant({ count, bytes, offsets }: Texts): boolean {
+  if (count === 0) return false;
+  const from = offsets[0]!;
+  const to = offsets[count]!;
+  const size = offsets[1]! - from;
+  if (to - from !== size * count) return false;
+  for (let i = 1; i < count; i++) if (offsets[i]! - from !== size * i) return false;
+  // Equal to itself, moved by one value.
+  return Buffer.compare(bytes.subarray(from, to - size), bytes.subarray(from + size, to)) === 0;
 }
 
 function isSame({ view, bytes, offsets }: Texts, a: number, b: number): boolean {

@@ -13,7 +13,7 @@ import {
 } from './levels.js';
 import { parquetSchema, type Node, type ParquetLeaf, type ParquetSchema } from './schema.js';
 import { ByteSink } from './sink.js';
-import { compareBounds, rangeOf, type Bound, type Range } from './statistics.js';
+import { compareBounds, type Bound } from './statistics.js';
 import { leafValues, releaseValues } from './values.js';
 
 /** DuckDB's own vector group; also bounds what is in memory at once. */
@@ -132,16 +132,16 @@ export class ParquetEncoder {
     const leaf = this.#schema.leaves[index]!;
     const levels = leafLevels(frame, data);
     const values = leafValues(leaf, data, levels);
-    const range = rangeOf(leaf, values);
-    const chunk = writeChunk(sinks, leaf, levels, values, range.extremes);
-    add(this.leaves[index]!, chunk, range);
+    const chunk = writeChunk(sinks, leaf, levels, values);
+    add(this.leaves[index]!, chunk);
     releaseValues(values, levels);
     releaseLevels(levels, frame);
     return chunk;
   }
 }
 
-function add(leaf: LeafCount, chunk: ChunkMeta, { extremes, hasNaN }: Range): void {
+function add(leaf: LeafCount, chunk: ChunkMeta): void {
+  const { extremes, hasNaN } = chunk.range;
   leaf.nulls += chunk.nulls;
   leaf.textBytes += chunk.textBytes ?? 0;
   if (hasNaN) leaf.hasNaN = true;

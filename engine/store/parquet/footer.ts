@@ -150,7 +150,8 @@ function encodingsOf({ encoding, dictionaryOffset }: ChunkMeta): readonly number
   return [...new Set([...dictionary, encodingId.rle, encoding])];
 }
 
-function writeStatistics(thrift: ThriftWriter, { leaf, nulls, extremes }: ChunkMeta): void {
+function writeStatistics(thrift: ThriftWriter, { leaf, nulls, range }: ChunkMeta): void {
+  const { extremes } = range;
   let min: WrittenBound | undefined;
   let max: WrittenBound | undefined;
   if (extremes !== undefined) {

@@ -212,6 +212,17 @@ export function leafLevels(frame: Frame, data: Data): LeafLevels {
   const definition = take(Int32Array, slots);
   const picks = take(Int32Array, slots);
   let values = 0;
+  if (ended === undefined && positions === undefined) {
+    // The same as below, for the most frequent case.
+    for (let slot = 0; slot < slots; slot++) {
+      const bit = offset + first + slot;
+      const present = (bits[bit >> 3]! >> (bit & 7)) & 1;
+      definition[slot] = depth + present;
+      picks[values] = first + slot;
+      values += present;
+    }
+    return { slots, definition, repetition, values, first, picks };
+  }
   let item = 0;
   for (let slot = 0; slot < slots; slot++) {
     const level = ended === undefined ? open : ended[slot]!;

@@ -1,5 +1,5 @@
 import { physicalType, type ParquetLeaf } from './schema.js';
-import type { Texts, Values } from './values.js';
+import type { Flags, Pairs, Texts, Words } from './values.js';
 
 /** A value as Parquet orders it: 64-bit integers as bigints, text as its bytes. */
 export type Bound = number | bigint | Uint8Array;
@@ -18,8 +18,8 @@ export interface Range {
 
 const nothing: Range = { extremes: undefined, hasNaN: false };
 
-/** Finds the extremes in the order of the type (`ColumnOrder` in parquet.thrift: signed numbers, unsigned bytes). */
-export function rangeOf(leaf: ParquetLeaf, values: Values): Range {
+/** The extremes of numbers, in the order of their type (`ColumnOrder` in parquet.thrift). */
+export function rangeOf(leaf: ParquetLeaf, values: Flags | Words | Pairs): Range {
   const { count } = values;
   if (count === 0) return nothing;
   switch (values.kind) {
@@ -33,8 +33,6 @@ export function rangeOf(leaf: ParquetLeaf, values: Values): Range {
       return leaf.physical === physicalType.double
         ? doubleRange(new Float64Array(values.pairs.buffer, values.pairs.byteOffset, count))
         : longRange(values.pairs, count);
-    case 'texts':
-      return textRange(values);
   }
 }
 
@@ -115,18 +113,24 @@ function wholeOf(low: number, high: number): bigint {
   return BigInt(high) * 0x1_0000_0000n + BigInt(low);
 }
 
-/** Big-endian words compare as their bytes do: three or four steps for values with a long common beginning. */
-function textRange({ count, view, bytes, offsets }: Texts): Range {
-  let min = 0;
-  let max = 0;
-  for (let i = 1; i < count; i++) {
-    if (compareTexts(view, offsets, i, min) < 0) min = i;
-    else if (compareTexts(view, offsets, i, max) > 0) max = i;
+/** The extremes of texts, as unsigned bytes; of those at the given places, if there are any given. */
+export function textRange(texts: Texts, places?: Int32Array): Range {
+  const { count, view, bytes, offsets } = texts;
+  if (count === 0) return nothing;
+  let min = places === undefined ? 0 : places[0]!;
+  let max = min;
+  const end = places === undefined ? count : places.length;
+  for (let i = 1; i < end; i++) {
+    const at = places === undefined ? i : places[i]!;
+    // First the upper one: in rising columns that is all.
+    if (compareTexts(view, offsets, at, max) > 0) max = at;
+    else if (compareTexts(view, offsets, at, min) < 0) min = at;
   }
-  const at = (i: number) => bytes.subarray(offsets[i]!, offsets[i + 1]!);
-  return { extremes: { min: at(min), max: at(max) }, hasNaN: false };
+  const text = (i: number) => bytes.subarray(offsets[i]!, offsets[i + 1]!);
+  return { extremes: { min: text(min), max: text(max) }, hasNaN: false };
 }
 
+/** Big-endian words compare as their bytes do: a few steps for texts with a long common beginning. */
 function compareTexts(view: DataView, offsets: Int32Array, a: number, b: number): number {
   let p = offsets[a]!;
   let q = offsets[b]!;
