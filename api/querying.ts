@@ -4,6 +4,7 @@ import { parseJson } from '../engine/json.js';
 import { parseQuery } from '../engine/query/request.js';
 import { lookup, runArrow, runQuery, runText, type QueryAnswer } from '../engine/query/run.js';
 import { visibleData, type Visible } from '../scheduler/visible.js';
+import { queryHash, readCursor, writeCursor, type CursorAsked } from './cursor.js';
 import type { Parts } from './parts.js';
 import { JsonText } from './reply.interceptor.js';
 
@@ -14,13 +15,43 @@ export async function queryAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<JsonText> {
-  const answer = await ask(parts, dataset, body, signal);
+  const cursor = readCursor(body, dataset.id, parts.signingKey);
+  const { answer, next } = await walked(parts, dataset, body, cursor, signal);
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
+  const behind = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;
   return new JsonText(
     `{"dataset":${JSON.stringify(await nameOf(parts, dataset))},"dataset_id":${dataset.id},` +
       `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},` +
-      `"results":${answer.results}${facets}}`,
+      `"results":${answer.results}${facets}${behind}}`,
   );
+}
+
+/** The answer, and the cursor of the page behind it; facets are of the whole walk and come with its first page alone. */
+async function walked(
+  parts: Parts,
+  dataset: DatasetRow,
+  body: unknown,
+  cursor: CursorAsked,
+  signal: AbortSignal,
+): Promise<{ readonly answer: QueryAnswer; readonly next: string | null }> {
+  if (cursor === null) return { answer: await ask(parts, dataset, body, signal), next: null };
+  const from = cursor === 'begin' ? null : cursor;
+  const { snapshot, fields } = await queryable(parts, dataset, from?.version);
+  const parsed = parseQuery(body, fields);
+  if (parsed.limit === 0) throw invalid('limit', 'A page of a walk holds at least one record.');
+  const walk = { after: from?.after ?? null, total: from?.total ?? null, seen: from?.seen ?? 0 };
+  const request = { ...parsed, walk, ...(from && { facets: null }) };
+  const answer = await runQuery(parts.queryEngine, snapshot, fields, request, { signal });
+  if (!answer.position) return { answer, next: null };
+  const state = {
+    datasetId: dataset.id,
+    version: snapshot.version,
+    query: queryHash(body),
+    after: answer.position,
+    total: answer.total,
+    seen: walk.seen + answer.count,
+  };
+  return { answer, next: writeCursor(state, parts.signingKey) };
 }
 
 /** A page that is not JSON, with what the JSON answer has beside the records. */
@@ -129,9 +160,9 @@ async function ask(
 }
 
 /** What can be queried of a dataset now. */
-async function queryable(parts: Parts, dataset: DatasetRow): Promise<Visible> {
+async function queryable(parts: Parts, dataset: DatasetRow, version?: number): Promise<Visible> {
   if (dataset.availability === 'available')
-    return visibleData(parts.catalog, parts.store, dataset.id);
+    return visibleData(parts.catalog, parts.store, dataset.id, version);
   throw new AppError(
     'invalid',
     `The dataset is ${dataset.availability}; it cannot be queried now.`,

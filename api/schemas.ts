@@ -217,8 +217,10 @@ export const schemas = {
     facets: about(object, 'By field: {facet_type, limit, …}; a list of names means defaults.'),
     limit: about(integer, '0 to 10,000; 100 when absent.'),
     offset: integer,
+    cursor: about({}, '`true` begins a walk over one version; then what the last answer gave.'),
   }),
   QueryAnswer: resource({
+    cursor: about(nullableText, 'Only in a walk: of the next page; null at the end.'),
     took: about(integer, 'Milliseconds.'),
     dataset: text,
     dataset_id: id,

@@ -12,16 +12,21 @@ export interface Visible {
 /**
  * The version that the catalogue has, with its fields. A commit is in the log a moment before the catalogue knows of it, and for
  * that moment it must not show: its records would come without the fields that it brings (threats Q8, D11). A field
- * that is newer than the snapshot does no harm, it has no values there.
+ * that is newer than the snapshot does no harm, it has no values there. With `version`, that one.
  */
 export async function visibleData(
   catalog: Tables,
   store: Store,
   datasetId: number,
+  version?: number,
 ): Promise<Visible> {
   const newest = await store.snapshot(datasetId);
   const dataset = await catalog.datasets.get(datasetId);
   if (dataset === undefined) throw notFound();
+  if (version !== undefined && version <= dataset.logVersion) {
+    const snapshot = await store.snapshot(datasetId, version);
+    return { snapshot, fields: await catalog.fields.all(datasetId) };
+  }
   const isAhead = newest.version > dataset.logVersion;
   const snapshot = isAhead ? await store.snapshot(datasetId, dataset.logVersion) : newest;
   return { snapshot, fields: await catalog.fields.all(datasetId) };

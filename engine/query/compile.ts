@@ -95,7 +95,7 @@ function single(
 }
 
 /** Values are in the form of the field's type as the request saw it, even if a column of another type has come since. */
-function boundType({ type }: FieldRef): ParamType {
+export function boundType({ type }: FieldRef): ParamType {
   return type === 'text' || type === 'blob' ? 'string' : (type as ParamType);
 }
 

@@ -12,9 +12,13 @@ export interface Dialect {
   empty(): string;
   /** Two expressions that put records of `files` into insertion order. */
   insertionOrder(): string;
+  /** Where a record stands: which file of the list, and which row of it. */
+  place(): { readonly file: string; readonly row: string; readonly type: 'long' | 'string' };
 
   column(name: string): string;
   alias(name: string): string;
+  /** The name of a further column beside those of the dataset. */
+  extra(number: number): string;
   member(object: string, name: string): string;
   /** A value that is missing everywhere. */
   missingValue(column: Column): string;

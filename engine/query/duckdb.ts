@@ -16,6 +16,8 @@ export function duckdb(columns: Columns): Dialect {
     const element = `${prefix}${variables}`;
     return `${call}(${list}, lambda ${element}: ${body(element)})`;
   };
+  // A stored column of that name hides the virtual one.
+  const hidesPlace = columns.some(({ physical }) => /^file_(index|row_number)$/i.test(physical));
   const each: Dialect['each'] = (list, expression) => lambda('list_transform', list, expression);
   return {
     // Segments differ in columns, so they are united by name; the first file holds the whole schema.
@@ -27,13 +29,16 @@ export function duckdb(columns: Columns): Dialect {
       }
       return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
     },
-    insertionOrder: () =>
-      columns.some((column) => /^file_(index|row_number)$/i.test(column.physical))
-        ? 'r."_id"' // A stored column hides the virtual one; ids are in insertion order too.
-        : 'r.file_index, r.file_row_number',
+    insertionOrder: () => (hidesPlace ? 'r."_id"' : 'r.file_index, r.file_row_number'),
+    // Ids are in insertion order too.
+    place: () =>
+      hidesPlace
+        ? { file: '0', row: 'r."_id"', type: 'string' }
+        : { file: 'r.file_index', row: 'r.file_row_number', type: 'long' },
 
     column: (name) => `r.${quote(name)}`,
     alias: quote,
+    extra: (number) => `${prefix}_${number}`,
     member: (object, name) => `${object}.${quote(name)}`,
     missingValue: (column) => `CAST(NULL AS ${typeName(column)})`,
     literal,

@@ -1,7 +1,10 @@
 import type { FieldRow } from '../catalog/rows.js';
 import type { Snapshot } from '../store/store.js';
-import { compile, joins } from './compile.js';
+import { boundType, compile, joins } from './compile.js';
+import { behind, positionOf, remaining, type Position, type SortKey, type Walk } from './cursor.js';
+import type { Dialect } from './dialect.js';
 import type { Param } from './params.js';
+import type { Predicate } from './predicate.js';
 import { project, type Projected } from './projection.js';
 import { recordJson } from './record-json.js';
 import { relevance } from './relevance.js';
@@ -14,19 +17,53 @@ export interface Select {
   readonly params: readonly Param[];
 }
 
-/** The page of a query: one row per record, its JSON text. */
+/** The page of a query: one row per record, its JSON text; in a walk also its sort keys and its place. */
 export function pageSelect(
   snapshot: Snapshot,
   rows: readonly FieldRow[],
   request: QueryRequest,
   spellings?: Spellings,
-): Select {
+): Select & { positionOf(row: readonly unknown[]): Position } {
   const statement = begin(snapshot, spellings);
   const projection = project(snapshot.columns, rows, request);
-  const page = pageRows(statement, snapshot, request, projection);
+  if (!request.walk) {
+    const page = pageRows(statement, snapshot, request, projection);
+    const sql = `SELECT ${recordJson(statement.dialect, projection)} FROM ${page}`;
+    return { sql, params: statement.params.list, positionOf: noPosition };
+  }
+  return walkSelect(snapshot, request, request.walk, projection, spellings);
+}
+
+function noPosition(): never {
+  throw new Error('this page is no part of a walk');
+}
+
+function walkSelect(
+  whole: Snapshot,
+  request: QueryRequest,
+  walk: Walk,
+  projection: readonly Projected[],
+  spellings?: Spellings,
+): ReturnType<typeof pageSelect> {
+  const isSorted = request.ordering.length > 0 || request.scores.length > 0;
+  const { snapshot, skipped } = remaining(whole, walk, isSorted);
+  const statement = begin(snapshot, spellings);
+  const { dialect, params, source } = statement;
+  const keys = sortKeys(statement, request);
+  const where = compile(statement, request.predicate);
+  const after = walk.after ? ` AND ${behind(statement, keys, walk.after, skipped)}` : '';
+  const place = dialect.place();
+  const order = orderBy(statement, keys, request.predicate);
+  const limit = params.add('long', BigInt(request.limit));
+  const values = [...keys.map(({ sql }) => sql), place.file, place.row];
+  const extra = values.map((sql, i) => `${sql} AS ${dialect.extra(i)}`);
+  const columns = storedColumns(dialect, projection);
+  const page = `(SELECT ${[...columns, ...extra].join(', ')} FROM ${source} WHERE ${where}${after}${order} LIMIT ${limit}) AS r`;
+  const shown = values.map((_, i) => `r.${dialect.extra(i)}`);
   return {
-    sql: `SELECT ${recordJson(statement.dialect, projection)} FROM ${page}`,
-    params: statement.params.list,
+    sql: `SELECT ${[recordJson(dialect, projection), ...shown].join(', ')} FROM ${page}`,
+    params: params.list,
+    positionOf: (row) => positionOf(row, keys, skipped),
   };
 }
 
@@ -56,35 +93,45 @@ export function pageRows(
 ): string {
   const { dialect, params, source } = statement;
   const where = compile(statement, request.predicate);
-  const columns = projection
-    .filter(({ isStored }) => isStored)
-    .map(({ column }) => dialect.column(column.physical));
-  const order = orderBy(statement, snapshot, request);
+  const columns = storedColumns(dialect, projection);
+  const order =
+    snapshot.rows === 0 ? '' : orderBy(statement, sortKeys(statement, request), request.predicate);
   const limit = Number.isFinite(request.limit) && request.limit < Number.MAX_SAFE_INTEGER;
   return `(SELECT ${columns.length > 0 ? columns.join(', ') : '1'} FROM ${source} WHERE ${where}${order}${
     limit ? ` LIMIT ${params.add('long', BigInt(request.limit))}` : ''
   }${request.offset > 0 ? ` OFFSET ${params.add('long', BigInt(request.offset))}` : ''}) AS r`;
 }
 
-/**
- * Without an ordering the engine keeps the files' order by itself, and stops reading when the page is full. List fields order
- * by their smallest element ascending and their largest descending.
- */
-function orderBy(statement: Statement, snapshot: Snapshot, request: QueryRequest): string {
-  if (snapshot.rows === 0) return '';
+function storedColumns(dialect: Dialect, projection: readonly Projected[]): string[] {
+  return projection
+    .filter(({ isStored }) => isStored)
+    .map(({ column }) => dialect.column(column.physical));
+}
+
+/** Without an ordering the engine keeps the files' order by itself, and stops reading when the page is full. */
+function orderBy({ dialect }: Statement, keys: readonly SortKey[], predicate: Predicate): string {
+  if (keys.length === 0 && !joins(predicate)) return '';
+  const list = keys.map(
+    ({ sql, descending }) => `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`,
+  );
+  return ` ORDER BY ${[...list, dialect.insertionOrder()].join(', ')}`;
+}
+
+/** List fields order by their smallest element ascending and their largest descending. */
+function sortKeys(statement: Statement, request: QueryRequest): readonly SortKey[] {
   const { dialect } = statement;
-  const keys = request.ordering.flatMap(({ field, descending }) => {
+  if (request.ordering.length === 0) {
+    const score = relevance(statement, request.scores);
+    return score === undefined ? [] : [{ sql: score, descending: true, type: 'double' }];
+  }
+  return request.ordering.flatMap(({ field, descending }) => {
     const values = access(statement, field);
     if (!values) return [];
-    const key = !values.isMany
+    const sql = !values.isMany
       ? values.sql
       : descending
         ? dialect.largest(values.sql)
         : dialect.smallest(values.sql);
-    return [`${key} ${descending ? 'DESC' : 'ASC'} NULLS LAST`];
+    return [{ sql, descending, type: boundType({ ...field, type: values.type }) }];
   });
-  if (request.ordering.length === 0) keys.push(...relevance(statement, request.scores));
-  if (keys.length === 0)
-    return joins(request.predicate) ? ` ORDER BY ${dialect.insertionOrder()}` : '';
-  return ` ORDER BY ${keys.join(', ')}, ${dialect.insertionOrder()}`;
 }

@@ -4,14 +4,14 @@ import type { Predicate, Score } from './predicate.js';
 import { access, type Statement } from './statement.js';
 
 /**
- * The order by relevance (query language 4.4); empty if nothing ranks. Each clause that a record satisfies counts 1, and a text
+ * The relevance of a record (query language 4.4), largest first; undefined if nothing ranks. Each clause that a record satisfies counts 1, and a text
  * less than 1 more for how often it holds the words and how short it is: BM25's saturation of term frequency (k1 1.2, b 0.75)
  * with a fixed average length. Those parts are divided by the number of clauses, so that a record which satisfies more of them
  * always comes first.
  */
-export function relevance(statement: Statement, scores: readonly Score[]): readonly string[] {
+export function relevance(statement: Statement, scores: readonly Score[]): string | undefined {
   const parts = scores.filter(({ boost }) => boost > 0).map((score) => part(statement, score, scores.length)); // prettier-ignore
-  return parts.length === 0 ? [] : [`(${parts.join(' + ')}) DESC`];
+  return parts.length === 0 ? undefined : `(${parts.join(' + ')})`;
 }
 
 /** What the text conditions of filters contribute: a clause for every word. Those that are negated rank nothing. */

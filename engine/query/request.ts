@@ -6,6 +6,7 @@ import { fieldRef, indexFields, type FieldIndex } from './fields.js';
 import { parseFilters } from './filter.js';
 import { all, and, node, or, type FieldRef, type Predicate, type Score } from './predicate.js';
 import { show } from './problem.js';
+import type { Walk } from './cursor.js';
 import { scoresOf } from './relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
 
@@ -20,6 +21,8 @@ export interface QueryRequest {
   readonly ordering: readonly OrderKey[];
   readonly limit: number;
   readonly offset: number;
+  /** Where a walk with a cursor stands; absent for a single page. */
+  readonly walk?: Walk;
   /** Null = none asked for. */
   readonly facets: readonly Facet[] | null;
 }

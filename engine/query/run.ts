@@ -5,6 +5,7 @@ import type { Snapshot } from '../store/store.js';
 import { arrowSelect, arrowStream } from './arrow-page.js';
 import type { QueryEngine } from './engine.js';
 import { facetAnswer } from './facet-answer.js';
+import type { Position } from './cursor.js';
 import { exportSelect } from './export-select.js';
 import type { RunOptions } from './guard.js';
 import { countSelect, pageSelect, type Select } from './page.js';
@@ -26,6 +27,8 @@ export interface QueryAnswer {
   readonly offset: number | null;
   /** A JSON object from field name to answer; absent if none was asked for. */
   readonly facets?: string;
+  /** Behind the last record of this page of a walk; null at its end, absent outside one. */
+  readonly position?: Position | null;
   /** Milliseconds. */
   readonly took: number;
 }
@@ -49,15 +52,18 @@ export async function runQuery(
   const facets = facetTexts(run, snapshot, request);
   // Its failure is awaited below; without this a failing page would leave it unhandled.
   facets.catch(() => undefined);
-  const page =
-    request.limit === 0 ? [] : await run.rows(pageSelect(snapshot, fields, request, run.spellings));
+  const select = pageSelect(snapshot, fields, request, run.spellings);
+  const page = request.limit === 0 || snapshot.rows === 0 ? [] : await run.rows(select);
   const total = await totalOf(run, snapshot, request, page.length);
   const text = await facets;
+  const { walk } = request;
+  const isLast = page.length < request.limit || (walk?.seen ?? 0) + page.length >= total;
   return {
     total,
     results: `[${page.map((row) => row[0] as string).join(',')}]`,
     count: page.length,
-    offset: nextOffset(request, page.length, total),
+    offset: walk ? null : nextOffset(request, page.length, total),
+    ...(walk && { position: isLast ? null : select.positionOf(page.at(-1)!) }),
     ...(text !== undefined && { facets: text }),
     took: Math.round(performance.now() - started),
   };
@@ -175,6 +181,7 @@ async function totalOf(
 ): Promise<number> {
   if (request.predicate.kind === 'all' || request.predicate === all) return snapshot.rows;
   if (request.predicate.kind === 'none') return 0;
+  if (request.walk && request.walk.total !== null) return request.walk.total;
   if (request.limit > count && (count > 0 || request.offset === 0)) return request.offset + count;
   const [row] = await run.rows(countSelect(snapshot, request, run.spellings));
   return Number(row?.[0] ?? 0);
