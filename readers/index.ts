@@ -38,11 +38,11 @@ export function readerNamed(name: string): Reader {
   return found;
 }
 
-/** The reader for a file name: its extension before `.gz` or `.bgz`. */
+/** The reader for a file name: its extension before `.gz`, `.bgz` or `.bz2`. */
 export function readerForFile(filename: string): Reader {
   const extension = filename
     .toLowerCase()
-    .replace(/\.(?:gz|bgz|bgzf)$/, '')
+    .replace(/\.(?:gz|bgz|bgzf|bz2)$/, '')
     .split('.')
     .at(-1);
   const found = readers.find((reader) => reader.extensions.includes(extension ?? ''));
@@ -50,7 +50,7 @@ export function readerForFile(filename: string): Reader {
     const known = readers.flatMap((reader) => reader.extensions.map((one) => `.${one}`)).join(', ');
     throw invalid(
       'object_id',
-      `no reader for the file name "${filename.slice(0, 200)}": expected ${known} (also with .gz), or set reader_params.reader`,
+      `no reader for the file name "${filename.slice(0, 200)}": expected ${known} (also with .gz or .bz2), or set reader_params.reader`,
     );
   }
   return found;

@@ -1,7 +1,7 @@
 import { InputError } from '../../engine/errors.js';
 
 /** How a file is packed, found from its first bytes and never from its name. */
-export type Layer = 'plain' | 'gzip' | 'bgzf';
+export type Layer = 'plain' | 'gzip' | 'bgzf' | 'bzip2';
 
 /**
  * The layer of a file that begins with `head` (18 bytes or more where there are as many).
@@ -13,6 +13,7 @@ export function layerOf(head: Uint8Array, name: string): Layer {
       throw new InputError({ file: name, byte: 0 }, `this is ${what}, not a text file: ${fix}`);
     }
   }
+  if (isBzip2(head)) return 'bzip2';
   if (head[0] !== 0x1f || head[1] !== 0x8b) return 'plain';
   return bgzfBlockBytes(head, 0) > 0 ? 'bgzf' : 'gzip';
 }
@@ -35,6 +36,12 @@ export function bgzfBlockBytes(bytes: Uint8Array, at: number): number {
   return 0;
 }
 
+/** `BZh` and a level: what stands behind it may be damaged, which is then said. */
+function isBzip2(head: Uint8Array): boolean {
+  if (head[0] !== 0x42 || head[1] !== 0x5a || head[2] !== 0x68) return false;
+  return head.length < 4 || (head[3]! >= 49 && head[3]! <= 57);
+}
+
 /** Whether decoded text begins with the UTF-8 byte order mark, which is dropped. */
 export function hasByteOrderMark(text: Uint8Array): boolean {
   return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf;
@@ -42,7 +49,6 @@ export function hasByteOrderMark(text: Uint8Array): boolean {
 
 const refused = [
   { what: 'a zip archive', magic: [0x50, 0x4b, 3, 4], fix: 'unpack it first' },
-  { what: 'bzip2-compressed', magic: [0x42, 0x5a, 0x68], fix: 'compress it with gzip or bgzip' },
   { what: 'xz-compressed', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], fix: 'compress it with gzip' },
   { what: 'zstd-compressed', magic: [0x28, 0xb5, 0x2f, 0xfd], fix: 'compress it with gzip' },
   { what: 'UTF-16 text', magic: [0xff, 0xfe], fix: 'save it as UTF-8' },

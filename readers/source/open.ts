@@ -4,6 +4,7 @@ import { budgets } from '../../engine/budgets.js';
 import { AppError, InputError } from '../../engine/errors.js';
 import { openFile, type FileReader } from '../../engine/files.js';
 import type { HeadSource } from '../reader.js';
+import { bunzip2 } from './bzip2.js';
 import type { ChunkRef } from './chunks.js';
 import type { Cutter } from './cutter.js';
 import { bgzfBlockBytes, hasByteOrderMark, layerOf, type Layer } from './layer.js';
@@ -42,8 +43,10 @@ export async function openSource(path: string, name: string): Promise<Source> {
     if (layer !== 'plain') refuseSecondLayer((await head.raw(64)).bytes, name);
     head.skip(markBytes);
     const warnings: string[] = [];
-    if (layer === 'plain' && /\.(?:gz|bgz|bgzf)$/i.test(name))
-      warnings.push('the name says gzip and the content is not compressed: read as plain text');
+    if (layer === 'plain' && /\.(?:gz|bgz|bgzf|bz2)$/i.test(name))
+      warnings.push(
+        'the name says compressed and the content is not compressed: read as plain text',
+      );
     return {
       name,
       layer,
@@ -55,7 +58,7 @@ export async function openSource(path: string, name: string): Promise<Source> {
         if (cutter) return records(file, layer, name, from, targetBytes, cutter, warnings, signal);
         if (layer === 'plain') return ranges(file, name, from, targetBytes);
         if (layer === 'bgzf') return blocks(file, name, from, targetBytes, warnings, signal);
-        return decodedLines(file, name, from, targetBytes, signal);
+        return decodedLines(file, layer, name, from, targetBytes, signal);
       },
       async close() {
         await head.close();
@@ -84,7 +87,7 @@ class DecodedHead implements HeadSource {
 
   constructor(file: FileReader, layer: Layer, name: string) {
     this.name = name;
-    this.#pieces = layer === 'plain' ? file.stream() : decoded(file, name);
+    this.#pieces = layer === 'plain' ? file.stream() : decoded(file, layer, name);
   }
 
   async bytes(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
@@ -131,9 +134,9 @@ async function* records(
     yield* recordRanges(file, name, from, targetBytes, cutter, signal);
     return;
   }
-  const text = (progress?: { read: number }) => decoded(file, name, progress);
+  const text = (progress?: { read: number }) => decoded(file, layer, name, progress);
   yield* decodedRecords(text, name, from, targetBytes, cutter, signal);
-  if (layer === 'gzip') return;
+  if (layer !== 'bgzf') return;
   // A BGZF file is read as the gzip file that it also is; its blocks are walked for what only they tell.
   for await (const _ of blocks(file, name, from, Infinity, warnings, signal));
 }
@@ -209,9 +212,10 @@ async function* blocks(
   if (lastDecoded !== 0 && !warnings.includes(warning)) warnings.push(warning);
 }
 
-/** A plain gzip stream: one thread decodes it and hands out whole lines. */
+/** A plain gzip or bzip2 stream: one thread decodes it and hands out whole lines. */
 async function* decodedLines(
   file: FileReader,
+  layer: Layer,
   name: string,
   bodyOffset: number,
   targetBytes: number,
@@ -222,7 +226,7 @@ async function* decodedLines(
   let pendingBytes = 0;
   let open = 0;
   const progress = { read: 0 };
-  for await (const piece of decoded(file, name, progress)) {
+  for await (const piece of decoded(file, layer, name, progress)) {
     signal?.throwIfAborted();
     const skipped = Math.min(toSkip, piece.length);
     toSkip -= skipped;
@@ -250,23 +254,34 @@ async function* decodedLines(
     };
 }
 
-/** The decoded pieces of a gzip file with one or many members. Bytes are counted as they appear. */
+/** The decoded pieces of a packed file with one or many members. Bytes are counted as they appear. */
 async function* decoded(
   file: FileReader,
+  layer: Layer,
   name: string,
   progress = { read: 0 },
 ): AsyncGenerator<Uint8Array> {
+  const input = countedInput(file, progress);
+  const pieces = layer === 'bzip2' ? bunzip2(input, name) : gunzip(file, input, name);
+  let total = 0;
+  for await (const piece of pieces) {
+    total += piece.length;
+    if (total > budgets.decompressedBytes) throw tooMuchDecoded(name);
+    yield piece;
+  }
+}
+
+async function* gunzip(
+  file: FileReader,
+  bytes: AsyncIterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: 1 << 20 });
-  const input = Readable.from(countedInput(file, progress));
+  const input = Readable.from(bytes);
   input.on('error', (error) => gunzip.destroy(error));
   input.pipe(gunzip);
-  let total = 0;
   try {
-    for await (const piece of gunzip as AsyncIterable<Uint8Array>) {
-      total += piece.length;
-      if (total > budgets.decompressedBytes) throw tooMuchDecoded(name);
-      yield piece;
-    }
+    yield* gunzip as AsyncIterable<Uint8Array>;
     // zlib stops in silence at bytes behind the last member that do not begin another one.
     if (gunzip.bytesWritten < file.bytes && !(await isZeroFrom(file, gunzip.bytesWritten)))
       throw new InputError(

@@ -206,16 +206,24 @@ function featureOracle(
   text: string,
 ): void {
   if (error !== null || params['comment'] !== undefined) return;
-  const want: (readonly [number, number])[] = [];
+  const want: (readonly (number | null)[])[] = [];
   for (const line of text.split(/\r\n|\n|\r/)) {
     if (reader === 'gff3' && /^(?:>|##FASTA)/.test(line)) break;
     if (line.trim() === '' || line.startsWith('#')) continue;
     const [, , , start, end] = line.split('\t');
-    want.push([Number(start), Number(end)]);
+    want.push([numberIn(start), numberIn(end)]);
   }
   expectSame('records', rows.length, want.length);
   for (const [i, one] of want.entries())
-    expectSame(`record ${i}`, [Number(rows[i]!['start']), Number(rows[i]!['end'])], one);
+    expectSame(
+      `record ${i}`,
+      [rows[i]!['start'], rows[i]!['end']].map((value) => (value === null ? null : Number(value))),
+      one,
+    );
+}
+
+function numberIn(cell: string | undefined): number | null {
+  return cell === '.' ? null : Number(cell);
 }
 
 /** The document as a whole, where it is one. */
