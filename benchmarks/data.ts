@@ -4,7 +4,7 @@ import { type Random, seeded } from './random.js';
 const seed = 20_260_226;
 
 /** Lengths of the chromosomes in GRCh38, in millions of bases. */
-const chromosomes: readonly (readonly [string, number])[] = [
+export const chromosomes: readonly (readonly [string, number])[] = [
   ['1', 248.9],
   ['2', 242.1],
   ['3', 198.2],

@@ -2,9 +2,10 @@ import { csv } from './csv.js';
 import { type Format, compareFormats } from './format.js';
 import { gff3, gtf } from './features.js';
 import { profileFormats } from './profile.js';
+import { vcf, vcfSamples } from './vcf.js';
 
 /** Every input format; each is a benchmark of its own, and `formats` is all of them in one table. */
-export const formats: readonly Format[] = [csv, gff3, gtf];
+export const formats: readonly Format[] = [vcf, vcfSamples, csv, gff3, gtf];
 
 /** The benchmark of one format, or of all. */
 export function runFormats(name: string): (flags: ReadonlySet<string>) => Promise<void> {

@@ -1,6 +1,7 @@
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { vcfFile } from './data.js';
-import { bcftoolsVersion, importPeers } from './peers/bcftools-duckdb.js';
+import { infoKeys, vcfFile } from './data.js';
+import { bcftoolsPeers, bcftoolsVersion } from './peers/bcftools-duckdb.js';
+import { fixedColumns, infoColumns } from './peers/columns.js';
 import { timeQueries } from './queries.js';
 import { startServer } from './server.js';
 import { type Line, machine, markdown, median, writeResult } from './table.js';
@@ -32,7 +33,8 @@ async function timeImports(size: Size): Promise<Line[]> {
   const version = bcftoolsVersion();
   if (version === undefined)
     say('bcftools is not installed: its part of the comparison is skipped');
-  const peers = version === undefined ? [] : importPeers;
+  const peers =
+    version === undefined ? [] : bcftoolsPeers([...fixedColumns, ...infoColumns(infoKeys)]);
   const ours: number[] = [];
   const theirs = peers.map((): number[] => []);
   const server = await startServer();

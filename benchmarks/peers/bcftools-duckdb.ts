@@ -4,16 +4,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cache } from '../generate.js';
-import { peerColumns } from './columns.js';
+import type { PeerColumn } from './columns.js';
+import type { Peer } from './peer.js';
 
-/** What a user would do instead of importing: bcftools to text, DuckDB from text to zstd Parquet. */
-export interface ImportPeer {
-  readonly name: string;
-  /** Seconds for the whole file. */
-  run(vcf: string, records: number): Promise<number>;
-}
-
-const format = `${peerColumns.map((column) => column.format).join('\\t')}\\n`;
 const toParquet = fileURLToPath(new URL('./to-parquet.js', import.meta.url));
 
 /** The installed version, or undefined without bcftools. */
@@ -22,17 +15,28 @@ export function bcftoolsVersion(): string | undefined {
   return status === 0 ? stdout.split('\n')[0]?.replace('bcftools ', '') : undefined;
 }
 
-/** Both ways of joining the two programs; the faster one is what counts. */
-export const importPeers: readonly ImportPeer[] = [
-  {
-    name: 'bcftools to DuckDB, pipe',
-    run: (vcf, records) => timed(records, (out) => piped(vcf, out)),
-  },
-  {
-    name: 'bcftools to DuckDB, file',
-    run: (vcf, records) => timed(records, (out) => byFile(vcf, out)),
-  },
-];
+/**
+ * What a user would do instead of importing a VCF: bcftools to text, DuckDB from text to zstd Parquet. Both ways of joining the
+ * two programs; the faster one is what counts.
+ */
+export function bcftoolsPeers(columns: readonly PeerColumn[]): readonly Peer[] {
+  return [
+    {
+      name: 'bcftools to DuckDB, pipe',
+      version: bcftoolsVersion,
+      run: (vcf, records) => timed(records, (out) => piped(vcf, columns, out)),
+    },
+    {
+      name: 'bcftools to DuckDB, file',
+      version: bcftoolsVersion,
+      run: (vcf, records) => timed(records, (out) => byFile(vcf, columns, out)),
+    },
+  ];
+}
+
+function formatOf(columns: readonly PeerColumn[]): string {
+  return `${columns.map((column) => column.format).join('\\t')}\\n`;
+}
 
 async function timed(records: number, work: (target: string) => Promise<number>): Promise<number> {
   const target = join(cache, 'peer.parquet');
@@ -46,18 +50,26 @@ async function timed(records: number, work: (target: string) => Promise<number>)
 }
 
 /** By the shell, because DuckDB wants a real pipe and Node's are sockets. A broken first half shows in the count. */
-async function piped(vcf: string, target: string): Promise<number> {
-  const script = 'bcftools query -f "$1" "$2" | "$3" "$4" /dev/stdin "$5"';
-  const args = ['-c', script, 'sh', format, vcf, process.execPath, toParquet, target];
+async function piped(vcf: string, columns: readonly PeerColumn[], target: string): Promise<number> {
+  const script = 'bcftools query -f "$1" "$2" | "$3" "$4" /dev/stdin "$5" "$6"';
+  const list = JSON.stringify(columns);
+  const format = formatOf(columns);
+  const args = ['-c', script, 'sh', format, vcf, process.execPath, toParquet, target, list];
   return answerOf(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }));
 }
 
-async function byFile(vcf: string, target: string): Promise<number> {
+async function byFile(
+  vcf: string,
+  columns: readonly PeerColumn[],
+  target: string,
+): Promise<number> {
   const text = join(cache, 'peer.tsv');
-  const args = ['query', '-f', format, '-o', text, vcf];
+  const args = ['query', '-f', formatOf(columns), '-o', text, vcf];
   await ended(spawn('bcftools', args, { stdio: ['ignore', 'ignore', 'inherit'] }));
   const rows = await answerOf(
-    spawn(process.execPath, [toParquet, text, target], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    spawn(process.execPath, [toParquet, text, target, JSON.stringify(columns)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
   );
   rmSync(text);
   return rows;

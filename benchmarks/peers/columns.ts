@@ -1,5 +1,3 @@
-import { infoKeys } from '../data.js';
-
 /** The same columns with the same types as our import makes from the file's header, as the peer would name them. */
 export interface PeerColumn {
   readonly name: string;
@@ -7,6 +5,13 @@ export interface PeerColumn {
   readonly format: string;
   /** The DuckDB expression over the text column of that name. */
   readonly expression: string;
+}
+
+/** An INFO or FORMAT key as a header declares it. */
+export interface VcfKey {
+  readonly id: string;
+  readonly number: '0' | '1' | 'A' | 'R' | '.';
+  readonly type: 'Integer' | 'Float' | 'String' | 'Flag';
 }
 
 const types = { Integer: 'INTEGER', Float: 'DOUBLE', String: 'VARCHAR', Flag: 'BOOLEAN' } as const;
@@ -21,10 +26,16 @@ const fixed: readonly (readonly [string, string, string])[] = [
   ['filter', '%FILTER', `string_split(filter, ';')`],
 ];
 
-/** What bcftools writes and DuckDB reads, in order. */
-export const peerColumns: readonly PeerColumn[] = [
-  ...fixed.map(([name, format, expression]) => ({ name, format, expression })),
-  ...infoKeys.map(({ id, number, type }) => ({
+/** What every line has. */
+export const fixedColumns: readonly PeerColumn[] = fixed.map(([name, format, expression]) => ({
+  name,
+  format,
+  expression,
+}));
+
+/** One column per INFO key. */
+export function infoColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
+  return keys.map(({ id, number, type }) => ({
     name: id,
     format: `%INFO/${id}`,
     expression:
@@ -33,5 +44,21 @@ export const peerColumns: readonly PeerColumn[] = [
         : number === '1'
           ? `CAST(${id} AS ${types[type]})`
           : `CAST(string_split(${id}, ',') AS ${types[type]}[])`,
-  })),
-];
+  }));
+}
+
+/** One column per FORMAT key, with the list of all samples' values. */
+export function sampleColumns(keys: readonly VcfKey[]): readonly PeerColumn[] {
+  return keys.map(({ id, number, type }) => {
+    const list = `string_split(sample_${id}, ';')`;
+    const one = (value: string): string => `TRY_CAST(${value} AS ${types[type]})`;
+    return {
+      name: `sample_${id}`,
+      format: `[;%${id}]`,
+      expression:
+        number === '1'
+          ? `list_transform(${list}[2:], x -> ${one('x')})`
+          : `list_transform(${list}[2:], x -> list_transform(string_split(x, ','), y -> ${one('y')}))`,
+    };
+  });
+}

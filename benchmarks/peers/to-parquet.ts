@@ -1,14 +1,15 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import { peerColumns } from './columns.js';
+import type { PeerColumn } from './columns.js';
 
 /*
  * The second half of the peer, in a process of its own as the duckdb command would be:
- * node to-parquet.js <tab-separated text> <Parquet file>
+ * node to-parquet.js <tab-separated text> <Parquet file> <columns as JSON>
  */
-const [source = '', target = ''] = process.argv.slice(2);
-const text = peerColumns.map(({ name }) => `'${name}': 'VARCHAR'`).join(', ');
-const select = peerColumns.map(({ name, expression }) => `${expression} AS "${name}"`).join(', ');
-const connection = await (await DuckDBInstance.create(':memory:')).connect();
+const [source = '', target = '', list = '[]'] = process.argv.slice(2);
+const columns = JSON.parse(list) as PeerColumn[];
+const text = columns.map(({ name }) => `'${name}': 'VARCHAR'`).join(', ');
+const select = columns.map(({ name, expression }) => `${expression} AS "${name}"`).join(', ');
+const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
 await connection.run(`COPY (
   SELECT ${select} FROM read_csv('${source}', delim = '\t', header = false, quote = '', escape = '',
     nullstr = '.', auto_detect = false, columns = {${text}}))

@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { chromosomes } from './data.js';
+import type { Format } from './format.js';
+import { generated, newDigits } from './generate.js';
+import { bcftoolsPeers } from './peers/bcftools-duckdb.js';
+import { fixedColumns, infoColumns, sampleColumns, type VcfKey } from './peers/columns.js';
+import { type Random, seeded } from './random.js';
+
+const seed = 20_261_123;
+
+/** Real lines whose keys and values the generated ones are made of. */
+interface Rows {
+  readonly fixture: string;
+  readonly info: readonly VcfKey[];
+  readonly format: readonly VcfKey[];
+}
+
+const sites: Rows = {
+  fixture: 'sites_1kg.vcf',
+  info: [
+    { id: 'AVGPOST', number: '1', type: 'Float' },
+    { id: 'RSQ', number: '1', type: 'Float' },
+    { id: 'LDAF', number: '1', type: 'Float' },
+    { id: 'ERATE', number: '1', type: 'Float' },
+    { id: 'AN', number: '1', type: 'Integer' },
+    { id: 'VT', number: '1', type: 'String' },
+    { id: 'AA', number: '1', type: 'String' },
+    { id: 'THETA', number: '1', type: 'Float' },
+    { id: 'AC', number: '.', type: 'Integer' },
+    { id: 'SNPSOURCE', number: '.', type: 'String' },
+    { id: 'AF', number: '1', type: 'Float' },
+  ],
+  format: [],
+};
+
+const samples: Rows = {
+  fixture: 'hail_100_samples.vcf.gz',
+  info: [
+    { id: 'AC', number: 'A', type: 'Integer' },
+    { id: 'AF', number: 'A', type: 'Float' },
+    { id: 'AN', number: '1', type: 'Integer' },
+    { id: 'DP', number: '1', type: 'Integer' },
+    { id: 'MQ', number: '1', type: 'Float' },
+    { id: 'QD', number: '1', type: 'Float' },
+  ],
+  format: [
+    { id: 'GT', number: '1', type: 'String' },
+    { id: 'AD', number: 'R', type: 'Integer' },
+    { id: 'DP', number: '1', type: 'Integer' },
+    { id: 'GQ', number: '1', type: 'Integer' },
+  ],
+};
+
+/** Sites of the 1000 Genomes Project. */
+export const vcf: Format = {
+  name: 'vcf',
+  title: 'VCF sites, 11 INFO keys, bgzip',
+  records: 1_400_000,
+  file: (records) =>
+    generated(`sites-${records}-${seed}.vcf.gz`, () => lines(sites, records), 'bgzf'),
+  reader: 'vcf',
+  limit: 0.7,
+  peers: bcftoolsPeers([...fixedColumns, ...infoColumns(sites.info)]),
+};
+
+/** Genotypes of a hundred exomes. */
+export const vcfSamples: Format = {
+  name: 'vcf-samples',
+  title: 'VCF with 100 samples, GT:AD:DP:GQ, bgzip',
+  records: 110_000,
+  file: (records) =>
+    generated(`samples-${records}-${seed}.vcf.gz`, () => lines(samples, records), 'bgzf'),
+  reader: 'vcf',
+  limit: 0.9,
+  peers: bcftoolsPeers([
+    ...fixedColumns,
+    ...infoColumns(samples.info),
+    ...sampleColumns(samples.format),
+  ]),
+};
+
+/** The lines of a file, header first: real ones of two alleles at new positions, with new digits in their numbers. */
+function* lines({ fixture, info, format }: Rows, records: number): Generator<string> {
+  const bytes = readFileSync(`test/fixtures/vcf/${fixture}`);
+  const all = (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');
+  const names = all.find((line) => line.startsWith('#CHROM'))!.split('\t');
+  yield '##fileformat=VCFv4.2\n##reference=GRCh37\n';
+  for (const [name, millions] of chromosomes)
+    yield `##contig=<ID=${name},length=${Math.round(millions * 1e6)}>\n`;
+  for (const definition of all.filter((text) => text.startsWith('##FILTER=')))
+    yield `${definition}\n`;
+  for (const { id, number, type } of info)
+    yield `##INFO=<ID=${id},Number=${number},Type=${type},Description="${id} of the record">\n`;
+  for (const { id, number, type } of format)
+    yield `##FORMAT=<ID=${id},Number=${number},Type=${type},Description="${id} of a sample">\n`;
+  yield `${names.slice(0, format.length === 0 ? 8 : undefined).join('\t')}\n`;
+  const real = all
+    .filter((line) => !line.startsWith('#'))
+    .map((line) => line.split('\t'))
+    .filter(([, , , , alt = '']) => /^[ACGT]+$/.test(alt));
+  const random = seeded(seed);
+  const millions = chromosomes.reduce((sum, [, size]) => sum + size, 0);
+  const step = (millions * 1e6) / Math.max(1, records);
+  for (let row = 0, chromosome = 0, position = 1; row < records; row++) {
+    position += 1 + Math.floor(random.next() * 1.9 * step);
+    const [name, size] = chromosomes[chromosome]!;
+    if (position > size * 1e6 && chromosome < chromosomes.length - 1) {
+      chromosome++;
+      position = 1;
+    }
+    yield line(random.pick(real), name, position, info, format, random);
+  }
+}
+
+function line(
+  cells: readonly string[],
+  chromosome: string,
+  position: number,
+  info: readonly VcfKey[],
+  format: readonly VcfKey[],
+  random: Random,
+): string {
+  const [, , id = '.', ref, alt, qual = '.', filter, text = '', keys = '', ...values] = cells;
+  const wanted = new Map(info.map((key) => [key.id, key]));
+  const items = text.split(';').flatMap((item) => {
+    const [key = '', value = ''] = item.split('=');
+    const known = wanted.get(key);
+    return known === undefined ? [] : [`${key}=${varied(known, value, random)}`];
+  });
+  const fixed = [chromosome, position, newDigits(id, random), ref, alt, newDigits(qual, random)];
+  const start = `${[...fixed, filter, items.join(';')].join('\t')}`;
+  if (format.length === 0) return `${start}\n`;
+  const places = format.map(({ id: key }) => keys.split(':').indexOf(key));
+  const calls = values.map((value) => {
+    const parts = value.split(':');
+    return format
+      .map((key, i) => varied(key, parts[places[i]!] ?? '.', random))
+      .join(':')
+      .replace(/(:\.)+$/, '');
+  });
+  return `${start}\t${format.map(({ id: key }) => key).join(':')}\t${calls.join('\t')}\n`;
+}
+
+function varied({ type }: VcfKey, value: string, random: Random): string {
+  return type === 'String' ? value : newDigits(value, random);
+}
