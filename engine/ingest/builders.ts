@@ -49,6 +49,21 @@ export class Utf8Builder extends ColumnBuilder {
     this.commit(end);
   }
 
+  /** Appends values that lie behind each other in `source`; `ends` says where each ends. */
+  appendAll(source: Uint8Array, ends: Int32Array): void {
+    const from = this.end;
+    const i = this.length;
+    const count = ends.length;
+    this.reserve(source.length).set(source, from);
+    if (i + count >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + count + 1);
+    const offsets = this.#offsets;
+    for (let k = 0; k < count; k++) offsets[i + k + 1] = from + ends[k]!;
+    if (this.valid !== null)
+      for (let k = 0; k < count; k++) this.valid = withBit(this.valid, i + k);
+    this.end = from + source.length;
+    this.length = i + count;
+  }
+
   /** Room for a value of at most `size` bytes from `end` on, which the caller writes and then commits. */
   reserve(size: number): Uint8Array {
     if (this.end + size > this.#bytes.length) this.#bytes = grown(this.#bytes, this.end + size);

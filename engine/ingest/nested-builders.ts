@@ -107,6 +107,12 @@ export class StructBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
+  /** Ends so many objects, whose children are all filled or to be padded. */
+  endObjects(count: number): void {
+    if (this.valid === null) this.length += count;
+    else for (let i = 0; i < count; i++) this.endObject();
+  }
+
   appendNull(): void {
     this.valid ??= allSet(this.length);
     this.nullCount++;

@@ -12,6 +12,7 @@ import { freePhysical } from './columns.js';
 import { integerAt, isWiderNumber, powersOfTen } from '../text/numbers.js';
 import type { Annotations } from './explode.js';
 import type { Extent } from './extent.js';
+import { Keys } from './keys.js';
 import { appendValue, entryOf, Kind, Role, type Entry } from './values.js';
 
 /** Reads the INFO column into the struct column `info`. */
@@ -21,7 +22,7 @@ export class InfoParser implements Extent {
   lengthsFrom = 0;
   lengthsTo = 0;
   readonly #struct: StructBuilder;
-  readonly #entries = new Map<string, Entry>();
+  readonly #keys = new Keys();
   readonly #decodes: boolean;
   readonly #out: BatchBuilder;
   readonly #report: Report;
@@ -31,7 +32,7 @@ export class InfoParser implements Extent {
   readonly #physicals: Set<string>;
   readonly #exploded: string | null;
   readonly #decoder = new TextDecoder();
-  #guess: Entry | null = null;
+  /** The first key of the line before. */
   #first: Entry | null = null;
   #line = 0;
   #isAdded = false;
@@ -65,8 +66,8 @@ export class InfoParser implements Extent {
       ),
     );
     for (const [name, builder] of this.#struct.children)
-      this.#entries.set(name, entryOf(name, builder, this.#roleOf(name)));
-    if (this.#entries.size > 0) this.#add();
+      this.#keys.add(entryOf(name, builder, this.#roleOf(name)));
+    if (this.#struct.children.size > 0) this.#add();
   }
 
   /**
@@ -90,32 +91,32 @@ export class InfoParser implements Extent {
       return true;
     }
     this.#struct.padTo(row);
-    this.#guess = this.#first;
+    let guess = this.#first;
     let previous: Entry | null = null;
     for (let at = from; at < to;) {
-      // The key runs to '=' or ';'. Files repeat the order of their keys and leave some out, so the ones that come next
-      // in the chain are tried before the text is looked up.
-      let entry: Entry | null = this.#guess;
-      for (let tries = 0; entry !== null && !matches(entry.bytes, bytes, at, to); tries++)
-        entry = tries < 6 ? entry.next : null;
-      let keyEnd = at;
-      if (entry !== null) keyEnd = at + entry.bytes.length;
-      else {
-        while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
-        if (keyEnd === at) {
+      // Most files repeat the order of their keys: what followed last time is tried first.
+      let entry = guess;
+      if (entry === null || !matches(entry.bytes, bytes, at, to)) {
+        entry = this.#keys.find(bytes, at, to);
+        if (entry === null) {
+          const c = bytes[at];
           // `;;` and a trailing `;` hold nothing; `=x` has no name.
-          if (bytes[at] === 61) return this.#reject(null, 'a value without a key in INFO');
-          at++;
-          continue;
+          if (c === 61) return this.#reject(null, 'a value without a key in INFO');
+          if (c === 59) {
+            at++;
+            continue;
+          }
+          entry = this.#addKey(bytes, at, to);
         }
-        entry = this.#lookUp(bytes, at, keyEnd, to);
-        this.#link(entry, previous);
+        if (previous === null) this.#first = entry;
+        else previous.next = entry;
       }
+      const keyEnd = at + entry.bytes.length;
       const hasValue = keyEnd < to && bytes[keyEnd] === 61;
       if (entry.role === Role.Exploded && annotations?.from === keyEnd + 1) {
         if (!this.#appendAnnotation(entry, bytes, annotations, annotation, row)) return false;
         previous = entry;
-        this.#guess = entry.next;
+        guess = entry.next;
         at = annotations.to + 1;
         continue;
       }
@@ -123,7 +124,7 @@ export class InfoParser implements Extent {
       if (fastEnd >= 0) {
         if (entry.role !== Role.None) this.#note(entry, bytes, keyEnd + 1, fastEnd);
         previous = entry;
-        this.#guess = entry.next;
+        guess = entry.next;
         at = fastEnd + 1;
         continue;
       }
@@ -141,20 +142,11 @@ export class InfoParser implements Extent {
       if (!this.#append(entry, bytes, keyEnd, valueEnd, hasValue, hasComma, hasEscape, row))
         return false;
       previous = entry;
-      this.#guess = entry.next;
+      guess = entry.next;
       at = valueEnd + 1;
     }
     this.#struct.endObject();
     return true;
-  }
-
-  /** Puts a key into the chain behind the one it followed, once: so the chain has no circle. */
-  #link(entry: Entry, previous: Entry | null): void {
-    if (entry.isLinked) return;
-    entry.isLinked = true;
-    entry.next = previous === null ? this.#first : previous.next;
-    if (previous === null) this.#first = entry;
-    else previous.next = entry;
   }
 
   #append(
@@ -257,12 +249,12 @@ export class InfoParser implements Extent {
     return false;
   }
 
-  /** The entry of a key; an undeclared one is text, or a flag when its first occurrence has no value (contract 10.6). */
-  #lookUp(bytes: Uint8Array, from: number, keyEnd: number, to: number): Entry {
+  /** A key that the header does not declare: text, or a flag when its first occurrence has no value (contract 10.6). */
+  #addKey(bytes: Uint8Array, from: number, to: number): Entry {
+    let keyEnd = from;
+    while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
     const name = this.#decoder.decode(bytes.subarray(from, keyEnd));
-    const known = this.#entries.get(name);
     const hasValue = keyEnd < to && bytes[keyEnd] === 61;
-    if (known !== undefined) return known;
     const column = this.#known.get(name) ?? {
       name,
       physical: freePhysical(name, this.#physicals),
@@ -270,7 +262,7 @@ export class InfoParser implements Extent {
       isList: false,
     };
     const entry = entryOf(name, this.#struct.child(column), this.#roleOf(name));
-    this.#entries.set(name, entry);
+    this.#keys.add(entry);
     this.#add();
     return entry;
   }

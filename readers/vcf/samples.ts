@@ -5,6 +5,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/errors.js';
 import type { Column } from '../../engine/types.js';
 import type { Report } from '../reader.js';
+import { Calls } from './calls.js';
 import { freePhysical } from './columns.js';
 import type { VcfHeader } from './header.js';
 import { isWiderNumber, latin1 } from '../text/numbers.js';
@@ -26,6 +27,12 @@ export class SampleParser {
   /** The entries of the FORMAT text of the last line: files repeat it. */
   #format: readonly Entry[] = [];
   #formatBytes: Uint8Array = new Uint8Array(0);
+  readonly #calls: Calls;
+  /** All names behind each other, and where each ends. */
+  readonly #allNames: Uint8Array;
+  readonly #nameEnds: Int32Array;
+  /** Lines that were not plain, less those that were. */
+  #odd = 0;
 
   constructor(
     column: ColumnBuilder,
@@ -50,6 +57,11 @@ export class SampleParser {
     this.#decodes = header.version >= 4.3;
     const encoder = new TextEncoder();
     this.#names = header.samples.map((name) => encoder.encode(name));
+    this.#calls = new Calls(this.#names.length);
+    this.#allNames = encoder.encode(header.samples.join(''));
+    this.#nameEnds = new Int32Array(this.#names.length);
+    let end = 0;
+    for (const [i, name] of this.#names.entries()) this.#nameEnds[i] = end += name.length;
     const text = { name: 'name', physical: 'name', type: 'string', isList: false } as const;
     this.#name = this.#struct.child(text) as Utf8Builder;
     for (const [name, builder] of this.#struct.children)
@@ -71,6 +83,14 @@ export class SampleParser {
   ): boolean {
     this.#list.padTo(row);
     if (!this.#readFormat(bytes, from, formatEnd, line)) return false;
+    // Where most lines are odd, trying the short way first would be in vain.
+    if (this.#odd < 16) {
+      if (this.#readPlain(bytes, formatEnd + 1, to)) {
+        if (this.#odd > 0) this.#odd--;
+        return true;
+      }
+      this.#odd++;
+    }
     const struct = this.#struct;
     const format = this.#format;
     let at = formatEnd + 1;
@@ -126,6 +146,27 @@ export class SampleParser {
         null,
         `more sample columns than the ${this.#names.length} of the #CHROM line`,
       );
+    this.#list.endList();
+    return true;
+  }
+
+  /** The samples key by key; false, with nothing appended, when a value is not plain. */
+  #readPlain(bytes: Uint8Array, from: number, to: number): boolean {
+    const struct = this.#struct;
+    const format = this.#format;
+    const index = struct.length;
+    if (format.length === 0 || !this.#calls.find(bytes, from, to, format.length)) return false;
+    for (let key = 0; key < format.length; key++) {
+      const entry = format[key]!;
+      entry.column.padTo(index);
+      if (!this.#calls.append(bytes, key, entry)) {
+        struct.truncate(index);
+        return false;
+      }
+    }
+    this.#name.padTo(index);
+    this.#name.appendAll(this.#allNames, this.#nameEnds);
+    struct.endObjects(this.#names.length);
     this.#list.endList();
     return true;
   }

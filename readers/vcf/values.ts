@@ -44,9 +44,8 @@ export interface Entry {
   readonly column: ColumnBuilder;
   readonly items: ColumnBuilder;
   readonly role: Role;
-  /** The key that comes next in the chain: real files repeat their order. */
+  /** The key that followed this one last time: real files repeat their order. */
   next: Entry | null;
-  isLinked: boolean;
 }
 
 /** The entry for a column builder. */
@@ -62,7 +61,6 @@ export function entryOf(name: string, column: ColumnBuilder, role = Role.None): 
     items,
     role,
     next: null,
-    isLinked: false,
   };
 }
 
