@@ -14,13 +14,22 @@ const mostOfOne = 16 << 20;
 const spare = new Map<BufferType, Buffer[]>();
 let spareBytes = 0;
 
-/** A buffer with room for `length` elements or more. Its content is whatever it was: the taker writes before it reads. */
+/**
+ * A buffer with room for `length` elements or more: the smallest that fits, or a new one, whose size is a power of two so
+ * that it fits again. Its content is whatever it was: the taker writes before it reads.
+ */
 export function take<T extends Buffer>(type: new (length: number) => T, length: number): T {
-  const list = spare.get(type);
-  const found = list?.findLastIndex((buffer) => buffer.length >= length) ?? -1;
-  if (found < 0) return new type(length);
-  const [buffer] = list!.splice(found, 1);
-  spareBytes -= buffer!.byteLength;
+  const list = spare.get(type) ?? [];
+  let best = -1;
+  for (let i = 0; i < list.length; i++) {
+    const size = list[i]!.length;
+    if (size >= length && (best < 0 || size < list[best]!.length)) best = i;
+  }
+  if (best < 0) return new type(2 ** Math.ceil(Math.log2(length)));
+  const buffer = list[best]!;
+  list[best] = list.at(-1)!;
+  list.pop();
+  spareBytes -= buffer.byteLength;
   return buffer as T;
 }
 

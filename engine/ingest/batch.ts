@@ -41,6 +41,11 @@ export class BatchBuilder {
     this.#columns.set(name, builder);
   }
 
+  /** Makes room for so many records in the columns that there are. */
+  expect(records: number): void {
+    for (const column of this.#columns.values()) column.expect(records);
+  }
+
   endRecord(): void {
     this.rows++;
   }

@@ -37,6 +37,10 @@ export class Utf8Builder extends ColumnBuilder {
     return this.#column;
   }
 
+  override expect(length: number): void {
+    if (length >= this.#offsets.length) this.#offsets = grown(this.#offsets, length + 1);
+  }
+
   /** Appends `source[from..to)`, which must be UTF-8. */
   appendBytes(source: Uint8Array, from: number, to: number): void {
     const size = to - from;
@@ -135,6 +139,10 @@ export class IntegerBuilder extends ColumnBuilder {
     return this.#column;
   }
 
+  override expect(length: number): void {
+    if (length > this.#values.length) this.#values = grown(this.#values, length);
+  }
+
   append(value: number): void {
     const i = this.length;
     if (i >= this.#values.length) this.#values = grown(this.#values, i + 1);
@@ -182,6 +190,10 @@ export class DoubleBuilder extends ColumnBuilder {
 
   column(): Column {
     return this.#column;
+  }
+
+  override expect(length: number): void {
+    if (length > this.#values.length) this.#values = grown(this.#values, length);
   }
 
   append(value: number): void {
@@ -233,10 +245,14 @@ export class LongBuilder extends ColumnBuilder {
     return this.#column;
   }
 
+  override expect(length: number): void {
+    if (length > this.#values.length) this.#grow(length);
+  }
+
   /** Appends a whole number within +-2^53 without making a bigint (little-endian halves, as arrow stores them). */
   append(value: number): void {
     const i = this.length;
-    if (i >= this.#values.length) this.#grow();
+    if (i >= this.#values.length) this.#grow(this.length + 1);
     if (this.valid !== null) this.valid = withBit(this.valid, i);
     this.#halves[2 * i] = value | 0;
     this.#halves[2 * i + 1] = Math.floor(value / 4_294_967_296);
@@ -245,7 +261,7 @@ export class LongBuilder extends ColumnBuilder {
 
   appendBigint(value: bigint): void {
     const i = this.length;
-    if (i >= this.#values.length) this.#grow();
+    if (i >= this.#values.length) this.#grow(this.length + 1);
     if (this.valid !== null) this.valid = withBit(this.valid, i);
     this.#values[i] = value;
     this.length = i + 1;
@@ -253,7 +269,7 @@ export class LongBuilder extends ColumnBuilder {
 
   appendNull(): void {
     const i = this.length;
-    if (i >= this.#values.length) this.#grow();
+    if (i >= this.#values.length) this.#grow(this.length + 1);
     this.valid ??= allSet(i);
     this.nullCount++;
     this.#values[i] = 0n;
@@ -276,8 +292,8 @@ export class LongBuilder extends ColumnBuilder {
     give(this.#values);
   }
 
-  #grow(): void {
-    this.#values = grown(this.#values, this.length + 1);
+  #grow(length: number): void {
+    this.#values = grown(this.#values, length);
     this.#halves = new Int32Array(this.#values.buffer);
   }
 }

@@ -31,6 +31,11 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
     return { ...this.items.column(), isList: true };
   }
 
+  override expect(length: number): void {
+    if (length >= this.#offsets.length) this.#offsets = grown(this.#offsets, length + 1);
+    if (!(this.items instanceof StructBuilder)) this.items.expect(length);
+  }
+
   /** Ends one list value: all elements appended since the last value are its own. */
   endList(): void {
     const i = this.length;
@@ -99,6 +104,10 @@ export class StructBuilder extends ColumnBuilder {
 
   override release(): void {
     for (const child of this.children.values()) child.release();
+  }
+
+  override expect(length: number): void {
+    for (const child of this.children.values()) child.expect(length);
   }
 
   endObject(): void {

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import {
   makeBuilder,
   type ListBuilder,
@@ -52,6 +52,9 @@ export class VcfParser {
   readonly #version: number;
   readonly #annotations: Annotations | null;
   readonly #tabs = new Int32Array(9);
+  /** The same bytes as a Buffer, which finds a byte three times as fast; its values are read elsewhere. */
+  #search: Buffer = Buffer.alloc(0);
+  #nextTab = -1;
   #line = 0;
 
   constructor(
@@ -131,19 +134,26 @@ export class VcfParser {
     // A Buffer has another hidden class than a Uint8Array: with only one of them the loops below stay monomorphic.
     const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const isClean = isUtf8(bytes);
+    const search = this.#searchIn(bytes);
+    const records = expectedLines(search);
+    this.#out.expect(records);
+    this.#samples?.expect(records, bytes.length);
     let at = 0;
     while (
       at < bytes.length &&
       !this.#report.isStopped &&
       this.#widened.size === this.#widenedBefore
     ) {
-      const newline = bytes.indexOf(10, at);
+      const newline = search.indexOf(10, at);
       const next = newline < 0 ? bytes.length : newline + 1;
       let end = newline < 0 ? bytes.length : newline;
       if (end > at && bytes[end - 1] === 13) end--;
       this.#line++;
       if (end > at && isClean) this.#readLine(bytes, at, end);
-      else if (end > at) this.#readDoubtful(bytes.subarray(at, end));
+      else if (end > at) {
+        this.#readDoubtful(bytes.subarray(at, end));
+        this.#searchIn(bytes);
+      }
       at = next;
     }
     return this.#line;
@@ -151,11 +161,23 @@ export class VcfParser {
 
   /** A line of a chunk that is not all UTF-8: in this line, bytes that are not are read as U+FFFD. */
   #readDoubtful(line: Uint8Array): void {
-    if (isUtf8(line)) return this.#readLine(line, 0, line.length);
+    if (isUtf8(line)) return this.#readAlone(line);
     const message = 'bytes that are not UTF-8 were replaced by U+FFFD';
     if (this.#report.warn(this.#line, 0, null, message)) return;
     const repaired = new TextEncoder().encode(lossy.decode(line));
-    this.#readLine(repaired, 0, repaired.length);
+    this.#readAlone(repaired);
+  }
+
+  #readAlone(line: Uint8Array): void {
+    this.#searchIn(line);
+    this.#readLine(line, 0, line.length);
+  }
+
+  /** Takes the bytes for those that lines are read from. */
+  #searchIn(bytes: Uint8Array): Buffer {
+    this.#nextTab = -1;
+    this.#search = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    return this.#search;
   }
 
   #readLine(bytes: Uint8Array, from: number, to: number): void {
@@ -169,8 +191,13 @@ export class VcfParser {
       return this.#reject(0, null, 'a header line among the records: were two VCF files joined?');
     const tabs = this.#tabs;
     let count = 0;
-    const wanted = this.#columns === 8 ? 8 : 9;
-    for (let at = from; at < to && count < wanted; at++) if (bytes[at] === 9) tabs[count++] = at;
+    for (let at = from; at < to && count < 7; at++) if (bytes[at] === 9) tabs[count++] = at;
+    // INFO and FORMAT are long: searching beats walking.
+    for (const wanted = this.#columns === 8 ? 8 : 9; count >= 7 && count < wanted; count++) {
+      const tab = this.#tabAfter(tabs[count - 1]!);
+      if (tab >= to) break;
+      tabs[count] = tab;
+    }
     if (count < 7)
       return this.#reject(
         0,
@@ -295,6 +322,15 @@ export class VcfParser {
     return true;
   }
 
+  /** The first tab behind `at` in the chunk, which on lines without samples is on the next line. */
+  #tabAfter(at: number): number {
+    if (this.#nextTab <= at) {
+      const found = this.#search.indexOf(9, at + 1);
+      this.#nextTab = found < 0 ? Infinity : found;
+    }
+    return this.#nextTab;
+  }
+
   /** A line of many alleles or annotations makes a record of each, all of which repeat the rest of it. */
   #isWithinBudget(
     bytes: Uint8Array,
@@ -390,6 +426,14 @@ export class VcfParser {
     this.#report.reject(this.#line, code, field, message);
     return false;
   }
+}
+
+/** About how many lines there are, by those at the beginning. */
+function expectedLines(bytes: Buffer): number {
+  const start = bytes.subarray(0, 1 << 16);
+  let lines = 0;
+  for (let at = start.indexOf(10); at >= 0; at = start.indexOf(10, at + 1)) lines++;
+  return Math.ceil((1.05 * lines * bytes.length) / Math.max(1, start.length)) + 1;
 }
 
 const maxString = 32_766;

@@ -5,7 +5,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/errors.js';
 import type { Column } from '../../engine/types.js';
 import type { Report } from '../reader.js';
-import { Calls } from './calls.js';
+import { type Call, callOf, readCalls } from './calls.js';
 import { freePhysical } from './columns.js';
 import type { VcfHeader } from './header.js';
 import { isWiderNumber, latin1 } from '../text/numbers.js';
@@ -26,8 +26,8 @@ export class SampleParser {
   readonly #widened: Set<string>;
   /** The entries of the FORMAT text of the last line: files repeat it. */
   #format: readonly Entry[] = [];
+  #layout: readonly Call[] = [];
   #formatBytes: Uint8Array = new Uint8Array(0);
-  readonly #calls: Calls;
   /** All names behind each other, and where each ends. */
   readonly #allNames: Uint8Array;
   readonly #nameEnds: Int32Array;
@@ -57,7 +57,6 @@ export class SampleParser {
     this.#decodes = header.version >= 4.3;
     const encoder = new TextEncoder();
     this.#names = header.samples.map((name) => encoder.encode(name));
-    this.#calls = new Calls(this.#names.length);
     this.#allNames = encoder.encode(header.samples.join(''));
     this.#nameEnds = new Int32Array(this.#names.length);
     let end = 0;
@@ -70,6 +69,11 @@ export class SampleParser {
       [...this.#struct.children.values()].map((child) => child.column().physical.toLowerCase()),
     );
     out.add(key, column);
+  }
+
+  /** Makes room for the samples of so many records, no more than so many bytes can hold. */
+  expect(records: number, bytes: number): void {
+    this.#struct.expect(Math.min(records * this.#names.length, bytes >> 1));
   }
 
   /** Reads FORMAT in `bytes[from..formatEnd)` and the samples behind it; false when the line was rejected. */
@@ -150,23 +154,19 @@ export class SampleParser {
     return true;
   }
 
-  /** The samples key by key; false, with nothing appended, when a value is not plain. */
+  /** The samples in one walk; false, with nothing appended, when a value is not plain. */
   #readPlain(bytes: Uint8Array, from: number, to: number): boolean {
     const struct = this.#struct;
     const format = this.#format;
     const index = struct.length;
-    if (format.length === 0 || !this.#calls.find(bytes, from, to, format.length)) return false;
-    for (let key = 0; key < format.length; key++) {
-      const entry = format[key]!;
-      entry.column.padTo(index);
-      if (!this.#calls.append(bytes, key, entry)) {
-        struct.truncate(index);
-        return false;
-      }
+    const samples = this.#names.length;
+    if (format.length === 0 || !readCalls(bytes, from, to, this.#layout, samples, index)) {
+      struct.truncate(index);
+      return false;
     }
     this.#name.padTo(index);
     this.#name.appendAll(this.#allNames, this.#nameEnds);
-    struct.endObjects(this.#names.length);
+    struct.endObjects(samples);
     this.#list.endList();
     return true;
   }
@@ -219,6 +219,7 @@ export class SampleParser {
       seen.add(key);
     }
     this.#format = keys.map((key) => this.#entry(key));
+    this.#layout = this.#format.map(callOf);
     this.#formatBytes = bytes.slice(from, to);
     return true;
   }
