@@ -22,7 +22,10 @@ export async function dropRemoved(parts: Parts, removed: Removed): Promise<void>
         filename === null ? [] : [exportFile(parts.data, id, filename)],
       )
       .map((path) => removeFile(path)),
-    ...removed.imports.map((id) => removeFile(parts.data.inlineRecords(id))),
+    ...removed.imports.flatMap((id) => [
+      removeFile(parts.data.inlineRecords(id)),
+      removeFile(parts.data.rejectedLines(id)),
+    ]),
   ];
   for (const result of await Promise.allSettled(works)) {
     if (result.status === 'rejected') {

@@ -327,6 +327,7 @@ export const schemas = {
     'format',
   ),
   ExportDownload: resource({ ...each(text, 'url download_url') }),
+  RejectedDownload: resource({ ...each(text, 'url download_url') }),
   DatasetCommit: resource({
     class_name: words('DatasetCommit'),
     ...each(text, 'url title mode parent_job_model'),

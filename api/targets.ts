@@ -1,5 +1,5 @@
 import { budgets } from '../engine/budgets.js';
-import type { ExportRow, ObjectRow } from '../engine/catalog/rows.js';
+import type { ExportRow, ImportRow, ObjectRow } from '../engine/catalog/rows.js';
 import type { DataFolder } from '../engine/data-folder.js';
 import { dispositionParameter, type UrlSigner } from './signed-url.js';
 
@@ -19,6 +19,16 @@ export function downloadTarget(signer: UrlSigner, object: ObjectRow, expiresAt: 
 export function exportTarget(signer: UrlSigner, row: ExportRow, expiresAt: number): string {
   const path = `/v2/downloads/exports/${row.id}`;
   return signer.sign('GET', `${path}?${dispositionParameter(row.filename ?? 'export')}`, expiresAt);
+}
+
+/** Where the records come from that an import rejected. */
+export function rejectedTarget(signer: UrlSigner, row: ImportRow, expiresAt: number): string {
+  const name = `rejected-${row.id}.jsonl.gz`;
+  return signer.sign(
+    'GET',
+    `/v2/downloads/rejected/${row.id}?${dispositionParameter(name)}`,
+    expiresAt,
+  );
 }
 
 /** The file's name that a signed address carries. */

@@ -29,6 +29,8 @@ export const budgets = {
   fetchesPerHost: 4,
   fetchesPerAccountAndMinute: 600,
   fetchShareOfFreeDisk: 0.8,
+  rejectedFileBytes: 64 << 20,
+  rejectedTextBytes: 4_096,
   filterDepth: 32,
   filterNodes: 2_000,
   inListValues: 100_000,

@@ -33,6 +33,9 @@ export class DataFolder {
   get exports(): string {
     return this.path('exports');
   }
+  get rejected(): string {
+    return this.path('rejected');
+  }
   get scratch(): string {
     return this.path('scratch');
   }
@@ -59,6 +62,10 @@ export class DataFolder {
   /** A finished export; `extension` as in `json.gz`. */
   export(exportId: number, extension: string): string {
     return this.path('exports', `${id(exportId)}.${extension}`);
+  }
+  /** The records that an import rejected, with the reasons; as long as the import exists. */
+  rejectedLines(importId: number): string {
+    return this.path('rejected', `${id(importId)}.jsonl.gz`);
   }
   /** The folder that one attempt of a task may write to; removed when the task ends and swept at start. */
   taskScratch(taskId: number, attempt: number): string {

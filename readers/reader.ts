@@ -67,6 +67,8 @@ export interface Reader<P = unknown, H = unknown> {
   readonly extensions: readonly string[];
   /** Whether a text that begins so can only be of this format; asked when the name of a file says another one. */
   readonly recognizes?: (start: string) => boolean;
+  /** Lines also end with a carriage return alone; without it, with a line feed only. */
+  readonly endsLinesAtReturn?: boolean;
   /** The only place where raw `reader_params` are looked at; throws `invalid('reader_params', …)`. */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   readonly header: (head: HeadSource, params: P) => Promise<Head<H>>;

@@ -19,6 +19,15 @@ export interface ChunkJob {
   readonly commitId: number;
   /** Absolute path of the segment to write, inside the task's scratch folder. */
   readonly file: string;
+  /** So many bytes of rejected records with their reasons are kept. */
+  readonly rejectedBytes: number;
+}
+
+/** Rejected records in a file of the scratch folder: lines of JSON, numbered within the chunk. */
+export interface RejectedPart {
+  readonly file: string;
+  readonly bytes: number;
+  readonly records: number;
 }
 
 /** What a chunk came to; `read = stored + rejected` always. */
@@ -32,6 +41,8 @@ export interface ChunkResult {
   readonly stored: number;
   readonly rejected: number;
   readonly findings: Findings;
+  /** Null when nothing was rejected, or no bytes were left for it. */
+  readonly rejectedPart: RejectedPart | null;
   /** The records of the source end in this chunk: those behind it count for nothing. */
   readonly hasEnded: boolean;
 }

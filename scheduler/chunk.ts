@@ -1,18 +1,23 @@
+import { budgets } from '../engine/budgets.js';
+import { writeStream } from '../engine/files.js';
 import { BatchBuilder } from '../engine/ingest/batch.js';
 import { FindingCollector } from '../engine/ingest/findings.js';
 import { identified } from '../engine/ingest/identity.js';
+import { RejectedLines } from '../engine/ingest/rejected-lines.js';
 import { writeSegment } from '../engine/store/segment.js';
 import { readerNamed } from '../readers/index.js';
 import { startOf } from '../readers/source/chunks.js';
 import { loadChunk } from '../readers/source/load.js';
-import type { ChunkJob, ChunkResult } from './chunk-types.js';
+import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
 
 /** One chunk from its bytes to a segment in the task's scratch folder; runs in a pool thread and keeps nothing. */
 export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
   const bytes = await loadChunk(job.ref);
   const reader = readerNamed(job.reader);
   const out = new BatchBuilder();
-  const report = new FindingCollector(job.validation, job.isFinal);
+  const limits = { maxBytes: job.rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
+  const rejected = new RejectedLines(bytes, limits, reader.endsLinesAtReturn === true);
+  const report = new FindingCollector(job.validation, job.isFinal, rejected);
   const given = { columns: job.columns, isFinal: job.isFinal, ...startOf(job.ref) };
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
   const batch = out.finish();
@@ -32,6 +37,13 @@ export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
     stored: batch.rows,
     rejected: report.rejected,
     findings: report.result(),
+    rejectedPart: await writeRejected(rejected, `${job.file}.rejected`),
     hasEnded: report.hasEnded,
   };
+}
+
+async function writeRejected(rejected: RejectedLines, file: string): Promise<RejectedPart | null> {
+  const { blocks, records } = rejected.result();
+  if (records === 0) return null;
+  return { file, records, bytes: (await writeStream(file, blocks)).bytes };
 }

@@ -13,7 +13,14 @@ import { startHost, type Host } from './host.js';
 import { spillFolder, type FromWorker } from './messages.js';
 import { reconcile } from './reconcile.js';
 import { Running } from './running.js';
-import { sweepAttempts, sweepExports, sweepObjects, sweepScratch, sweepTask } from './sweep.js';
+import {
+  sweepAttempts,
+  sweepExports,
+  sweepObjects,
+  sweepRejected,
+  sweepScratch,
+  sweepTask,
+} from './sweep.js';
 import type { PublishContext, RunnableKind, TaskMap } from './task.js';
 import { taskTypes } from './tasks/index.js';
 import { isTerminal, Waiters } from './waiting.js';
@@ -113,6 +120,7 @@ class TaskScheduler implements Scheduler {
     await catalog.tasks.requeueRunning();
     await sweepScratch(catalog, data);
     await sweepObjects(catalog, data);
+    await sweepRejected(catalog, data);
     await store.sweep();
     await this.#sweepExports();
     this.#sweeper = setInterval(() => void this.#sweepExports(), sweepMs);
@@ -300,9 +308,13 @@ class TaskScheduler implements Scheduler {
     const { tasks } = this.#options.catalog;
     const progress = { ...running.progress, ...(metadata?.['progress'] as Json | undefined) };
     await this.#persist(async () => {
-      await this.#discard(running.task);
       // Canceled or deleted meanwhile: then that is how it ended.
-      if ((await tasks.get(id))?.status !== 'running') return;
+      if ((await tasks.get(id))?.status !== 'running') return this.#discard(running.task);
+      const { data } = this.#options;
+      const type = taskTypes[running.task.kind as RunnableKind];
+      if (type.keep === undefined) await this.#discard(running.task);
+      else await type.keep(running.task, running.attempt, data);
+      await sweepTask(data, running.task);
       await tasks.fail(id, error.message, { metadata: { ...metadata, progress } });
     });
     await this.#over(running);

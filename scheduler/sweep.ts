@@ -46,6 +46,14 @@ export async function sweepExports(catalog: Catalog, data: DataFolder, now: numb
   }
 }
 
+/** At start: removes the rejected records of imports that are gone or have yet to end. */
+export async function sweepRejected(catalog: Catalog, data: DataFolder): Promise<void> {
+  for (const { name } of await list(data.rejected)) {
+    const row = await catalog.imports.get(Number(/^\d+/.exec(name)?.[0] ?? -1));
+    if (row?.status !== 'failed') await removeFile(data.path('rejected', name));
+  }
+}
+
 /** At start: removes the bytes of files that got no further than the disk, or were replaced. */
 export async function sweepObjects(catalog: Catalog, data: DataFolder): Promise<void> {
   for (const { name } of await list(data.objects)) {

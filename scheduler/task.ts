@@ -75,6 +75,8 @@ export interface TaskType<K extends RunnableKind> {
   ): Promise<'published' | 'run again'>;
   /** Removes what a task that will not complete has left outside its scratch folder. */
   discard(task: TaskRow, data: DataFolder): Promise<void>;
+  /** Takes out of a failed task's scratch folder what is to outlive it; may be called again. */
+  keep?(task: TaskRow, attempt: number, data: DataFolder): Promise<void>;
 }
 
 /** A task that failed with something to keep: its validation report. */

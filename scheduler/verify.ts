@@ -8,6 +8,7 @@ import { toErrorValue } from '../engine/errors.js';
 import { fileStats, list, modifiedAt, openFile } from '../engine/files.js';
 import type { Store } from '../engine/store/store.js';
 import { droppedMark } from '../engine/store/verify.js';
+import type { Receipt } from './tasks/receipt.js';
 import { isTerminal } from './waiting.js';
 
 /** One thing that is not as it should be: `where` is a path below the data folder, or an id. */
@@ -38,6 +39,7 @@ export async function verifyFolder(parts: VerifyParts): Promise<readonly Differe
   await verifyUnknownDatasets(parts, new Set(rows.map(({ id }) => id)), note);
   await verifyObjects(parts, note);
   await verifyExports(parts, note);
+  await verifyRejected(parts, note);
   await verifyScratch(parts, note);
   return found;
 }
@@ -149,7 +151,10 @@ async function verifyObjects(parts: VerifyParts, note: Note): Promise<void> {
   await noteUnnamed(parts, 'objects', named, note);
 }
 
-async function problemOf(path: string, { size, md5 }: ObjectRow): Promise<string | undefined> {
+async function problemOf(
+  path: string,
+  { size, md5 }: Pick<ObjectRow, 'size' | 'md5'>,
+): Promise<string | undefined> {
   try {
     const stats = await fileStats(path);
     if (stats === undefined) return 'is missing';
@@ -185,6 +190,23 @@ async function verifyExports(parts: VerifyParts, note: Note): Promise<void> {
   await noteUnnamed(parts, 'exports', named, note);
 }
 
+async function verifyRejected(parts: VerifyParts, note: Note): Promise<void> {
+  const { data, catalog } = parts;
+  const { rows } = await catalog.imports.list({ access: null }, wholeList);
+  const named = new Set<string>();
+  for (const { id, status, metadata } of rows) {
+    const receipt = metadata['receipt'] as Receipt | undefined;
+    const written = status === 'failed' ? receipt?.rejected_file : undefined;
+    if (written === undefined || written === null) continue;
+    const path = data.rejectedLines(id);
+    named.add(basename(path));
+    const { bytes: size, md5 } = written;
+    const problem = await problemOf(path, { size, md5 });
+    if (problem !== undefined) note(`rejected/${basename(path)}`, problem);
+  }
+  await noteUnnamed(parts, 'rejected', named, note);
+}
+
 /** Inline records wait for their import; all else belongs to something that ran. */
 async function verifyScratch(parts: VerifyParts, note: Note): Promise<void> {
   const { data, catalog } = parts;
@@ -199,7 +221,7 @@ async function verifyScratch(parts: VerifyParts, note: Note): Promise<void> {
 
 async function noteUnnamed(
   { data, unnamedBefore }: VerifyParts,
-  part: 'objects' | 'exports' | 'scratch',
+  part: 'objects' | 'exports' | 'rejected' | 'scratch',
   named: ReadonlySet<string>,
   note: Note,
 ): Promise<void> {

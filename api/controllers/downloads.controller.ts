@@ -40,6 +40,30 @@ export class DownloadsController {
     );
   }
 
+  @Operation('downloads.rejected')
+  @Public()
+  async rejected(
+    @Param('id') id: string,
+    @Query() query: QueryString,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<Readable> {
+    const { signer, catalog, data, limits } = this.parts;
+    signer.verify(request.method, request.url);
+    const row = await catalog.imports.get(readId(id) ?? 0);
+    if (!row || !(await fileStats(data.rejectedLines(row.id)))) throw notFound();
+    return sendFile(
+      {
+        path: data.rejectedLines(row.id),
+        name: nameIn(query['response-content-disposition']),
+        etag: `"${row.id}"`,
+        idleMs: limits.idleMs,
+      },
+      request,
+      reply,
+    );
+  }
+
   @Operation('downloads.export')
   @Public()
   async export(

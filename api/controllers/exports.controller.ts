@@ -8,13 +8,14 @@ import { removeFile } from '../../engine/files.js';
 import { Access, Subject, Who } from '../access.js';
 import { cancelAsked, cancelJob } from '../canceling.js';
 import { createExport } from '../exporting.js';
-import { Form, readBoolean } from '../form.js';
+import { Form } from '../form.js';
 import { JobPresenter } from '../job-present.js';
 import { isUnderWay, jobFilter } from '../job-query.js';
 import { Operation } from '../operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
 import type { ApiReply, ApiRequest, Caller } from '../request.js';
+import { isRedirect } from '../redirect.js';
 import { exportFile, exportTarget } from '../targets.js';
 
 /** Exports: what a query finds, as a file (contract 11). */
@@ -126,11 +127,4 @@ export class ExportsController {
     const views = await presenter.each(rows, (row) => presenter.ofExport(row));
     return listEnvelope(request.origin, request.url, page, total, views);
   }
-}
-
-/** True unless `redirect` says otherwise; the empty value, which clients send, is false (contract 11.4). */
-function isRedirect(query: QueryString): boolean {
-  if (!Object.hasOwn(query, 'redirect')) return true;
-  const given = query['redirect'];
-  return readBoolean(Array.isArray(given) ? given.at(-1) : given) ?? true;
 }

@@ -1,9 +1,10 @@
-import { Body, Controller, Query, Req } from '@nestjs/common';
+import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
 import type { JobFilter } from '../../engine/catalog/job-list.js';
 import type { DatasetRow, ImportRow } from '../../engine/catalog/rows.js';
+import { budgets } from '../../engine/budgets.js';
 import { notFound } from '../../engine/errors.js';
-import { removeFile } from '../../engine/files.js';
+import { fileStats, removeFile } from '../../engine/files.js';
 import { Access, Subject, Who } from '../access.js';
 import { cancelAsked, cancelJob } from '../canceling.js';
 import { Form } from '../form.js';
@@ -13,8 +14,10 @@ import { isUnderWay, jobFilter } from '../job-query.js';
 import { Operation } from '../operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
-import type { ApiRequest, Caller } from '../request.js';
+import { isRedirect } from '../redirect.js';
+import type { ApiReply, ApiRequest, Caller } from '../request.js';
 import { given } from '../shape.js';
+import { rejectedTarget } from '../targets.js';
 
 /** Imports: from a file object or from records of the request (contract 10). */
 @Controller()
@@ -100,7 +103,24 @@ export class ImportsController {
     const view = await this.view((await this.parts.catalog.imports.get(row.id)) ?? row, request);
     await this.parts.catalog.imports.delete(row.id);
     await removeFile(this.parts.data.inlineRecords(row.id));
+    await removeFile(this.parts.data.rejectedLines(row.id));
     return view;
+  }
+
+  @Operation('imports.rejected')
+  @Access('read', 'import')
+  async rejected(
+    @Subject() row: ImportRow,
+    @Query() query: QueryString,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const { data, signer } = this.parts;
+    if (!(await fileStats(data.rejectedLines(row.id)))) throw notFound();
+    const expiresAt = Date.now() + budgets.exportUrlMs;
+    const url = request.origin + rejectedTarget(signer, row, expiresAt);
+    if (isRedirect(query)) reply.code(302).header('Location', url);
+    return { url, download_url: url };
   }
 
   private view(row: ImportRow, request: ApiRequest): Promise<object> {

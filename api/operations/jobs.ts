@@ -53,6 +53,16 @@ export const jobOperations = {
     'Forgets an import that has ended; its records stay.',
     'DatasetImport',
   ),
+  'imports.rejected': row(
+    'GET',
+    ['/v2/dataset_imports/:id/rejected'],
+    'Imports',
+    'Leads to the records that a failed import rejected, with the reasons (302), or answers the address; 404 without any.',
+    'RejectedDownload',
+    {
+      query: { redirect: 'false or empty: answer the address as JSON.' },
+    },
+  ),
   'exports.create': row(
     'POST',
     ['/v2/dataset_exports'],

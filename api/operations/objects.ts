@@ -140,4 +140,11 @@ export const objectOperations = {
     'The file of an export, at a signed address.',
     'bytes',
   ),
+  'downloads.rejected': row(
+    'GET',
+    ['/v2/downloads/rejected/:id'],
+    'Exports',
+    'The file of an export, at a signed address.',
+    'bytes',
+  ),
 } satisfies Readonly<Record<string, OperationRow>>;

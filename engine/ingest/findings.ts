@@ -1,4 +1,5 @@
 import type { Columns } from '../types.js';
+import type { RejectionSink } from './rejected-lines.js';
 
 /** `validation_params` of an import, with the defaults filled in. */
 export interface ValidationParams {
@@ -76,11 +77,13 @@ export class FindingCollector {
   readonly #examples = new Map<string, Finding & { count: number }>();
   readonly #params: ValidationParams;
   readonly #isFinal: boolean;
+  readonly #rejected: RejectionSink | undefined;
 
   /** In a final pass the warnings of the first are known, so only errors are collected. */
-  constructor(params: ValidationParams, isFinal = false) {
+  constructor(params: ValidationParams, isFinal = false, rejected?: RejectionSink) {
     this.#params = params;
     this.#isFinal = isFinal;
+    this.#rejected = rejected;
     this.isDisabled = params.disable;
   }
 
@@ -90,6 +93,7 @@ export class FindingCollector {
       this.#lastRejected = line;
       this.rejected++;
     }
+    this.#rejected?.add(line, code, field, message);
     this.#add('error', line, code, field, message);
     if (this.#params.raiseOnErrors) this.isStopped = true;
   }
@@ -120,6 +124,7 @@ export class FindingCollector {
     this.#lastRejected = -1;
     this.#counts = {};
     this.#examples.clear();
+    this.#rejected?.clear();
   }
 
   result(): Findings {

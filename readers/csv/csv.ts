@@ -18,6 +18,7 @@ function reader(
   return {
     name,
     extensions,
+    endsLinesAtReturn: true,
     params: (input) => csvParams(input, delimiter),
     header: readHead,
     cutter: (header, params) => new CsvCutter(params, header.bodyLine),

@@ -11,7 +11,7 @@ export interface Piece {
   readonly bytes: number;
 }
 
-/** What to do after a piece: `end` when the records of its source end in it. */
+/** What to do after a piece: `end` when the records of its source end in it, `stop` when those of all do. */
 export type Outcome = 'go on' | 'stop' | 'end';
 
 /** How a source's pieces are taken. */
@@ -31,7 +31,7 @@ interface Feed {
 /**
  * Hands the pieces of one source after another to works, at most `parallel` at a time: that bounds memory whatever the size
  * of the sources, and the pieces of the next begin while the last ones of the one before are still under way. Once a
- * work says `stop` or fails, no new one begins; those under way end first.
+ * work says `stop` or fails, no new one begins; those under way end first, and what is behind a `stop` counts for nothing.
  */
 export class ChunkFlow {
   readonly #parallel: number;
@@ -40,7 +40,8 @@ export class ChunkFlow {
   readonly #failures: { readonly feed: Feed; readonly index: number; readonly error: unknown }[] =
     [];
   #feeds = 0;
-  #isStopped = false;
+  /** The source in which a work has said `stop`; those behind it count for nothing. */
+  #lastFeed = Infinity;
 
   constructor(parallel: number, signal: AbortSignal) {
     this.#parallel = parallel;
@@ -49,7 +50,7 @@ export class ChunkFlow {
 
   /** Nothing more begins. */
   get isStopped(): boolean {
-    return this.#isStopped || this.#signal.aborted || this.#counting().length > 0;
+    return this.#lastFeed < Infinity || this.#signal.aborted || this.#counting().length > 0;
   }
 
   /**
@@ -99,14 +100,16 @@ export class ChunkFlow {
   async #settle(feed: Feed, index: number, working: Promise<Outcome>): Promise<void> {
     try {
       const outcome = await working;
-      if (outcome === 'stop') this.#isStopped = true;
-      if (outcome === 'end') feed.last = Math.min(feed.last, index);
+      if (outcome === 'stop') this.#lastFeed = Math.min(this.#lastFeed, feed.number);
+      if (outcome !== 'go on') feed.last = Math.min(feed.last, index);
     } catch (error) {
       this.#failures.push({ feed, index, error });
     }
   }
 
   #counting() {
-    return this.#failures.filter(({ feed, index }) => index <= feed.last);
+    return this.#failures.filter(
+      ({ feed, index }) => feed.number <= this.#lastFeed && index <= feed.last,
+    );
   }
 }

@@ -14,20 +14,78 @@ import type { Columns, GenomeBuild } from '../../engine/types.js';
 import { TaskFailure, type RunContext } from '../task.js';
 import type { ImportParams, ImportResult } from './import-run.js';
 import type { ImportSource } from './import-source.js';
+import { receiptOf, type Receipt } from './receipt.js';
+import { writeRejectedFile } from './rejected-file.js';
 import type { SourceRun } from './source-run.js';
 
 /** What the runs of an import came to together; throws a `TaskFailure` when anything in them was an error. */
-export function importResult(
+export async function importResult(
   params: ImportParams,
   context: RunContext,
   runs: readonly SourceRun[],
   columns: Columns,
-): ImportResult {
+): Promise<ImportResult> {
   const seen = runs.flatMap((run) => run.columns());
   const stayed = withData(columns, params.stored, seen);
-  const genomeBuild = runs.map(({ head }) => head.genomeBuild).find((build) => build !== null);
-  const findings = joinFindings([
-    ...newColumnFindings(params, runs, stayed).map((part) => ({ findings: part, file: null })),
+  const findings = findingsOf(runs, newColumnFindings(params, runs, stayed));
+  const message = errorMessage(nameOf(params.sources), findings);
+  const isStopped = runs.some((run) => run.isStopped) || runs.length < params.sources.length;
+  const metadata = await metadataOf(context, runs, findings, {
+    is_whole: !isStopped,
+    is_committed: message === null,
+  });
+  if (message !== null) throw new TaskFailure(new AppError('input', message), metadata);
+  const results = runs.flatMap((run) => run.results());
+  const records = results.reduce((sum, chunk) => sum + chunk.read, 0);
+  const bytes = runs.reduce((sum, run) => sum + run.file.bytes, 0);
+  context.progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
+  return {
+    segments: results.flatMap(({ segment }) => (segment === null ? [] : [segment])),
+    columns: stayed,
+    // What the first source says of a field counts, and the last in the list does.
+    described: runs.toReversed().flatMap(({ head }) => head.fields),
+    genomeBuild: buildOf(runs) ?? null,
+    records,
+    metadata,
+  };
+}
+
+/** What a run that broke off has to tell besides its reason: what it had read and rejected until then. */
+export async function runFailure(
+  params: ImportParams,
+  context: RunContext,
+  runs: readonly SourceRun[],
+  error: unknown,
+): Promise<unknown> {
+  const isTold = error instanceof TaskFailure || !(error instanceof AppError);
+  if (isTold || error.code === 'canceled' || context.signal.aborted) return error;
+  const outcome = { is_whole: false, is_committed: false };
+  const metadata = await metadataOf(context, runs, findingsOf(runs, []), outcome).catch(
+    () => undefined, // a full disk, say, takes the receipt as well; the reason is what counts
+  );
+  return metadata === undefined ? error : new TaskFailure(error, metadata);
+}
+
+async function metadataOf(
+  context: RunContext,
+  runs: readonly SourceRun[],
+  findings: Findings,
+  outcome: Pick<Receipt, 'is_whole' | 'is_committed'>,
+): Promise<Json> {
+  const receipt = await receiptOf(runs, await writeRejectedFile(runs, context), outcome);
+  return {
+    progress: { processed_records: receipt.records_read, errors: progressErrors(findings) },
+    validation: validationJson(findings),
+    receipt,
+    ...aboutSources(runs),
+  };
+}
+
+/** All findings, by file; those about new columns are of the import as a whole. */
+function findingsOf(runs: readonly SourceRun[], newColumns: readonly Findings[]): Findings {
+  const genomeBuild = buildOf(runs);
+  return joinFindings([
+    ...newColumns.map((part) => ({ findings: part, file: null })),
     ...runs.map((run) => ({
       findings: mergeFindings([
         { findings: warningsOf(run, genomeBuild), linesBefore: 0 },
@@ -36,26 +94,10 @@ export function importResult(
       file: run.source.name,
     })),
   ]);
-  const results = runs.flatMap((run) => run.results());
-  const records = results.reduce((sum, chunk) => sum + chunk.read, 0);
-  const metadata = {
-    progress: { processed_records: records, errors: progressErrors(findings) },
-    validation: validationJson(findings),
-    ...aboutSources(runs),
-  };
-  const message = errorMessage(nameOf(params.sources), findings);
-  if (message !== null) throw new TaskFailure(new AppError('input', message), metadata);
-  const bytes = runs.reduce((sum, run) => sum + run.file.bytes, 0);
-  context.progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
-  return {
-    segments: results.flatMap(({ segment }) => (segment === null ? [] : [segment])),
-    columns: stayed,
-    // What the first source says of a field counts, and the last in the list does.
-    described: runs.toReversed().flatMap(({ head }) => head.fields),
-    genomeBuild: genomeBuild ?? null,
-    records,
-    metadata,
-  };
+}
+
+function buildOf(runs: readonly SourceRun[]): GenomeBuild | undefined {
+  return runs.map(({ head }) => head.genomeBuild).find((build) => build !== null) ?? undefined;
 }
 
 /** How messages about the whole import call what it reads. */

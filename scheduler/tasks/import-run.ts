@@ -6,8 +6,9 @@ import type { Segment } from '../../engine/store/store.js';
 import type { Columns, GenomeBuild } from '../../engine/types.js';
 import type { RunContext } from '../task.js';
 import { ChunkFlow } from './chunk-flow.js';
-import { importResult, nameOf } from './import-result.js';
+import { importResult, nameOf, runFailure } from './import-result.js';
 import type { ImportSource } from './import-source.js';
+import { RejectedRoom } from './rejected-file.js';
 import { SourceFiles } from './source-files.js';
 import { SourceRun, type RunShare } from './source-run.js';
 
@@ -39,8 +40,9 @@ export interface ImportResult {
 /** Reads sources into segments in the scratch folder, with the types that all of their values together ask for. */
 export async function runImport(params: ImportParams, context: RunContext): Promise<ImportResult> {
   const files = new SourceFiles(params.sources, context);
+  const runs: SourceRun[] = [];
   try {
-    const runs = await readAll(params, context, files);
+    await readAll(params, context, files, runs);
     const { columns } = unifyColumns(
       params.known,
       runs.flatMap((run) => run.columns()),
@@ -52,25 +54,34 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
       for (const run of runs) await run.rewrite(columns, flow);
       await flow.settled();
     }
-    return importResult(params, context, runs, columns);
+    return await importResult(params, context, runs, columns);
+  } catch (error) {
+    throw await runFailure(params, context, runs, error);
   } finally {
     await files.close();
   }
 }
 
-/** The first pass: every source from its first to its last chunk. */
+/** The first pass: every source from its first to its last chunk; `runs` gets each when it begins. */
 async function readAll(
   params: ImportParams,
   context: RunContext,
   files: SourceFiles,
-): Promise<readonly SourceRun[]> {
+  runs: SourceRun[],
+): Promise<void> {
   const { sources, known, commitId, isUrgent } = params;
-  const runs: SourceRun[] = [];
   const expected = await files.expectedBytes();
   const tell = (): void => tellProgress(context, runs, expected, files);
   files.listen(tell);
   tell();
-  const share: RunShare = { context, known, commitId, isUrgent, tell };
+  const share: RunShare = {
+    context,
+    known,
+    commitId,
+    isUrgent,
+    rejected: new RejectedRoom(),
+    tell,
+  };
   const flow = flowOf(context);
   let chunks = 0;
   for (const [number, source] of sources.entries()) {
@@ -86,7 +97,8 @@ async function readAll(
     );
   }
   await flow.settled();
-  return runs;
+  const last = runs.findIndex((run) => run.isStopped);
+  if (last !== -1) runs.splice(last + 1); // whatever they came to, it depends on time
 }
 
 /** Two more pieces than threads: while one is read or handed over, no thread waits. */

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import type { ImportRow, Json, NewField, Publication, TaskRow } from '../../engine/catalog/rows.js';
 import { crashpoint } from '../../engine/crashpoint.js';
 import { AppError, notFound } from '../../engine/errors.js';
+import { fileStats, moveFile, removeFile, syncFolder } from '../../engine/files.js';
 import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Snapshot } from '../../engine/store/store.js';
 import type { GenomeBuild } from '../../engine/types.js';
@@ -9,6 +11,7 @@ import type { PublishContext, TaskType } from '../task.js';
 import type { ImportParams, ImportResult } from './import-run.js';
 import { knownColumns, newFields } from './known-columns.js';
 import { oneAtATime } from './one-at-a-time.js';
+import { rejectedFileName } from './rejected-file.js';
 import { checkSources, sourcesOf } from './sources-of.js';
 import { declaredBy, describedBy } from './target-fields.js';
 
@@ -72,8 +75,16 @@ export const importTask: TaskType<'import'> = {
     });
   },
 
-  async discard() {
-    // An import has nothing outside its scratch folder and its inline records.
+  async discard(task, data) {
+    await removeFile(data.rejectedLines(task.resourceId));
+  },
+
+  async keep(task, attempt, data) {
+    const rejected = join(data.taskScratch(task.id, attempt), rejectedFileName);
+    if ((await fileStats(rejected)) === undefined) return; // nothing was rejected, or it has been taken already
+    await moveFile(rejected, data.rejectedLines(task.resourceId));
+    await syncFolder(data.rejected);
+    crashpoint('rejected.renamed');
   },
 };
 

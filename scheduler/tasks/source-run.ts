@@ -7,11 +7,12 @@ import { readerNamed } from '../../readers/index.js';
 import { readerOfContent } from '../../readers/recognize.js';
 import type { Head, Reader } from '../../readers/reader.js';
 import { openSource, type Source } from '../../readers/source/open.js';
-import type { ChunkJob, ChunkResult } from '../chunk-types.js';
+import type { ChunkJob, ChunkResult, RejectedPart } from '../chunk-types.js';
 import type { RunContext } from '../task.js';
 import type { ChunkFlow, Outcome, Piece } from './chunk-flow.js';
 import { targetBytes } from './chunk-size.js';
 import type { ImportSource } from './import-source.js';
+import type { RejectedRoom } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
 
 /** What the runs of an import's sources share. */
@@ -20,11 +21,12 @@ export interface RunShare {
   readonly known: Columns;
   readonly commitId: number;
   readonly isUrgent: boolean;
+  readonly rejected: RejectedRoom;
   /** Something has been read. */
   tell(): void;
 }
 
-type JobBase = Omit<ChunkJob, 'ref' | 'index' | 'file'>;
+type JobBase = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes'>;
 
 interface Opened {
   readonly source: Source;
@@ -50,8 +52,11 @@ export class SourceRun {
   readonly source: ImportSource;
   readonly file: LocalFile;
   readonly head: Head<unknown>;
+  readonly layer: Source['layer'];
   /** What is unusual about the file. */
   readonly warnings: readonly string[];
+  /** An error has come, and the rest was not to be read. */
+  isStopped = false;
   /** Bytes on disk that have been read. */
   bytesRead = 0;
   readonly #share: RunShare;
@@ -63,7 +68,7 @@ export class SourceRun {
   readonly #results: ChunkResult[] = [];
   /** Of chunks that were read twice: the first pass has their warnings. */
   readonly #firstPass = new Map<number, Findings>();
-  /** The chunk in which the records end; what those behind it came to is dropped. */
+  /** The chunk in which the records or the reading end; what those behind it came to is dropped. */
   #last = Infinity;
 
   private constructor(
@@ -77,6 +82,7 @@ export class SourceRun {
     this.source = source;
     this.file = file;
     this.head = opened.head;
+    this.layer = opened.source.layer;
     this.warnings = opened.source.warnings;
     this.#reader = opened.reader;
     this.#firstChunk = firstChunk;
@@ -135,15 +141,18 @@ export class SourceRun {
       ),
     );
     if (losers.size === 0) return;
-    const source = await openSource(this.file.file, this.source.name);
+    let source: Source | undefined;
     try {
       await flow.feed(
-        () => this.#pieces(source),
+        async () => {
+          source = await openSource(this.file.file, this.source.name);
+          return this.#pieces(source);
+        },
         (piece) => (losers.has(piece.index) ? this.#again(piece, columns) : 'skip'),
         { last: Math.max(...losers) },
       );
     } finally {
-      await source.close();
+      await source?.close();
     }
   }
 
@@ -151,6 +160,11 @@ export class SourceRun {
   requireEnd(): void {
     if (this.head.unended === undefined || this.#last < Infinity) return;
     throw new InputError({ file: this.source.name }, this.head.unended);
+  }
+
+  /** Which reader it was in the end: a file's content may tell otherwise than its name. */
+  get readerName(): string {
+    return this.#reader.name;
   }
 
   results(): readonly ChunkResult[] {
@@ -177,6 +191,16 @@ export class SourceRun {
     return mergeFindings(parts);
   }
 
+  /** The rejected records of the chunks, each part with the number of lines before it. */
+  rejectedParts(): readonly { readonly part: RejectedPart; readonly linesBefore: number }[] {
+    let lines = this.head.bodyLine;
+    return this.results().flatMap((chunk) => {
+      const linesBefore = lines;
+      lines += chunk.lines;
+      return chunk.rejectedPart === null ? [] : [{ part: chunk.rejectedPart, linesBefore }];
+    });
+  }
+
   #pieces(source: Source): ReturnType<Source['chunks']> {
     const { header } = this.head;
     const cutter = this.#reader.cutter?.(header, this.#job.params);
@@ -191,7 +215,10 @@ export class SourceRun {
     if (chunk.hasEnded) this.#last = Math.min(this.#last, piece.index);
     this.#share.tell();
     if (chunk.hasEnded) return 'end';
-    return this.source.validation.raiseOnErrors && chunk.findings.errors > 0 ? 'stop' : 'go on';
+    if (!this.source.validation.raiseOnErrors || chunk.findings.errors === 0) return 'go on';
+    this.isStopped = true;
+    this.#last = Math.min(this.#last, piece.index);
+    return 'stop';
   }
 
   async #again(piece: Piece, columns: Columns): Promise<'go on'> {
@@ -203,7 +230,7 @@ export class SourceRun {
   }
 
   async #run(piece: Piece, job: JobBase, pass: string): Promise<ChunkResult> {
-    const { context, commitId, isUrgent } = this.#share;
+    const { context, commitId, isUrgent, rejected } = this.#share;
     const { pool, scratch, signal, attempt: taskAttempt } = context;
     const index = this.#firstChunk + piece.index;
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
@@ -214,11 +241,13 @@ export class SourceRun {
         ...job,
         ref: piece.ref,
         index,
+        rejectedBytes: rejected.before(index),
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
       }),
       signal,
       isUrgent,
     );
+    rejected.note(index, chunk.rejectedPart?.bytes ?? 0);
     const rows = chunk.segment?.rows ?? chunk.stored; // nothing is written once an error has come
     if (chunk.read !== chunk.stored + chunk.rejected || chunk.stored !== rows) {
       throw new AppError(

@@ -3,6 +3,7 @@ import { operations, type OperationId, type OperationRow } from '../../api/opera
 import {
   clientFor,
   grant,
+  idOf,
   makeFixture,
   startServer,
   type Answer,
@@ -40,6 +41,7 @@ const needed: Readonly<Partial<Record<OperationId, 'read' | 'write' | 'admin' | 
     'imports.put': 'write',
     'imports.patch': 'write',
     'imports.delete': 'write',
+    'imports.rejected': 'read',
     'exports.ofDataset': 'read',
     'exports.get': 'read',
     'exports.put': 'read',
@@ -71,6 +73,8 @@ const held: Readonly<Record<Person, number>> = {
 let server: TestServer;
 let clients: Record<Person, Client>;
 let fixture: Fixture;
+/** One that has rejected a record. */
+let failedImportId: number;
 /** A word that stands in the name, path, values and metadata of what others must not see (threat A3). */
 const secretWord = 'zyzzyva';
 
@@ -87,11 +91,18 @@ beforeAll(async () => {
     anonymous: clientFor(server.url, owner.user, ''),
   };
   fixture = await makeFixture(owner, secretWord);
+  const records = [{ n: 'not a number' }];
+  failedImportId = idOf(
+    await owner.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, records }),
+  );
   for (const level of ['admin', 'write', 'read'] as const) {
     await grant(server, fixture.vaultId, clients[level], level);
   }
 });
 afterAll(() => server.close());
+
+/** Their signed address is the credential. */
+const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
 /** The id that an operation's path wants. */
 function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
@@ -101,7 +112,7 @@ function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
     datasets: fixture.datasetId,
     dataset: fixture.datasetId,
     dataset_fields: fixture.fieldId,
-    dataset_imports: fixture.importId,
+    dataset_imports: path.endsWith('/rejected') ? failedImportId : fixture.importId,
     datasets_imports: fixture.importId,
     dataset_exports: fixture.exportId,
     datasets_exports: fixture.exportId,
@@ -126,7 +137,7 @@ const rows = (Object.entries(operations) as [OperationId, OperationRow][]).filte
 );
 
 test('the table has every operation on a thing', () => {
-  const own = ['users.get', 'uploads.put', 'downloads.object', 'downloads.export'];
+  const own = ['users.get', 'uploads.put', ...downloads];
   const all = (Object.entries(operations) as [OperationId, OperationRow][])
     .filter(([id, row]) => row.paths[0].includes(':id') && !own.includes(id))
     .map(([id]) => id);

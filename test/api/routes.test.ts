@@ -35,6 +35,9 @@ const rows: readonly (readonly [OperationId, OperationRow])[] = Object.entries(o
   OperationRow,
 ][];
 
+/** Their signed address is the credential. */
+const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
+
 /** The only handlers that nobody needs credentials for. */
 const publicOperations = [
   'root.head',
@@ -43,8 +46,7 @@ const publicOperations = [
   'docs',
   'swagger',
   'uploads.put',
-  'downloads.object',
-  'downloads.export',
+  ...downloads,
 ];
 
 /** POSTs that only read: a token with the scope `read` may send them (contract 18). */
@@ -74,7 +76,7 @@ describe('every route (A1)', () => {
   });
 
   test('with an id in its path looks up what the id names, or belongs to the few that do it themselves', () => {
-    const own = ['users.get', 'uploads.put', 'downloads.object', 'downloads.export'];
+    const own = ['users.get', 'uploads.put', ...downloads];
     for (const { operation, rule } of handlers) {
       const hasId = operation && operations[operation].paths[0].includes(':id');
       if (!hasId || own.includes(operation)) continue;

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { Lake, vcfOf } from './lake.js';
 import { random } from '../random.js';
 
@@ -158,6 +159,20 @@ describe('C1: killed at', () => {
       expect(await lake.task(taskId)).toMatchObject({ status: 'completed', attempts: 2 });
     },
   );
+
+  test('rejected.renamed, the import fails with its rejected records, once', async () => {
+    const bad = await lake.file('bad.vcf', vcfOf(9, 'chr1\tnowhere\t.\tA\tG\t.\t.\t.'));
+    const task = await lake.import(datasetId, bad);
+    await away(async () => {
+      const crashing = new Server('rejected.renamed');
+      await crashing.exit();
+      expect(crashing.isIdle).toBe(false);
+      await recovered();
+    });
+    expect(await lake.task(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
+    const written = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId)));
+    expect(written.toString()).toMatch(/^\{"file":"bad.vcf","line":12,"code":301.*nowhere.*\}\n$/);
+  });
 
   test.each([
     ['export.partial', 'worker'],

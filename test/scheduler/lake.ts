@@ -164,6 +164,7 @@ export class Lake {
     for (const name of await readdir(this.data.scratch)) {
       if (!name.startsWith('spill-')) found.push(`scratch/${name} has stayed`);
     }
+    found.push(...(await this.rejectedDamage()));
     for (const name of await this.store.sweep()) found.push(`datasets/${name} has stayed`);
     for (const { id, logVersion } of await this.catalog.datasets.logVersions()) {
       found.push(
@@ -192,6 +193,18 @@ export class Lake {
       }
     }
     return found;
+  }
+
+  /** A failed import has its rejected records, and no other has any. */
+  private async rejectedDamage(): Promise<readonly string[]> {
+    const { rows } = await this.catalog.imports.list({ access: null }, { limit: 1_000, offset: 0 });
+    const wanted = rows.flatMap(({ id, status, metadata }) => {
+      const receipt = metadata['receipt'] as { rejected_file: unknown } | undefined;
+      return status === 'failed' && receipt?.rejected_file ? [`${id}.jsonl.gz`] : [];
+    });
+    const found = await readdir(this.data.rejected);
+    if (String(found.sort()) === String(wanted.sort())) return [];
+    return [`rejected/ holds ${found}, the receipts name ${wanted}`];
   }
 
   private place(): { vaultId: number; parentId: null; userId: number } {

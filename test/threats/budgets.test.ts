@@ -25,6 +25,8 @@ const elsewhere: Partial<Record<Budget, string>> = {
   recordKeysError: 'readers/jsonl',
   columnsPerImport: 'readers/jsonl',
   stringBytes: 'readers/jsonl',
+  rejectedFileBytes: 'scheduler/receipt',
+  rejectedTextBytes: 'engine/ingest/rejected-lines',
   filterDepth: 'engine/query/bad-requests',
   filterNodes: 'engine/query/bad-requests',
   inListValues: 'engine/query/bad-requests',

@@ -1,0 +1,111 @@
+import { describe, expect, test } from '@jest/globals';
+import { FindingCollector } from '../../../engine/ingest/findings.js';
+import { RejectedLines, shiftedLine } from '../../../engine/ingest/rejected-lines.js';
+import { random } from '../../random.js';
+
+const lenient = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false };
+const limits = { maxBytes: 1 << 20, maxTextBytes: 100 };
+
+/** The rows that were kept, as another parser reads them. */
+function rowsOf(rejected: RejectedLines): readonly Record<string, unknown>[] {
+  const text = Buffer.concat(rejected.result().blocks).toString();
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+function lines(text: string | Uint8Array, endsAtReturn = false, some: Partial<typeof limits> = {}) {
+  return new RejectedLines(Buffer.from(text), { ...limits, ...some }, endsAtReturn);
+}
+
+describe('rejected lines', () => {
+  test('have their reason and their text, several errors of one in one', () => {
+    const rejected = lines('a\nbb\r\n\nlast');
+    rejected.add(2, 301, 'n', 'no number');
+    rejected.add(2, 304, 'm', 'NaN');
+    rejected.add(3, 0, null, 'empty');
+    rejected.add(4, 0, null, 'cut');
+    expect(rowsOf(rejected)).toEqual([
+      {
+        line: 2,
+        code: 301,
+        field: 'n',
+        message: 'no number',
+        errors: 2,
+        more: [{ code: 304, field: 'm', message: 'NaN' }],
+        text: 'bb',
+        text_bytes: 2,
+      },
+      expect.objectContaining({ line: 3, field: null, errors: 1, more: [], text: '' }),
+      expect.objectContaining({ line: 4, text: 'last', text_bytes: 4 }),
+    ]);
+  });
+
+  test('are found by the line ends that their reader counts', () => {
+    const text = 'a\rb\r\nc\nd';
+    const [feeds, returns] = [lines(text), lines(text, true)];
+    for (const rejected of [feeds, returns])
+      for (let line = 1; line <= 4; line++) rejected.add(line, 0, null, 'no');
+    expect(rowsOf(feeds).map((row) => row['text'])).toEqual(['a\rb', 'c', 'd', '']);
+    expect(rowsOf(returns).map((row) => row['text'])).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('are cut at the budget rejectedTextBytes, between two characters (T0)', () => {
+    const rejected = lines('xäöü\n', false, { maxTextBytes: 4 });
+    rejected.add(1, 0, null, 'long');
+    expect(rowsOf(rejected)).toMatchObject([{ text: 'xä', text_bytes: 7 }]);
+  });
+
+  test('that are no UTF-8 are shown with replacement characters', () => {
+    const rejected = lines(Uint8Array.of(0xff, 65, 10));
+    rejected.add(1, 0, null, 'bytes');
+    expect(rowsOf(rejected)).toMatchObject([{ text: '\ufffdA', text_bytes: 2 }]);
+  });
+
+  test('beyond the budget are left out from the first on that does not fit', () => {
+    const text = `a\n${'b'.repeat(80)}\nc\n`;
+    const all = lines(text);
+    const bytes = all.add(1, 0, null, 'x') ?? Buffer.concat(all.result().blocks).length;
+    const rejected = lines(text, false, { maxBytes: 3 * bytes });
+    for (const line of [1, 2, 3]) rejected.add(line, 0, null, line === 2 ? 'x'.repeat(300) : 'x');
+    expect(rowsOf(rejected)).toMatchObject([{ line: 1 }]);
+  });
+
+  test('are forgotten when the chunk is read again', () => {
+    const rejected = lines('a\nb\n');
+    const report = new FindingCollector(lenient, false, rejected);
+    report.reject(1, 301, 'n', 'no');
+    report.restart();
+    report.reject(2, 301, 'n', 'no');
+    expect(rowsOf(rejected)).toMatchObject([{ line: 2, text: 'b' }]);
+  });
+
+  test('of random texts are the lines that a split gives', () => {
+    const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
+    const next = random(seed);
+    for (let run = 0; run < 200; run++) {
+      const text = Array.from({ length: 30 }, () => 'ab\n\r'[Math.floor(next() * 4)]).join('');
+      const isAny = next() < 0.5;
+      const wanted = text
+        .split(isAny ? /\r\n|\n|\r/ : '\n')
+        .map((line) => (isAny ? line : line.replace(/\r$/, '')));
+      const rejected = lines(text, isAny);
+      const asked = wanted.map((_, i) => i + 1).filter(() => next() < 0.6);
+      for (const line of asked) rejected.add(line, 0, null, 'no');
+      const got = rowsOf(rejected).map(({ line, text: own }) => [line, own]);
+      // Without a line feed behind it, a return at the very end belongs to the last line.
+      expect([seed, got]).toEqual([seed, asked.map((line) => [line, wanted[line - 1]])]);
+    }
+  });
+});
+
+test('a line of the chunk becomes one of the file', () => {
+  const row = Buffer.from('{"line":7,"code":301,"text":"{\\"line\\":7"}\n');
+  expect(JSON.parse(Buffer.from(shiftedLine(row, 'a "b".csv', 1_000)).toString())).toEqual({
+    file: 'a "b".csv',
+    line: 1_007,
+    code: 301,
+    text: '{"line":7',
+  });
+});
