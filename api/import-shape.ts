@@ -17,6 +17,7 @@ export type ImportOptions = Pick<
   | 'includeErrors'
   | 'genomeBuild'
   | 'priority'
+  | 'isDryRun'
   | 'tags'
 >;
 
@@ -33,6 +34,7 @@ export function importOptions(form: Form): ImportOptions {
     includeErrors: form.boolean('include_errors'),
     genomeBuild: genomeBuild(form),
     priority: priority(form),
+    isDryRun: form.boolean('dry_run'),
     tags: form.textList('tags'),
   });
 }

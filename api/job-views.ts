@@ -62,6 +62,7 @@ export function importView(
     include_errors: row.includeErrors,
     genome_build: row.genomeBuild,
     priority: row.priority,
+    dry_run: row.isDryRun,
     import_messages: {},
     metadata: { ...importMetadata, ...row.metadata },
     tags: row.tags,

@@ -80,6 +80,7 @@ async function work(format: Format, path: string, folder: string, most: number) 
         params,
         columns: [],
         isFinal: false,
+        isDryRun: false,
         rejectedBytes: 0,
         validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true },
         commitId: 123_456_789_012_345,

@@ -19,6 +19,8 @@ export interface ChunkJob {
   readonly commitId: number;
   /** Absolute path of the segment to write, inside the task's scratch folder. */
   readonly file: string;
+  /** Nothing is written: what the chunk came to is all that counts. */
+  readonly isDryRun: boolean;
   /** So many bytes of rejected records with their reasons are kept. */
   readonly rejectedBytes: number;
 }
@@ -33,7 +35,7 @@ export interface RejectedPart {
 /** What a chunk came to; `read = stored + rejected` always. */
 export interface ChunkResult {
   readonly index: number;
-  readonly segment: Segment | null; // null when no record was stored
+  readonly segment: Segment | null; // null when no record was stored, in a dry run too
   readonly columns: Columns;
   readonly lines: number;
   readonly bytes: number; // decoded

@@ -22,7 +22,7 @@ export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
   const batch = out.finish();
   // Nothing will be published once an error has come, so nothing needs to be written.
-  const isStored = batch.rows > 0 && report.rejected === 0;
+  const isStored = batch.rows > 0 && report.rejected === 0 && !job.isDryRun;
   const segment = isStored
     ? await writeSegment(identified(batch, job.commitId, job.index), job.file)
     : null;

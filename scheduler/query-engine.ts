@@ -7,7 +7,7 @@ import { spillFolder, type WorkerConfig } from './messages.js';
 const idleMs = 10_000;
 
 /**
- * The SQL engine of the worker process, for exports: open only while there are any. It lives in the process's main
+ * The SQL engine of the worker process, for exports and dry runs: open only while there are any. It lives in the process's main
  * thread, which is never ended under it.
  */
 export function sharedQueryEngine(
@@ -20,6 +20,7 @@ export function sharedQueryEngine(
   const open = (): Promise<QueryEngine> =>
     openQueryEngine({
       dataFolder: data.root,
+      otherFolders: [data.scratch], // of what dry runs show
       memoryMb: Math.floor(config.memoryMb / 2),
       threads: Math.min(config.threads, availableParallelism()),
       spillFolder: spillFolder(data, process.pid),

@@ -104,7 +104,7 @@ async function verifyCounts(
   }
 }
 
-/** An import is completed when, and only when, it has a commit. */
+/** An import is completed when, and only when, it has a commit, or was a dry run. */
 async function verifyImports(
   { catalog }: VerifyParts,
   datasetId: number,
@@ -112,8 +112,8 @@ async function verifyImports(
   note: Note,
 ): Promise<void> {
   const { rows } = await catalog.imports.list({ access: null, datasetId }, wholeList);
-  for (const { id, status } of rows) {
-    const isCompleted = status === 'completed';
+  for (const { id, status, isDryRun } of rows) {
+    const isCompleted = status === 'completed' && !isDryRun;
     if (isCompleted === committed.has(id)) continue;
     note(
       `import ${id}`,

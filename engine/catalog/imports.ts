@@ -29,6 +29,7 @@ export interface NewImport {
   readonly includeErrors?: boolean;
   readonly genomeBuild?: string | null;
   readonly priority?: number;
+  readonly isDryRun?: boolean;
   readonly metadata?: Json;
   readonly tags?: readonly string[];
   /** What the task's line says; contract 15.1 has the usual ones. */
@@ -93,6 +94,7 @@ export function importTable(db: Database): ImportTable {
           genomeBuild: job.genomeBuild ?? null,
           priority,
           commitId,
+          isDryRun: job.isDryRun ?? false,
           tags: cleanTags(job.tags ?? []),
         };
         await tx.run(imports.insert(row));

@@ -34,6 +34,7 @@ export const imports = table<ImportRow>(
     genomeBuild: 'plain',
     priority: 'plain',
     commitId: 'plain',
+    isDryRun: 'flag',
     tags: 'json',
   },
   {},

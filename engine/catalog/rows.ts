@@ -170,6 +170,8 @@ export interface ImportRow extends JobRow {
   readonly priority: number;
   /** Chosen when the import is created, so that records can carry it before the commit exists. */
   readonly commitId: number;
+  /** It only tells what would come in; the dataset stays as it is. */
+  readonly isDryRun: boolean;
   readonly tags: readonly string[];
 }
 

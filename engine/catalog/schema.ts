@@ -228,3 +228,8 @@ export const firstSchema: readonly string[] = [
   `CREATE INDEX commits_task ON commits (task_id)`,
   `CREATE INDEX commits_job ON commits (parent_job_id)`,
 ];
+
+/** Imports that only tell what would come in. */
+export const dryRunSchema: readonly string[] = [
+  `ALTER TABLE imports ADD COLUMN is_dry_run SMALLINT NOT NULL DEFAULT 0`,
+];

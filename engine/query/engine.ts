@@ -29,8 +29,10 @@ export const defaultConnections = 4;
 
 /** How much the SQL engine may use, and where its data lies. */
 export interface EngineOptions {
-  /** Absolute. Only `datasets/` below it can be opened. */
+  /** Absolute. Only `datasets/` below it can be opened, */
   readonly dataFolder: string;
+  /** and these folders, absolute as well. */
+  readonly otherFolders?: readonly string[];
   readonly memoryMb: number;
   readonly threads: number;
   readonly spillFolder: string;
@@ -59,7 +61,7 @@ export interface QueryEngine {
 }
 
 /**
- * Opens an embedded DuckDB that can read `dataFolder/datasets` and nothing else: no other file, no network, no extension, no
+ * Opens an embedded DuckDB that can read the folders of its options and nothing else: no other file, no network, no extension, no
  * change of its settings. Statements come from the compiler of this folder; one that is not a SELECT is refused all the same.
  */
 export async function openQueryEngine(options: EngineOptions): Promise<QueryEngine> {
@@ -75,11 +77,12 @@ export async function openQueryEngine(options: EngineOptions): Promise<QueryEngi
     allow_unsigned_extensions: 'false',
   });
   const setup = await instance.connect();
-  const allowed = `${join(options.dataFolder, 'datasets')}/`;
-  // The only statements that are not prepared; the path is our own configuration.
+  const folders = [join(options.dataFolder, 'datasets'), ...(options.otherFolders ?? [])];
+  const allowed = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`).join(', ');
+  // The only statements that are not prepared; the paths are our own configuration.
   await setup.run(`SET GLOBAL TimeZone = 'UTC'`);
   await setup.run('SET GLOBAL parquet_metadata_cache = true');
-  await setup.run(`SET GLOBAL allowed_directories = ['${allowed.replaceAll("'", "''")}']`);
+  await setup.run(`SET GLOBAL allowed_directories = [${allowed}]`);
   await setup.run('SET GLOBAL enable_external_access = false');
   await setup.run('SET GLOBAL lock_configuration = true');
   setup.closeSync();

@@ -10,8 +10,10 @@ import {
   validationJson,
   type Findings,
 } from '../../engine/ingest/findings.js';
+import { joinColumns } from '../../engine/ingest/unify.js';
 import type { Columns, GenomeBuild } from '../../engine/types.js';
 import { TaskFailure, type RunContext } from '../task.js';
+import { sampleOf } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-run.js';
 import type { ImportSource } from './import-source.js';
 import { receiptOf, type Receipt } from './receipt.js';
@@ -32,22 +34,42 @@ export async function importResult(
   const isStopped = runs.some((run) => run.isStopped) || runs.length < params.sources.length;
   const metadata = await metadataOf(context, runs, findings, {
     is_whole: !isStopped,
-    is_committed: message === null,
+    is_committed: message === null && params.dryRun === null,
   });
   if (message !== null) throw new TaskFailure(new AppError('input', message), metadata);
   const results = runs.flatMap((run) => run.results());
   const records = results.reduce((sum, chunk) => sum + chunk.read, 0);
   const bytes = runs.reduce((sum, run) => sum + run.file.bytes, 0);
   context.progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
+  // What the first source says of a field counts, and the last in the list does.
+  const described = runs.toReversed().flatMap(({ head }) => head.fields);
   return {
     segments: results.flatMap(({ segment }) => (segment === null ? [] : [segment])),
     columns: stayed,
-    // What the first source says of a field counts, and the last in the list does.
-    described: runs.toReversed().flatMap(({ head }) => head.fields),
+    described,
     genomeBuild: buildOf(runs) ?? null,
     records,
     metadata,
+    ...(params.dryRun !== null && {
+      dryRun: {
+        sample: await sampleOf(
+          runs,
+          stayed,
+          params.dryRun.fields,
+          [...described, ...params.dryRun.described],
+          context,
+        ),
+        seen: pathsWithValues(seen.reduce(joinColumns, [])),
+      },
+    }),
   };
+}
+
+function pathsWithValues(columns: Columns, above: readonly string[] = []): readonly string[] {
+  return columns.flatMap(({ name, seen, children }) => {
+    const path = [...above, name];
+    return seen === 'null' ? [] : [JSON.stringify(path), ...pathsWithValues(children ?? [], path)];
+  });
 }
 
 /** What a run that broke off has to tell besides its reason: what it had read and rejected until then. */

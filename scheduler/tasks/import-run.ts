@@ -1,11 +1,12 @@
 import { budgets } from '../../engine/budgets.js';
-import type { Json, NewField } from '../../engine/catalog/rows.js';
+import type { FieldRow, Json, NewField } from '../../engine/catalog/rows.js';
 import { AppError } from '../../engine/errors.js';
 import { unifyColumns } from '../../engine/ingest/unify.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { Columns, GenomeBuild } from '../../engine/types.js';
 import type { RunContext } from '../task.js';
 import { ChunkFlow } from './chunk-flow.js';
+import type { Sample } from './dry-run.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
 import type { ImportSource } from './import-source.js';
 import { RejectedRoom } from './rejected-file.js';
@@ -23,6 +24,11 @@ export interface ImportParams {
   readonly known: Columns;
   /** Somebody waits for the answer. */
   readonly isUrgent: boolean;
+  /** The dataset's fields, when all that is asked for is what would come in; then no segment comes of it. */
+  readonly dryRun: {
+    readonly fields: readonly FieldRow[];
+    readonly described: readonly Partial<NewField>[];
+  } | null;
 }
 
 /** What an import came to; nothing of it is visible yet. */
@@ -35,6 +41,11 @@ export interface ImportResult {
   readonly genomeBuild: GenomeBuild | null;
   readonly records: number;
   readonly metadata: Json;
+  readonly dryRun?: {
+    readonly sample: Sample;
+    /** Paths, as JSON, of the fields that have a value in some record. */
+    readonly seen: readonly string[];
+  };
 }
 
 /** Reads sources into segments in the scratch folder, with the types that all of their values together ask for. */
@@ -79,6 +90,7 @@ async function readAll(
     known,
     commitId,
     isUrgent,
+    isDryRun: params.dryRun !== null,
     rejected: new RejectedRoom(),
     tell,
   };

@@ -8,6 +8,7 @@ import type { Snapshot } from '../../engine/store/store.js';
 import type { GenomeBuild } from '../../engine/types.js';
 import { checkRights } from '../rights.js';
 import type { PublishContext, TaskType } from '../task.js';
+import { dryRunReport } from './dry-run-report.js';
 import type { ImportParams, ImportResult } from './import-run.js';
 import { knownColumns, newFields } from './known-columns.js';
 import { oneAtATime } from './one-at-a-time.js';
@@ -32,6 +33,7 @@ export const importTask: TaskType<'import'> = {
       sources: await sourcesOf(row, task, context),
       stored,
       isUrgent: row.source === 'data_records',
+      dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
       known: declaredBy(row.targetFields, knownColumns(stored, fields)),
     };
   },
@@ -40,6 +42,7 @@ export const importTask: TaskType<'import'> = {
     const { catalog, store, data, attempt } = context;
     const row = await importOf(task, context);
     await checkSources(row, task, context);
+    if (row.isDryRun) return publishDryRun(task, row, result, context);
     // Two commits to one dataset would race for the same version.
     return oneAtATime(row.datasetId, async () => {
       const snapshot = await store.snapshot(row.datasetId);
@@ -88,6 +91,34 @@ export const importTask: TaskType<'import'> = {
   },
 };
 
+/** Only the task's metadata comes of it. */
+async function publishDryRun(
+  task: TaskRow,
+  row: ImportRow,
+  result: ImportResult,
+  context: PublishContext,
+): Promise<'published'> {
+  const { catalog, store, now } = context;
+  const { columns: stored } = await store.snapshot(row.datasetId);
+  const { columns } = unifyColumns(stored, [result.columns]);
+  const fields = await catalog.fields.all(row.datasetId);
+  const described = [...result.described, ...describedBy(row.targetFields)];
+  const metadata = {
+    ...metadataOf(result, context),
+    dry_run: dryRunReport(result, columns, fields, described),
+  };
+  await catalog.tasks.complete(task.id, { metadata, now: now() });
+  return 'published';
+}
+
+/** The last progress may be a moment old. */
+function metadataOf(result: ImportResult, { progress }: PublishContext): Json {
+  return {
+    ...result.metadata,
+    progress: { ...progress, ...(result.metadata['progress'] as Json) },
+  };
+}
+
 async function importOf(task: TaskRow, { catalog }: PublishContext): Promise<ImportRow> {
   const row = await catalog.imports.get(task.resourceId);
   if (row === undefined) throw notFound();
@@ -105,7 +136,6 @@ function publicationOf(
 ): Publication {
   const size = result.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   const stored = result.segments.reduce((sum, segment) => sum + segment.rows, 0);
-  const { progress } = result.metadata;
   return {
     datasetId: row.datasetId,
     importId: row.id,
@@ -120,7 +150,7 @@ function publicationOf(
     size,
     genomeBuild: (row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild,
     ...fields,
-    metadata: { ...result.metadata, progress: { ...context.progress, ...(progress as Json) } },
+    metadata: metadataOf(result, context),
     time: context.now(),
   };
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { AppError, InputError } from '../../engine/errors.js';
 import { mergeFindings, type Findings } from '../../engine/ingest/findings.js';
 import { needsRewrite } from '../../engine/ingest/unify.js';
+import type { Segment } from '../../engine/store/store.js';
 import type { Columns } from '../../engine/types.js';
 import { readerNamed } from '../../readers/index.js';
 import { readerOfContent } from '../../readers/recognize.js';
@@ -21,6 +22,7 @@ export interface RunShare {
   readonly known: Columns;
   readonly commitId: number;
   readonly isUrgent: boolean;
+  readonly isDryRun: boolean;
   readonly rejected: RejectedRoom;
   /** Something has been read. */
   tell(): void;
@@ -96,6 +98,7 @@ export class SourceRun {
       isFinal: false,
       validation: source.validation,
       commitId: share.commitId,
+      isDryRun: share.isDryRun,
     };
   }
 
@@ -135,12 +138,40 @@ export class SourceRun {
   async rewrite(columns: Columns, flow: ChunkFlow): Promise<void> {
     const losers = new Set(
       this.#results.flatMap((chunk, index) =>
-        index <= this.#last && chunk.segment !== null && needsRewrite(chunk.columns, columns)
+        index <= this.#last && chunk.stored > 0 && needsRewrite(chunk.columns, columns)
           ? [index]
           : [],
       ),
     );
     if (losers.size === 0) return;
+    await this.#readAgain(losers, flow, (piece) => this.#again(piece, columns));
+  }
+
+  /** Segments, in the scratch folder of a dry run, of the first chunks that together hold so many records. */
+  async sample(columns: Columns, flow: ChunkFlow, records: number): Promise<readonly Segment[]> {
+    const chunks = new Set<number>();
+    for (const [index, { stored }] of this.#results.entries()) {
+      if (records <= 0 || index > this.#last) break;
+      if (stored > 0) chunks.add(index);
+      records -= stored;
+    }
+    if (chunks.size === 0) return [];
+    const segments: Segment[] = [];
+    const job = { ...this.#job, columns, isFinal: true, isDryRun: false };
+    await this.#readAgain(chunks, flow, async (piece) => {
+      const { segment } = await this.#run(piece, job, 's');
+      if (segment !== null) segments[piece.index] = segment;
+      return 'go on';
+    });
+    await flow.settled();
+    return segments.filter((segment) => segment !== undefined);
+  }
+
+  async #readAgain(
+    chunks: ReadonlySet<number>,
+    flow: ChunkFlow,
+    work: (piece: Piece) => Promise<Outcome>,
+  ): Promise<void> {
     let source: Source | undefined;
     try {
       await flow.feed(
@@ -148,8 +179,8 @@ export class SourceRun {
           source = await openSource(this.file.file, this.source.name);
           return this.#pieces(source);
         },
-        (piece) => (losers.has(piece.index) ? this.#again(piece, columns) : 'skip'),
-        { last: Math.max(...losers) },
+        (piece) => (chunks.has(piece.index) ? work(piece) : 'skip'),
+        { last: Math.max(...chunks) },
       );
     } finally {
       await source?.close();

@@ -37,11 +37,11 @@ export const datasetKeys =
 export const fieldKeys =
   words(`class_name id dataset_id vault_id name title description data_type entity_type expression
   is_hidden is_list is_read_only is_valid ordering depends_on url_template facets_url url created_at updated_at`);
-/** Contract 10.1. */
+/** Contract 10.1, and `dry_run`, which is ours. */
 export const importKeys =
   words(`class_name id task_id url title description status error_message dataset dataset_id vault_id
   source object_id logical_object source_object manifest commit_mode target_fields entity_params reader_params
-  validation_params annotator_params include_errors genome_build priority import_messages metadata tags dataset_commits
+  validation_params annotator_params include_errors genome_build priority dry_run import_messages metadata tags dataset_commits
   timestamps user user_id created_at updated_at`);
 /** Contract 11.1. */
 export const exportKeys =

@@ -36,6 +36,7 @@ export const hostInProcess: typeof startHost = (config, _silenceMs, events): Hos
 function openEngine(data: DataFolder): Promise<QueryEngine> {
   return openQueryEngine({
     dataFolder: data.root,
+    otherFolders: [data.scratch],
     memoryMb: 256,
     threads: 1,
     spillFolder: data.path('scratch', 'spill-in-process'),

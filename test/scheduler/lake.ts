@@ -186,7 +186,9 @@ export class Lake {
       const sum = withRows.reduce((total, { recordsModified }) => total + recordsModified, 0);
       if (sum !== rows) found.push(`${rows} records, the commits have ${sum}`);
       const imports = await this.catalog.imports.list({ access: null, datasetId: id }, page);
-      const done = imports.rows.filter(({ status }) => status === 'completed');
+      const done = imports.rows.filter(
+        ({ status, isDryRun }) => status === 'completed' && !isDryRun,
+      );
       const committed = new Set(listed.rows.map(({ parentJobId }) => parentJobId));
       if (done.length !== committed.size || done.some((row) => !committed.has(row.id))) {
         found.push(`${done.length} imports are completed, ${committed.size} have a commit`);

@@ -27,6 +27,7 @@ const elsewhere: Partial<Record<Budget, string>> = {
   stringBytes: 'readers/jsonl',
   rejectedFileBytes: 'scheduler/receipt',
   rejectedTextBytes: 'engine/ingest/rejected-lines',
+  dryRunSampleBytes: 'api/dry-run',
   filterDepth: 'engine/query/bad-requests',
   filterNodes: 'engine/query/bad-requests',
   inListValues: 'engine/query/bad-requests',

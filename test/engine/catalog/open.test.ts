@@ -162,29 +162,30 @@ test('R8: a catalogue of a newer release is refused, naming both versions, and s
 test('R8: missing steps of the schema are damage', async () => {
   await makeCatalog();
   const db = new DatabaseSync(file);
-  db.exec(`UPDATE schema_versions SET version = 7`);
+  db.exec(`UPDATE schema_versions SET version = 77 WHERE version = ${migrations.length}`);
   db.close();
-  await expect(openCatalog(file)).rejects.toThrow('its schema versions are 7');
+  await expect(openCatalog(file)).rejects.toThrow(/its schema versions are .*77$/);
 });
 
 test('R8: an older catalogue is brought forward step by step, and a failing step changes nothing', async () => {
   await makeCatalog();
-  const good = { version: 2, name: 'good', statements: ['CREATE TABLE extra (id BIGINT)'] };
+  const next = migrations.length + 1;
+  const good = { version: next, name: 'good', statements: ['CREATE TABLE extra (id BIGINT)'] };
   const bad = {
-    version: 3,
+    version: next + 1,
     name: 'bad',
     statements: ['CREATE TABLE more (id BIGINT)', 'NONSENSE'],
   };
   const db = new SqliteDatabase(file);
   await expect(migrate(db, [...migrations, good, bad])).rejects.toThrow('NONSENSE');
   const known = [...migrations, good];
-  expect(await schemaVersion(db, known)).toBe(2);
+  expect(await schemaVersion(db, known)).toBe(next);
   const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
   const names = tables.map((row) => row['name']);
   expect(names).toContain('extra');
   expect(names).not.toContain('more');
   await migrate(db, known); // nothing left to do
-  expect(await schemaVersion(db, known)).toBe(2);
+  expect(await schemaVersion(db, known)).toBe(next);
   await db.close();
 });
 
@@ -240,3 +241,13 @@ async function openElsewhere(
   await spoke;
   return { child, text };
 }
+
+test('R8: a catalogue of the first release is brought forward', async () => {
+  const db = new SqliteDatabase(file);
+  await migrate(db, migrations.slice(0, 1));
+  await migrate(db);
+  expect(await schemaVersion(db)).toBe(migrations.length);
+  const columns = await db.all(sql`SELECT name FROM pragma_table_info('imports')`);
+  expect(columns.map((row) => row['name'])).toContain('is_dry_run');
+  await db.close();
+});

@@ -1,0 +1,133 @@
+import { join } from 'node:path';
+import { budgets } from '../../engine/budgets.js';
+import type { FieldRow, NewField } from '../../engine/catalog/rows.js';
+import { writeStream } from '../../engine/files.js';
+import { parseJson } from '../../engine/json.js';
+import { exportSelect } from '../../engine/query/export-select.js';
+import { parseQuery } from '../../engine/query/request.js';
+import { schemaFile } from '../../engine/store/schema-file.js';
+import type { Segment } from '../../engine/store/store.js';
+import type { Columns } from '../../engine/types.js';
+import type { RunContext } from '../task.js';
+import { ChunkFlow } from './chunk-flow.js';
+import type { SourceRun } from './source-run.js';
+
+/** What a dry run shows of the records. */
+export interface Sample {
+  /** The first records, as a query of the dataset would give them, without `_id` and `_commit`. */
+  readonly records: readonly unknown[];
+  /** Of the first `sampleRecords`: those that the budget has no room for. */
+  readonly leftOut: number;
+}
+
+/** So many records are shown. */
+const sampleRecords = 20;
+
+/**
+ * The first records as they would be stored: the chunks that hold them are read once more, with the final columns and
+ * into the scratch folder, and the SQL engine shows what it would show of a dataset.
+ */
+export async function sampleOf(
+  runs: readonly SourceRun[],
+  columns: Columns,
+  fields: readonly FieldRow[],
+  described: readonly Partial<NewField>[],
+  context: RunContext,
+): Promise<Sample> {
+  const segments = await firstSegments(runs, columns, context);
+  if (segments.length === 0) return { records: [], leftOut: 0 };
+  const schema = join(context.scratch, 'schema.parquet');
+  await writeStream(schema, [schemaFile(columns)]);
+  const snapshot = {
+    datasetId: 0,
+    version: 0,
+    columns,
+    segments,
+    rows: segments.reduce((sum, { rows }) => sum + rows, 0),
+    bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
+    files: [schema, ...segments.map(({ path }) => join(context.scratch, path))],
+  };
+  const rows = fieldsAfterwards(columns, fields, described);
+  const asked = { limit: sampleRecords, exclude_fields: ['_id', '_commit'] };
+  const { sql, params } = exportSelect(snapshot, rows, parseQuery(asked, rows), 'json');
+  const texts = await context.withQueryEngine((engine) =>
+    engine.run(sql, params, { signal: context.signal, subject: 'dry run' }),
+  );
+  return shown(texts.map(([text]) => text as string));
+}
+
+function shown(texts: readonly string[]): Sample {
+  const records: unknown[] = [];
+  let bytes = 0;
+  for (const text of texts) {
+    bytes += Buffer.byteLength(text);
+    if (bytes > budgets.dryRunSampleBytes) break;
+    records.push(parseJson(text));
+  }
+  return { records, leftOut: texts.length - records.length };
+}
+
+/** Segments of the first chunks with records, until there are enough. */
+async function firstSegments(
+  runs: readonly SourceRun[],
+  columns: Columns,
+  { pool, signal }: RunContext,
+): Promise<readonly Segment[]> {
+  const segments: Segment[] = [];
+  let wanted = sampleRecords;
+  for (const run of runs) {
+    const flow = new ChunkFlow(pool.threads + 2, signal);
+    const found = await run.sample(columns, flow, wanted);
+    segments.push(...found);
+    wanted -= found.reduce((sum, { rows }) => sum + rows, 0);
+    if (wanted <= 0) break;
+  }
+  return segments;
+}
+
+/** The dataset's fields as they would be: only their order matters here. */
+function fieldsAfterwards(
+  columns: Columns,
+  fields: readonly FieldRow[],
+  described: readonly Partial<NewField>[],
+): readonly FieldRow[] {
+  let next = 1 + Math.max(-1, ...fields.map((field) => field.ordering ?? -1));
+  const known = new Set(fields.map(({ path }) => path.join('\n')));
+  const said = new Map(described.map((field) => [(field.path ?? [field.name]).join('\n'), field]));
+  const added = pathsOf(columns).filter((path) => !known.has(path.join('\n')));
+  const rows = added.map((path) => ({
+    ...blank,
+    path,
+    name: path.join('.'),
+    ordering: said.get(path.join('\n'))?.ordering ?? next++,
+  }));
+  return [...fields, ...rows];
+}
+
+function pathsOf(columns: Columns, above: readonly string[] = []): readonly (readonly string[])[] {
+  return columns.flatMap(({ name, children }) => {
+    const path = [...above, name];
+    return [path, ...pathsOf(children ?? [], path)];
+  });
+}
+
+const blank: FieldRow = {
+  id: 0,
+  datasetId: 0,
+  name: '',
+  path: [],
+  title: '',
+  description: '',
+  dataType: 'string',
+  isList: null,
+  entityType: null,
+  expression: null,
+  isHidden: false,
+  isReadOnly: false,
+  isValid: true,
+  ordering: null,
+  dependsOn: [],
+  urlTemplate: null,
+  createdAt: 0,
+  updatedAt: 0,
+};
