@@ -87,6 +87,22 @@ function single(
       const pattern = params.add('string', phrasePattern(predicate.words));
       return (value) => dialect.matches(value, pattern);
     }
+    case 'overlap': {
+      const { build, chromosome, start, stop } = predicate;
+      const isBuild = build === null ? undefined : params.add('string', build.toLowerCase());
+      const isChromosome = params.add('string', chromosome.toLowerCase());
+      const [first, last] = [params.add('long', start), params.add('long', stop)];
+      return (value) => {
+        const part = (number: number): string => dialect.regionPart(value, number);
+        const tests = [
+          `${dialect.fold(part(2))} = ${isChromosome}`,
+          `${dialect.wholeNumber(part(3))} <= ${last}`,
+          `${dialect.wholeNumber(part(4))} >= ${first}`,
+        ];
+        if (isBuild) tests.unshift(`${dialect.fold(part(1))} = ${isBuild}`);
+        return tests.join(' AND ');
+      };
+    }
     case 'wildcard': {
       const pattern = params.add('string', wildcardPattern(predicate.parts));
       return (value) => dialect.matches(value, pattern);

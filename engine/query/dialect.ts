@@ -51,6 +51,10 @@ export interface Dialect {
   startsWith(text: string, start: string): string;
   matchesWhole(text: string, pattern: string): string;
   matches(text: string, pattern: string): string;
+  /** The build (1), chromosome (2, without `chr`), start (3) or stop (4) in the text of a region; empty if there is none. */
+  regionPart(text: string, part: number): string;
+  /** The whole number that a text is; null if it is none. */
+  wholeNumber(text: string): string;
   /** How often one of the words of `text` folds to `word`, and how many words it has. */
   wordCount(text: string, word: string): string;
   textLength(text: string): string;

@@ -67,6 +67,9 @@ export function duckdb(columns: Columns): Dialect {
     startsWith: (text, start) => `starts_with(${text}, ${start})`,
     matchesWhole: (text, pattern) => `regexp_full_match(${text}, ${pattern})`,
     matches: (text, pattern) => `regexp_matches(${text}, ${pattern})`,
+    regionPart: (text, part) =>
+      `regexp_extract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
+    wholeNumber: (text) => `TRY_CAST(${text} AS BIGINT)`,
     wordCount: (text, word) =>
       `len(${lambda('list_filter', wordList(text), (element) => `lower(${element}) = lower(${word})`)})`,
     textLength: (text) => `len(${wordList(text)})`,

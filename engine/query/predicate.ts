@@ -52,6 +52,15 @@ export type Predicate =
   | { readonly kind: 'words'; readonly field: FieldRef; readonly words: readonly string[] }
   /** The words occur one behind the other, in any letter case. */
   | { readonly kind: 'phrase'; readonly field: FieldRef; readonly words: readonly string[] }
+  /** Text of a region or variant, `BUILD-CHROMOSOME-START-STOP[-ALLELE]`, shares a base with this region; any build if it is null. */
+  | {
+      readonly kind: 'overlap';
+      readonly field: FieldRef;
+      readonly build: string | null;
+      readonly chromosome: string;
+      readonly start: bigint;
+      readonly stop: bigint;
+    }
   /** The whole value or one of its words is like this, in any letter case. */
   | { readonly kind: 'wildcard'; readonly field: FieldRef; readonly parts: readonly WildPart[] };
 

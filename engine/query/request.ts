@@ -1,6 +1,7 @@
 import type { FieldRow } from '../catalog/rows.js';
 import { budgets } from '../budgets.js';
 import { AppError, invalid, type FieldErrors } from '../errors.js';
+import { parseEntities, type GeneNames } from './entities.js';
 import { parseFacets, type Facet } from './facets.js';
 import { fieldRef, indexFields, type FieldIndex } from './fields.js';
 import { parseFilters } from './filter.js';
@@ -37,14 +38,22 @@ export interface OrderKey {
  * Parses the body of a query (contract 8.1). Unknown keys are ignored; everything else that is wrong is reported together, as a
  * 400 with one key for each part of the request.
  */
-export function parseQuery(body: unknown, fields: readonly FieldRow[]): QueryRequest {
-  return parse(body, fields, { limit: 100, smallest: 0, largest: 'pageLimit' });
+export function parseQuery(
+  body: unknown,
+  fields: readonly FieldRow[],
+  genes?: GeneNames,
+): QueryRequest {
+  return parse(body, fields, genes, { limit: 100, smallest: 0, largest: 'pageLimit' });
 }
 
 /** Parses the `params` of an export: a query without facets and offset, whose default is every record. */
-export function parseExportParams(params: unknown, fields: readonly FieldRow[]): QueryRequest {
+export function parseExportParams(
+  params: unknown,
+  fields: readonly FieldRow[],
+  genes?: GeneNames,
+): QueryRequest {
   const rule = { limit: Number.MAX_SAFE_INTEGER, smallest: 1, largest: 'exportLimit' } as const;
-  const request = parse(params, fields, rule);
+  const request = parse(params, fields, genes, rule);
   const given = params as Body | null;
   const isSafe = given?.['csv_safe'] ?? false;
   if (typeof isSafe !== 'boolean')
@@ -69,7 +78,12 @@ interface LimitRule {
   readonly largest?: 'pageLimit' | 'exportLimit';
 }
 
-function parse(input: unknown, rows: readonly FieldRow[], rule: LimitRule): QueryRequest {
+function parse(
+  input: unknown,
+  rows: readonly FieldRow[],
+  genes: GeneNames | undefined,
+  rule: LimitRule,
+): QueryRequest {
   const body = asBody(input);
   const index = indexFields(rows);
   const errors: AppError[] = [];
@@ -86,9 +100,10 @@ function parse(input: unknown, rows: readonly FieldRow[], rule: LimitRule): Quer
   for (const key of notYet) part(() => refuse(key, body[key]));
   const filters = part(() => parseFilters(body['filters'], index));
   const query = part(() => parseQueryString(body['query'], index));
+  const entities = part(() => parseEntities(body['entities'], index, genes));
   const build = part(() => genomeBuild(body['genome_build'], index));
   const request: QueryRequest = {
-    predicate: and([filters ?? all, query?.predicate ?? all, build ?? all]),
+    predicate: and([filters ?? all, query?.predicate ?? all, entities ?? all, build ?? all]),
     scores: [...scoresOf(filters ?? all), ...(query?.scores ?? [])],
     fields: part(() => fieldPaths('fields', body['fields'], index)),
     excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
@@ -102,7 +117,7 @@ function parse(input: unknown, rows: readonly FieldRow[], rule: LimitRule): Quer
 }
 
 /** Known keys of the interface that later releases serve: refused, never silently ignored. */
-const notYet = ['entities', 'target_fields'] as const;
+const notYet = ['target_fields'] as const;
 
 function refuse(key: string, value: unknown): void {
   if (isGiven(value)) throw invalid(key, `${key} is not supported yet`);
