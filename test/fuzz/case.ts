@@ -44,9 +44,11 @@ export function packed(bytes: Uint8Array, { layer, blockBytes, damage, at }: Pac
       ? Buffer.from(bytes)
       : layer === 'gzip'
         ? Buffer.concat(
-            [bytes.subarray(0, blockBytes), bytes.subarray(blockBytes)].map((member) =>
-              gzipSync(member, { level: 1 }),
-            ),
+            // A cut between two members cannot be told from a whole file, so what is cut has one.
+            (damage === 'cut'
+              ? [bytes]
+              : [bytes.subarray(0, blockBytes), bytes.subarray(blockBytes)]
+            ).map((member) => gzipSync(member, { level: 1 })),
           )
         : bgzf(bytes, Math.max(blockBytes, Math.ceil(bytes.length / 200)));
   if (layer === 'plain' || damage === 'none') return whole;

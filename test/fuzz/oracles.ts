@@ -82,7 +82,12 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value that JSON.parse found is shown so in a column. */
+/** Whether a record that JSON.parse or the like found is shown so under these columns. */
+export function jsonAgrees(record: unknown, row: Row, columns: Columns): boolean {
+  return agrees(record as Value, row, { ...root, children: columns });
+}
+
+/** Whether a value is shown so in a column. */
 function agrees(value: Value | undefined, shown: Value | undefined, column: Column): boolean {
   if (value === null || value === undefined) return shown === null || shown === undefined;
   if (column.type === 'json')

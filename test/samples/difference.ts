@@ -1,0 +1,93 @@
+import type { Row } from '../../engine/types.js';
+import { jsonAgrees } from '../fuzz/oracles.js';
+import { recordsOf } from '../readers/csv-oracle.js';
+import type { SourceImport } from '../readers/import-source.js';
+
+/** The first record that differs from what another tool read; null when none does. */
+export function difference(
+  kind: string,
+  read: SourceImport,
+  second: readonly unknown[],
+  hasHeader: boolean,
+): string | null {
+  const pairs = compared[kind] ?? compared['json']!;
+  let i = 0;
+  for (const [found, want, isSame] of pairs(read, second, hasHeader)) {
+    const [a, b] = [JSON.stringify(found), JSON.stringify(want)];
+    if (isSame === false || (isSame === undefined && a !== b))
+      return `record ${i}: ${a?.slice(0, 500)}, and the other tool ${b?.slice(0, 500)}`;
+    i++;
+  }
+  return null;
+}
+
+/** What was found, what is wanted, and whether they agree where that is not to be equal. */
+type Pairs = Iterable<readonly [found: unknown, want: unknown, isSame?: boolean]>;
+type Compared = (read: SourceImport, second: readonly unknown[], hasHeader: boolean) => Pairs;
+
+const table: Compared = ({ rows }, second, hasHeader) => {
+  const lines = (second as string[][]).filter(([first]) => !first!.startsWith('#'));
+  const names = hasHeader ? lines[0]! : lines[0]!.map((_, k) => `column_${k}`);
+  const want = recordsOf(names, hasHeader ? lines.slice(1) : lines);
+  return rows.map((row, i) => [row, want[i]]);
+};
+
+const features: Compared = ({ rows }, second) => {
+  const number = (cell: string | undefined) => (cell === '.' ? null : Number(cell));
+  return rows.map((row, i) => {
+    const [, , , start, end, score, strand, phase] = second[i] as string[];
+    return [
+      [row['start'], row['end'], row['score'], row['strand'], row['phase']],
+      [number(start), number(end), number(score), strand === '.' ? null : strand, number(phase)],
+    ];
+  });
+};
+
+const variants: Compared = ({ rows }, second) => {
+  const want = (second as string[][]).flatMap(
+    ([chromosome, position, id, ref, alts, qual, filter]) =>
+      alts!
+        .split(',')
+        .map((allele) => [
+          chromosome!.replace(/^chr/i, ''),
+          Number(position),
+          id === '.' ? null : id,
+          ref,
+          allele === '.' ? ref : allele,
+          qual === '.' ? null : Number(qual),
+          filter === '.' ? null : filter === 'PASS' ? [] : filter!.split(';'),
+        ]),
+  );
+  return rows.map((row, i) => {
+    const { chromosome, start } = row['genomic_coordinates'] as Row;
+    const { row_id: id, reference_allele: ref, allele, qual, filter } = row;
+    // bcftools keeps QUAL in 32 bits and prints six digits of it.
+    const printed = qual === null ? null : Number(Math.fround(Number(qual)).toPrecision(6));
+    return [[chromosome, start, id, ref, allele, printed, filter], want[i]];
+  });
+};
+
+/** Names that records cannot bring: the platform's own. */
+const reserved = ['_id', '_commit'];
+
+const objects: Compared = ({ rows, columns }, second) => {
+  // What the reader adds to what the file says.
+  const isOwn = (name: string) => name !== 'genomic_coordinates';
+  const known = columns.filter(({ name }) => isOwn(name));
+  return rows.map((row, i) => {
+    const own = Object.fromEntries(Object.entries(row).filter(([name]) => isOwn(name)));
+    const all = Object.entries(second[i] as Row).filter(([name]) => !reserved.includes(name));
+    const want = Object.fromEntries(all);
+    return [own, want, jsonAgrees(want, own, known)];
+  });
+};
+
+const compared: Readonly<Record<string, Compared>> = {
+  csv: table,
+  tsv: table,
+  maf: table,
+  vcf: variants,
+  gtf: features,
+  gff3: features,
+  json: objects,
+};

@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { readerForFile } from '../../readers/index.js';
+import { importSource } from '../readers/import-source.js';
+import { expectations } from './expectations.js';
+import { difference } from './difference.js';
+
+/*
+ * Every file of a folder of samples against the counts in the tables beside them, and against what another tool reads in it:
+ * STRANDLAKE_SAMPLES=<folder> npm test -- samples
+ * Those without python3 or bcftools are only counted.
+ */
+
+const folder = process.env['STRANDLAKE_SAMPLES'];
+const readers: Readonly<Record<string, string>> = {
+  jsonl: 'json',
+  gff3: 'gff3',
+  maf: 'tsv',
+  nirvana: 'nirvana',
+};
+const kinds = ['vcf', 'jsonl', 'csv', 'tsv', 'maf', 'xml', 'gtf', 'gff3', 'nirvana'];
+
+/** A line of a table of sources. */
+interface Sample {
+  readonly path: string;
+  readonly kind: string;
+  /** The numbers of its count column. */
+  readonly counts: readonly number[];
+}
+
+const samples = folder === undefined ? [] : kinds.flatMap(samplesOf);
+
+function samplesOf(kind: string): Sample[] {
+  return readFileSync(`${folder}/${kind}/SOURCES.md`, 'utf8')
+    .split('\n')
+    .map((line) => line.split(' | '))
+    .filter(([name = '']) => existsSync(`${folder}/${kind}/${name.slice(2)}`) && name.length > 2)
+    .map(([name, , counts = '']) => ({
+      path: `${kind}/${name!.slice(2)}`,
+      kind,
+      counts: (counts.match(/\d+/g) ?? []).map(Number),
+    }));
+}
+
+const eachSample =
+  samples.length > 0
+    ? test.each(samples)
+    : test.skip.each([
+        { path: 'STRANDLAKE_SAMPLES is not set', kind: '', counts: [] as readonly number[] },
+      ]);
+
+test('the tables list every file of the folders', () => {
+  for (const kind of folder === undefined ? [] : kinds) {
+    const listed = samples.filter((sample) => sample.kind === kind).map(({ path }) => path);
+    const there = readdirSync(`${folder}/${kind}`).filter((name) => name !== 'SOURCES.md');
+    expect(listed.sort()).toEqual(there.map((name) => `${kind}/${name}`).sort());
+  }
+});
+
+eachSample(
+  '$path',
+  async (sample) => {
+    const { path } = sample;
+    const {
+      params = {},
+      records = wanted(sample),
+      differs,
+      ...expectation
+    } = expectations[path] ?? {};
+    const reader = expectation.reader ?? readers[sample.kind] ?? readerForFile(path).name;
+    const bytes = readFileSync(`${folder}/${path}`);
+    const read = await importSource(bytes, reader, { name: path, params, targetBytes: 300_000 });
+    if (typeof records === 'string') return expect(read.error).toContain(records);
+    expect([read.error, read.rows.length]).toEqual([null, records]);
+    const second = secondReading(sample, params);
+    if (differs !== undefined || second === undefined) return;
+    const hasHeader = (params as { header?: unknown }).header !== null;
+    expect(difference(sample.kind, read, second, hasHeader)).toBeNull();
+  },
+  120_000,
+);
+
+/** The records that a file should have, by its table's counts. */
+function wanted({ path, kind, counts }: Sample): number {
+  const [count = 0, second = 0] = counts;
+  switch (kind) {
+    case 'csv':
+    case 'tsv':
+    case 'maf':
+      return count - second - ((expectations[path]?.params ?? {})['header'] === null ? 0 : 1);
+    case 'vcf':
+      return allelesIn(path, count);
+    default:
+      return count;
+  }
+}
+
+/** A record for each alternate allele: the table counts lines. */
+function allelesIn(path: string, lines: number): number {
+  const rows = secondReading({ path, kind: 'vcf', counts: [] }, {}) as string[][] | undefined;
+  if (rows === undefined) {
+    const text = readFileSync(`${folder}/${path}`, 'utf8').split('\n');
+    const plain = text.filter((line) => line !== '' && !line.startsWith('#'));
+    expect(plain).toHaveLength(lines);
+    return plain.reduce((sum, line) => sum + line.split('\t')[4]!.split(',').length, 0);
+  }
+  expect(rows).toHaveLength(lines);
+  return rows.reduce((sum, [, , , , alternates]) => sum + alternates!.split(',').length, 0);
+}
+
+/** What the other tool reads; undefined where it refuses the file. */
+function secondReading(
+  { path, kind }: Sample,
+  params: Readonly<Record<string, unknown>>,
+): unknown[] | undefined {
+  const delimiter = String(params['delimiter'] ?? (kind === 'csv' ? ',' : '\t'));
+  const forms: Readonly<Record<string, readonly string[]>> = {
+    csv: ['csv', delimiter],
+    tsv: ['csv', delimiter],
+    maf: ['csv', delimiter],
+    jsonl: ['json'],
+    gtf: ['gff'],
+    gff3: ['gff'],
+    vcf: ['vcf'],
+    xml: ['xml', String(params['item_depth'] ?? 1)],
+    nirvana: ['nirvana'],
+  };
+  const [form, ...more] = forms[kind]!;
+  const args = ['test/samples/second-reading.py', form!, `${folder}/${path}`, ...more];
+  const { stdout, status } = spawnSync('python3', args, { encoding: 'utf8', maxBuffer: 1 << 30 });
+  if (status !== 0) return undefined;
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
+}
