@@ -1,5 +1,6 @@
 import type { NewImport } from '../engine/catalog/imports.js';
 import type { CommitMode, Json } from '../engine/catalog/rows.js';
+import { entityParams } from './entity-params.js';
 import { fieldNew } from './field-shape.js';
 import { Form, readBoolean } from './form.js';
 import { given } from './shape.js';
@@ -27,7 +28,7 @@ export function importOptions(form: Form): ImportOptions {
     commitMode: commitMode(form),
     targetFields: targetFields(form),
     description: form.text('description'),
-    entityParams: form.object('entity_params'),
+    entityParams: entityParams(form),
     readerParams: form.object('reader_params'),
     validationParams: flags(form, 'validation_params'),
     annotatorParams: annotatorParams(form),

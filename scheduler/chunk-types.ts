@@ -1,4 +1,5 @@
 import type { Findings, ValidationParams } from '../engine/ingest/findings.js';
+import type { FieldSample, SampleSize } from '../engine/ingest/sample.js';
 import type { Columns } from '../engine/types.js';
 import type { Segment } from '../engine/store/store.js';
 import type { ChunkRef } from '../readers/source/chunks.js';
@@ -16,6 +17,8 @@ export interface ChunkJob {
   readonly columns: Columns;
   readonly isFinal: boolean;
   readonly validation: ValidationParams;
+  /** How many values of each string field to sample for entity detection; null for none. */
+  readonly sampling: SampleSize | null;
   readonly commitId: number;
   /** Absolute path of the segment to write, inside the task's scratch folder. */
   readonly file: string;
@@ -45,6 +48,7 @@ export interface ChunkResult {
   readonly findings: Findings;
   /** Null when nothing was rejected, or no bytes were left for it. */
   readonly rejectedPart: RejectedPart | null;
+  readonly samples: readonly FieldSample[];
   /** The records of the source end in this chunk: those behind it count for nothing. */
   readonly hasEnded: boolean;
 }

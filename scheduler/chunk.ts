@@ -4,6 +4,7 @@ import { BatchBuilder } from '../engine/ingest/batch.js';
 import { FindingCollector } from '../engine/ingest/findings.js';
 import { identified } from '../engine/ingest/identity.js';
 import { RejectedLines } from '../engine/ingest/rejected-lines.js';
+import { sampleBatch } from '../engine/ingest/sample.js';
 import { writeSegment } from '../engine/store/segment.js';
 import { readerNamed } from '../readers/index.js';
 import { startOf } from '../readers/source/chunks.js';
@@ -21,6 +22,7 @@ export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
   const given = { columns: job.columns, isFinal: job.isFinal, ...startOf(job.ref) };
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
   const batch = out.finish();
+  const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
   // Nothing will be published once an error has come, so nothing needs to be written.
   const isStored = batch.rows > 0 && report.rejected === 0 && !job.isDryRun;
   const segment = isStored
@@ -38,6 +40,7 @@ export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
     rejected: report.rejected,
     findings: report.result(),
     rejectedPart: await writeRejected(rejected, `${job.file}.rejected`),
+    samples,
     hasEnded: report.hasEnded,
   };
 }

@@ -13,6 +13,7 @@ import {
 import { joinColumns } from '../../engine/ingest/unify.js';
 import type { Columns, GenomeBuild } from '../../engine/types.js';
 import { TaskFailure, type RunContext } from '../task.js';
+import type { Detected } from './detecting.js';
 import { sampleOf } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-run.js';
 import type { ImportSource } from './import-source.js';
@@ -26,6 +27,7 @@ export async function importResult(
   context: RunContext,
   runs: readonly SourceRun[],
   columns: Columns,
+  detected: Detected,
 ): Promise<ImportResult> {
   const seen = runs.flatMap((run) => run.columns());
   const stayed = withData(columns, params.stored, seen);
@@ -40,16 +42,18 @@ export async function importResult(
   const results = runs.flatMap((run) => run.results());
   const records = results.reduce((sum, chunk) => sum + chunk.read, 0);
   const bytes = runs.reduce((sum, run) => sum + run.file.bytes, 0);
+  const validation = { ...(metadata['validation'] as Json), detections: detected.detections };
   context.progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
-  // What the first source says of a field counts, and the last in the list does.
-  const described = runs.toReversed().flatMap(({ head }) => head.fields);
+  // Later ones win: what a format says goes before what the values look like, the first source before the others.
+  const formats = runs.toReversed().flatMap(({ head }) => head.fields);
+  const described = [...detected.fields, ...formats];
   return {
     segments: results.flatMap(({ segment }) => (segment === null ? [] : [segment])),
     columns: stayed,
     described,
     genomeBuild: buildOf(runs) ?? null,
     records,
-    metadata,
+    metadata: { ...metadata, validation },
     ...(params.dryRun !== null && {
       dryRun: {
         sample: await sampleOf(

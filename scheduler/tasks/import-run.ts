@@ -6,6 +6,7 @@ import type { Segment } from '../../engine/store/store.js';
 import type { Columns, GenomeBuild } from '../../engine/types.js';
 import type { RunContext } from '../task.js';
 import { ChunkFlow } from './chunk-flow.js';
+import { detectEntities } from './detecting.js';
 import type { Sample } from './dry-run.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
 import type { ImportSource } from './import-source.js';
@@ -22,6 +23,8 @@ export interface ImportParams {
   readonly stored: Columns;
   /** Those and the declared ones: their types are kept. */
   readonly known: Columns;
+  /** Names of fields whose entity type is not to be detected. */
+  readonly settled: readonly string[];
   /** Somebody waits for the answer. */
   readonly isUrgent: boolean;
   /** The dataset's fields, when all that is asked for is what would come in; then no segment comes of it. */
@@ -65,7 +68,11 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
       for (const run of runs) await run.rewrite(columns, flow);
       await flow.settled();
     }
-    return await importResult(params, context, runs, columns);
+    const sampled = runs.flatMap((run) => run.sampled());
+    const declared = runs.flatMap(({ head }) => head.fields.filter((field) => field.entityType));
+    const settled = [...params.settled, ...declared.map(({ name }) => name ?? '')];
+    const detected = await detectEntities(sampled, columns, settled);
+    return await importResult(params, context, runs, columns, detected);
   } catch (error) {
     throw await runFailure(params, context, runs, error);
   } finally {

@@ -14,7 +14,7 @@ import { knownColumns, newFields } from './known-columns.js';
 import { oneAtATime } from './one-at-a-time.js';
 import { rejectedFileName } from './rejected-file.js';
 import { checkSources, sourcesOf } from './sources-of.js';
-import { declaredBy, describedBy } from './target-fields.js';
+import { declaredBy, describedBy, settledEntities } from './target-fields.js';
 
 /** Turns a source into a commit. */
 export const importTask: TaskType<'import'> = {
@@ -34,6 +34,7 @@ export const importTask: TaskType<'import'> = {
       stored,
       isUrgent: row.source === 'data_records',
       dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
+      settled: settledEntities(fields, row.targetFields),
       known: declaredBy(row.targetFields, knownColumns(stored, fields)),
     };
   },

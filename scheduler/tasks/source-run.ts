@@ -11,7 +11,10 @@ import { openSource, type Source } from '../../readers/source/open.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from '../chunk-types.js';
 import type { RunContext } from '../task.js';
 import type { ChunkFlow, Outcome, Piece } from './chunk-flow.js';
+import { ChunkSamples } from './chunk-samples.js';
 import { targetBytes } from './chunk-size.js';
+import { entityRules } from './entity-rules.js';
+import type { Sampled } from './detecting.js';
 import type { ImportSource } from './import-source.js';
 import type { RejectedRoom } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
@@ -68,6 +71,8 @@ export class SourceRun {
   /** The import's number of the first chunk. */
   readonly #firstChunk: number;
   readonly #results: ChunkResult[] = [];
+  readonly #rules: Sampled['rules'] | null;
+  readonly #samples: ChunkSamples | null;
   /** Of chunks that were read twice: the first pass has their warnings. */
   readonly #firstPass = new Map<number, Findings>();
   /** The chunk in which the records or the reading end; what those behind it came to is dropped. */
@@ -89,6 +94,8 @@ export class SourceRun {
     this.#reader = opened.reader;
     this.#firstChunk = firstChunk;
     this.#targetBytes = targetBytes(opened.source, share.context.pool.threads);
+    this.#rules = entityRules(source.entityParams);
+    this.#samples = this.#rules && new ChunkSamples(this.#rules.size);
     this.#job = {
       reader: opened.reader.name,
       header: opened.head.header,
@@ -97,6 +104,7 @@ export class SourceRun {
       columns: share.known,
       isFinal: false,
       validation: source.validation,
+      sampling: this.#rules?.size ?? null,
       commitId: share.commitId,
       isDryRun: share.isDryRun,
     };
@@ -232,6 +240,12 @@ export class SourceRun {
     });
   }
 
+  /** What entity types are looked for in; empty when none are. */
+  sampled(): readonly Sampled[] {
+    const [rules, samples] = [this.#rules, this.#samples];
+    return rules === null || samples === null ? [] : [{ rules, samples: samples.result() }];
+  }
+
   #pieces(source: Source): ReturnType<Source['chunks']> {
     const { header } = this.head;
     const cutter = this.#reader.cutter?.(header, this.#job.params);
@@ -241,7 +255,8 @@ export class SourceRun {
 
   async #first(piece: Piece): Promise<Outcome> {
     const chunk = await this.#run(piece, this.#job, 'a');
-    this.#results[piece.index] = chunk;
+    this.#keep(piece.index, chunk);
+    this.#samples?.add(piece.index, chunk.samples, chunk.hasEnded);
     this.bytesRead += piece.bytes;
     if (chunk.hasEnded) this.#last = Math.min(this.#last, piece.index);
     this.#share.tell();
@@ -256,8 +271,14 @@ export class SourceRun {
     const chunk = await this.#run(piece, { ...this.#job, columns, isFinal: true }, 'b');
     const first = this.#results[piece.index];
     if (first !== undefined) this.#firstPass.set(piece.index, first.findings);
-    this.#results[piece.index] = chunk;
+    this.#keep(piece.index, chunk);
+    this.#samples?.addAgain(chunk.samples);
     return 'go on';
+  }
+
+  /** Without its samples: those of all chunks would grow with the source. */
+  #keep(index: number, chunk: ChunkResult): void {
+    this.#results[index] = { ...chunk, samples: [] };
   }
 
   async #run(piece: Piece, job: JobBase, pass: string): Promise<ChunkResult> {

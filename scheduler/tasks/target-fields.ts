@@ -1,4 +1,4 @@
-import type { Json, NewField } from '../../engine/catalog/rows.js';
+import type { FieldRow, Json, NewField } from '../../engine/catalog/rows.js';
 import { PhysicalNames } from '../../engine/ingest/physical.js';
 import type { Columns, StoredType } from '../../engine/types.js';
 
@@ -46,4 +46,14 @@ export function describedBy(targetFields: readonly Json[]): readonly Partial<New
       },
     ];
   });
+}
+
+/** The names of fields whose entity type is said, and of those that have had data. */
+export function settledEntities(
+  fields: readonly FieldRow[],
+  targetFields: readonly Json[],
+): readonly string[] {
+  const kept = fields.filter((field) => field.isValid || field.entityType !== null);
+  const said = targetFields.filter((field) => typeof field['entity_type'] === 'string');
+  return [...kept.map(({ name }) => name), ...said.map(({ name }) => name as string)];
 }

@@ -16,6 +16,7 @@ export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   catalog: [],
   expression: [],
   store: [],
+  entities: [],
   ingest: ['expression', 'store'],
   query: ['expression', 'store'],
 };

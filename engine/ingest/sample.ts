@@ -1,0 +1,138 @@
+import type { Data } from 'apache-arrow';
+import type { Columns } from '../types.js';
+import type { Batch } from './batch.js';
+
+/** How many different values of each field are sampled, and which share of them may be. */
+export interface SampleSize {
+  readonly count: number;
+  /** Above 0, at most 1. */
+  readonly rate: number;
+}
+
+/** Different values of one string field, those with the smallest hashes, in the order of their hashes. */
+export interface FieldSample {
+  readonly path: readonly string[];
+  readonly hashes: readonly number[];
+  /** Long values are cut. */
+  readonly values: readonly string[];
+}
+
+/*
+ * The values with the smallest hashes are a fair sample of all different values, and they are the same whatever the order
+ * and the cutting of the records: the sample of a whole is made from the samples of its parts.
+ */
+
+/** Bytes of a value that count; what lies behind them tells no entity type from another. */
+const keyBytes = 48;
+
+/** Samples the string columns of a chunk, from the bytes of the finished columns. */
+export function sampleBatch(batch: Batch, size: SampleSize): readonly FieldSample[] {
+  const samples: FieldSample[] = [];
+  visit(batch.columns, batch.data.data.children, []);
+  return samples;
+
+  function visit(columns: Columns, children: readonly Data[], above: readonly string[]): void {
+    for (const [i, column] of columns.entries()) {
+      const data = column.isList ? children[i]!.children[0]! : children[i]!;
+      const path = [...above, column.name];
+      if (column.type === 'object') visit(column.children ?? [], data.children, path);
+      if (column.type === 'string') samples.push({ path, ...sampleColumn(data, size) });
+    }
+  }
+}
+
+function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
+  const bytes = data.values as Uint8Array;
+  const offsets = data.valueOffsets as Int32Array;
+  const { length } = data;
+  const found = new Smallest<number>(size);
+  // Most columns repeat themselves: what was met a moment ago is passed over.
+  const recent = new Float64Array(256).fill(-1);
+  for (let row = 0; row < length; row++) {
+    const from = offsets[row]!;
+    const end = offsets[row + 1]!;
+    if (from === end) continue; // a null, or an empty text
+    const hash = hashOf(bytes, from, end - from > keyBytes ? from + keyBytes : end);
+    if (hash > found.limit || recent[hash & 255] === hash) continue;
+    recent[hash & 255] = hash;
+    found.add(hash, row);
+  }
+  const { hashes, values } = found.result();
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const value = (row: number): string =>
+    text.toString('utf8', offsets[row], Math.min(offsets[row + 1]!, offsets[row]! + keyBytes));
+  return { hashes, values: values.map(value) };
+}
+
+/**
+ * Of a value's length and five of its bytes, because it is taken of every value. Values that agree in these count as one,
+ * and the first of them in the source is taken for all.
+ */
+function hashOf(bytes: Uint8Array, from: number, to: number): number {
+  const last = to - 1;
+  const middle = (from + to) >> 1;
+  const ends = bytes[last]! | (bytes[last > from ? last - 1 : from]! << 8);
+  const rest = (bytes[middle]! << 16) | (bytes[(middle + to) >> 1]! << 24);
+  let hash = Math.imul((ends | rest) ^ Math.imul(to - from, 0x9e3779b1), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13) ^ bytes[(from + middle) >> 1]!, 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** Values by hash, no more than the smallest `count` of them. */
+class Smallest<T> {
+  /** Greater hashes need not be tried. */
+  limit: number;
+  readonly #values = new Map<number, T>();
+  readonly #count: number;
+
+  constructor({ count, rate }: SampleSize) {
+    this.#count = count;
+    this.limit = Math.floor(rate * 0xffffffff);
+  }
+
+  /** The value that came first with a hash stays. */
+  add(hash: number, value: T): void {
+    if (hash > this.limit || this.#values.has(hash)) return;
+    this.#values.set(hash, value);
+    // Thrown out many at a time: seldom, the more values went by.
+    if (this.#values.size > 4 * this.#count) this.#trim();
+  }
+
+  result(): { readonly hashes: readonly number[]; readonly values: readonly T[] } {
+    this.#trim();
+    const hashes = [...this.#values.keys()].sort((a, b) => a - b);
+    return { hashes, values: hashes.map((hash) => this.#values.get(hash)!) };
+  }
+
+  #trim(): void {
+    if (this.#values.size < this.#count) return;
+    this.limit = Float64Array.from(this.#values.keys()).sort()[this.#count - 1]!;
+    for (const hash of this.#values.keys()) if (hash > this.limit) this.#values.delete(hash);
+  }
+}
+
+/** The samples of all parts of something, added in the order of the parts, as one. */
+export class SampleMerge {
+  readonly #size: SampleSize;
+  readonly #fields = new Map<
+    string,
+    { readonly path: readonly string[]; readonly values: Smallest<string> }
+  >();
+
+  constructor(size: SampleSize) {
+    this.#size = size;
+  }
+
+  add(samples: readonly FieldSample[]): void {
+    for (const { path, hashes, values } of samples) {
+      const key = JSON.stringify(path);
+      const field = this.#fields.get(key) ?? { path, values: new Smallest<string>(this.#size) };
+      this.#fields.set(key, field);
+      for (const [i, hash] of hashes.entries()) field.values.add(hash, values[i]!);
+    }
+  }
+
+  result(): readonly FieldSample[] {
+    return [...this.#fields.values()].map(({ path, values }) => ({ path, ...values.result() }));
+  }
+}
