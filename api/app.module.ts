@@ -7,6 +7,7 @@ import { AuthGuard } from './auth.guard.js';
 import { Authenticator } from './authenticator.js';
 import { controllers } from './controllers/index.js';
 import { ErrorsFilter } from './errors.filter.js';
+import { IdempotencyInterceptor } from './idempotency.interceptor.js';
 import { logLine, stderrSink, type LogSink } from './log.js';
 import { operations, type OperationRow } from './operations.js';
 import { Parts, type AppParts } from './parts.js';
@@ -25,6 +26,7 @@ export class AppModule {
         { provide: Authenticator, useValue: authenticator },
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_INTERCEPTOR, useClass: ReplyInterceptor },
+        { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
         { provide: APP_FILTER, useValue: new ErrorsFilter(parts.log, methodsOf) },
       ],
     };

@@ -17,6 +17,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   'too-large': 413,
   'unsupported-media': 415,
   range: 416,
+  'reused-key': 422,
   'rate-limited': 429,
   damaged: 500,
   'no-space': 507,

@@ -1,3 +1,4 @@
+import { budgets } from '../engine/budgets.js';
 import { operations, type OperationRow } from './operations.js';
 import { schemas, type Schema } from './schemas.js';
 
@@ -63,6 +64,7 @@ function describe(id: string, row: OperationRow, path: string, index: number): S
         description,
         schema: { type: 'string' },
       })),
+      ...(row.status === 201 ? [idempotencyKey] : []),
     ],
     ...(row.body && {
       requestBody: {
@@ -106,3 +108,11 @@ function listOf(name: string): Schema {
 function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
+
+/** What creates look at besides the body. */
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'For a day, the same key and body lead to what the first request made.',
+  schema: { type: 'string', maxLength: budgets.idempotencyKeyBytes },
+};

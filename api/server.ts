@@ -83,7 +83,10 @@ function installHooks(fastify: FastifyInstance, options: ServerOptions): void {
 /** On every answer (threats A8, A13, D9): no credentials across origins, no sniffing, no caching, no referrer. */
 const headers: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Origin', '*'],
-  ['Access-Control-Expose-Headers', 'ETag, Location, Retry-After, Content-Disposition'],
+  [
+    'Access-Control-Expose-Headers',
+    'ETag, Location, Retry-After, Content-Disposition, Idempotent-Replayed',
+  ],
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; sandbox"],
   ['Cross-Origin-Resource-Policy', 'cross-origin'],
@@ -92,7 +95,10 @@ const headers: readonly (readonly [string, string])[] = [
 ];
 const preflightHeaders: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
-  ['Access-Control-Allow-Headers', 'Authorization, Content-Type, Content-MD5, Range'],
+  [
+    'Access-Control-Allow-Headers',
+    'Authorization, Content-Type, Content-MD5, Range, Idempotency-Key',
+  ],
   ['Access-Control-Max-Age', '86400'],
 ];
 

@@ -55,4 +55,6 @@ export const budgets = {
   exportUrlMs: 24 * 3_600_000,
   objectUrlMs: 3_600_000,
   uploadUrlMs: 24 * 3_600_000,
+  idempotencyKeyMs: 24 * 3_600_000,
+  idempotencyKeyBytes: 255,
 } as const;

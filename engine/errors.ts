@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'too-large' // 413
   | 'unsupported-media' // 415
   | 'range' // 416
+  | 'reused-key' // 422: an Idempotency-Key that was used for something else
   | 'rate-limited' // 429
   | 'budget' // 400: a limit of engine/budgets.ts, named in the message
   | 'canceled' // the task or the client gave up

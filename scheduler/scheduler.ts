@@ -409,6 +409,7 @@ class TaskScheduler implements Scheduler {
   async #sweepExports(): Promise<void> {
     const { catalog, data, now, report } = this.#options;
     await sweepExports(catalog, data, now()).catch((error: unknown) => report(String(error)));
+    await catalog.requestKeys.sweep(now()).catch((error: unknown) => report(String(error)));
   }
 
   #context(running: Running): PublishContext {

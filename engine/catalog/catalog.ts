@@ -14,6 +14,7 @@ import { takeInstanceLock, type InstanceLock } from './instance-lock.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
 import { objectTable, type ObjectTable } from './objects.js';
 import { publish } from './publish.js';
+import { requestKeyTable, type RequestKeyTable } from './request-keys.js';
 import type { Publication } from './rows.js';
 import { sql } from './sql.js';
 import { taskTable, type TaskTable } from './tasks.js';
@@ -34,6 +35,7 @@ export interface Tables {
   readonly exports: ExportTable;
   readonly commits: CommitTable;
   readonly tasks: TaskTable;
+  readonly requestKeys: RequestKeyTable;
   /** The next id for an object, a job or a task. */
   nextId(): Promise<number>;
   /** Takes in a commit whose log entry exists; doing it again changes nothing. */
@@ -123,6 +125,7 @@ function tablesOf(db: Database): Tables {
     exports: exportTable(db),
     commits: commitTable(db),
     tasks: taskTable(db),
+    requestKeys: requestKeyTable(db),
     nextId: () => nextLargeId(db),
     publish: (publication) => publish(db, publication),
   };

@@ -4,6 +4,7 @@ import { listJobs, type JobFilter } from './job-list.js';
 import { exports } from './job-rows.js';
 import { insertTask, newJob } from './job-status.js';
 import type { Listed, Page } from './page.js';
+import { noteMade } from './request-keys.js';
 import type { ExportRow, Json, TaskRow } from './rows.js';
 import { sql } from './sql.js';
 
@@ -95,6 +96,7 @@ export function exportTable(db: Database): ExportTable {
           expiresAt: null,
         };
         await tx.run(exports.insert(row));
+        await noteMade(tx, id);
         return { row, task };
       }),
     update: async (id, patch) => {

@@ -3,6 +3,7 @@ import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
 import { mayAccess } from './permission.js';
+import { noteMade } from './request-keys.js';
 import type { FieldRow } from './rows.js';
 import { all, sql, type Sql } from './sql.js';
 import { table } from './table.js';
@@ -136,7 +137,9 @@ export function fieldTable(db: Database): FieldTable {
         if (taken !== undefined) {
           throw invalid('name', `A field named ${JSON.stringify(field.name)} exists already.`);
         }
-        return fieldTable(tx).createInternal(field);
+        const row = await fieldTable(tx).createInternal(field);
+        await noteMade(tx, row.id);
+        return row;
       }),
     update,
     edit: (id, patch) =>

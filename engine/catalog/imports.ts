@@ -4,6 +4,7 @@ import { listJobs, type JobFilter } from './job-list.js';
 import { imports } from './job-rows.js';
 import { insertTask, newJob } from './job-status.js';
 import type { Listed, Page } from './page.js';
+import { noteMade } from './request-keys.js';
 import type { ImportRow, Json, TaskRow } from './rows.js';
 import { sql } from './sql.js';
 import { cleanTags } from './tags.js';
@@ -98,6 +99,7 @@ export function importTable(db: Database): ImportTable {
           tags: cleanTags(job.tags ?? []),
         };
         await tx.run(imports.insert(row));
+        await noteMade(tx, id);
         return { row, task };
       }),
     update: async (id, patch) => {

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.js';
 import type { Database } from './database.js';
-import { dryRunSchema, firstSchema } from './schema.js';
+import { dryRunSchema, firstSchema, requestKeySchema } from './schema.js';
 import { constant, sql } from './sql.js';
 
 /** One step of the schema; a released one never changes. */
@@ -14,6 +14,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'first release', statements: firstSchema },
   { version: 2, name: 'dry runs', statements: dryRunSchema },
+  { version: 3, name: 'keys of requests', statements: requestKeySchema },
 ];
 
 /** What a catalogue file turned out to be; `version` 0 has no tables yet. */

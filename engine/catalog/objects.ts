@@ -7,6 +7,7 @@ import { listObjects, type ObjectFilter } from './object-list.js';
 import { isBelow, objects } from './object-row.js';
 import type { Listed, Page } from './page.js';
 import { removedWith, type Removed } from './removed.js';
+import { noteMade } from './request-keys.js';
 import type { Json, ObjectRow, ObjectType } from './rows.js';
 import { sql, type Sql } from './sql.js';
 import { encodeIds } from './table.js';
@@ -150,6 +151,7 @@ export async function insertObject(tx: Database, object: NewObject): Promise<Obj
   };
   await tx.run(objects.insert({ ...row, pathKey: fold(row.path) }));
   await indexObjectTags(tx, row.id, row.tags);
+  await noteMade(tx, row.id);
   return row;
 }
 

@@ -233,3 +233,17 @@ export const firstSchema: readonly string[] = [
 export const dryRunSchema: readonly string[] = [
   `ALTER TABLE imports ADD COLUMN is_dry_run SMALLINT NOT NULL DEFAULT 0`,
 ];
+
+/** What creates with an `Idempotency-Key` need. */
+export const requestKeySchema: readonly string[] = [
+  `CREATE TABLE request_keys (
+    user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    request_key TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    made_id BIGINT,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (user_id, request_key))`,
+  `CREATE INDEX request_keys_age ON request_keys (created_at)`,
+];

@@ -7,6 +7,7 @@ import { checkVaultName, fold } from './names.js';
 import { listPage, type Access, type AccessFilter, type Listed, type Page } from './page.js';
 import { mayAccess, permissionLevels, permissionOfLevel, vaultLevel } from './permission.js';
 import { removedWithVault, type Removed } from './removed.js';
+import { noteMade } from './request-keys.js';
 import type { Json, Permission, VaultRow } from './rows.js';
 import { all, isOneOf, sql, type Sql } from './sql.js';
 import { table } from './table.js';
@@ -147,6 +148,7 @@ export function vaultTable(db: Database): VaultTable {
         };
         await tx.run(vaults.insert({ ...row, nameKey: fold(row.name) }));
         await indexVaultTags(tx, row.id, row.tags);
+        await noteMade(tx, row.id);
         return row;
       }),
     update: (id, patch) =>

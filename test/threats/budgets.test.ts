@@ -49,6 +49,8 @@ const elsewhere: Partial<Record<Budget, string>> = {
   tasksRunningPerAccount: 'engine/catalog/tasks',
   taskAttempts: 'engine/catalog/tasks',
   manifestFiles: 'api/manifests',
+  idempotencyKeyMs: 'api/idempotency',
+  idempotencyKeyBytes: 'api/idempotency',
   fetchConnectMs: 'threats/hosts',
   fetchFirstByteMs: 'threats/hosts',
   fetchIdleMs: 'threats/hosts',
