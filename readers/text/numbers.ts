@@ -101,14 +101,10 @@ export function latin1(bytes: Uint8Array, from: number, to: number, most = 80): 
 }
 
 /**
- * Whether a text that is no integer is a list of numbers all the same, such as `2.444`: real headers promise Integer for
- * keys that hold fractions, and their values are worth more than the promise. An integer too large is none: it is damaged.
+ * Whether a text that is no integer is a number all the same, such as `2.444`: real headers promise Integer for keys that hold
+ * fractions, and their values are worth more than the promise. An integer too large is none: it is damaged.
  */
 export function isWiderNumber(bytes: Uint8Array, from: number, to: number): boolean {
-  const parts = latin1(bytes, from, to).split(',');
-  return (
-    to - from < 80 &&
-    parts.every((part) => part === '.' || decimal.test(part)) &&
-    parts.some((part) => /[.eE]/.test(part) && part !== '.')
-  );
+  const text = latin1(bytes, from, to);
+  return to - from < 80 && decimal.test(text) && /[.eE]/.test(text);
 }

@@ -9,7 +9,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import type { Column } from '../../engine/types.js';
 import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';
-import { integerAt, isWiderNumber, powersOfTen } from '../text/numbers.js';
+import { integerAt, powersOfTen } from '../text/numbers.js';
 import type { Annotations } from './explode.js';
 import type { Extent } from './extent.js';
 import { Keys } from './keys.js';
@@ -66,7 +66,7 @@ export class InfoParser implements Extent {
       ),
     );
     for (const [name, builder] of this.#struct.children)
-      this.#keys.add(entryOf(name, builder, this.#roleOf(name)));
+      this.#keys.add(entryOf(name, builder, this.#roleOf(name), this.#isWidened(name)));
     if (this.#struct.children.size > 0) this.#add();
   }
 
@@ -207,11 +207,7 @@ export class InfoParser implements Extent {
     const { column } = entry;
     const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
     if (fault === null) return true;
-    if (
-      entry.kind === Kind.Integer &&
-      !this.#known.has(entry.name) &&
-      isWiderNumber(bytes, from, to)
-    ) {
+    if (fault.isWider === true && !this.#known.has(entry.name)) {
       this.#widened.add(`info.${entry.name}`);
       return false;
     }
@@ -222,6 +218,10 @@ export class InfoParser implements Extent {
     }
     this.#report.reject(this.#line, fault.code, `info.${entry.name}`, fault.message);
     return false;
+  }
+
+  #isWidened(name: string): boolean {
+    return this.#widened.has(`info.${name}`) && !this.#known.has(name);
   }
 
   /** Remembers what says how far symbolic alleles reach. */

@@ -8,8 +8,8 @@ import type { Report } from '../reader.js';
 import { type Call, callOf, readCalls } from './calls.js';
 import { freePhysical } from './columns.js';
 import type { VcfHeader } from './header.js';
-import { isWiderNumber, latin1 } from '../text/numbers.js';
-import { appendValue, entryOf, Kind, type Entry } from './values.js';
+import { latin1 } from '../text/numbers.js';
+import { appendValue, entryOf, type Entry } from './values.js';
 
 /** Reads FORMAT and the sample columns into a list of objects, one per sample (contract 10.6). */
 export class SampleParser {
@@ -64,7 +64,10 @@ export class SampleParser {
     const text = { name: 'name', physical: 'name', type: 'string', isList: false } as const;
     this.#name = this.#struct.child(text) as Utf8Builder;
     for (const [name, builder] of this.#struct.children)
-      if (name !== 'name') this.#entries.set(name, entryOf(name, builder));
+      if (name !== 'name') {
+        const isWidened = widened.has(`${key}.${name}`) && !this.#known.has(name);
+        this.#entries.set(name, entryOf(name, builder, undefined, isWidened));
+      }
     this.#physicals = new Set(
       [...this.#struct.children.values()].map((child) => child.column().physical.toLowerCase()),
     );
@@ -186,11 +189,7 @@ export class SampleParser {
       return this.#fault(entry, line, 301, `"${latin1(bytes, from, to)}" is not a genotype`);
     const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
     if (fault === null) return true;
-    if (
-      entry.kind === Kind.Integer &&
-      !this.#known.has(entry.name) &&
-      isWiderNumber(bytes, from, to)
-    ) {
+    if (fault.isWider === true && !this.#known.has(entry.name)) {
       this.#widened.add(`${this.#field}.${entry.name}`);
       return false;
     }

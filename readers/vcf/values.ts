@@ -8,12 +8,21 @@ import {
 import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { budgets } from '../../engine/budgets.js';
-import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from '../text/numbers.js';
+import {
+  floatAt,
+  integerAt,
+  isDigits,
+  isNotANumber,
+  isWiderNumber,
+  latin1,
+} from '../text/numbers.js';
 
 /** What is wrong with a value: the parser adds line and field. */
 export interface Fault {
   readonly code: number;
   readonly message: string;
+  /** The value would fit if its column took fractions. */
+  readonly isWider?: boolean;
 }
 
 /** How the text of one INFO or FORMAT key is stored: decided once per chunk, from the column's type. */
@@ -22,6 +31,8 @@ export const enum Kind {
   Integer,
   Long,
   Double,
+  /** A declared integer that is stored as a double, because some value of the chunk is none. */
+  Widened,
   Text,
   Annotation,
 }
@@ -48,14 +59,19 @@ export interface Entry {
   next: Entry | null;
 }
 
-/** The entry for a column builder. */
-export function entryOf(name: string, column: ColumnBuilder, role = Role.None): Entry {
+/** The entry for a column builder; `isWidened` says that the header promises integers for it. */
+export function entryOf(
+  name: string,
+  column: ColumnBuilder,
+  role = Role.None,
+  isWidened = false,
+): Entry {
   const isList = column instanceof ListBuilder;
   const items = isList ? column.items : column;
   return {
     name,
     bytes: new TextEncoder().encode(name),
-    kind: kindOf(items),
+    kind: isWidened ? Kind.Widened : kindOf(items),
     isList,
     column,
     items,
@@ -118,9 +134,20 @@ function appendOne(
   switch (kind) {
     case Kind.Integer: {
       const value = integerAt(bytes, from, to);
-      if (value !== (value | 0)) return badInteger(bytes, from, to, '32-bit ');
+      if (value !== (value | 0)) {
+        const isWider = isWiderNumber(bytes, from, to);
+        return { ...badInteger(bytes, from, to, '32-bit '), isWider };
+      }
       (column as IntegerBuilder).append(value);
       return null;
+    }
+    case Kind.Widened: {
+      // What is no integer is refused here as it is where no fraction has come: chunks must not differ.
+      const whole = integerAt(bytes, from, to);
+      const isWhole = whole === (whole | 0);
+      if (!isWhole && !isWiderNumber(bytes, from, to))
+        return badInteger(bytes, from, to, '32-bit ');
+      return appendOne(column, Kind.Double, bytes, from, to, decode);
     }
     case Kind.Long:
       return appendLong(column as LongBuilder, bytes, from, to);
