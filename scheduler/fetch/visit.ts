@@ -1,10 +1,10 @@
 import type { Allowed } from '../../engine/allowed-addresses.js';
-import { final, networkFailure } from './failure.js';
+import { final, networkFailure, overdue } from './failure.js';
 import type { Manners } from './hosts.js';
 import { isRedirect, redirected } from './redirect.js';
 import { get, type Answer, type RequestContext } from './request.js';
 import { checkedAddresses } from './resolve.js';
-import { untilAborted } from './abort.js';
+import { untilAborted, within } from './abort.js';
 
 /** On whose behalf, and under which rules, a URL is visited. */
 export interface Visit extends RequestContext {
@@ -47,7 +47,11 @@ async function visitOne(
 ): Promise<void> {
   const { network, allowed, manners, signal, accountId } = context;
   await manners.pace(accountId, signal);
-  const addresses = await untilAborted(checkedAddresses(url, network, allowed), signal);
+  const { connectMs } = context.limits;
+  const lookup = within(checkedAddresses(url, network, allowed), connectMs, () =>
+    overdue('no address of its host', connectMs, 'fetchConnectMs'),
+  );
+  const addresses = await untilAborted(lookup, signal);
   let isAnswered = false;
   for (const [index, address] of addresses.entries()) {
     try {

@@ -22,7 +22,11 @@ beforeAll(async () => {
   host = await startHost((socket, text, nth) => script(socket, text, nth));
   const config = { threads: 1, workerMemoryMb: 512, allowAddresses: [`127.0.0.1:${host.port}`] };
   server = await startServer({
-    scheduler: { config, fetchLimits: { ...shortLimits, retries: 1 } },
+    scheduler: {
+      config,
+      fetchLimits: { ...shortLimits, retries: 1 },
+      report: () => undefined, // one test kills the worker
+    },
   });
   ann = await server.user('ann');
   vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
@@ -394,6 +398,21 @@ test('a canceled import stops fetching at once', async () => {
   const canceled = await ann.put(`/v2/dataset_imports/${id}`, { status: 'canceled' });
   expect([canceled.status, canceled.json['status']]).toEqual([200, 'canceled']);
   expect(ended).toBe(true);
+});
+
+test('a worker that dies while it fetches costs a second try and nothing else', async () => {
+  let kills = 0;
+  script = (socket) => {
+    const { workerPid } = server.scheduler.status();
+    if (kills === 0 && workerPid !== null) {
+      kills += 1;
+      process.kill(workerPid, 'SIGKILL');
+    } else socket.end(answer('{"n":1}\n'));
+  };
+  const datasetId = await newDataset();
+  const done = await run(datasetId, [{ url: host.url('/a.json') }]);
+  expect([kills, done['status'], done['error_message']]).toEqual([1, 'completed', null]);
+  expect(await records(datasetId)).toEqual([{ n: 1 }]);
 });
 
 test('a file of another host is listed with its progress', async () => {

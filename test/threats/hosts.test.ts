@@ -475,8 +475,10 @@ describe('N9: nothing that a host says comes through', () => {
 describe('N10: a host is not flooded', () => {
   test('T0: four connections at once to one address, whatever its names (fetchesPerHost)', async () => {
     const waiting: Socket[] = [];
+    let most = 0;
     const host = await startHost((socket) => {
       waiting.push(socket);
+      most = Math.max(most, waiting.length);
       // The first four are held until a fifth had every chance to come.
       if (waiting.length >= 4)
         setImmediate(() => waiting.splice(0).forEach((one) => one.end(answer('x'))));
@@ -499,7 +501,7 @@ describe('N10: a host is not flooded', () => {
     );
     expect(outcomes.every(({ bytes }) => bytes?.toString() === 'x')).toBe(true);
     expect(host.connections).toBe(200);
-    expect(host.mostOpen).toBeLessThanOrEqual(4);
+    expect(most).toBe(4);
     expect(budgets.fetchesPerHost).toBe(4);
   });
 

@@ -1,12 +1,20 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
 import { systemNetwork } from '../../scheduler/fetch/network.js';
 import { redirected } from '../../scheduler/fetch/redirect.js';
 import { readUrl } from '../../scheduler/fetch/url.js';
-import { answer, fetching, head, startHost, type Host } from '../scheduler/fetch/host.js';
+import {
+  answer,
+  certificate,
+  fetching,
+  head,
+  startHost,
+  type Host,
+} from '../scheduler/fetch/host.js';
 
 /* Where a fetch may go: N1 to N5. */
 
@@ -314,6 +322,71 @@ describe('N3: a redirect is checked like a manifest', () => {
     }
     expect(second.requests.join()).not.toContain('signature');
   });
+});
+
+describe('over TLS', () => {
+  const authorities = certificate;
+  const lookup = async (): Promise<readonly string[]> => ['127.0.0.1'];
+
+  test('N2, N3: the certificate must be for the name of the URL, whatever the environment says', async () => {
+    const names: unknown[] = [];
+    const host = await hostOf(
+      (socket) => {
+        names.push((socket as TLSSocket).servername);
+        socket.end(answer('secret'));
+      },
+      '127.0.0.1',
+      'https',
+    );
+    const allow = [`127.0.0.1:${host.port}`];
+    const trusting = fetcher(allow, {}, { lookup, authorities });
+    const url = (name: string): string => `https://${name}:${host.port}/a`;
+    expect((await trusting.get(url('files.example'))).bytes?.toString()).toBe('secret');
+    expect((await trusting.get(url('FILES.example.'))).bytes?.toString()).toBe('secret');
+    expect((await trusting.get(url('127.0.0.1'))).bytes?.toString()).toBe('secret');
+    expect(names).toEqual(['files.example', 'files.example', false]);
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      const error = 'a.json: its certificate is not valid';
+      expect(await trusting.get(url('other.example'))).toEqual({ error, isLeft: false });
+      const doubting = fetcher(allow, {}, { lookup });
+      expect(await doubting.get(url('files.example'))).toEqual({ error, isLeft: false });
+    } finally {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+    }
+    expect(host.requests.length).toBe(3);
+  });
+
+  test('N3: a redirect back to http is not followed', async () => {
+    const plain = await hostOf((socket) => socket.end(answer('plain')));
+    const host = await hostOf(
+      (socket) => socket.end(head(302, [`Location: ${plain.url('/')}`, 'Content-Length: 0'])),
+      '127.0.0.1',
+      'https',
+    );
+    const { get } = fetcher(['127.0.0.0/8'], {}, { authorities });
+    expect((await get(host.url('/'))).error).toBe(
+      'a.json: redirected from https to http, which is not allowed',
+    );
+    expect(plain.connections).toBe(0);
+  });
+
+  test('a host that does not speak it is no file', async () => {
+    const host = await hostOf((socket) => socket.end(answer('plain')));
+    const { get } = fetcher(['127.0.0.0/8'], { retries: 0, connectMs: 300 });
+    const { error } = await get(`https://127.0.0.1:${host.port}/`);
+    expect(error).toMatch(/no secure connection could be made|no connection within|broke off/);
+  });
+});
+
+test('N6: a name server that never answers ends the fetch, by name', async () => {
+  const never = (): Promise<never> => new Promise(() => undefined);
+  const { get } = fetcher([], { connectMs: 30, retries: 1 }, { lookup: never });
+  expect((await get('https://files.example/')).error).toBe(
+    'a.json: no address of its host within 0.03 s (budget fetchConnectMs)',
+  );
 });
 
 describe('N4: what no URL of a manifest may be', () => {

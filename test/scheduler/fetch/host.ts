@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createSecureServer } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFetcher, type FetchRequest } from '../../../scheduler/fetch/fetcher.js';
@@ -10,26 +11,32 @@ import { systemNetwork, type Network } from '../../../scheduler/fetch/network.js
 /** A host on this machine that answers as the test likes, well or badly. */
 export interface Host {
   readonly port: number;
-  /** `http://127.0.0.1:<port>`, and a path. */
+  /** `http(s)://127.0.0.1:<port>`, and a path. */
   url(path: string): string;
-  /** Connections so far, and the most that were open at once. */
+  /** Connections so far. */
   connections: number;
-  mostOpen: number;
   /** The heads of all requests. */
   readonly requests: string[];
   close(): Promise<void>;
 }
 
+/** Of `files.example` and 127.0.0.1, signed by itself. */
+export const certificate = readFileSync('test/fixtures/tls/cert.pem', 'utf8');
+const key = readFileSync('test/fixtures/tls/key.pem', 'utf8');
+
 /** Answers the nth request (from 1) by writing whatever it likes to the socket. */
 export type Script = (socket: Socket, head: string, nth: number) => void;
 
 /** Listens on a free port; a script that throws or ends the socket is its own business. */
-export async function startHost(script: Script, address = '127.0.0.1'): Promise<Host> {
+export async function startHost(
+  script: Script,
+  address = '127.0.0.1',
+  scheme: 'http' | 'https' = 'http',
+): Promise<Host> {
   const open = new Set<Socket>();
-  const server = createServer((socket) => {
+  const hear = (socket: Socket): void => {
     host.connections += 1;
     open.add(socket);
-    host.mostOpen = Math.max(host.mostOpen, open.size);
     socket.on('close', () => open.delete(socket));
     socket.on('error', () => undefined); // the other side leaves when it has had enough
     let text = '';
@@ -41,14 +48,15 @@ export async function startHost(script: Script, address = '127.0.0.1'): Promise<
       text = '';
       script(socket, head, host.requests.length);
     });
-  });
+  };
+  const server: Server =
+    scheme === 'http' ? createServer(hear) : createSecureServer({ cert: certificate, key }, hear);
   await new Promise<void>((resolve) => server.listen(0, address, resolve));
   const { port } = server.address() as AddressInfo;
   const host: Host = {
     port,
-    url: (path) => `http://127.0.0.1:${port}${path}`,
+    url: (path) => `${scheme}://127.0.0.1:${port}${path}`,
     connections: 0,
-    mostOpen: 0,
     requests: [],
     async close() {
       for (const socket of open) socket.destroy();
