@@ -4,7 +4,17 @@ import type { Caller, ApiRequest } from './request.js';
 
 /** What the `:id` of a path may name; the guard looks it up and asks `engine/catalog/access.ts`. */
 export type ResourceKind =
-  'vault' | 'object' | 'dataset' | 'field' | 'import' | 'export' | 'commit' | 'task';
+  | 'vault'
+  | 'object'
+  | 'dataset'
+  | 'field'
+  | 'import'
+  | 'export'
+  | 'commit'
+  | 'task'
+  | 'saved query'
+  | 'beacon set'
+  | 'beacon';
 
 /**
  * Who may call a handler. `scope` is what the token must allow; a `resource` rule also demands a permission on the

@@ -1,6 +1,7 @@
 import { datasetOperations } from './operations/datasets.js';
 import { jobOperations } from './operations/jobs.js';
 import { objectOperations } from './operations/objects.js';
+import { questionOperations } from './operations/questions.js';
 import { serviceOperations } from './operations/service.js';
 
 export type { OperationRow } from './operations/row.js';
@@ -11,6 +12,7 @@ export const operations = {
   ...objectOperations,
   ...datasetOperations,
   ...jobOperations,
+  ...questionOperations,
 } as const;
 
 /** The name of an operation in the table above. */

@@ -148,7 +148,8 @@ export async function countOf(
   return (await ask(parts, dataset, body)).total;
 }
 
-async function ask(
+/** The answer of a query as the engine gives it. */
+export async function ask(
   parts: Parts,
   dataset: DatasetRow,
   body: unknown,

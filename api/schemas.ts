@@ -56,6 +56,20 @@ const storageClass = about(
   'Standard, Standard-IA, Essential, Temporary, Performance or Archive.',
 );
 
+const savedQuery = {
+  name: text,
+  description: nullableText,
+  params: about(object, 'A query: filters, query, fields, entities, ordering …'),
+  is_shared: flag,
+  dataset: about(text, 'Id or full path of a dataset to check the parameters with.'),
+};
+const beaconSet = { title: text, description: nullableText, is_shared: flag };
+const beacon = {
+  title: text,
+  description: nullableText,
+  params: about({}, 'Filters that scope the questions: a list, or {filters, query, genome_build}.'),
+};
+
 const job = {
   id,
   task_id: nullableInteger,
@@ -257,6 +271,73 @@ export const schemas = {
     ...each(text, 'facets_url url'),
     ...each(moment, 'created_at updated_at'),
     ...fieldKeys,
+  }),
+  SavedQuery: resource({
+    class_name: words('SavedQuery'),
+    ...each(id, 'id user_id account_id'),
+    ...each(text, 'url name'),
+    description: nullableText,
+    params: about(object, 'As it was sent.'),
+    fields: about(texts, 'The fields that it speaks of.'),
+    is_shared: flag,
+    ...each(nullableInteger, 'dataset dataset_id'),
+    user: ref('User'),
+    ...each(moment, 'created_at updated_at'),
+  }),
+  SavedQueryCreate: body(savedQuery, 'name'),
+  SavedQueryUpdate: body(savedQuery),
+  BeaconSet: resource({
+    class_name: words('BeaconSet'),
+    ...each(id, 'id user_id account_id'),
+    ...each(text, 'url title query_url'),
+    description: nullableText,
+    ...each(flag, 'is_shared is_public'),
+    beacons_count: integer,
+    user: ref('User'),
+    ...each(moment, 'created_at updated_at'),
+  }),
+  BeaconSetCreate: body(beaconSet, 'title'),
+  BeaconSetUpdate: body(beaconSet),
+  Beacon: resource({
+    class_name: words('Beacon'),
+    ...each(id, 'id beacon_set_id vault_object_id user_id account_id'),
+    ...each(text, 'url title query_url'),
+    description: nullableText,
+    vault_id: nullableInteger,
+    params: {},
+    ...each(moment, 'created_at updated_at'),
+  }),
+  BeaconCreate: body(
+    { beacon_set_id: id, vault_object_id: about(id, 'The dataset.'), ...beacon },
+    'beacon_set_id',
+    'vault_object_id',
+    'title',
+  ),
+  BeaconUpdate: body(beacon),
+  BeaconQuery: body(
+    {
+      query: about({}, 'An entity, a list of them, or a query string.'),
+      entity_type: {
+        ...entityType,
+        description: 'Without it, all string and text fields are searched.',
+      },
+    },
+    'query',
+  ),
+  BeaconAnswer: resource({
+    status: words('found', 'not_found', 'failed'),
+    ...each(integer, 'total took'),
+    error: nullableText,
+    query: {},
+    entity_type: nullableText,
+    results: about(objects, 'The first ten.'),
+  }),
+  BeaconSetAnswer: resource({
+    query: {},
+    entity_type: nullableText,
+    beacon_set: ref('BeaconSet'),
+    beacons: about(objects, 'Each beacon with `status`, `total`, `took` and `error`.'),
+    ...each(integer, 'found_count not_found_count failed_count'),
   }),
   FieldCreate: body({ dataset_id: id, ...fieldKeys }, 'name'),
   FieldUpdate: body(fieldKeys),

@@ -1,3 +1,4 @@
+import { BeaconsController } from './beacons.controller.js';
 import { CommitsController } from './commits.controller.js';
 import { DataController } from './data.controller.js';
 import { DatasetsController } from './datasets.controller.js';
@@ -7,6 +8,7 @@ import { FieldsController } from './fields.controller.js';
 import { ImportsController } from './imports.controller.js';
 import { ObjectsController } from './objects.controller.js';
 import { RootController } from './root.controller.js';
+import { SavedQueriesController } from './saved-queries.controller.js';
 import { TasksController } from './tasks.controller.js';
 import { UploadsController } from './uploads.controller.js';
 import { UsersController } from './users.controller.js';
@@ -27,4 +29,6 @@ export const controllers = [
   ExportsController,
   CommitsController,
   TasksController,
+  SavedQueriesController,
+  BeaconsController,
 ] as const;

@@ -4,13 +4,17 @@ import type { Access } from './page.js';
 import { permissionLevels } from './permission.js';
 import type {
   AccountRow,
+  BeaconRow,
+  BeaconSetRow,
   CommitRow,
   DatasetRow,
   ExportRow,
   FieldRow,
   ImportRow,
   ObjectRow,
+  OwnedRow,
   Permission,
+  SavedQueryRow,
   TaskRow,
   TokenRow,
   UserRow,
@@ -34,6 +38,9 @@ export interface Kinds {
   readonly export: ExportRow;
   readonly commit: CommitRow;
   readonly task: TaskRow;
+  readonly 'saved query': SavedQueryRow;
+  readonly 'beacon set': BeaconSetRow;
+  readonly beacon: BeaconRow;
 }
 export type Kind = keyof Kinds;
 
@@ -77,6 +84,10 @@ export async function require<K extends Kind>(
 ): Promise<Kinds[K]> {
   const found = await finders[kind](tables, id);
   if (found === undefined) throw notFound();
+  if ('owned' in found) {
+    requireOwner(principal, found.owned, level);
+    return found.row;
+  }
   const permission = await permissionOn(tables, principal, found.vaultId);
   if (permission === null) throw notFound();
   requireScope(principal, level);
@@ -101,6 +112,22 @@ export function requireScope(principal: Principal, level: Permission): void {
   );
 }
 
+/** What belongs to a user: the account reads it if it is shared, its owner alone changes it. */
+function requireOwner(principal: Principal, owned: OwnedRow, level: Permission): void {
+  const { user } = principal;
+  const isOwner = owned.userId === user.id;
+  if (!isOwner && !(owned.isShared && owned.accountId === user.accountId)) throw notFound();
+  requireScope(principal, level);
+  if (!isOwner && level !== 'read')
+    throw new AppError('forbidden', 'Only its owner may change this.');
+}
+
+/** A thing that belongs to a user. */
+interface FoundOwned<R> {
+  readonly row: R;
+  readonly owned: OwnedRow;
+}
+
 /** A thing with the vault that rules over it. */
 interface Found<R> {
   readonly row: R;
@@ -108,7 +135,7 @@ interface Found<R> {
   /** Whose export this is, for exports and their tasks. */
   readonly exportedBy?: number;
 }
-type Finder<R> = (tables: Tables, id: number) => Promise<Found<R> | undefined>;
+type Finder<R> = (tables: Tables, id: number) => Promise<Found<R> | FoundOwned<R> | undefined>;
 
 const finders: { readonly [K in Kind]: Finder<Kinds[K]> } = {
   vault: async (tables, id) => {
@@ -145,7 +172,14 @@ const finders: { readonly [K in Kind]: Finder<Kinds[K]> } = {
       found && { ...found, ...(found.row.kind === 'export' && { exportedBy: found.row.userId }) }
     );
   },
+  'saved query': async (tables, id) => ofOwner(await tables.savedQueries.get(id)),
+  'beacon set': async (tables, id) => ofOwner(await tables.beaconSets.get(id)),
+  beacon: async (tables, id) => ofOwner(await tables.beacons.get(id)),
 };
+
+function ofOwner<R extends OwnedRow>(row: R | undefined): FoundOwned<R> | undefined {
+  return row && { row, owned: row };
+}
 
 async function inDataset<R>(
   tables: Tables,

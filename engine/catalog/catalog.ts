@@ -15,7 +15,8 @@ import { migrate, migrations, schemaVersion } from './migrations.js';
 import { objectTable, type ObjectTable } from './objects.js';
 import { publish } from './publish.js';
 import { requestKeyTable, type RequestKeyTable } from './request-keys.js';
-import type { Publication } from './rows.js';
+import { beaconSetTable, beaconTable, savedQueryTable, type QuestionTable } from './questions.js';
+import type { BeaconRow, BeaconSetRow, Publication, SavedQueryRow } from './rows.js';
 import { sql } from './sql.js';
 import { taskTable, type TaskTable } from './tasks.js';
 import { tokenTable, type TokenTable } from './tokens.js';
@@ -36,6 +37,9 @@ export interface Tables {
   readonly commits: CommitTable;
   readonly tasks: TaskTable;
   readonly requestKeys: RequestKeyTable;
+  readonly savedQueries: QuestionTable<SavedQueryRow>;
+  readonly beaconSets: QuestionTable<BeaconSetRow>;
+  readonly beacons: QuestionTable<BeaconRow>;
   /** The next id for an object, a job or a task. */
   nextId(): Promise<number>;
   /** Takes in a commit whose log entry exists; doing it again changes nothing. */
@@ -126,6 +130,9 @@ function tablesOf(db: Database): Tables {
     commits: commitTable(db),
     tasks: taskTable(db),
     requestKeys: requestKeyTable(db),
+    savedQueries: savedQueryTable(db),
+    beaconSets: beaconSetTable(db),
+    beacons: beaconTable(db),
     nextId: () => nextLargeId(db),
     publish: (publication) => publish(db, publication),
   };

@@ -10,7 +10,8 @@ export const lastLargeId = 10 ** 15 - 1;
 const largestGap = 100_000;
 
 /** What counts by one: ids that people read. */
-export type SmallIdKind = 'account' | 'user' | 'token' | 'vault' | 'field';
+export type SmallIdKind =
+  'account' | 'user' | 'token' | 'vault' | 'field' | 'saved query' | 'beacon set' | 'beacon';
 
 /** The next small id of its kind; never given twice, not even after a deletion. */
 export async function nextSmallId(db: Database, kind: SmallIdKind): Promise<number> {

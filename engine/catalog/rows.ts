@@ -240,3 +240,40 @@ export interface NewField {
   readonly isHidden?: boolean;
   readonly ordering?: number | null;
 }
+
+/** What belongs to a user and may be shared with the account. */
+export interface OwnedRow {
+  readonly id: number;
+  readonly userId: number;
+  readonly accountId: number;
+  readonly isShared: boolean;
+}
+
+export interface SavedQueryRow extends OwnedRow {
+  readonly name: string;
+  readonly description: string | null;
+  /** As it was sent. */
+  readonly params: Json;
+  readonly datasetId: number | null;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
+
+export interface BeaconSetRow extends OwnedRow {
+  readonly title: string;
+  readonly description: string | null;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
+
+/** A dataset that a beacon set asks; it is shared as its set is. */
+export interface BeaconRow extends OwnedRow {
+  readonly beaconSetId: number;
+  readonly title: string;
+  readonly description: string | null;
+  readonly datasetId: number;
+  /** Filters that scope the questions, as they were sent; null for none. */
+  readonly params: Json | readonly unknown[] | null;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}

@@ -247,3 +247,38 @@ export const requestKeySchema: readonly string[] = [
     PRIMARY KEY (user_id, request_key))`,
   `CREATE INDEX request_keys_age ON request_keys (created_at)`,
 ];
+
+const owned = `
+  id BIGINT NOT NULL PRIMARY KEY,
+  user_id BIGINT NOT NULL REFERENCES users (id),
+  account_id BIGINT NOT NULL REFERENCES accounts (id),
+  description TEXT,
+  is_shared SMALLINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL`;
+
+/** Saved queries, beacon sets and beacons. A deleted dataset leaves them: a beacon then counts as failed. */
+export const questionSchema: readonly string[] = [
+  `INSERT INTO counters (name, value) VALUES ('saved query', 0), ('beacon set', 0), ('beacon', 0)`,
+  `CREATE TABLE saved_queries (${owned},
+    name TEXT NOT NULL,
+    params TEXT NOT NULL,
+    dataset_id BIGINT)`,
+  `CREATE INDEX saved_queries_owner ON saved_queries (account_id, user_id)`,
+  `CREATE TABLE beacon_sets (${owned},
+    title TEXT NOT NULL)`,
+  `CREATE INDEX beacon_sets_owner ON beacon_sets (account_id, user_id)`,
+  `CREATE TABLE beacons (
+    id BIGINT NOT NULL PRIMARY KEY,
+    beacon_set_id BIGINT NOT NULL REFERENCES beacon_sets (id) ON DELETE CASCADE,
+    user_id BIGINT NOT NULL REFERENCES users (id),
+    account_id BIGINT NOT NULL REFERENCES accounts (id),
+    title TEXT NOT NULL,
+    description TEXT,
+    dataset_id BIGINT NOT NULL,
+    params TEXT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL)`,
+  `CREATE INDEX beacons_set ON beacons (beacon_set_id)`,
+  `CREATE INDEX beacons_dataset ON beacons (dataset_id)`,
+];
