@@ -4,6 +4,7 @@ import { JobPresenter } from './job-present.js';
 import type { OperationId } from './operations.js';
 import type { Parts } from './parts.js';
 import { presenterFor } from './present.js';
+import { QuestionPresenter } from './question-present.js';
 import type { ApiRequest, Caller } from './request.js';
 import { requireResource } from './resources.js';
 import { uploadTarget } from './targets.js';
@@ -38,6 +39,12 @@ export const madeBy: { readonly [K in OperationId]?: Show } = {
     new JobPresenter(parts, request).ofImport(await found(parts, caller, 'import', id)),
   'exports.create': async (parts, caller, id, request) =>
     new JobPresenter(parts, request).ofExport(await found(parts, caller, 'export', id)),
+  'savedQueries.create': async (parts, caller, id, request) =>
+    new QuestionPresenter(parts, request).savedQuery(await found(parts, caller, 'saved query', id)),
+  'beaconSets.create': async (parts, caller, id, request) =>
+    new QuestionPresenter(parts, request).set(await found(parts, caller, 'beacon set', id)),
+  'beacons.create': async (parts, caller, id, request) =>
+    new QuestionPresenter(parts, request).beacon(await found(parts, caller, 'beacon', id)),
 };
 
 /** It may be gone, or out of its maker's sight, since then. */

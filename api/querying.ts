@@ -1,4 +1,5 @@
 import type { DatasetRow, FieldRow } from '../engine/catalog/rows.js';
+import { genesAsked } from '../engine/entities/asked.js';
 import { AppError, invalid } from '../engine/errors.js';
 import { parseJson } from '../engine/json.js';
 import { parseQuery } from '../engine/query/request.js';
@@ -37,7 +38,7 @@ async function walked(
   if (cursor === null) return { answer: await ask(parts, dataset, body, signal), next: null };
   const from = cursor === 'begin' ? null : cursor;
   const { snapshot, fields } = await queryable(parts, dataset, from?.version);
-  const parsed = parseQuery(body, fields);
+  const parsed = parseQuery(body, fields, await genesAsked(body));
   if (parsed.limit === 0) throw invalid('limit', 'A page of a walk holds at least one record.');
   const walk = { after: from?.after ?? null, total: from?.total ?? null, seen: from?.seen ?? 0 };
   const request = { ...parsed, walk, ...(from && { facets: null }) };
@@ -78,7 +79,7 @@ export async function pageAnswer(
   signal: AbortSignal,
 ): Promise<OtherPage> {
   const { snapshot, fields } = await queryable(parts, dataset);
-  const request = parseQuery(body, fields);
+  const request = parseQuery(body, fields, await genesAsked(body));
   if (request.facets) {
     throw invalid('facets', `Facets are part of the JSON answer alone, not of ${type}.`);
   }
@@ -156,7 +157,7 @@ export async function ask(
   signal?: AbortSignal,
 ): Promise<QueryAnswer> {
   const { snapshot, fields } = await queryable(parts, dataset);
-  const request = parseQuery(body, fields);
+  const request = parseQuery(body, fields, await genesAsked(body));
   return runQuery(parts.queryEngine, snapshot, fields, request, signal ? { signal } : {});
 }
 

@@ -20,7 +20,7 @@ import { value } from '../list-query.js';
 import { Operation } from '../operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
-import { beaconSetView, beaconView } from '../question-views.js';
+import { QuestionPresenter } from '../question-present.js';
 import { JsonText } from '../reply.interceptor.js';
 import { abortOnDisconnect, type ApiReply, type ApiRequest, type Caller } from '../request.js';
 import { requireResource } from '../resources.js';
@@ -271,16 +271,12 @@ export class BeaconsController {
     }
   }
 
-  private async setView(row: BeaconSetRow, request: ApiRequest): Promise<object> {
-    const { users, beacons } = this.parts.catalog;
-    const inSet = { access: null, beaconSetId: row.id };
-    const { total } = await beacons.list(inSet, { limit: 1, offset: 0 });
-    return beaconSetView(row, await users.get(row.userId), total, request.origin);
+  private setView(row: BeaconSetRow, request: ApiRequest): Promise<object> {
+    return new QuestionPresenter(this.parts, request).set(row);
   }
 
-  private async view(row: BeaconRow, request: ApiRequest): Promise<object> {
-    const object = await this.parts.catalog.objects.get(row.datasetId);
-    return beaconView(row, object?.vaultId ?? null, request.origin);
+  private view(row: BeaconRow, request: ApiRequest): Promise<object> {
+    return new QuestionPresenter(this.parts, request).beacon(row);
   }
 }
 

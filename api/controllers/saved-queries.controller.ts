@@ -12,7 +12,7 @@ import { value } from '../list-query.js';
 import { Operation } from '../operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
-import { savedQueryView } from '../question-views.js';
+import { QuestionPresenter } from '../question-present.js';
 import type { ApiRequest, Caller } from '../request.js';
 import { fieldsNamed } from '../saved-params.js';
 import { given } from '../shape.js';
@@ -175,7 +175,7 @@ export class SavedQueriesController {
     }
   }
 
-  private async view(row: SavedQueryRow, request: ApiRequest): Promise<object> {
-    return savedQueryView(row, await this.parts.catalog.users.get(row.userId), request.origin);
+  private view(row: SavedQueryRow, request: ApiRequest): Promise<object> {
+    return new QuestionPresenter(this.parts, request).savedQuery(row);
   }
 }

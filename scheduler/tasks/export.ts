@@ -8,6 +8,7 @@ import { crashpoint } from '../../engine/crashpoint.js';
 import type { DataFolder } from '../../engine/data-folder.js';
 import { AppError, invalid, notFound } from '../../engine/errors.js';
 import { linkFile, list, moveFile, removeFile, syncFolder } from '../../engine/files.js';
+import { genesAsked } from '../../engine/entities/asked.js';
 import { parseExportParams } from '../../engine/query/request.js';
 import { exportSelect } from '../../engine/query/export-select.js';
 import { checkFormat } from '../check-export.js';
@@ -24,7 +25,7 @@ export const exportTask: TaskType<'export'> = {
     const row = await exportOf(task, catalog);
     const writer = checkFormat(row.format);
     const { snapshot, fields } = await visibleData(catalog, store, row.datasetId);
-    const request = parseExportParams(row.params, fields);
+    const request = parseExportParams(row.params, fields, await genesAsked(row.params));
     const { sql, params, columns } = exportSelect(snapshot, fields, request, writer.shape);
     return {
       format: writer.format,

@@ -50,7 +50,7 @@ const publicOperations = [
 ];
 
 /** POSTs that only read: a token with the scope `read` may send them (contract 18). */
-const readingPosts = ['datasets.batch', 'datasets.query'];
+const readingPosts = ['beaconSets.query', 'beacons.query', 'datasets.batch', 'datasets.query'];
 
 describe('every route (A1)', () => {
   test.each(handlers.map((handler) => [handler.name, handler] as const))(
