@@ -1,5 +1,6 @@
 import { give, grown, take } from '../../buffers.js';
 import { bitWidth } from './hybrid.js';
+import { hashOf, isConstant, isSame, scrambled } from './hash.js';
 import type { Near } from './number-encoder.js';
 import type { Pairs, Texts, Words } from './values.js';
 
@@ -41,7 +42,7 @@ export function releaseDictionary(dictionary: Dictionary): void {
   give(dictionary.indices);
 }
 
-/** Per byte, the entry of the text of this byte alone, and 1. */
+/** Per byte, the entry of the text of this byte alone (most alleles), and 1: these need no hashing. */
 const letters = new Int32Array(256);
 
 /**
@@ -52,6 +53,8 @@ class DictionaryBuilder {
   #entries = 0;
   #firsts = take(Int32Array, 1024);
   #hashes = take(Int32Array, 1024);
+  /** Of texts: the entry that came behind each entry, the last time. */
+  #followers = cleared(1024);
   #places = cleared(1024);
   #mask = 1023;
   #hasGivenUp = false;
@@ -153,11 +156,10 @@ class DictionaryBuilder {
     const indices = this.#indices;
     let look = firstLook;
     letters.fill(0);
-    let before = -1;
+    let before = 0;
     for (let i = 0; i < count; i++) {
       const from = offsets[i]!;
       const to = offsets[i + 1]!;
-      // Single letters need no hashing: most alleles.
       if (to - from === 1) {
         let entry = letters[bytes[from]!]! - 1;
         if (entry < 0) {
@@ -167,19 +169,13 @@ class DictionaryBuilder {
         indices[i] = entry;
         continue;
       }
-      // The value before comes again more often than any other.
-      if (before >= 0 && isSame(texts, i, this.#firsts[before]!)) {
-        indices[i] = before;
+      // What followed the value before, the last time: right for runs, and for the samples of each record.
+      const guess = this.#followers[before]!;
+      if (guess < this.#entries && isSame(texts, i, this.#firsts[guess]!)) {
+        indices[i] = before = guess;
         continue;
       }
-      let hash = to - from;
-      let at = from;
-      for (; at + 4 <= to; at += 4) {
-        hash = Math.imul(((hash << 5) | (hash >>> 27)) ^ view.getInt32(at, true), 0x9e3779b1);
-      }
-      for (; at < to; at++)
-        hash = Math.imul(((hash << 5) | (hash >>> 27)) ^ bytes[at]!, 0x9e3779b1);
-      hash = scrambled(hash);
+      const hash = hashOf(view, bytes, from, to);
       const mask = this.#mask;
       let place = hash & mask;
       let entry = this.#places[place]! - 1;
@@ -193,8 +189,8 @@ class DictionaryBuilder {
         this.#places[place] = entry + 1;
         if (this.#entries * 2 > mask) this.#widen();
       }
-      before = entry;
-      indices[i] = entry;
+      this.#followers[before] = entry;
+      indices[i] = before = entry;
       if (i >= look) {
         look = i + nextLook;
         if (!this.#looksGood(i)) return;
@@ -204,6 +200,7 @@ class DictionaryBuilder {
 
   finish(): Dictionary | undefined {
     give(this.#hashes);
+    give(this.#followers);
     give(this.#places);
     const { count } = this.#values;
     const dictionary = {
@@ -234,6 +231,8 @@ class DictionaryBuilder {
     const entry = this.#entries++;
     if (entry === this.#firsts.length) this.#firsts = grown(this.#firsts, entry + 1);
     if (entry === this.#hashes.length) this.#hashes = grown(this.#hashes, entry + 1);
+    if (entry === this.#followers.length) this.#followers = grown(this.#followers, entry + 1);
+    this.#followers[entry] = 0;
     this.#firsts[entry] = i;
     this.#hashes[entry] = hash;
     return entry;
@@ -255,35 +254,6 @@ class DictionaryBuilder {
 
 function cleared(length: number): Int32Array {
   return take(Int32Array, length).fill(0, 0, length);
-}
-
-/** Spreads all bits over the low ones, which choose the place. */
-function scrambled(hash: number): number {
-  const mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  return mixed ^ (mixed >>> 13) ^ (mixed >>> 22);
-}
-
-function isConstant({ count, bytes, offsets }: Texts): boolean {
-  if (count === 0) return false;
-  const from = offsets[0]!;
-  const to = offsets[count]!;
-  const size = offsets[1]! - from;
-  if (to - from !== size * count) return false;
-  for (let i = 1; i < count; i++) if (offsets[i]! - from !== size * i) return false;
-  // Equal to itself, moved by one value.
-  return Buffer.compare(bytes.subarray(from, to - size), bytes.subarray(from + size, to)) === 0;
-}
-
-function isSame({ view, bytes, offsets }: Texts, a: number, b: number): boolean {
-  let p = offsets[a]!;
-  let q = offsets[b]!;
-  const end = offsets[a + 1]!;
-  if (end - p !== offsets[b + 1]! - q) return false;
-  for (; p + 4 <= end; p += 4, q += 4) {
-    if (view.getInt32(p, true) !== view.getInt32(q, true)) return false;
-  }
-  for (; p < end; p++, q++) if (bytes[p] !== bytes[q]) return false;
-  return true;
 }
 
 /** Bytes of the values in PLAIN, the only ones whose size varies being texts. */

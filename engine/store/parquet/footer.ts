@@ -1,9 +1,10 @@
+import { boundBytes, type WrittenBound } from './bounds.js';
 import type { ChunkMeta } from './chunk.js';
 import { encodingId } from './encoding.js';
 import { pageType } from './page.js';
 import type { Logical, ParquetSchema, SchemaElement } from './schema.js';
 import type { ByteSink } from './sink.js';
-import { boundBytes, type WrittenBound } from './statistics.js';
+
 import { ThriftWriter, thriftType } from './thrift.js';
 
 /** A row group: its column chunks in the order of the schema. */

@@ -144,9 +144,15 @@ function expand(
     outEnded[end++] = open;
     if (to - from > 1) {
       hasRepeated = true;
-      for (let i = from + 1; i < to; i++) {
+      const stop = end + to - from - 1;
+      if (stop - end > 32) {
+        outRepetition.fill(below.repetitionDepth, end, stop);
+        outEnded.fill(open, end, stop);
+        end = stop;
+      }
+      for (; end < stop; end++) {
         outRepetition[end] = below.repetitionDepth;
-        outEnded[end++] = open;
+        outEnded[end] = open;
       }
     }
   }

@@ -1,16 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { reservedColumns } from '../../../../engine/store/arrow.js';
 import type { Columns, Value } from '../../../../engine/types.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../random.js';
-import { encoded, encodedByWasm, footerOf, readByHyparquet, readByWasm } from './oracles.js';
-
-/** Where two columns differ first: the row and both values; undefined if they do not. */
-function difference(expected: readonly Value[], found: readonly Value[] | undefined): unknown {
-  if (found?.length !== expected.length) return [expected.length, found?.length];
-  const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, found[at]));
-  return row < 0 ? undefined : [row, expected[row], found[row]];
-}
+import {
+  difference,
+  encoded,
+  encodedByWasm,
+  footerOf,
+  readByHyparquet,
+  readByWasm,
+} from './oracles.js';
 
 /** Fails unless every implementation reads these values. */
 async function expectValues(

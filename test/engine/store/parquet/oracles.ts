@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { zstdDecompressSync } from 'node:zlib';
 import { RecordBatch, RecordBatchStreamWriter, tableFromIPC, type Vector } from 'apache-arrow';
 import { parquetMetadata, parquetReadObjects, type FileMetaData } from 'hyparquet';
@@ -69,6 +70,16 @@ function plain(column: Column, value: unknown): Value {
   // Arrow's own JavaScript gives milliseconds.
   if (column.type === 'date' && typeof value === 'number') return BigInt(Math.round(value * 1000));
   return value as Value;
+}
+
+/** Where two columns differ first: the row and both values; undefined if they do not. */
+export function difference(
+  expected: readonly Value[],
+  found: readonly Value[] | undefined,
+): unknown {
+  if (found?.length !== expected.length) return [expected.length, found?.length];
+  const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, found[at]));
+  return row < 0 ? undefined : [row, expected[row], found[row]];
 }
 
 function bufferOf(file: Uint8Array): ArrayBuffer {

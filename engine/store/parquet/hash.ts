@@ -1,0 +1,54 @@
+import type { Texts } from './values.js';
+
+/** Spreads all bits over the low ones, which choose the place. */
+export function scrambled(hash: number): number {
+  const product = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return product ^ (product >>> 13) ^ (product >>> 22);
+}
+
+/** The hash of a text, by words of four bytes, the last of which may overlap the one before it. */
+export function hashOf(view: DataView, bytes: Uint8Array, from: number, to: number): number {
+  let hash = to - from;
+  if (hash < 4) {
+    for (let at = from; at < to; at++) hash = (hash << 8) | bytes[at]!;
+    return scrambled(hash);
+  }
+  for (let at = from; at + 4 < to; at += 4) hash = mixed(hash, view.getInt32(at, true));
+  return scrambled(mixed(hash, view.getInt32(to - 4, true)));
+}
+
+function mixed(hash: number, word: number): number {
+  return Math.imul(((hash << 5) | (hash >>> 27)) ^ word, 0x9e3779b1);
+}
+
+/** Are these two the same text? */
+export function isSame({ view, bytes, offsets }: Texts, a: number, b: number): boolean {
+  let p = offsets[a]!;
+  let q = offsets[b]!;
+  const end = offsets[a + 1]!;
+  const size = end - p;
+  const endB = offsets[b + 1]!;
+  if (size !== endB - q) return false;
+  if (size < 4) {
+    for (; p < end; p++, q++) if (bytes[p] !== bytes[q]) return false;
+    return true;
+  }
+  // The last word first: many texts differ in their ends alone.
+  if (view.getInt32(end - 4, true) !== view.getInt32(endB - 4, true)) return false;
+  for (; p + 4 < end; p += 4, q += 4) {
+    if (view.getInt32(p, true) !== view.getInt32(q, true)) return false;
+  }
+  return true;
+}
+
+/** Are all texts the same? */
+export function isConstant({ count, bytes, offsets }: Texts): boolean {
+  if (count === 0) return false;
+  const from = offsets[0]!;
+  const to = offsets[count]!;
+  const size = offsets[1]! - from;
+  if (to - from !== size * count) return false;
+  for (let i = 1; i < count; i++) if (offsets[i]! - from !== size * i) return false;
+  // Equal to itself, moved by one value.
+  return Buffer.compare(bytes.subarray(from, to - size), bytes.subarray(from + size, to)) === 0;
+}
