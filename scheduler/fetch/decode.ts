@@ -17,6 +17,13 @@ export function decoderOf(encoding: string | undefined): Decoder | undefined {
 /** Makes the stream that decodes a body which begins with `first`. */
 export type Decoder = (first: Uint8Array) => Transform;
 
+/** Whether the bytes were not what their encoding says. */
+export function isDamage(error: unknown): boolean {
+  const code = String((error as { code?: unknown } | null)?.code);
+  // The last one: the decoder was done, and more came.
+  return /^(Z_|ERR_BROTLI_|ERR__ERROR_|ERR_STREAM_PREMATURE_CLOSE$)/.test(code);
+}
+
 const decoders = new Map<string, Decoder>([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],

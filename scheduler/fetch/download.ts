@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Written } from '../../engine/files.js';
 import type { Promised } from '../tasks/import-source.js';
-import { decoderOf, type Decoder } from './decode.js';
+import { decoderOf, isDamage, type Decoder } from './decode.js';
 import { FetchFailure, final, networkFailure, passing } from './failure.js';
 import { keepPromise, refuseMore, Sent } from './promise.js';
 import type { Answer } from './request.js';
@@ -130,16 +130,20 @@ class Transfer {
     const first = await iterator.next();
     if (first.done === true) return;
     let broken: unknown;
-    async function* pieces(): AsyncGenerator<Uint8Array> {
-      try {
-        for (let next: IteratorResult<Uint8Array> = first; next.done !== true;) {
-          sent?.add(next.value);
-          yield next.value;
-          next = await iterator.next();
-        }
-      } catch (error) {
+    // What the decoder says is thrown into the generator too; only the connection's own failures count here.
+    const next = (): Promise<IteratorResult<Uint8Array>> =>
+      iterator.next().catch((error: unknown) => {
         broken = error;
         throw error;
+      });
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      for (
+        let piece: IteratorResult<Uint8Array> = first;
+        piece.done !== true;
+        piece = await next()
+      ) {
+        sent?.add(piece.value);
+        yield piece.value;
       }
     }
     const add = (piece: Uint8Array): Promise<void> => this.#add(piece, whole);
@@ -150,15 +154,10 @@ class Transfer {
       });
     } catch (error) {
       if (broken !== undefined) throw broken;
-      if (
-        /^(Z_|ERR_BROTLI_|ERR__ERROR_|ERR_[A-Z_]*BROTLI)/.test(
-          String((error as { code?: unknown }).code),
-        )
-      ) {
-        throw final('its Content-Encoding is damaged');
-      }
-      throw error;
+      throw isDamage(error) ? final('its Content-Encoding is damaged') : error;
     }
+    // A decoder may be content before the body ends: what follows it is not to be lost in silence.
+    if ((await iterator.next()).done !== true) throw final('its Content-Encoding is damaged');
   }
 }
 

@@ -1,11 +1,11 @@
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { Body } from './body.js';
 import { connectTo } from './connect.js';
 import { passing } from './failure.js';
 import type { FetchLimits } from './limits.js';
-import type { Network } from './network.js';
-import { Body } from './body.js';
 import { Line } from './line.js';
+import type { Network } from './network.js';
 import { Tally } from './tally.js';
 
 /** What a host answered; `body` must be read within `use` of `get`. */

@@ -182,6 +182,14 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
       /its Content-Encoding is damaged/,
     ],
     [
+      'sends more behind its encoding',
+      (socket) => {
+        const body = Buffer.concat([gzipSync('abc'), randomBytes(200_000)]);
+        socket.end(answer(body, ['Content-Encoding: gzip']));
+      },
+      /its Content-Encoding is damaged/,
+    ],
+    [
       'encodes twice',
       (socket) => void socket.end(answer('x', ['Content-Encoding: gzip, gzip'])),
       /its Content-Encoding is not supported/,
