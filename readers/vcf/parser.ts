@@ -326,7 +326,7 @@ export class VcfParser {
   #tabAfter(at: number): number {
     if (this.#nextTab <= at) {
       const found = this.#search.indexOf(9, at + 1);
-      this.#nextTab = found < 0 ? Infinity : found;
+      this.#nextTab = found < 0 ? this.#search.length : found;
     }
     return this.#nextTab;
   }
