@@ -3,6 +3,7 @@ import type { GenomeBuild } from '../../engine/types.js';
 import { buildParam } from '../genome-build.js';
 import type { Reader } from '../reader.js';
 import { declaredColumns, declaredFields } from './columns.js';
+import { growthOf } from './growth.js';
 import { readHeader, type VcfHeader } from './header.js';
 import { VcfParser } from './parser.js';
 
@@ -32,10 +33,12 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
     const { bytes, isWhole } = await source.bytes(1);
     if (bytes.length === 0 && isWhole) return emptyHead;
     const { header, ...rest } = await readHeader(source, params.build);
+    const columns = declaredColumns(header, params);
     return {
       header,
       ...rest,
-      columns: declaredColumns(header, params),
+      columns,
+      growth: await growthOf(source, rest.bodyOffset, columns, header.samples),
       fields: declaredFields(header, params),
       genomeBuild: header.build,
     };

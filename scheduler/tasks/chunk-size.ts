@@ -6,8 +6,22 @@ import type { Source } from '../../readers/source/open.js';
  */
 const chunkBytes = { least: 2 << 20, usual: 8 << 20, most: 32 << 20 };
 
-/** More pieces than threads even for a small file, and not too many segments for a huge one. */
-export function targetBytes(source: Pick<Source, 'bytes' | 'layer'>, threads: number): number {
+/** What the columns of a chunk may come to in memory. */
+const memoryBytes = 96 << 20;
+
+/**
+ * More pieces than threads even for a small file, and not too many segments for a huge one. `growth` is what a byte of text
+ * becomes in memory (`Head.growth`).
+ */
+export function targetBytes(
+  source: Pick<Source, 'bytes' | 'layer'>,
+  threads: number,
+  growth = 1,
+): number {
+  return Math.min(usualBytes(source, threads), Math.max(1 << 16, Math.floor(memoryBytes / growth)));
+}
+
+function usualBytes(source: Pick<Source, 'bytes' | 'layer'>, threads: number): number {
   // VCF and JSON in gzip are a tenth to a sixth of their size.
   const decodedBytes = source.bytes * (source.layer === 'plain' ? 1 : 8);
   const { least, usual, most } = chunkBytes;

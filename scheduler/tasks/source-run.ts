@@ -93,7 +93,7 @@ export class SourceRun {
     this.warnings = opened.source.warnings;
     this.#reader = opened.reader;
     this.#firstChunk = firstChunk;
-    this.#targetBytes = targetBytes(opened.source, share.context.pool.threads);
+    this.#targetBytes = targetBytes(opened.source, share.context.pool.threads, opened.head.growth);
     this.#rules = entityRules(source.entityParams);
     this.#samples = this.#rules && new ChunkSamples(this.#rules.size);
     this.#job = {

@@ -1,0 +1,40 @@
+import type { Columns } from '../../engine/types.js';
+import type { HeadSource } from '../reader.js';
+
+/** Of the first record, no more than this is looked at. */
+const most = 1 << 18;
+
+/**
+ * About how many bytes of memory a byte of text becomes. Every record has a place in every declared column, and every sample in
+ * every FORMAT column, whether it has a value or not; so a file of short lines and many keys grows most.
+ */
+export async function growthOf(
+  source: HeadSource,
+  bodyOffset: number,
+  columns: Columns,
+  samples: readonly string[],
+): Promise<number> {
+  let bytes: Uint8Array;
+  try {
+    ({ bytes } = await source.bytes(bodyOffset + most));
+  } catch {
+    return 1; // damage is told by the chunk that holds it
+  }
+  const end = bytes.indexOf(10, bodyOffset);
+  const text = (end < 0 ? bytes.length : end) - bodyOffset;
+  if (text <= 0) return 1;
+  const list = columns.find((column) => column.isList && column.type === 'object');
+  const fixed = bytesOf(columns.filter((column) => column !== list));
+  const names = samples.reduce((sum, name) => sum + name.length, 0);
+  const all = fixed + names + samples.length * bytesOf(list?.children ?? []);
+  // Values themselves are about as large as their text.
+  return 1 + all / text;
+}
+
+/** What a record without values takes in the columns: offsets, numbers, and a bit for what is missing. */
+function bytesOf(columns: Columns): number {
+  return columns.reduce((sum, { type, isList, children }) => {
+    if (children) return sum + (isList ? 4 : 0) + bytesOf(children);
+    return sum + (isList ? 4.1 : type === 'double' || type === 'long' ? 8.1 : 4.1);
+  }, 0);
+}
