@@ -19,7 +19,8 @@ export interface Batch {
  *
  * A column is filled sparsely: whoever appends a value first calls `padTo(row)`, which fills the rows that had none with
  * nulls; `finish` pads the rest. `rollback` takes back what a record had appended before it turned out to be malformed.
- * Invariant: while a record is being read, no column holds more than one value beyond `rows`.
+ * Invariant: while a record is being read, no column holds more than one value beyond `rows`; so it is
+ * between runs of records that are appended column by column.
  */
 export class BatchBuilder {
   /** Records that are complete. */
@@ -48,6 +49,11 @@ export class BatchBuilder {
 
   endRecord(): void {
     this.rows++;
+  }
+
+  /** Ends so many records, of which the columns have their values already. */
+  endRecords(count: number): void {
+    this.rows += count;
   }
 
   /** Forgets everything appended after the first `rows` records. */

@@ -10,8 +10,8 @@ import {
   type Data,
 } from 'apache-arrow';
 import type { Column } from '../types.js';
-import { allSet, withBit } from './bits.js';
 import { give, grown, take } from '../buffers.js';
+import { allSet, withBit, withRoom } from './bits.js';
 import { ColumnBuilder } from './column-builder.js';
 
 /*
@@ -82,6 +82,35 @@ export class Utf8Builder extends ColumnBuilder {
     this.end = end;
     this.#offsets[i + 1] = end;
     this.length = i + 1;
+  }
+
+  /**
+   * Appends `count` values at once: the first `size` bytes of `source`, of which value i is what ends at `ends[i]`. Empty ones
+   * are nulls.
+   */
+  appendRun(source: Uint8Array, size: number, ends: Int32Array, count: number): void {
+    const from = this.length;
+    const { end } = this;
+    this.reserve(size).set(source.subarray(0, size), end);
+    if (from + count >= this.#offsets.length)
+      this.#offsets = grown(this.#offsets, from + count + 1);
+    const offsets = this.#offsets;
+    let filled = 0;
+    for (let i = 0, last = 0; i < count; i++) {
+      const next = ends[i]!;
+      if (next > last) filled++;
+      last = next;
+      offsets[from + i + 1] = end + next;
+    }
+    if (filled < count) this.valid ??= allSet(from);
+    if (this.valid !== null) {
+      const valid = (this.valid = withRoom(this.valid, from + count));
+      for (let i = from; i < from + count; i++)
+        if (offsets[i]! < offsets[i + 1]!) valid[i >> 3]! |= 1 << (i & 7);
+    }
+    this.nullCount += count - filled;
+    this.end = end + size;
+    this.length = from + count;
   }
 
   appendString(value: string): void {
@@ -202,6 +231,32 @@ export class DoubleBuilder extends ColumnBuilder {
     if (this.valid !== null) this.valid = withBit(this.valid, i);
     this.#values[i] = value;
     this.length = i + 1;
+  }
+
+  /** Room for `count` numbers, which the caller writes before `commitRun`. */
+  reserveRun(count: number): Float64Array {
+    const from = this.length;
+    if (from + count > this.#values.length) this.#values = grown(this.#values, from + count);
+    return this.#values.subarray(from, from + count);
+  }
+
+  /** Appends the first `count` numbers of what was reserved; NaN stands for null. */
+  commitRun(count: number): void {
+    const values = this.#values;
+    const from = this.length;
+    const to = from + count;
+    let nulls = 0;
+    for (let i = from; i < to; i++) if (values[i] !== values[i]) nulls++;
+    if (nulls > 0) this.valid ??= allSet(from);
+    if (this.valid !== null) {
+      const valid = (this.valid = withRoom(this.valid, to));
+      for (let i = from; i < to; i++) {
+        if (values[i] === values[i]) valid[i >> 3]! |= 1 << (i & 7);
+        else values[i] = 0;
+      }
+    }
+    this.nullCount += nulls;
+    this.length = to;
   }
 
   appendNull(): void {

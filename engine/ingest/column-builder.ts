@@ -16,6 +16,11 @@ export abstract class ColumnBuilder {
   abstract finish(length: number): Data;
   abstract appendNull(): void;
 
+  /** Whether value `i` is there and no null. */
+  isFilled(i: number): boolean {
+    return i < this.length && (this.valid === null || isSet(this.valid, i));
+  }
+
   padTo(length: number): void {
     while (this.length < length) this.appendNull();
   }

@@ -192,6 +192,10 @@ export class ObjectColumn extends ValueColumn {
     this.fields.truncate(length);
   }
 
+  override release(): void {
+    for (const field of this.fields.columns) field.release();
+  }
+
   finish(length: number): Data {
     const stored = this.fields.columns.filter((child) => child.column().seen === undefined);
     const children = stored.map((child) => child.finish(length));

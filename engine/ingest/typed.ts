@@ -46,6 +46,12 @@ class ScalarColumn extends ValueColumn {
     return this.#column.type === 'json';
   }
 
+  override get store(): Utf8Builder | DoubleBuilder | null {
+    const { type } = this.#column;
+    if (type === 'double') return this.#store as DoubleBuilder;
+    return type === 'string' || type === 'text' ? (this.#store as Utf8Builder) : null;
+  }
+
   column(): Column {
     return this.#column;
   }
@@ -120,6 +126,10 @@ class ScalarColumn extends ValueColumn {
 
   finish(length: number): Data {
     return this.#store.finish(length);
+  }
+
+  override release(): void {
+    this.#store.release();
   }
 
   #add(value: Scalar): void {
@@ -220,6 +230,10 @@ class ListColumn extends ValueColumn {
 
   finish(length: number): Data {
     return this.#list.finish(length);
+  }
+
+  override release(): void {
+    this.#list.release();
   }
 
   #expectList(): void {

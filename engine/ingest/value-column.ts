@@ -1,4 +1,5 @@
 import { budgets } from '../budgets.js';
+import type { DoubleBuilder, Utf8Builder } from './builders.js';
 import { ColumnBuilder } from './column-builder.js';
 import type { ObjectFields } from './object-column.js';
 
@@ -97,6 +98,14 @@ export abstract class ValueColumn extends ColumnBuilder {
   /** Whether values are wanted as lists; one that comes alone is worth a warning then. */
   get takesLists(): boolean {
     return false;
+  }
+
+  /**
+   * The store of a column that takes texts or numbers as they are, for whoever has whole runs of them: it is padded to the row
+   * first, and this column to its length afterwards. Null when each value has to be looked at.
+   */
+  get store(): Utf8Builder | DoubleBuilder | null {
+    return null;
   }
 
   abstract addBoolean(value: boolean): void;

@@ -1,6 +1,7 @@
 import type { Data } from 'apache-arrow';
 import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
+import { give, grown, take } from '../../engine/buffers.js';
 import type { Column, StoredType } from '../../engine/types.js';
 
 /** A column whose type its cells decide: doubles while all of them are numbers, else text as it stands in the file. */
@@ -8,6 +9,8 @@ export class CellColumn extends ColumnBuilder {
   readonly name: string;
   /** Text was met; also in a row that was then rejected, so that the type does not depend on how the file is cut. */
   isText: boolean;
+  /** Where the cell of each number begins, in case text comes later: then the numbers' own text is wanted. */
+  #places: Int32Array | null = null;
   readonly #physical: string;
   // Made when first needed: a file may have thousands of columns.
   #numbers: DoubleBuilder | null = null;
@@ -33,6 +36,13 @@ export class CellColumn extends ColumnBuilder {
     return numbers !== null && numbers.length > numbers.nullCount;
   }
 
+  /** Room to note where the cells of rows before `rows` begin. */
+  places(rows: number): Int32Array {
+    const places = (this.#places ??= take(Int32Array, Math.max(1024, rows)));
+    if (places.length < rows) this.#places = grown(places, rows);
+    return this.#places!;
+  }
+
   column(): Column {
     if (this.isText) return this.#as('string');
     return this.hasNumbers ? this.#as('double') : { ...this.#as('string'), seen: 'null' };
@@ -50,6 +60,12 @@ export class CellColumn extends ColumnBuilder {
 
   finish(length: number): Data {
     return (this.isText ? this.texts : this.numbers).finish(length);
+  }
+
+  override release(): void {
+    this.#numbers?.release();
+    this.#texts?.release();
+    if (this.#places !== null) give(this.#places);
   }
 
   #as(type: StoredType): Column {

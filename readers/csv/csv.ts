@@ -22,15 +22,7 @@ function reader(
     params: (input) => csvParams(input, delimiter),
     header: readHead,
     cutter: (header, params) => new CsvCutter(params, header.bodyLine),
-    read(chunk, header, params, out, report, given) {
-      const texts = new Set(header.columns.flatMap((column, k) => (column?.holdsText ? [k] : [])));
-      for (;;) {
-        const parser = new CsvParser(header, params, out, report, given.columns, texts);
-        const lines = parser.read(chunk);
-        if (lines !== undefined) return lines;
-        out.clear();
-        report.restart();
-      }
-    },
+    read: (chunk, header, params, out, report, given) =>
+      new CsvParser(header, params, out, report, given.columns).read(chunk),
   };
 }

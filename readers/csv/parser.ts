@@ -1,118 +1,170 @@
 import { isUtf8 } from 'node:buffer';
 import { budgets } from '../../engine/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import type { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
+import { DoubleBuilder, type Utf8Builder } from '../../engine/ingest/builders.js';
 import { tooLong } from '../../engine/ingest/cast.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical.js';
 import { typedColumn } from '../../engine/ingest/typed.js';
 import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column, Columns } from '../../engine/types.js';
 import type { Report } from '../reader.js';
-import { powersOfTen } from '../text/numbers.js';
 import { CellScanner } from './cells.js';
 import { CellColumn } from './column.js';
 import { neverClosed, type CsvHeader } from './head.js';
 import { numberIn } from './number.js';
 import type { CsvParams } from './params.js';
-
-/** What becomes of a column's cells. The first two take numbers on the fast path. */
-const enum Kind {
-  /** Numbers so far. */
-  Numbers,
-  /** Doubles by declaration. */
-  Doubles,
-  /** Nothing but empty cells so far. */
-  Unknown,
-  Text,
-  /** Some other type by declaration. */
-  Declared,
-  /** Text after numbers, whose own text is gone: the chunk will be read anew. */
-  Mixed,
-  Skipped,
-}
+import { PlainRows } from './plain-rows.js';
 
 /**
- * Reads the rows of one chunk into columns. A cell that is a plain number is parsed while its end is looked for; text goes
- * from the bytes into its column. Nothing is made per row.
+ * Reads the rows of one chunk into columns. Rows without anything special are taken in runs, column by column; the others one
+ * by one and cell by cell. Nothing is made per row.
  */
 export class CsvParser extends CellScanner {
+  readonly #params: CsvParams;
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #recording: Recording;
-  readonly #kinds: Kind[] = [];
+  /** One for each cell of a row: a column found here, one declared, or undefined where nothing is read. */
   readonly #found: (CellColumn | undefined)[] = [];
   readonly #declared: (ValueColumn | undefined)[] = [];
-  readonly #numbers: (DoubleBuilder | undefined)[] = [];
-  readonly #texts: (Utf8Builder | undefined)[] = [];
   readonly #width: number;
   readonly #keys: number;
-  /** Characters of numbers as delimiter or quote leave nothing to be fast about. */
-  readonly #isFast: boolean;
   readonly #maxText: number;
-  readonly #knownTexts: Set<number>;
   #isDamaged = false;
-  /** Where reading ends for now, because the chunk will be read anew. */
-  #stopAt = Infinity;
 
-  /** `knownTexts` are the columns known to hold text, by number; those that turn out to are added. */
   constructor(
     header: CsvHeader,
     params: CsvParams,
     out: BatchBuilder,
     report: Report,
     given: Columns,
-    knownTexts: Set<number>,
   ) {
     super(params);
+    this.#params = params;
     this.#out = out;
     this.#report = report;
     this.#recording = new Recording(report);
     this.#width = header.columns.length;
     this.#keys = header.columns.filter((column) => column !== null).length;
-    this.#isFast =
-      this.delimiter.length === 1 && !/[-+.\deE]/.test(params.delimiter + params.quote);
     this.#maxText = report.isDisabled ? budgets.textBytes : budgets.stringBytes;
-    this.#knownTexts = knownTexts;
     const byName = new Map(given.map((column) => [column.name, column]));
     const names = new PhysicalNames(
       given.map((column) => column.physical),
       true,
     );
     for (const [k, column] of header.columns.entries()) {
-      if (column === null || reservedNames.includes(column.name)) this.#kinds.push(Kind.Skipped);
+      if (column === null || reservedNames.includes(column.name)) continue;
+      const { name, holdsText } = column;
+      const declared = byName.get(name);
+      if (declared) this.#declare(k, declared);
       else {
-        const declared = byName.get(column.name);
-        if (declared) this.#declare(k, declared);
-        else this.#find(k, new CellColumn(column.name, names.give(column.name), knownTexts.has(k)));
+        this.#found[k] = new CellColumn(name, names.give(name), holdsText);
+        out.add(name, this.#found[k]);
       }
     }
   }
 
   #declare(k: number, column: Column): void {
-    const declared = typedColumn(column, column.name, 0, this.#recording);
-    this.#declared[k] = declared;
-    this.#kinds.push(column.type === 'double' && !column.isList ? Kind.Doubles : Kind.Declared);
-    this.#out.add(column.name, declared);
+    this.#declared[k] = typedColumn(column, column.name, 0, this.#recording);
+    this.#out.add(column.name, this.#declared[k]);
   }
 
-  #find(k: number, column: CellColumn): void {
-    this.#found[k] = column;
-    this.#kinds.push(column.isText ? Kind.Text : Kind.Unknown);
-    this.#out.add(column.name, column);
-  }
-
-  /** Reads all rows; returns how many lines there were, or undefined when the chunk must be read anew. */
-  read(chunk: Uint8Array): number | undefined {
+  /** Reads all rows; returns how many lines there were. */
+  read(chunk: Uint8Array): number {
     this.open(chunk);
     this.#isDamaged = !isUtf8(chunk);
     const { length } = this.bytes;
-    for (let at = 0; at < length && at < this.#stopAt && !this.#report.isStopped;) {
+    const plain = this.#plainRows();
+    let most = plain?.most ?? 0;
+    for (let at = 0; at < length && !this.#report.isStopped;) {
+      const found = plain === null ? 0 : plain.find(at, most);
+      if (plain !== null && found > 0) {
+        const taken = this.#run(plain, found);
+        if (taken === found) {
+          at = plain.next;
+          this.line += plain.lines;
+          most = Math.min(2 * most, plain.most);
+          continue;
+        }
+        // A cell has to be looked at: rows up to it next time, then that one by itself.
+        most = Math.max(1, taken);
+        if (taken > 0) continue;
+      }
       this.line++;
       if (this.isLineEnd(at)) at = this.afterLineEnd(at);
       else if (this.isComment(at)) at = this.afterLineEnd(this.lineEnd(at));
       else at = this.#record(at);
     }
-    return this.#stopAt < Infinity ? undefined : this.line;
+    return this.line;
+  }
+
+  /** Null when every cell has to be looked at by itself. */
+  #plainRows(): PlainRows | null {
+    const isPlain =
+      !this.#isDamaged &&
+      PlainRows.fits(this.#params, this.#width) &&
+      this.#keys < budgets.recordKeysWarning &&
+      this.#declared.every((column) => column === undefined || column.store !== null);
+    return isPlain ? new PlainRows(this.bytes, this.#params, this.#width, this.#maxText) : null;
+  }
+
+  /**
+   * Takes `count` rows, or none when a cell is not what its column is declared to hold; then returns how many rows are before
+   * it, without having taken them.
+   */
+  #run(plain: PlainRows, count: number): number {
+    const row = this.#out.rows;
+    for (let k = 0; k < this.#width; k++) {
+      const store = this.#declared[k]?.store;
+      if (!(store instanceof DoubleBuilder)) continue;
+      store.padTo(row);
+      const numbers = takeNumbers(plain, k, count, store.reserveRun(count));
+      if (numbers < count) return numbers;
+    }
+    plain.settle();
+    for (let k = 0; k < this.#width; k++) {
+      const declared = this.#declared[k];
+      const found = this.#found[k];
+      if (found !== undefined) this.#runOf(found, plain, k, row, count);
+      else if (declared !== undefined) {
+        const store = declared.store!;
+        if (store instanceof DoubleBuilder) store.commitRun(count);
+        else takeTexts(plain, k, row, count, store);
+        declared.padTo(row + count);
+      }
+    }
+    this.#recording.record += count;
+    this.#out.endRecords(count);
+    return count;
+  }
+
+  #runOf(column: CellColumn, plain: PlainRows, k: number, row: number, count: number): void {
+    if (!column.isText) {
+      if (!column.hasNumbers && isEmpty(plain, k, count)) return;
+      const { numbers } = column;
+      numbers.padTo(row);
+      if (takeNumbers(plain, k, count, numbers.reserveRun(count)) === count) {
+        numbers.commitRun(count);
+        notePlaces(plain, k, count, column.places(row + count), row, this.#params.quote);
+        return;
+      }
+      this.#becomeText(column);
+    }
+    takeTexts(plain, k, row, count, column.texts);
+  }
+
+  /** Fetches the text of the numbers so far from where they stand. */
+  #becomeText(column: CellColumn): void {
+    column.isText = true;
+    if (!column.hasNumbers) return;
+    const { numbers, texts } = column;
+    const places = column.places(numbers.length);
+    for (let row = 0; row < numbers.length; row++) {
+      if (!numbers.isFilled(row)) continue;
+      this.cell(places[row]!);
+      texts.padTo(row);
+      texts.appendBytes(this.source, this.from, this.to);
+    }
   }
 
   /** Reads the row that begins at `at`; returns where the next line begins. */
@@ -122,148 +174,62 @@ export class CsvParser extends CellScanner {
     recording.record++;
     recording.hasFailed = false;
     const row = this.#out.rows;
-    const { bytes } = this;
-    const width = this.#width;
-    const kinds = this.#kinds;
     let surplus = 0;
     let k = 0;
     let at = start;
     for (; ; k++) {
-      let end = -1;
-      if (k < width) {
-        const kind = kinds[k]!;
-        if (kind <= Kind.Doubles && this.#isFast) end = this.#fastNumber(k, kind, at, row);
-        if (end < 0) {
-          end = this.cell(at);
-          if (this.to > this.from && kind !== Kind.Skipped) this.#value(k, kind, row, at);
-        }
-      } else {
-        end = this.cell(at);
-        if (this.to > this.from) surplus++;
+      const end = this.cell(at);
+      if (this.to > this.from) {
+        if (k >= this.#width) surplus++;
+        else if (this.#found[k] !== undefined) this.#cellOf(this.#found[k]!, row, at);
+        else if (this.#declared[k] !== undefined) this.#cellOfDeclared(this.#declared[k]!, row);
       }
-      if (bytes[end] !== this.delimiterByte) {
-        at = end;
-        break;
-      }
-      at = end + this.delimiter.length;
+      at = end;
+      if (!this.isDelimiter(at)) break;
+      at = this.afterDelimiter(at);
     }
     this.#checkRow(k + 1, surplus);
     if (recording.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord();
-    return bytes[at] === 13 && bytes[at + 1] === 10 ? at + 2 : at + 1;
+    return this.afterLineEnd(at);
   }
 
-  /**
-   * Appends a number of up to 15 digits without an exponent, or nothing for an empty cell; returns the cell's end, or -1 for
-   * any other cell. Such a number needs one exact division at most (see `floatAt`).
-   */
-  #fastNumber(k: number, kind: Kind, start: number, row: number): number {
-    const { bytes } = this;
-    let at = start;
-    let c = bytes[at]!;
-    const isNegative = c === 45;
-    if (isNegative) c = bytes[++at]!;
-    const first = at;
-    let mantissa = 0;
-    while (c >= 48 && c <= 57) {
-      mantissa = mantissa * 10 + (c - 48);
-      c = bytes[++at]!;
-    }
-    let digits = at - first;
-    let decimals = 0;
-    if (c === 46) {
-      const point = at;
-      c = bytes[++at]!;
-      while (c >= 48 && c <= 57) {
-        mantissa = mantissa * 10 + (c - 48);
-        c = bytes[++at]!;
-      }
-      decimals = at - point - 1;
-      digits += decimals;
-    }
-    if (c !== this.delimiterByte && c !== 10 && c !== 13) return -1;
-    if (digits === 0) return at === start ? at : -1;
-    if (digits > 15) return -1;
-    let value = decimals === 0 ? mantissa : mantissa / powersOfTen[decimals]!;
-    if (isNegative) value = -value;
-    if (kind === Kind.Numbers) this.#append(k, row, value);
-    else this.#addDouble(k, row, value);
-    return at;
-  }
-
-  #append(k: number, row: number, value: number): void {
-    const numbers = (this.#numbers[k] ??= this.#found[k]!.numbers);
-    if (numbers.length < row) numbers.padTo(row);
-    numbers.append(value);
-  }
-
-  #addDouble(k: number, row: number, value: number): void {
-    const column = this.#declared[k]!;
-    column.padTo(row);
-    column.addDouble(value);
-  }
-
-  /** Puts the cell that was just scanned, which is not empty, into its column. */
-  #value(k: number, kind: Kind, row: number, at: number): void {
-    switch (kind) {
-      case Kind.Text:
-        return this.#text(k, row);
-      case Kind.Declared:
-        return this.#declaredValue(k, row);
-      case Kind.Mixed:
+  /** Puts the cell that was just scanned, which begins at `at` and is not empty, into its column. */
+  #cellOf(column: CellColumn, row: number, at: number): void {
+    if (!column.isText) {
+      const value = numberIn(this.source, this.from, this.to);
+      if (value === value) {
+        column.numbers.padTo(row);
+        column.numbers.append(value);
+        column.places(row + 1)[row] = at;
         return;
-      default: {
-        const value = numberIn(this.source, this.from, this.to);
-        if (value !== value) return this.#noNumber(k, kind, row, at);
-        if (kind === Kind.Doubles) return this.#addDouble(k, row, value);
-        this.#kinds[k] = Kind.Numbers;
-        this.#append(k, row, value);
       }
+      const { source, from, to } = this;
+      this.#becomeText(column);
+      [this.source, this.from, this.to] = [source, from, to];
     }
-  }
-
-  #noNumber(k: number, kind: Kind, row: number, at: number): void {
-    if (kind === Kind.Doubles) return this.#declaredValue(k, row);
-    const column = this.#found[k]!;
-    if (column.hasNumbers) return this.#readAnew(k, at);
-    column.isText = true;
-    this.#kinds[k] = Kind.Text;
-    this.#text(k, row);
-  }
-
-  /**
-   * Reading goes on for a while, as other columns may be of the same kind. As that doubles what has been read, a chunk is read
-   * a few times at most, and together no more than three times its length.
-   */
-  #readAnew(k: number, at: number): void {
-    this.#knownTexts.add(k);
-    this.#kinds[k] = Kind.Mixed;
-    this.#stopAt = Math.min(this.#stopAt, Math.max(2 * at, leastTrial));
-  }
-
-  #text(k: number, row: number): void {
-    if (this.#isDamaged) this.#repair(k);
+    if (this.#isDamaged) this.#repair(column.name);
     const size = this.to - this.from;
-    if (size > this.#maxText) return this.#tooLong(k, size);
-    const texts = (this.#texts[k] ??= this.#found[k]!.texts);
-    if (texts.length < row) texts.padTo(row);
-    texts.appendBytes(this.source, this.from, this.to);
+    if (size > this.#maxText) return this.#tooLong(column.name, size);
+    column.texts.padTo(row);
+    column.texts.appendBytes(this.source, this.from, this.to);
   }
 
-  #declaredValue(k: number, row: number): void {
-    if (this.#isDamaged) this.#repair(k);
+  #cellOfDeclared(column: ValueColumn, row: number): void {
+    if (this.#isDamaged) this.#repair(column.name);
     const size = this.to - this.from;
-    if (size > budgets.textBytes) return this.#tooLong(k, size);
-    const column = this.#declared[k]!;
+    if (size > budgets.textBytes) return this.#tooLong(column.name, size);
     column.padTo(row);
-    if (column.takesJson) {
+    const value =
+      column.store instanceof DoubleBuilder ? numberIn(this.source, this.from, this.to) : NaN;
+    if (value === value) column.addDouble(value);
+    else if (column.takesJson) {
       const json = encoder.encode(JSON.stringify(decoder.decode(this.#cell())));
       column.addText(json, 0, json.length);
     } else column.addText(this.source, this.from, this.to);
   }
 
-  #tooLong(k: number, size: number): void {
-    const field = this.#nameOf(k);
+  #tooLong(field: string, size: number): void {
     if (size > budgets.textBytes) {
       const message = `a cell of ${size} bytes is longer than ${budgets.textBytes} bytes (budget textBytes)`;
       this.#recording.reject(0, field, message);
@@ -271,10 +237,10 @@ export class CsvParser extends CellScanner {
   }
 
   /** Bytes that are no UTF-8 give way to U+FFFD. */
-  #repair(k: number): void {
+  #repair(field: string): void {
     const cell = this.#cell();
     if (isUtf8(cell)) return;
-    this.#recording.warn(0, this.#nameOf(k), 'bytes that are not UTF-8 were replaced by U+FFFD');
+    this.#recording.warn(0, field, 'bytes that are not UTF-8 were replaced by U+FFFD');
     this.source = encoder.encode(decoder.decode(cell));
     this.from = 0;
     this.to = this.source.length;
@@ -282,10 +248,6 @@ export class CsvParser extends CellScanner {
 
   #cell(): Uint8Array {
     return this.source.subarray(this.from, this.to);
-  }
-
-  #nameOf(k: number): string {
-    return (this.#found[k] ?? this.#declared[k])!.name;
   }
 
   /**
@@ -313,8 +275,60 @@ export class CsvParser extends CellScanner {
   }
 }
 
-/** Bytes that are read at least before a chunk is begun anew. */
-const leastTrial = 256 << 10;
+function isEmpty({ window: { from, to }, most }: PlainRows, k: number, count: number): boolean {
+  for (let i = k * most; i < k * most + count; i++) if (from[i] !== to[i]) return false;
+  return true;
+}
+
+/** Puts a column's numbers into `into`, NaN for empty cells; stops at the first cell that is none and returns its row. */
+function takeNumbers(
+  { window: { bytes, from, to }, most }: PlainRows,
+  k: number,
+  count: number,
+  into: Float64Array,
+): number {
+  const first = k * most;
+  for (let i = 0; i < count; i++) {
+    const start = from[first + i]!;
+    const end = to[first + i]!;
+    const value = start === end ? NaN : numberIn(bytes, start, end);
+    if (value !== value && start !== end) return i;
+    into[i] = value;
+  }
+  return count;
+}
+
+function takeTexts(
+  plain: PlainRows,
+  k: number,
+  row: number,
+  count: number,
+  into: Utf8Builder,
+): void {
+  const { window, most } = plain;
+  into.padTo(row);
+  const size = window.gather(k * most, count);
+  into.appendRun(window.gathered, size, window.ends, count);
+}
+
+/** Notes where the cells begin, opening quotes included. */
+function notePlaces(
+  { window: { bytes, from }, most, base }: PlainRows,
+  k: number,
+  count: number,
+  places: Int32Array,
+  row: number,
+  quote: string,
+): void {
+  const first = k * most;
+  const mark = quote === '' ? -1 : quote.charCodeAt(0);
+  for (let i = 0; i < count; i++) {
+    const start = from[first + i]!;
+    // Before an unquoted cell there is a delimiter or a line end, if anything.
+    places[row + i] = base + start - (bytes[start - 1] === mark ? 1 : 0);
+  }
+}
+
 const encoder = new TextEncoder();
 // A byte order mark inside a cell is data.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

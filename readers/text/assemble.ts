@@ -1,0 +1,113 @@
+/** A function of a WebAssembly module, in the text format's words: one instruction per line, `$name` for a local. */
+export interface Kernel {
+  readonly name: string;
+  /** All are 32-bit integers. */
+  readonly params: readonly string[];
+  readonly locals?: readonly string[];
+  /** Locals of 128 bits. */
+  readonly vectors?: readonly string[];
+  /** Leaves one 32-bit integer: the result. */
+  readonly body: string;
+}
+
+/**
+ * The module of some functions and a memory of so many pages of 64 KiB, both exported. It knows the instructions that
+ * `opcodes` lists, which is what the kernels of this folder are made of; so they need neither a compiler nor a build step.
+ */
+export function assemble(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
+  const types = kernels.map(({ params }) => [0x60, ...list(params.map(() => i32)), 1, i32]);
+  const exports = kernels.map(({ name }, i) => [...list(ascii(name)), 0, i]);
+  return Uint8Array.from([
+    ...ascii('\0asm\u0001\0\0\0'),
+    ...section(1, types),
+    ...section(
+      3,
+      kernels.map((_, i) => [i]),
+    ),
+    ...section(5, [[1, ...unsigned(pages), ...unsigned(pages)]]),
+    ...section(7, [...exports, [...list(ascii('memory')), 2, 0]]),
+    ...section(
+      10,
+      kernels.map((kernel) => list(code(kernel))),
+    ),
+  ]);
+}
+
+function code({ params, locals = [], vectors = [], body }: Kernel): number[] {
+  const names = [...params, ...locals, ...vectors];
+  const declared = [
+    [...unsigned(locals.length), i32],
+    [...unsigned(vectors.length), v128],
+  ];
+  return [...unsigned(declared.length), ...declared.flat(), ...instructions(body, names), 0x0b];
+}
+
+function instructions(body: string, names: readonly string[]): number[] {
+  return body
+    .split('\n')
+    .map((line) => line.replace(/;;.*/, '').trim())
+    .filter((line) => line !== '')
+    .flatMap((line) => {
+      const [word = '', operand] = line.split(' ');
+      const opcode = opcodes[word];
+      if (opcode === undefined) throw new Error(`no such instruction: ${line}`);
+      if (operand === undefined) return opcode;
+      const value = operand.startsWith('$') ? names.indexOf(operand.slice(1)) : Number(operand);
+      if (!Number.isInteger(value) || value < 0) throw new Error(`no such operand: ${line}`);
+      return [...opcode, ...(word === 'i32.const' ? signed(value) : unsigned(value))];
+    });
+}
+
+const i32 = 0x7f;
+const v128 = 0x7b;
+const noResult = 0x40;
+
+/** With what always follows them: the type of a block, the alignment and the offset of a load or a store. */
+const opcodes: Readonly<Record<string, readonly number[]>> = {
+  block: [0x02, noResult],
+  loop: [0x03, noResult],
+  end: [0x0b],
+  br: [0x0c],
+  br_if: [0x0d],
+  'local.get': [0x20],
+  'local.set': [0x21],
+  'local.tee': [0x22],
+  'i32.load': [0x28, 2, 0],
+  'i32.store': [0x36, 2, 0],
+  'i32.const': [0x41],
+  'i32.eqz': [0x45],
+  'i32.lt_u': [0x49],
+  'i32.ge_u': [0x4f],
+  'i32.ctz': [0x68],
+  'i32.add': [0x6a],
+  'i32.sub': [0x6b],
+  'i32.and': [0x71],
+  'v128.load': [0xfd, 0x00, 0, 0],
+  'v128.store': [0xfd, 0x0b, 0, 0],
+  'i8x16.splat': [0xfd, 0x0f],
+  'i8x16.eq': [0xfd, 0x23],
+  'v128.or': [0xfd, 0x50],
+  'i8x16.bitmask': [0xfd, 0x64],
+};
+
+function section(id: number, entries: readonly (readonly number[])[]): number[] {
+  return [id, ...list([...unsigned(entries.length), ...entries.flat()])];
+}
+
+/** The bytes behind their number. */
+function list(bytes: readonly number[]): number[] {
+  return [...unsigned(bytes.length), ...bytes];
+}
+
+/** LEB128. */
+function unsigned(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
+}
+
+function signed(value: number): number[] {
+  return value < 64 ? [value] : [(value & 127) | 128, ...signed(value >>> 7)];
+}
+
+function ascii(text: string): number[] {
+  return [...text].map((c) => c.charCodeAt(0));
+}
