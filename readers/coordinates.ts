@@ -1,6 +1,8 @@
-import type { ObjectFields } from '../engine/ingest/object-column.js';
+import { LongBuilder, Utf8Builder } from '../engine/ingest/builders.js';
+import { ObjectColumn, type ObjectFields } from '../engine/ingest/object-column.js';
 import type { ValueColumn } from '../engine/ingest/value-column.js';
 import type { Column, GenomeBuild } from '../engine/types.js';
+import type { TextWindow } from './text/window.js';
 
 /** Where a record lies on the genome: the column that coordinate queries look into (contract 10.6). */
 export const coordinatesColumn: Column = {
@@ -31,11 +33,55 @@ export class Coordinates {
   readonly column: ValueColumn;
   readonly #build: Uint8Array;
   #fields: ObjectFields | null = null;
+  #stores: RunStores | null = null;
   #members: readonly (ValueColumn | null)[] = [];
 
   constructor(column: ValueColumn, build: GenomeBuild) {
     this.column = column;
     this.#build = encoder.encode(build);
+  }
+
+  /** Whether `addRun` may be called: the dataset has nothing else under this name. */
+  get takesRuns(): boolean {
+    return this.#runStores() !== null;
+  }
+
+  /** Coordinates of `count` rows from `row` on; the window's notes say where the chromosomes stand, and may be changed. */
+  addRun(
+    row: number,
+    count: number,
+    window: TextWindow,
+    starts: Float64Array,
+    stops: Float64Array,
+  ): void {
+    const [build, chromosome, first, last] = (this.#stores ??= this.#runStores()!);
+    for (const store of [build, chromosome, first, last]) store.padTo(row);
+    for (let i = 0; i < count; i++) {
+      this.column.padTo(row + i);
+      this.column.beginObject();
+      this.column.endObject();
+      build.appendBytes(this.#build, 0, this.#build.length);
+      if (hasChrPrefix(window.bytes, window.from[i]!, window.to[i]!)) window.from[i]! += 3;
+      first.append(starts[i]!);
+      last.append(stops[i]!);
+    }
+    const size = window.gather(0, count);
+    chromosome.appendRun(window.gathered, size, window.ends, count);
+    for (const member of this.#members) member?.padTo(row + count);
+  }
+
+  #runStores(): RunStores | null {
+    if (!(this.column instanceof ObjectColumn)) return null;
+    const { fields } = this.column;
+    this.#fields = fields;
+    this.#members = coordinatesColumn.children!.map(({ name }) => fields.field(name));
+    const [build, chromosome, first, last] = this.#members.map((member) => member?.store);
+    const isPlain =
+      build instanceof Utf8Builder &&
+      chromosome instanceof Utf8Builder &&
+      first instanceof LongBuilder &&
+      last instanceof LongBuilder;
+    return isPlain ? [build, chromosome, first, last] : null;
   }
 
   /** The coordinates of a row: both ends count from 1 and belong to it; the chromosome comes with or without `chr`. */
@@ -61,5 +107,7 @@ export class Coordinates {
     this.column.endObject();
   }
 }
+
+type RunStores = readonly [Utf8Builder, Utf8Builder, LongBuilder, LongBuilder];
 
 const encoder = new TextEncoder();

@@ -46,9 +46,10 @@ class ScalarColumn extends ValueColumn {
     return this.#column.type === 'json';
   }
 
-  override get store(): Utf8Builder | DoubleBuilder | null {
+  override get store(): Utf8Builder | DoubleBuilder | LongBuilder | null {
     const { type } = this.#column;
     if (type === 'double') return this.#store as DoubleBuilder;
+    if (type === 'long') return this.#store as LongBuilder;
     return type === 'string' || type === 'text' ? (this.#store as Utf8Builder) : null;
   }
 

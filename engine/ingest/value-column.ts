@@ -1,5 +1,5 @@
 import { budgets } from '../budgets.js';
-import type { DoubleBuilder, Utf8Builder } from './builders.js';
+import type { DoubleBuilder, LongBuilder, Utf8Builder } from './builders.js';
 import { ColumnBuilder } from './column-builder.js';
 import type { ObjectFields } from './object-column.js';
 
@@ -104,7 +104,7 @@ export abstract class ValueColumn extends ColumnBuilder {
    * The store of a column that takes texts or numbers as they are, for whoever has whole runs of them: it is padded to the row
    * first, and this column to its length afterwards. Null when each value has to be looked at.
    */
-  get store(): Utf8Builder | DoubleBuilder | null {
+  get store(): Utf8Builder | DoubleBuilder | LongBuilder | null {
     return null;
   }
 

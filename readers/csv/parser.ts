@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { budgets } from '../../engine/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { DoubleBuilder, type Utf8Builder } from '../../engine/ingest/builders.js';
+import { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
 import { tooLong } from '../../engine/ingest/cast.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical.js';
 import { typedColumn } from '../../engine/ingest/typed.js';
@@ -104,7 +104,7 @@ export class CsvParser extends CellScanner {
       !this.#isDamaged &&
       PlainRows.fits(this.#params, this.#width) &&
       this.#keys < budgets.recordKeysWarning &&
-      this.#declared.every((column) => column === undefined || column.store !== null);
+      this.#declared.every((column) => column === undefined || takesRuns(column.store));
     return isPlain ? new PlainRows(this.bytes, this.#params, this.#width, this.#maxText) : null;
   }
 
@@ -127,9 +127,9 @@ export class CsvParser extends CellScanner {
       const found = this.#found[k];
       if (found !== undefined) this.#runOf(found, plain, k, row, count);
       else if (declared !== undefined) {
-        const store = declared.store!;
+        const { store } = declared;
         if (store instanceof DoubleBuilder) store.commitRun(count);
-        else takeTexts(plain, k, row, count, store);
+        else if (store instanceof Utf8Builder) takeTexts(plain, k, row, count, store);
         declared.padTo(row + count);
       }
     }
@@ -273,6 +273,10 @@ export class CsvParser extends CellScanner {
     if (this.#keys >= most) this.#recording.fault(400, null, `${message}are too many`);
     else this.#recording.warn(400, null, `${message}would be too many`);
   }
+}
+
+function takesRuns(store: ValueColumn['store']): boolean {
+  return store instanceof DoubleBuilder || store instanceof Utf8Builder;
 }
 
 function isEmpty({ window: { from, to }, most }: PlainRows, k: number, count: number): boolean {

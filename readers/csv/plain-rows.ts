@@ -1,4 +1,4 @@
-import { type TextWindow, textWindow, windowCells } from '../text/window.js';
+import { ByteSet, type TextWindow, textWindow, windowCells } from '../text/window.js';
 import { matches } from './cells.js';
 import type { CsvParams } from './params.js';
 
@@ -23,6 +23,7 @@ export class PlainRows {
   readonly #delimiter: number;
   readonly #quote: number;
   readonly #comment: Uint8Array;
+  readonly #searched: ByteSet;
   /** How many marks the window has, and the first of the row to be found next. */
   #marks = 0;
   #mark = 0;
@@ -41,6 +42,7 @@ export class PlainRows {
     this.#delimiter = delimiter.charCodeAt(0);
     this.#quote = quote === '' ? -1 : quote.charCodeAt(0);
     this.#comment = new TextEncoder().encode(comment);
+    this.#searched = new ByteSet([this.#delimiter, ...(quote === '' ? [] : [this.#quote]), 10, 13]);
     this.most = Math.floor(windowCells / width);
     this.window.length = 0;
   }
@@ -75,8 +77,7 @@ export class PlainRows {
   #open(at: number): void {
     this.base = at;
     this.window.open(this.#text, at);
-    const quote = this.#quote < 0 ? this.#delimiter : this.#quote;
-    this.#marks = this.window.search(this.#delimiter, quote, 10, 13);
+    this.#marks = this.window.search(this.#searched);
     this.#mark = 0;
   }
 

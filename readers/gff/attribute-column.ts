@@ -1,9 +1,10 @@
 import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/budgets.js';
-import { grown } from '../../engine/buffers.js';
+import { give, grown, take } from '../../engine/buffers.js';
 import { tooLong } from '../../engine/ingest/cast.js';
 import { type Recording, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/types.js';
+import type { TextWindow } from '../text/window.js';
 
 /**
  * The column of an attribute: a text, or a list of texts as soon as one record has several. Which it is is decided when the
@@ -13,16 +14,21 @@ export class AttributeColumn extends ValueColumn {
   readonly #physical: string;
   readonly #maxBytes: number;
   #isList: boolean;
-  #bytes: Uint8Array = new Uint8Array(8192);
+  #bytes = take(Uint8Array, 8192);
   /** Value i is `bytes[ends[i]..ends[i + 1])`; row i has the values from `lists[i]` to `lists[i + 1]`. */
-  #ends = new Int32Array(1024);
-  #lists = new Int32Array(1024);
+  #ends = take(Int32Array, 1024);
+  #lists = take(Int32Array, 1024);
   #count = 0;
+  /** Values noted whose bytes are not here yet: where they stand in the window. */
+  #noted = 0;
+  #from: Int32Array | null = null;
+  #to: Int32Array | null = null;
 
   constructor(name: string, physical: string, path: string, recording: Recording, isList: boolean) {
     super(name, path, recording);
     this.#physical = physical;
     this.#isList = isList;
+    this.#ends[0] = this.#lists[0] = 0;
     this.#maxBytes = recording.isLenient ? Infinity : budgets.stringBytes;
   }
 
@@ -51,6 +57,43 @@ export class AttributeColumn extends ValueColumn {
     this.#lists[row + 1] = count;
   }
 
+  /**
+   * Adds `window.bytes[from..to)` as a value of a row, later: the caller has checked its length, calls `settle` before the
+   * window moves on and adds nothing else until then.
+   */
+  note(row: number, from: number, to: number): void {
+    if (this.length > row) this.#isList = true;
+    else this.padTo(row + 1);
+    const i = this.#noted++;
+    if (this.#from === null || this.#to === null) {
+      this.#from = take(Int32Array, 1024);
+      this.#to = take(Int32Array, 1024);
+    } else if (i >= Math.min(this.#from.length, this.#to.length)) {
+      this.#from = grown(this.#from, i + 1);
+      this.#to = grown(this.#to, i + 1);
+    }
+    this.#from[i] = from;
+    this.#to[i] = to;
+    this.#lists[row + 1] = ++this.#count;
+  }
+
+  /** Fetches the bytes of the values noted, which are at most `windowCells`. */
+  settle(window: TextWindow): void {
+    const noted = this.#noted;
+    if (noted === 0) return;
+    this.#noted = 0;
+    window.from.set(this.#from!.subarray(0, noted));
+    window.to.set(this.#to!.subarray(0, noted));
+    const size = window.gather(0, noted);
+    const first = this.#count - noted;
+    const end = this.#ends[first]!;
+    if (end + size > this.#bytes.length) this.#bytes = grown(this.#bytes, end + size);
+    this.#bytes.set(window.gathered.subarray(0, size), end);
+    if (this.#count >= this.#ends.length) this.#ends = grown(this.#ends, this.#count + 1);
+    const ends = this.#ends;
+    for (let i = 0; i < noted; i++) ends[first + 1 + i] = end + window.ends[i]!;
+  }
+
   override appendNull(): void {
     this.padTo(this.length + 1);
   }
@@ -64,6 +107,11 @@ export class AttributeColumn extends ValueColumn {
     if (length >= this.length) return;
     this.length = length;
     this.#count = this.#lists[length]!;
+  }
+
+  override release(): void {
+    for (const buffer of [this.#bytes, this.#ends, this.#lists, this.#from, this.#to])
+      if (buffer !== null) give(buffer);
   }
 
   finish(length: number): Data {

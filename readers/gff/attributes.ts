@@ -7,6 +7,7 @@ import { typedColumn } from '../../engine/ingest/typed.js';
 import type { Recording, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/types.js';
 import { AttributeColumn } from './attribute-column.js';
+import { AttributeKeys } from './attribute-keys.js';
 import { unescape, type Unescaped } from './escapes.js';
 
 /**
@@ -16,6 +17,10 @@ import { unescape, type Unescaped } from './escapes.js';
 export class Attributes {
   /** The column `attributes`. */
   readonly column: ValueColumn;
+  /** The columns of keys that are new to the dataset and have been met. */
+  readonly keys = new AttributeKeys();
+  /** Whether all columns are new to the dataset, so that values need no cast. */
+  readonly takesNotes: boolean;
   readonly #fields: ObjectFields | null;
   readonly #recording: Recording;
   #row = 0;
@@ -38,6 +43,7 @@ export class Attributes {
       new AttributeColumn(name, physical, path, recording, lists.has(name));
     const object = given ?? attributesColumn;
     this.#recording = recording;
+    this.takesNotes = given === undefined;
     if (object.type === 'object' && !object.isList) {
       const column = new ObjectColumn(object, object.name, 0, recording, make);
       this.column = column;
@@ -72,16 +78,15 @@ export class Attributes {
     }
     const fields = this.#fields;
     if (fields === null) return;
-    const guess = this.#last === null ? fields.first : this.#last.next;
-    let column = guess !== null && isKey(guess.key, bytes, from, to) ? guess : null;
-    column ??= fields.field(this.#text(bytes, from, to, isEscaped));
-    if (column !== null) {
-      if (this.#last === null) fields.first = column;
-      else this.#last.next = column;
-      if (column.metIn !== this.#recording.record) {
-        column.metIn = this.#recording.record;
-        this.#recording.keys++;
-      }
+    let column: ValueColumn | null = isEscaped ? null : (this.keys.find(bytes, from, to) ?? null);
+    if (column === null) {
+      column = fields.field(this.#text(bytes, from, to, isEscaped));
+      // A key with escapes is looked up by its text each time.
+      if (column instanceof AttributeColumn && column.metIn < 0) this.keys.add(column);
+    }
+    if (column !== null && column.metIn !== this.#recording.record) {
+      column.metIn = this.#recording.record;
+      this.#recording.keys++;
     }
     this.#last = column;
   }
@@ -148,12 +153,6 @@ export class Attributes {
     if (result.isDamaged)
       this.#recording.warn(0, path, 'an escape that is not UTF-8 was replaced by U+FFFD');
   }
-}
-
-function isKey(key: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
-  if (to - from !== key.length) return false;
-  for (let i = 0; i < key.length; i++) if (bytes[from + i] !== key[i]) return false;
-  return true;
 }
 
 const attributesColumn: Column = {

@@ -2,6 +2,7 @@ import type { Reader } from '../reader.js';
 import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './head.js';
 import { styleOfText } from './features.js';
 import { FeatureParser } from './parser.js';
+import { PlainGff3Attributes } from './plain-attributes.js';
 import { gff3Attributes } from './gff3-attributes.js';
 
 /** Attributes of which a feature may have several by definition (GFF3 specification, "Column 9: attributes"). */
@@ -15,7 +16,13 @@ export const gff3: Reader<FeatureParams, FeatureHeader> = {
   params: (input) => featureParams(input, '##'),
   header: (head, params) => featureHead(head, params, 'gff3'),
   read(chunk, header, params, out, report, given) {
-    const dialect = { attributes: gff3Attributes, lists, hasEscapes: true, hasFasta: true };
+    const dialect = {
+      attributes: gff3Attributes,
+      plain: () => new PlainGff3Attributes(),
+      lists,
+      hasEscapes: true,
+      hasFasta: true,
+    };
     return new FeatureParser(dialect, header, params, out, report, given.columns).read(chunk);
   },
 };

@@ -3,6 +3,7 @@ import { gtfAttributes } from './gtf-attributes.js';
 import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './head.js';
 import { styleOfText } from './features.js';
 import { FeatureParser } from './parser.js';
+import { PlainGtfAttributes } from './plain-attributes.js';
 
 const lists: ReadonlySet<string> = new Set();
 
@@ -14,7 +15,13 @@ export const gtf: Reader<FeatureParams, FeatureHeader> = {
   params: (input) => featureParams(input, '#'),
   header: (head, params) => featureHead(head, params, 'gtf'),
   read(chunk, header, params, out, report, given) {
-    const dialect = { attributes: gtfAttributes, lists, hasEscapes: false, hasFasta: false };
+    const dialect = {
+      attributes: gtfAttributes,
+      plain: () => new PlainGtfAttributes(),
+      lists,
+      hasEscapes: false,
+      hasFasta: false,
+    };
     return new FeatureParser(dialect, header, params, out, report, given.columns).read(chunk);
   },
 };

@@ -9,6 +9,8 @@ import type { Report } from '../reader.js';
 import { floatAt, integerAt, isNotANumber, latin1 } from '../text/numbers.js';
 import { Attributes } from './attributes.js';
 import { unescape, type Unescaped } from './escapes.js';
+import type { PlainAttributes } from './plain-attributes.js';
+import { PlainFeatures } from './plain-features.js';
 import type { FeatureHeader, FeatureParams } from './head.js';
 
 /** What tells GFF3 from GTF. */
@@ -21,6 +23,8 @@ export interface Dialect {
     into: Attributes,
     recording: Recording,
   ) => string | null;
+  /** Reads those of lines that have nothing odd about them. */
+  readonly plain: () => PlainAttributes;
   /** Attributes that are lists always. */
   readonly lists: ReadonlySet<string>;
   /** Percent escapes stand for characters. */
@@ -82,7 +86,14 @@ export class FeatureParser {
     const recording = this.#recording;
     this.#bytes = chunk;
     recording.line = 0;
+    const plain = isClean ? this.#plainFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
+      // The first feature makes the columns.
+      if (this.#isBegun && plain !== null && plain.take(at, this.#out)) {
+        at = plain.next;
+        recording.line += plain.lines;
+        continue;
+      }
       recording.line++;
       if (isClean) at = this.#line(at, false);
       else {
@@ -97,6 +108,17 @@ export class FeatureParser {
     }
     if (this.#hasEnded) this.#report.end();
     return recording.line;
+  }
+
+  #plainFeatures(chunk: Uint8Array): PlainFeatures | null {
+    return PlainFeatures.of(chunk, {
+      comment: this.#comment,
+      hasFasta: this.#dialect.hasFasta,
+      columns: this.#columns,
+      coordinates: this.#coordinates,
+      attributes: this.#attributes,
+      plain: this.#dialect.plain(),
+    });
   }
 
   /** Reads the line that begins at `start`; returns where the next one does. */

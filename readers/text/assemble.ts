@@ -85,8 +85,10 @@ const opcodes: Readonly<Record<string, readonly number[]>> = {
   'v128.load': [0xfd, 0x00, 0, 0],
   'v128.store': [0xfd, 0x0b, 0, 0],
   'i8x16.splat': [0xfd, 0x0f],
-  'i8x16.eq': [0xfd, 0x23],
-  'v128.or': [0xfd, 0x50],
+  'i8x16.ne': [0xfd, 0x24],
+  'i8x16.swizzle': [0xfd, 0x0e],
+  'v128.and': [0xfd, 0x4e],
+  'i8x16.shr_u': [0xfd, 0x6d],
   'i8x16.bitmask': [0xfd, 0x64],
 };
 

@@ -11,7 +11,8 @@ export const windowBytes = 256 << 10;
 export const windowCells = 64 << 10;
 
 const slack = 64; // whole vectors are read and written
-const text = slack;
+const set = slack;
+const text = set + 32 + slack;
 const marks = text + windowBytes + slack;
 const from = marks + 4 * (windowBytes + slack);
 const to = from + 4 * windowCells;
@@ -21,24 +22,24 @@ const pages = Math.ceil((ends + 4 * windowCells) / 65_536);
 
 const kernels = [
   {
-    // Notes where any of four bytes stands; returns where the notes end.
+    // Notes where bytes of a set stand; returns where the notes end. Each byte of the set has a bit; a table by the lower half
+    // of a byte and one by its upper half agree in a bit where the byte is of the set.
     name: 'search',
-    params: ['text', 'end', 'notes', 'a', 'b', 'c', 'd'],
+    params: ['text', 'end', 'notes', 'set'],
     locals: ['at', 'hits'],
-    vectors: ['va', 'vb', 'vc', 'vd', 'v'],
+    vectors: ['lower', 'upper', 'low', 'none', 'v'],
     body: `
-      local.get $a
+      local.get $set
+      v128.load
+      local.set $lower
+      local.get $set
+      i32.const 16
+      i32.add
+      v128.load
+      local.set $upper
+      i32.const 15
       i8x16.splat
-      local.set $va
-      local.get $b
-      i8x16.splat
-      local.set $vb
-      local.get $c
-      i8x16.splat
-      local.set $vc
-      local.get $d
-      i8x16.splat
-      local.set $vd
+      local.set $low
       local.get $text
       local.set $at
       block
@@ -47,23 +48,21 @@ const kernels = [
           local.get $end
           i32.ge_u
           br_if 1
+          local.get $lower
           local.get $at
           v128.load
           local.tee $v
-          local.get $va
-          i8x16.eq
+          local.get $low
+          v128.and
+          i8x16.swizzle
+          local.get $upper
           local.get $v
-          local.get $vb
-          i8x16.eq
-          v128.or
-          local.get $v
-          local.get $vc
-          i8x16.eq
-          v128.or
-          local.get $v
-          local.get $vd
-          i8x16.eq
-          v128.or
+          i32.const 4
+          i8x16.shr_u
+          i8x16.swizzle
+          v128.and
+          local.get $none
+          i8x16.ne
           i8x16.bitmask
           local.set $hits
           block
@@ -193,6 +192,18 @@ declare const WebAssembly: {
   readonly Instance: new (module: object) => { readonly exports: unknown };
 };
 
+/** Up to eight different bytes to search for. */
+export class ByteSet {
+  readonly tables: Uint8Array = new Uint8Array(32);
+
+  constructor(bytes: readonly number[]) {
+    for (const [i, byte] of bytes.entries()) {
+      this.tables[byte & 15]! |= 1 << i;
+      this.tables[16 + (byte >> 4)]! |= 1 << i;
+    }
+  }
+}
+
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
   search(...of: readonly number[]): number;
@@ -216,12 +227,14 @@ export class TextWindow {
   readonly gathered: Uint8Array;
   readonly ends: Int32Array;
   length = 0;
+  readonly #set: Uint8Array;
 
   constructor() {
     const module = new WebAssembly.Module(assemble(kernels, pages));
     this.#exports = new WebAssembly.Instance(module).exports as Exports;
     const { buffer } = this.#exports.memory;
     this.bytes = new Uint8Array(buffer, text, windowBytes + slack);
+    this.#set = new Uint8Array(buffer, set, 32);
     this.marks = new Int32Array(buffer, marks, windowBytes + slack);
     this.from = new Int32Array(buffer, from, windowCells);
     this.to = new Int32Array(buffer, to, windowCells);
@@ -235,9 +248,10 @@ export class TextWindow {
     this.bytes.set(source.subarray(at, at + this.length));
   }
 
-  /** Fills `marks` with the places of the bytes, of which there are four or fewer; returns how many there are. */
-  search(a: number, b = a, c = a, d = a): number {
-    const end = this.#exports.search(text, text + this.length, marks, a, b, c, d);
+  /** Fills `marks` with the places of the set's bytes; returns how many there are. */
+  search({ tables }: ByteSet): number {
+    this.#set.set(tables);
+    const end = this.#exports.search(text, text + this.length, marks, set);
     let count = (end - marks) / 4;
     while (count > 0 && this.marks[count - 1]! >= this.length) count--;
     return count;

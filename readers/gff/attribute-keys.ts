@@ -1,0 +1,46 @@
+import type { AttributeColumn } from './attribute-column.js';
+
+/** The columns of keys that have been met, found by the keys' bytes. */
+export class AttributeKeys {
+  #slots: (AttributeColumn | undefined)[] = Array.from({ length: 256 });
+  #count = 0;
+  readonly columns: AttributeColumn[] = [];
+
+  /** The column whose key is `bytes[from..to)`, not empty; undefined when there is none. */
+  find(bytes: Uint8Array, from: number, to: number): AttributeColumn | undefined {
+    const slots = this.#slots;
+    const last = slots.length - 1;
+    for (let i = slot(bytes, from, to) & last; ; i = (i + 1) & last) {
+      const column = slots[i];
+      if (column === undefined || isKey(column.key, bytes, from, to)) return column;
+    }
+  }
+
+  add(column: AttributeColumn): void {
+    this.columns.push(column);
+    if (++this.#count * 4 > this.#slots.length) {
+      this.#slots = Array.from({ length: this.#slots.length * 4 });
+      for (const one of this.columns) this.#put(one);
+    } else this.#put(column);
+  }
+
+  #put(column: AttributeColumn): void {
+    const slots = this.#slots;
+    const last = slots.length - 1;
+    let i = slot(column.key, 0, column.key.length) & last;
+    while (slots[i] !== undefined) i = (i + 1) & last;
+    slots[i] = column;
+  }
+}
+
+/** Keys of one file differ in their length or at their ends, more often than not. */
+function slot(bytes: Uint8Array, from: number, to: number): number {
+  const middle = (from + to) >> 1;
+  return (to - from) * 7 + bytes[from]! * 31 + bytes[middle]! * 131 + bytes[to - 1]! * 523;
+}
+
+function isKey(key: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from !== key.length) return false;
+  for (let i = 0; i < key.length; i++) if (bytes[from + i] !== key[i]) return false;
+  return true;
+}
