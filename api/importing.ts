@@ -12,6 +12,7 @@ import type { Parts } from './parts.js';
 import type { Caller } from './request.js';
 import { requireResource } from './resources.js';
 import { objectsIn } from './shape.js';
+import { checkTargetFields } from './target-fields.js';
 
 /**
  * Checks an import whole, tells all that is wrong at once, queues it, and returns it: queued for a file, ended for records
@@ -22,6 +23,9 @@ export async function createImport(parts: Parts, caller: Caller, form: Form): Pr
   const source = await sourceOf(parts, caller, form);
   const options = importOptions(form);
   if (source) checkReaders(form, source, options);
+  if (dataset && options.targetFields) {
+    checkTargetFields(form, options.targetFields, await parts.catalog.fields.all(dataset.id));
+  }
   form.done();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
   const job: NewImport = {

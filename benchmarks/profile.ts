@@ -83,6 +83,7 @@ async function work(format: Format, path: string, folder: string, most: number) 
         isDryRun: false,
         rejectedBytes: 0,
         validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true },
+        transient: [],
         sampling: { count: 64, rate: 1 },
         commitId: 123_456_789_012_345,
         file: join(folder, `${index}.parquet`),

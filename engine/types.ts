@@ -35,6 +35,11 @@ export interface Column {
    * its values can be stored only in a second pass. Such a column is not in the chunk's segment.
    */
   readonly seen?: 'null' | 'mixed';
+  /**
+   * Only on an object that an import is asked to give members their types: whether it is one object or a list of them is found
+   * from the values, and those that are no objects are taken as they come.
+   */
+  readonly isOpen?: true;
 }
 
 /** The columns of a dataset or a segment, without the reserved `_id` and `_commit`. */

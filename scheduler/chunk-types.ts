@@ -17,6 +17,8 @@ export interface ChunkJob {
   readonly columns: Columns;
   readonly isFinal: boolean;
   readonly validation: ValidationParams;
+  /** Dotted names of fields that are read and not stored. */
+  readonly transient: readonly string[];
   /** How many values of each string field to sample for entity detection; null for none. */
   readonly sampling: SampleSize | null;
   readonly commitId: number;

@@ -1,6 +1,7 @@
 import { budgets } from '../engine/budgets.js';
 import { writeStream } from '../engine/files.js';
-import { BatchBuilder } from '../engine/ingest/batch.js';
+import { BatchBuilder, type Batch } from '../engine/ingest/batch.js';
+import { withoutColumns } from '../engine/ingest/drop-columns.js';
 import { FindingCollector } from '../engine/ingest/findings.js';
 import { identified } from '../engine/ingest/identity.js';
 import { RejectedLines } from '../engine/ingest/rejected-lines.js';
@@ -11,8 +12,22 @@ import { startOf } from '../readers/source/chunks.js';
 import { loadChunk } from '../readers/source/load.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
 
+/**
+ * What happens to the finished columns of a chunk before they are sampled and stored: expressions are to be evaluated here,
+ * on all fields of the batch, those that are not stored included. The number of rows stays.
+ */
+export type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
+
+/** In this order; whatever reads fields comes before they are dropped. */
+const batchTransforms: readonly BatchTransform[] = [
+  (batch, job) => withoutColumns(batch, new Set(job.transient)),
+];
+
 /** One chunk from its bytes to a segment in the task's scratch folder; runs in a pool thread and keeps nothing. */
-export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
+export async function runChunk(
+  job: ChunkJob,
+  transforms: readonly BatchTransform[] = batchTransforms,
+): Promise<ChunkResult> {
   const bytes = await loadChunk(job.ref);
   const reader = readerNamed(job.reader);
   const out = new BatchBuilder();
@@ -21,7 +36,7 @@ export async function runChunk(job: ChunkJob): Promise<ChunkResult> {
   const report = new FindingCollector(job.validation, job.isFinal, rejected);
   const given = { columns: job.columns, isFinal: job.isFinal, ...startOf(job.ref) };
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
-  const batch = out.finish();
+  const batch = transforms.reduce((before, transform) => transform(before, job), out.finish());
   const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
   // Nothing will be published once an error has come, so nothing needs to be written.
   const isStored = batch.rows > 0 && report.rejected === 0 && !job.isDryRun;

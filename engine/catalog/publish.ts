@@ -26,6 +26,7 @@ export async function publish(db: Database, publication: Publication): Promise<v
     if ((await commitTable(tx).get(publication.commitId)) !== undefined) return;
 
     const added = await publishFields(tx, publication);
+    await editFields(tx, publication);
     await publishCommit(tx, publication, added);
     const builds = new Set(dataset.genomeBuilds);
     if (publication.genomeBuild !== null) builds.add(publication.genomeBuild);
@@ -73,6 +74,18 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
     await table.createInternal({ ...commitField, ...reserved, datasetId }, time);
   }
   return added;
+}
+
+/** What the request says of fields that were there before. */
+async function editFields(tx: Database, publication: Publication): Promise<void> {
+  const { edits = [], datasetId, time } = publication;
+  if (edits.length === 0) return;
+  const table = fieldTable(tx);
+  const fields = new Map((await table.all(datasetId)).map((field) => [field.name, field]));
+  for (const { name, ...said } of edits) {
+    const field = fields.get(name);
+    if (field !== undefined && !field.isReadOnly) await table.update(field.id, said, time);
+  }
 }
 
 /** A declared field keeps what its user said; data decide what was left open. */

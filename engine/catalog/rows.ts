@@ -225,6 +225,8 @@ export interface Publication {
   readonly columns: Columns;
   /** Order, titles and entity types of fields that this commit brings, by dotted name. */
   readonly newFields: readonly NewField[];
+  /** What the request says anew of fields that were there before, by dotted name. */
+  readonly edits?: readonly (Partial<NewField> & { readonly name: string })[];
   /** The import's final metadata (progress, validation). */
   readonly metadata: Json;
   readonly time: Millis;
@@ -239,6 +241,7 @@ export interface NewField {
   readonly entityType?: EntityType | null;
   readonly isHidden?: boolean;
   readonly ordering?: number | null;
+  readonly urlTemplate?: string | null;
 }
 
 /** What belongs to a user and may be shared with the account. */

@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import { budgets } from '../budgets.js';
-import type { Column, StoredType } from '../types.js';
+import type { Column, Columns, StoredType } from '../types.js';
 import { BooleanBuilder, DoubleBuilder, LongBuilder, Utf8Builder } from './builders.js';
 import { ListBuilder } from './nested-builders.js';
 import { isoMicros } from './iso-date.js';
@@ -30,8 +30,12 @@ export class DynamicColumn extends ValueColumn {
   #object: ObjectColumn | null = null;
   #list: ListBuilder<DynamicColumn> | null = null;
   readonly #isItem: boolean;
+  readonly #members: Columns;
 
-  /** `isItem`: this column holds the elements of a list, so that a list here is a list in a list. */
+  /**
+   * `isItem`: this column holds the elements of a list, so that a list here is a list in a list. `members` have their types,
+   * if it comes to hold objects.
+   */
   constructor(
     name: string,
     physical: string,
@@ -39,11 +43,13 @@ export class DynamicColumn extends ValueColumn {
     depth: number,
     recording: Recording,
     isItem = false,
+    members: Columns = [],
   ) {
     super(name, path, recording);
     this.#physical = physical;
     this.#depth = depth;
     this.#isItem = isItem;
+    this.#members = members;
   }
 
   column(): Column {
@@ -140,7 +146,13 @@ export class DynamicColumn extends ValueColumn {
       this.#end();
       return null;
     }
-    this.#object ??= new ObjectColumn(this.#as('object'), this.path, this.#depth, this.recording);
+    const children = this.#members;
+    this.#object ??= new ObjectColumn(
+      { ...this.#as('object'), children },
+      this.path,
+      this.#depth,
+      this.recording,
+    );
     this.#object.padTo(this.length);
     return this.#object.beginObject();
   }
@@ -219,7 +231,15 @@ export class DynamicColumn extends ValueColumn {
   /** What was found so far is handed to the elements' column; values already stored wait for the second pass. */
   #becomeList(): void {
     const { name, path, recording } = this;
-    const items = new DynamicColumn(name, this.#physical, path, this.#depth, recording, true);
+    const items = new DynamicColumn(
+      name,
+      this.#physical,
+      path,
+      this.#depth,
+      recording,
+      true,
+      this.#members,
+    );
     items.#kinds = this.#kinds;
     items.#areDates = this.#areDates;
     items.#isMixed = this.#isMixed;

@@ -16,10 +16,12 @@ export type MakeColumn = (
   path: string,
   depth: number,
   recording: Recording,
+  /** Members that have a type, if it comes to hold objects. */
+  members?: Columns,
 ) => ValueColumn;
 
-const makeDynamic: MakeColumn = (name, physical, path, depth, recording) =>
-  new DynamicColumn(name, physical, path, depth, recording);
+const makeDynamic: MakeColumn = (name, physical, path, depth, recording, members) =>
+  new DynamicColumn(name, physical, path, depth, recording, false, members);
 
 /** The members of an object, or the fields of a record: given ones with their types, others as they come. */
 export class ObjectFields {
@@ -88,9 +90,17 @@ export class ObjectFields {
       this.#byName.set(name, dropped);
       return dropped;
     }
-    const column = given
-      ? typedColumn(given, path, this.#depth, this.#recording)
-      : this.#make(name, this.#names.give(name), path, this.#depth, this.#recording);
+    const column =
+      given && !given.isOpen
+        ? typedColumn(given, path, this.#depth, this.#recording)
+        : this.#make(
+            name,
+            given?.physical ?? this.#names.give(name),
+            path,
+            this.#depth,
+            this.#recording,
+            given?.children,
+          );
     this.#byName.set(name, column);
     this.columns.push(column);
     this.#onNew(column);
@@ -115,7 +125,8 @@ export class ObjectColumn extends ValueColumn {
     make: MakeColumn = makeDynamic,
   ) {
     super(column.name, path, recording);
-    this.#column = column;
+    const { isOpen: _, ...closed } = column;
+    this.#column = closed;
     this.fields = new ObjectFields(
       column.children ?? [],
       recording,

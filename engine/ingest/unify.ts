@@ -43,6 +43,15 @@ export function needsRewrite(chunk: Columns, final: Columns): boolean {
   });
 }
 
+/** The columns without those that bind nothing themselves: their members got their types when they were read. */
+export function boundColumns(columns: Columns): Columns {
+  return columns
+    .filter((column) => column.isOpen === undefined)
+    .map((column) =>
+      column.children ? { ...column, children: boundColumns(column.children) } : column,
+    );
+}
+
 /** The columns that a chunk's segment really holds: those whose values could be stored, without their `seen` marks. */
 export function storedColumns(seen: Columns): Columns {
   return seen

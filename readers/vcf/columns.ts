@@ -157,8 +157,10 @@ export function overlaid(declared: Columns, given: Columns): Columns {
   return declared.map((column) => {
     const known = byName.get(column.name);
     if (known === undefined) return { ...column, physical: freePhysical(column.name, taken) };
-    if (known.type !== 'object' || column.type !== 'object') return known;
-    return { ...known, children: overlaid(column.children ?? [], known.children ?? []) };
+    if (known.type !== 'object' || column.type !== 'object')
+      return known.isOpen ? { ...column, physical: known.physical } : known;
+    const own = known.isOpen ? { ...column, physical: known.physical } : known;
+    return { ...own, children: overlaid(column.children ?? [], known.children ?? []) };
   });
 }
 

@@ -1,7 +1,7 @@
 import { budgets } from '../../engine/budgets.js';
 import type { FieldRow, Json, NewField } from '../../engine/catalog/rows.js';
 import { AppError } from '../../engine/errors.js';
-import { unifyColumns } from '../../engine/ingest/unify.js';
+import { boundColumns, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { Columns, GenomeBuild } from '../../engine/types.js';
 import type { RunContext } from '../task.js';
@@ -23,6 +23,8 @@ export interface ImportParams {
   readonly stored: Columns;
   /** Those and the declared ones: their types are kept. */
   readonly known: Columns;
+  /** Dotted names of fields that are read and not stored. */
+  readonly transient: readonly string[];
   /** Names of fields whose entity type is not to be detected. */
   readonly settled: readonly string[];
   /** Somebody waits for the answer. */
@@ -58,7 +60,7 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
   try {
     await readAll(params, context, files, runs);
     const { columns } = unifyColumns(
-      params.known,
+      boundColumns(params.known),
       runs.flatMap((run) => run.columns()),
     );
     checkColumnCount(params, columns);
@@ -87,7 +89,7 @@ async function readAll(
   files: SourceFiles,
   runs: SourceRun[],
 ): Promise<void> {
-  const { sources, known, commitId, isUrgent } = params;
+  const { sources, known, transient, commitId, isUrgent } = params;
   const expected = await files.expectedBytes();
   const tell = (): void => tellProgress(context, runs, expected, files);
   files.listen(tell);
@@ -95,6 +97,7 @@ async function readAll(
   const share: RunShare = {
     context,
     known,
+    transient,
     commitId,
     isUrgent,
     isDryRun: params.dryRun !== null,

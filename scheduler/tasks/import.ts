@@ -14,7 +14,7 @@ import { knownColumns, newFields } from './known-columns.js';
 import { oneAtATime } from './one-at-a-time.js';
 import { rejectedFileName } from './rejected-file.js';
 import { checkSources, sourcesOf } from './sources-of.js';
-import { declaredBy, describedBy, settledEntities } from './target-fields.js';
+import { declaredBy, describedBy, editsBy, settledEntities, transientBy } from './target-fields.js';
 
 /** Turns a source into a commit. */
 export const importTask: TaskType<'import'> = {
@@ -34,6 +34,7 @@ export const importTask: TaskType<'import'> = {
       stored,
       isUrgent: row.source === 'data_records',
       dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
+      transient: transientBy(row.targetFields),
       settled: settledEntities(fields, row.targetFields),
       known: declaredBy(row.targetFields, knownColumns(stored, fields)),
     };
@@ -55,6 +56,7 @@ export const importTask: TaskType<'import'> = {
       const publication = publicationOf(task, row, result, snapshot, context, {
         columns,
         newFields: newFields(columns, fields, described),
+        edits: editsBy(row.targetFields, fields),
       });
       const { version: base } = snapshot;
       const change = { columns, add: result.segments, remove: [], info: { publication }, base };
@@ -133,7 +135,11 @@ function publicationOf(
   result: ImportResult,
   snapshot: Snapshot,
   context: PublishContext,
-  fields: { readonly columns: Publication['columns']; readonly newFields: readonly NewField[] },
+  fields: {
+    readonly columns: Publication['columns'];
+    readonly newFields: readonly NewField[];
+    readonly edits: NonNullable<Publication['edits']>;
+  },
 ): Publication {
   const size = result.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   const stored = result.segments.reduce((sum, segment) => sum + segment.rows, 0);

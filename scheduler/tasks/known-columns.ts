@@ -53,13 +53,15 @@ function withField(
   return [...columns, column];
 }
 
-/** The fields that these columns bring to a dataset, with what the format or the request says about them. */
+/** The fields that these columns bring to a dataset or settle, with what the format or the request says about them. */
 export function newFields(
   columns: Columns,
   fields: readonly FieldRow[],
   described: readonly Partial<NewField>[],
 ): readonly NewField[] {
-  const known = new Set(fields.map((field) => pathKey(field.path)));
+  const known = new Set(
+    fields.filter(({ isValid }) => isValid).map((field) => pathKey(field.path)),
+  );
   const said = new Map<string, Partial<NewField>>();
   for (const field of described) {
     const key = pathKey(field.path ?? [field.name ?? '']);

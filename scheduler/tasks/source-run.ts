@@ -23,6 +23,7 @@ import type { LocalFile } from './source-files.js';
 export interface RunShare {
   readonly context: RunContext;
   readonly known: Columns;
+  readonly transient: readonly string[];
   readonly commitId: number;
   readonly isUrgent: boolean;
   readonly isDryRun: boolean;
@@ -104,6 +105,7 @@ export class SourceRun {
       columns: share.known,
       isFinal: false,
       validation: source.validation,
+      transient: share.transient,
       sampling: this.#rules?.size ?? null,
       commitId: share.commitId,
       isDryRun: share.isDryRun,

@@ -1,0 +1,73 @@
+import { Field, makeData, Struct, type Data } from 'apache-arrow';
+import type { Column, Columns } from '../types.js';
+import { makeBatch, type Batch } from './batch.js';
+
+/** The batch without the fields of these dotted names: neither stored nor seen. An object goes with its last member. */
+export function withoutColumns(batch: Batch, names: ReadonlySet<string>): Batch {
+  if (names.size === 0) return batch;
+  const kept = pruned(batch.columns, batch.data.data.children, names, '');
+  const columns = kept.map(([column]) => column);
+  const made = makeBatch(
+    columns,
+    batch.rows,
+    kept.map(([, data]) => data),
+  );
+  return { ...made, seen: prunedColumns(batch.seen, names, '') };
+}
+
+function pruned(
+  columns: Columns,
+  children: readonly Data[],
+  names: ReadonlySet<string>,
+  prefix: string,
+): readonly (readonly [Column, Data])[] {
+  return columns.flatMap((column, i) => {
+    const path = prefix + column.name;
+    const data = children[i]!;
+    if (names.has(path)) return [];
+    if (column.children === undefined) return [[column, data] as const];
+    const items = column.isList ? data.children[0]! : data;
+    const kept = pruned(column.children, items.children, names, `${path}.`);
+    if (kept.length === column.children.length) return [[column, data] as const];
+    if (kept.length === 0) return [];
+    const struct = withMembers(
+      items,
+      kept.map(([, member]) => member),
+      kept.map(([{ physical }]) => physical),
+    );
+    const left = { ...column, children: kept.map(([child]) => child) };
+    if (!column.isList) return [[left, struct] as const];
+    const element = data.type.children[0] as Field;
+    const type = data.type.constructor as new (field: Field) => typeof data.type;
+    const list = makeData({
+      type: new type(new Field(element.name, struct.type, true)),
+      length: data.length,
+      nullCount: data.nullCount,
+      nullBitmap: data.nullBitmap,
+      valueOffsets: data.valueOffsets,
+      child: struct,
+    } as never) as Data;
+    return [[left, list] as const];
+  });
+}
+
+function withMembers(data: Data, members: readonly Data[], names: readonly string[]): Data {
+  const fields = members.map((member, i) => new Field(names[i]!, member.type, true));
+  return makeData({
+    type: new Struct(fields),
+    length: data.length,
+    nullCount: data.nullCount,
+    nullBitmap: data.nullBitmap,
+    children: [...members],
+  });
+}
+
+function prunedColumns(columns: Columns, names: ReadonlySet<string>, prefix: string): Columns {
+  return columns.flatMap((column) => {
+    const path = prefix + column.name;
+    if (names.has(path)) return [];
+    if (column.children === undefined) return [column];
+    const children = prunedColumns(column.children, names, `${path}.`);
+    return children.length === 0 && column.children.length > 0 ? [] : [{ ...column, children }];
+  });
+}
