@@ -23,6 +23,9 @@ export class JsonlParser extends Scanner {
   /** Takes what is read past, for the sake of its faults; those are told of `#skippedPath`. */
   readonly #skipped: ValueColumn;
   #skippedPath = '';
+  /** Members without a column that were met in a record. */
+  readonly #met = new Set<string>();
+  #skippedRecord = -1;
 
   constructor(out: BatchBuilder, report: Report, columns: Columns) {
     super();
@@ -122,7 +125,7 @@ export class JsonlParser extends Scanner {
     if (this.skipSpace() === byte.closeObject) return this.leave();
     for (;;) {
       const column = this.#key(fields, previous === null ? fields.first : previous.next);
-      if (column === null) this.#skip('');
+      if (column === null) this.#skip(null);
       else {
         if (previous === null) fields.first = column;
         else previous.next = column;
@@ -144,8 +147,7 @@ export class JsonlParser extends Scanner {
     const { recording } = this;
     if (column.length > row) {
       column.truncate(row);
-      const key = JSON.stringify(column.path);
-      recording.warn(0, column.path, `the key ${key} is repeated: its last value counts`);
+      this.#warnOfRepeated(column.path);
     }
     column.padTo(row);
     if (column.metIn !== recording.record) {
@@ -313,22 +315,31 @@ export class JsonlParser extends Scanner {
     column.addText(utf8, 0, utf8.length);
   }
 
-  /** Checks a value and moves past it. */
-  #skip(path: string): void {
-    this.#skippedPath = path;
+  /**
+   * Checks a value and moves past it. What is told of its members is what would be told if they had columns, because in another
+   * piece of the source they may; null for what has no path.
+   */
+  #skip(path: string | null): void {
     const open = this.bytes[this.at]!;
-    if (open !== byte.openObject && open !== byte.openList) return this.#value(this.#skipped);
+    if (open !== byte.openObject && open !== byte.openList) {
+      this.#skippedPath = path ?? '';
+      return this.#value(this.#skipped);
+    }
     const close = open === byte.openObject ? byte.closeObject : byte.closeList;
+    const members = new Set<string>();
     this.enter();
     if (this.skipSpace() === close) return this.leave();
     for (;;) {
-      if (close === byte.closeObject) {
+      if (open === byte.openList) this.#skip(path);
+      else {
         if (this.bytes[this.at] !== byte.quote)
           this.fail(`expected a key in double quotes, found ${this.show()}`);
-        this.string();
+        const { bytes, from, to } = this.string();
+        const member = path === null ? null : `${path}.${decoder.decode(bytes.subarray(from, to))}`;
         this.#colon();
+        if (member !== null) this.#meetSkipped(member, members);
+        this.#skip(member);
       }
-      this.#skip(path);
       const next = this.skipSpace();
       if (next === close) return this.leave();
       if (next !== byte.comma)
@@ -336,6 +347,22 @@ export class JsonlParser extends Scanner {
       this.at++;
       this.skipSpace();
     }
+  }
+
+  /** As `#meet` does for a member that has no column; `members` are those met in its object. */
+  #meetSkipped(path: string, members: Set<string>): void {
+    if (members.has(path)) this.#warnOfRepeated(path);
+    members.add(path);
+    if (this.#skippedRecord !== this.recording.record) this.#met.clear();
+    this.#skippedRecord = this.recording.record;
+    if (this.#met.has(path)) return;
+    this.#met.add(path);
+    if (this.bytes[this.at] !== byte.openObject) this.recording.keys++;
+  }
+
+  #warnOfRepeated(path: string): void {
+    const message = `the key ${JSON.stringify(path)} is repeated: its last value counts`;
+    this.recording.warn(0, path, message);
   }
 
   #pathOf(column: ValueColumn): string {
