@@ -2,6 +2,7 @@ import type { Database } from './database.js';
 import { nextSmallId, type SmallIdKind } from './ids.js';
 import { listPage, type Access, type AccessFilter, type Listed, type Page } from './page.js';
 import type { BeaconRow, BeaconSetRow, OwnedRow, SavedQueryRow } from './rows.js';
+import { noteMade } from './request-keys.js';
 import { all, sql, type Sql } from './sql.js';
 import { table, type TableShape } from './table.js';
 
@@ -148,6 +149,7 @@ function ownedTable<R extends OwnedRow>(
         const id = await nextSmallId(tx, kind);
         const row = { ...given, id, createdAt: now, updatedAt: now } as unknown as R;
         await tx.run(shape.insert(row));
+        await noteMade(tx, id);
         return row;
       }),
     update: async (id, patch) => {

@@ -25,7 +25,7 @@ const page = async (body: object): Promise<Record<string, unknown>> =>
 const numbers = (json: Record<string, unknown>): number[] =>
   (json['results'] as { n: number }[]).map(({ n }) => n);
 
-test('a walk goes over one version while records are added, and ends with null', async () => {
+test('a walk goes over one version while records are added, and ends with null (Q8)', async () => {
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
     const before = numbers(await page({ ...query, limit: 1_000 }));
     const found: number[] = [];
