@@ -108,6 +108,7 @@ test('memory does not grow with the number of records of 2,504 samples', async (
           isFinal: false,
           validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true },
           sampling: null,
+          transient: [],
           commitId: 123_456_789_012_345,
           file: join(folder, `${records}-${index}.parquet`),
           isDryRun: false,
