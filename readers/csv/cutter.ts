@@ -1,11 +1,12 @@
 import { budgets } from '../../engine/budgets.js';
 import type { Cut, Cutter, CutFault } from '../source/cutter.js';
 import { CellScanner, matches } from './cells.js';
+import { ByteSet, textWindow } from '../text/window.js';
 import type { CsvParams } from './params.js';
 
 /**
- * Finds the last record that ends within some bytes. Only quotes can hide a line end, so the search goes from quote to quote
- * and looks at nothing else; without quotes it is one native search and a look at the last line.
+ * Finds the last record that ends within some bytes. Only quotes can hide a line end, so the search goes from
+ * quote to quote and from line to line and looks at nothing else; without quotes it is a look at the last line.
  */
 export class CsvCutter implements Cutter {
   readonly #scanner: CellScanner;
@@ -13,6 +14,8 @@ export class CsvCutter implements Cutter {
   readonly #delimiter: Uint8Array;
   readonly #quote: Uint8Array;
   readonly #comment: Uint8Array;
+  readonly #searched: ByteSet;
+  readonly #window = textWindow();
   /** Lines before the bytes to be seen next, counted as long as there are lines to skip. */
   #linesBefore: number;
 
@@ -23,6 +26,7 @@ export class CsvCutter implements Cutter {
     this.#quote = encoder.encode(params.quote);
     this.#comment = encoder.encode(params.comment);
     this.#linesBefore = bodyLine;
+    this.#searched = new ByteSet([...this.#quote.subarray(0, 1), 10, 13]);
   }
 
   next(bytes: Uint8Array, isLast: boolean): Cut | CutFault {
@@ -71,58 +75,56 @@ export class CsvCutter implements Cutter {
 
   /** The position behind the last record that ends in the bytes, of which one begins at `start`. */
   #lastBorder(bytes: Uint8Array, start: number, isLast: boolean): number | CutFault {
-    if (isLast && bytes.length - start <= budgets.textBytes) return bytes.length;
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const { length } = bytes;
+    const quote = this.#quote;
+    if (isLast && length - start <= budgets.textBytes) return length;
+    if (quote.length === 0) return isLast ? length : lastLineEnd(bytes, start);
     let border = start;
-    /** Behind the last closing quote; between it and `at` no quote opens. */
+    /** Where the quote stands that is open, -1 when none is; behind the last closing one; what has been looked at already. */
+    let open = -1;
     let closed = start;
-    for (let at = start; ;) {
-      const open = this.#find(text, at);
-      if (open < 0) break;
-      at = open + 1;
-      if (!this.#isCellStart(bytes, open, closed, start)) continue;
-      const lineStart = startOfLine(bytes, open, closed);
-      if (lineStart > closed || lineStart === start) {
-        border = Math.max(border, lineStart);
-        if (this.#comment.length > 0 && matches(bytes, lineStart, this.#comment)) {
-          at = closed = Math.max(endOfLine(bytes, open), closed);
-          continue;
+    let seen = start;
+    let inComment = this.#isComment(bytes, start);
+    const { marks } = this.#window;
+    for (let from = start; from < length; from += this.#window.length) {
+      this.#window.open(bytes, from);
+      const count = this.#window.search(this.#searched);
+      for (let i = 0; i < count; i++) {
+        const at = from + marks[i]!;
+        if (at < seen) continue;
+        const c = bytes[at]!;
+        if (c === 10 || c === 13) {
+          // Behind a CR as the very last byte a LF may follow.
+          if (open >= 0 || (c === 13 && at === length - 1)) continue;
+          border = at + 1;
+          inComment = this.#isComment(bytes, border);
+        } else if (inComment || !matches(bytes, at, quote)) continue;
+        else if (open < 0) {
+          if (this.#isCellStart(bytes, at, closed, start)) open = at;
+          seen = open < 0 ? seen : at + quote.length;
+        } else {
+          const behind = at + quote.length;
+          seen = behind;
+          const isWhole = behind + quote.length <= length;
+          if (isWhole && matches(bytes, behind, quote)) seen += quote.length;
+          else if (isWhole || isLast) {
+            if (this.#isTooLong(open, behind)) return tooLong(open);
+            open = -1;
+            closed = behind;
+          }
         }
       }
-      const close = this.#close(text, open + this.#quote.length, isLast);
-      const size = (close < 0 ? bytes.length : close) - open;
-      if (size > budgets.textBytes + 2 * this.#quote.length) return tooLong(open);
-      if (close < 0) return isLast ? bytes.length : border;
-      at = closed = close;
     }
-    if (isLast) return bytes.length;
-    const last = lastLineEnd(bytes, closed);
-    return last > closed ? last : border;
+    if (open >= 0 && this.#isTooLong(open, length)) return tooLong(open);
+    return isLast ? length : border;
   }
 
-  /** The next quote from `at` on, -1 when there is none. */
-  #find(text: Buffer, at: number): number {
-    const quote = this.#quote;
-    if (quote.length === 0) return -1;
-    if (quote.length > 1) return text.indexOf(quote, at);
-    // Quotes mostly come in crowds or not at all: a short look of our own first, then the native search.
-    const byte = quote[0]!;
-    const near = Math.min(at + 64, text.length);
-    for (let i = at; i < near; i++) if (text[i] === byte) return i;
-    return near === text.length ? -1 : text.indexOf(byte, near);
+  #isTooLong(open: number, behind: number): boolean {
+    return behind - open > budgets.textBytes + 2 * this.#quote.length;
   }
 
-  /** The position behind the quote that closes the cell; -1 when the bytes do not tell. */
-  #close(text: Buffer, from: number, isLast: boolean): number {
-    const quote = this.#quote;
-    for (let at = from; ;) {
-      const found = this.#find(text, at);
-      if (found < 0) return -1;
-      const behind = found + quote.length;
-      if (behind + quote.length > text.length) return isLast ? behind : -1;
-      if (!matches(text, behind, quote)) return behind;
-      at = behind + quote.length;
-    }
+  #isComment(bytes: Uint8Array, at: number): boolean {
+    return this.#comment.length > 0 && matches(bytes, at, this.#comment);
   }
 
   #isCellStart(bytes: Uint8Array, at: number, closed: number, start: number): boolean {
@@ -139,12 +141,6 @@ function startOfLine(bytes: Uint8Array, at: number, from: number): number {
   let start = at;
   while (start > from && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
   return start;
-}
-
-function endOfLine(bytes: Uint8Array, at: number): number {
-  let end = at;
-  while (end < bytes.length && bytes[end] !== 10 && bytes[end] !== 13) end++;
-  return end;
 }
 
 /** Behind the last line end from `from` on; a CR as the very last byte is none yet, because a LF may follow. */
