@@ -38,3 +38,11 @@ function bytesOf(columns: Columns): number {
     return sum + (isList ? 4.1 : type === 'double' || type === 'long' ? 8.1 : 4.1);
   }, 0);
 }
+
+/** About how many lines there are, by those at the beginning. */
+export function expectedLines(bytes: Buffer): number {
+  const start = bytes.subarray(0, 1 << 16);
+  let lines = 0;
+  for (let at = start.indexOf(10); at >= 0; at = start.indexOf(10, at + 1)) lines++;
+  return Math.ceil((1.05 * lines * bytes.length) / Math.max(1, start.length)) + 1;
+}

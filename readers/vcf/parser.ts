@@ -8,12 +8,13 @@ import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { LongBuilder, DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { budgets } from '../../engine/budgets.js';
-import { AppError } from '../../engine/errors.js';
 import type { Columns } from '../../engine/types.js';
 import type { Report } from '../reader.js';
 import { annotationKeysOf, declaredColumns, overlaid, widenedColumns } from './columns.js';
 import { Annotations } from './explode.js';
 import { isReferenceBlock, longestBlock, symbolStop } from './extent.js';
+import { checkType, typeConflict } from './fixed-columns.js';
+import { expectedLines } from './growth.js';
 import type { VcfHeader } from './header.js';
 import { InfoParser } from './info.js';
 import { hasChrPrefix } from '../coordinates.js';
@@ -21,7 +22,7 @@ import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from '../text/numb
 import { isAllele, isChromosome, isReference } from './alleles.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf.js';
-import { digits, upper } from './write.js';
+import { appendFilter, appendIdentifier, appendSplit, appendVariant } from './write.js';
 
 /**
  * Reads the record lines of one chunk into columns. A line becomes one record per alternate allele; everything is taken
@@ -300,7 +301,19 @@ export class VcfParser {
         this.#start.append(start);
         this.#stop.append(stop);
         this.#coordinates.endObject();
-        this.#appendVariant(bytes, chromFrom, chromTo, posFrom, posTo, start, stop, a, b);
+        appendVariant(
+          this.#variant,
+          this.#buildUpper,
+          bytes,
+          chromFrom,
+          chromTo,
+          posFrom,
+          posTo,
+          start,
+          stop,
+          a,
+          b,
+        );
         this.#allele.appendBytes(bytes, a, b);
         appendIdentifier(this.#rowId, bytes, posTo + 1, tabs[2]!);
         this.#reference.appendBytes(bytes, refFrom, refTo);
@@ -308,7 +321,10 @@ export class VcfParser {
         this.#alternates.endList();
         if (qual === null) this.#qual.appendNull();
         else this.#qual.append(qual);
-        if (!this.#appendFilter(bytes, qualTo + 1, tabs[6]!)) return false;
+        if (!appendFilter(this.#filter, bytes, qualTo + 1, tabs[6]!)) {
+          const text = latin1(bytes, qualTo + 1, tabs[6]!);
+          return this.#reject(301, 'FILTER', `"${text}" has an item that is no filter name`);
+        }
         if (
           this.#samples !== null &&
           !this.#samples.parse(bytes, infoEnd + 1, formatEnd, to, row, this.#line)
@@ -356,68 +372,6 @@ export class VcfParser {
     );
   }
 
-  /** `<BUILD>-<chromosome>-<start>-<stop>-<allele>`, all upper case (contract 10.6). */
-  #appendVariant(
-    bytes: Uint8Array,
-    chromFrom: number,
-    chromTo: number,
-    posFrom: number,
-    posTo: number,
-    start: number,
-    stop: number,
-    alleleFrom: number,
-    alleleTo: number,
-  ): void {
-    const prefix = this.#buildUpper;
-    const room =
-      prefix.length + (chromTo - chromFrom) + (posTo - posFrom) + (alleleTo - alleleFrom) + 24;
-    const into = this.#variant.reserve(room);
-    let at = this.#variant.end;
-    for (let i = 0; i < prefix.length; i++) into[at++] = prefix[i]!;
-    at = upper(into, at, bytes, chromFrom, chromTo);
-    into[at++] = 45;
-    const startAt = at;
-    // The position as it stands, unless it has a sign or leading zeros.
-    if (bytes[posFrom]! > 48) for (let i = posFrom; i < posTo; i++) into[at++] = bytes[i]!;
-    else at = digits(into, at, start);
-    const startEnd = at;
-    into[at++] = 45;
-    if (stop === start) for (let i = startAt; i < startEnd; i++) into[at++] = into[i]!;
-    else at = digits(into, at, stop);
-    into[at++] = 45;
-    at = upper(into, at, bytes, alleleFrom, alleleTo);
-    this.#variant.commit(at);
-  }
-
-  #appendFilter(bytes: Uint8Array, from: number, to: number): boolean {
-    if (to - from === 1 && bytes[from] === 46) {
-      this.#filter.appendNull();
-      return true;
-    }
-    const isPass =
-      to - from === 4 &&
-      bytes[from] === 80 &&
-      bytes[from + 1] === 65 &&
-      bytes[from + 2] === 83 &&
-      bytes[from + 3] === 83;
-    if (!isPass) {
-      for (let at = from; at <= to;) {
-        let end = at;
-        while (end < to && bytes[end] !== 59) end++;
-        if (end === at || (end - at === 1 && bytes[at] === 46))
-          return this.#reject(
-            301,
-            'FILTER',
-            `"${latin1(bytes, from, to)}" has an item that is no filter name`,
-          );
-        this.#filter.items.appendBytes(bytes, at, end);
-        at = end + 1;
-      }
-    }
-    this.#filter.endList();
-    return true;
-  }
-
   #tooLong(field: string, size: number): boolean {
     return this.#reject(306, field, `${size} bytes of text, a string holds ${maxString}`);
   }
@@ -428,69 +382,9 @@ export class VcfParser {
   }
 }
 
-/** About how many lines there are, by those at the beginning. */
-function expectedLines(bytes: Buffer): number {
-  const start = bytes.subarray(0, 1 << 16);
-  let lines = 0;
-  for (let at = start.indexOf(10); at >= 0; at = start.indexOf(10, at + 1)) lines++;
-  return Math.ceil((1.05 * lines * bytes.length) / Math.max(1, start.length)) + 1;
-}
-
 const maxString = 32_766;
 /** Keeps a byte order mark where it stands. */
 const lossy = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** What a record takes at least, whatever its line holds. */
 const recordBytes = 256;
-
-const expected: Readonly<Record<string, readonly [string, boolean]>> = {
-  genomic_coordinates: ['object', false],
-  variant: ['string', false],
-  allele: ['string', false],
-  row_id: ['string', false],
-  reference_allele: ['string', false],
-  alternate_alleles: ['string', true],
-  qual: ['double', false],
-  filter: ['string', true],
-};
-
-function checkType(name: string, type: string, isList: boolean): void {
-  const [wanted, wantsList] = expected[name]!;
-  const isText = wanted === 'string' && (type === 'text' || type === 'blob');
-  if ((type !== wanted && !isText) || isList !== wantsList)
-    throw typeConflict(
-      name,
-      `${isList ? 'list of ' : ''}${type}`,
-      `${wantsList ? 'list of ' : ''}${wanted}`,
-    );
-}
-
-function typeConflict(name: string, found: string, wanted: string): AppError {
-  return new AppError(
-    'invalid',
-    `field ${name} is of type ${found} in this dataset, a VCF record needs ${wanted}: import into another dataset`,
-    {
-      dataset_id: [`Field ${name} is of type ${found}, a VCF record needs ${wanted}`],
-    },
-  );
-}
-
-function appendIdentifier(column: Utf8Builder, bytes: Uint8Array, from: number, to: number): void {
-  if (from === to || (to - from === 1 && bytes[from] === 46)) column.appendNull();
-  else column.appendBytes(bytes, from, to);
-}
-
-function appendSplit(
-  column: Utf8Builder,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  separator: number,
-): void {
-  for (let at = from; at <= to;) {
-    let end = at;
-    while (end < to && bytes[end] !== separator) end++;
-    column.appendBytes(bytes, at, end);
-    at = end + 1;
-  }
-}
