@@ -18,8 +18,8 @@ const zstdParams = {
   [constants.ZSTD_c_windowLog]: 17,
   [constants.ZSTD_c_hashLog]: 13,
 };
-/** Bodies below this are not worth a call, which takes 12 µs. */
-const leastBytes = 256;
+/** Less than this is not worth a call, which takes 12 µs: wide schemas have thousands of small chunks. */
+const leastBytes = 1024;
 /** Compression that saves less than this costs readers more than the disk gains. */
 const leastSaving = 0.05;
 
