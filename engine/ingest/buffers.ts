@@ -1,2 +1,0 @@
-/** The old place of the pool of buffers. */
-export * from '../buffers.js';
