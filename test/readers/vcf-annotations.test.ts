@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { random as seeded } from '../random.js';
-import { readAll } from './read-all.js';
+import { BatchBuilder } from '../../engine/ingest/batch.js';
+import type { Columns } from '../../engine/types.js';
+import { loadChunk } from '../../readers/source/load.js';
+import { openSource } from '../../readers/source/open.js';
+import { vcf } from '../../readers/vcf/vcf.js';
+import { Notes, plainRows, readAll } from './read-all.js';
 
 const fixtures = 'test/fixtures/vcf';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-annotations-'));
@@ -155,6 +160,38 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     expect(notes.filter((note) => note.level === 'reject')).toEqual([]);
     expect(rows.slice(0, -1).map((one) => infoOf(one).ANN)).toEqual(want);
     expect(coordinates(rows.at(-1)!).start).toBe(6);
+  });
+
+  test('fields that the dataset has already keep their shape', async () => {
+    const path = join(folder, 'given.vcf');
+    writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\tANN=T|a,T|b\n`);
+    const one = { Allele: 'T', Annotation: ['a'] };
+    const two = { Allele: 'T', Annotation: ['b'] };
+    const read = async (explodes: boolean, columns: Columns) => {
+      const source = await openSource(path, 'given.vcf');
+      const params = vcf.params({ explode_annotations: explodes });
+      const { header, bodyOffset } = await vcf.header(source.head, params);
+      const out = new BatchBuilder();
+      const notes = new Notes();
+      for await (const { ref } of source.chunks(bodyOffset, 1 << 20)) {
+        const given = { columns, isFinal: false };
+        notes.endChunk(vcf.read(await loadChunk(ref), header, params, out, notes, given));
+      }
+      await source.close();
+      const batch = out.finish();
+      const annotations = plainRows(batch.data).map((row) => infoOf(row).ANN);
+      return { annotations, columns: batch.columns, notes: notes.noted };
+    };
+    const listed = await read(false, []);
+    const taken = await read(true, []);
+    expect(listed.annotations).toEqual([[one, two]]);
+    expect(taken.annotations).toEqual([one, two]);
+    // Exploded into a field that holds lists: lists of one.
+    expect((await read(true, listed.columns)).annotations).toEqual([[one], [two]]);
+    // Lists into a field that holds one: the first, and a warning.
+    const first = await read(false, taken.columns);
+    expect(first.annotations).toEqual([one]);
+    expect(first.notes).toMatchObject([{ level: 'warn', line: 1, code: 303, field: 'info.ANN' }]);
   });
 
   test('more parts than the header names reject the line, whole', async () => {
