@@ -67,7 +67,9 @@ export class PlainFeatures {
   take(at: number, out: BatchBuilder): boolean {
     const { rows } = out;
     this.#noted = 0;
-    if (at < this.#base || at >= this.#base + this.#window.length) this.#open(at);
+    const isInside = at >= this.#base && at < this.#base + this.#window.length;
+    // Of a line that was cut some escapes may already be resolved in the window.
+    if (!isInside || this.#isCut) this.#open(at);
     let taken = this.#run(at, rows);
     // The window ends within the line: it may be whole in another one.
     if (this.lines === 0 && this.#isCut && at > this.#base) {
