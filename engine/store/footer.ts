@@ -8,6 +8,7 @@ import { compareBounds, type Bound } from './parquet/statistics.js';
 /** The end of every Parquet file: the length of the footer, then `PAR1`. */
 const tailBytes = 8;
 const magic = 0x31524150;
+const magicBytes = 4;
 
 /** Keeps values as the file has them: microseconds and bytes, not dates and strings. */
 const parsers = {
@@ -15,8 +16,13 @@ const parsers = {
   stringFromBytes: (value: Uint8Array | undefined) => value,
 };
 
-/** The footer of a Parquet file, read by a second implementation, not the one that wrote it. */
-export async function readFooter(path: string): Promise<FileMetaData> {
+/** The footer of a Parquet file, and how many bytes are in front of it. */
+interface Footer extends FileMetaData {
+  readonly dataBytes: number;
+}
+
+/** Reads a footer by a second implementation, not the one that wrote it. */
+async function readFooter(path: string): Promise<Footer> {
   const file = await openFile(path);
   try {
     const tail = await file.read(Math.max(0, file.bytes - tailBytes), tailBytes);
@@ -26,9 +32,10 @@ export async function readFooter(path: string): Promise<FileMetaData> {
     }
     const length = view.getUint32(0, true) + tailBytes;
     if (length > file.bytes) throw damaged(path, 'has a footer longer than the file');
-    const footer = await file.read(file.bytes - length, length);
-    const buffer = footer.buffer.slice(footer.byteOffset, footer.byteOffset + length);
-    return parquetMetadata(buffer as ArrayBuffer, { parsers, geoparquet: false });
+    const bytes = await file.read(file.bytes - length, length);
+    const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + length);
+    const footer = parquetMetadata(buffer as ArrayBuffer, { parsers, geoparquet: false });
+    return { ...footer, dataBytes: file.bytes - length };
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw damaged(path, `has a footer that cannot be read (${String(error)})`, error);
@@ -47,6 +54,7 @@ export async function checkFooter(
   leaves: readonly LeafCount[],
 ): Promise<void> {
   const footer = await readFooter(path);
+  checkExtent(path, footer);
   if (Number(footer.num_rows) !== rows) {
     throw damaged(path, `has ${footer.num_rows} rows where ${rows} were written`);
   }
@@ -61,6 +69,17 @@ export async function checkFooter(
     const problem = isText ? textProblem(leaf, found) : numberProblem(leaf, found);
     if (problem !== undefined) throw damaged(path, `column ${name} ${problem}`);
   }
+}
+
+/** Column chunks lie one behind the other, from the first magic bytes to the footer: nothing was lost between them. */
+function checkExtent(path: string, { dataBytes, row_groups }: Footer): void {
+  let at = magicBytes;
+  for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
+    const begin = Number(chunk?.dictionary_page_offset ?? chunk?.data_page_offset);
+    if (begin !== at) throw damaged(path, `has a column chunk at byte ${begin}, not at ${at}`);
+    at += Number(chunk?.total_compressed_size);
+  }
+  if (at !== dataBytes) throw damaged(path, `has its footer at byte ${dataBytes}, not at ${at}`);
 }
 
 /** What a footer says of one leaf, all row groups together. Bounds of long texts may be cut, and are bounds all the same. */

@@ -146,7 +146,16 @@ describe('a segment', () => {
       await expect(check).rejects.toMatchObject({ code: 'damaged' });
       await expect(check).rejects.toThrow(message);
     }
-    const torn = (await readFile(path)).subarray(0, -20);
+    const whole = await readFile(path);
+    for (const at of [4, 40]) {
+      const shifted = Buffer.concat([whole.subarray(0, at), Buffer.alloc(1), whole.subarray(at)]);
+      await writeFile(join(folder, 'shifted.parquet'), shifted);
+      const encoder = new ParquetEncoder(columns);
+      await expect(checkFooter(join(folder, 'shifted.parquet'), 3, encoder.leaves)).rejects.toThrow(
+        'has its footer at byte',
+      );
+    }
+    const torn = whole.subarray(0, -20);
     await writeFile(join(folder, 'torn.parquet'), torn);
     await expect(checkFooter(join(folder, 'torn.parquet'), 3, [])).rejects.toThrow('torn.parquet');
   });
