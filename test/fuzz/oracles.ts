@@ -228,7 +228,7 @@ function featureOracle(
 }
 
 function numberIn(cell: string | undefined): number | null {
-  return cell === '.' ? null : Number(cell);
+  return cell === '.' || cell === '' ? null : Number(cell);
 }
 
 /** The document as a whole, where it is one. */
