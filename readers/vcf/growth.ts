@@ -1,4 +1,5 @@
 import type { Columns } from '../../engine/types.js';
+import { Annotations } from './explode.js';
 import type { HeadSource } from '../reader.js';
 
 /** Of the first record, no more than this is looked at. */
@@ -6,13 +7,15 @@ const most = 1 << 18;
 
 /**
  * About how many bytes of memory a byte of text becomes. Every record has a place in every declared column, and every sample in
- * every FORMAT column, whether it has a value or not; so a file of short lines and many keys grows most.
+ * every FORMAT column, whether it has a value or not; so a file of short lines and many keys grows most. Lines of which
+ * every annotation makes a record (those of the key `exploded`) repeat the rest in each.
  */
 export async function growthOf(
   source: HeadSource,
   bodyOffset: number,
   columns: Columns,
   samples: readonly string[],
+  exploded: string | null,
 ): Promise<number> {
   let bytes: Uint8Array;
   try {
@@ -27,8 +30,18 @@ export async function growthOf(
   const fixed = bytesOf(columns.filter((column) => column !== list));
   const names = samples.reduce((sum, name) => sum + name.length, 0);
   const all = fixed + names + samples.length * bytesOf(list?.children ?? []);
+  const annotations = new Annotations(exploded ?? '', []);
+  if (exploded !== null) {
+    let info = bodyOffset;
+    for (let tabs = 0; tabs < 7; tabs++) info = bytes.indexOf(9, info) + 1;
+    const tab = bytes.indexOf(9, info);
+    const stop = bodyOffset + text;
+    if (info > bodyOffset) annotations.find(bytes, info, tab < 0 ? stop : Math.min(tab, stop));
+  }
+  const records = Math.max(1, annotations.count);
+  const shared = text - Math.max(0, annotations.to - annotations.from);
   // Values themselves are about as large as their text.
-  return 1 + all / text;
+  return 1 + (records * all + (records - 1) * shared) / text;
 }
 
 /** What a record without values takes in the columns: offsets, numbers, and a bit for what is missing. */

@@ -38,7 +38,13 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
       header,
       ...rest,
       columns,
-      growth: await growthOf(source, rest.bodyOffset, columns, header.samples),
+      growth: await growthOf(
+        source,
+        rest.bodyOffset,
+        columns,
+        header.samples,
+        params.explodes ? params.annotationsKey : null,
+      ),
       fields: declaredFields(header, params),
       genomeBuild: header.build,
     };

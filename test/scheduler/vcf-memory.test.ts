@@ -84,6 +84,33 @@ test.each(shapes)('a chunk of $name is no larger in memory than it was cut for',
   }
 });
 
+test('a chunk of lines with many annotations is cut for the records that they make', async () => {
+  const path = join(folder, 'exploded.vcf');
+  const annotations = Array.from({ length: 50 }, (_, i) => `T|a${i}|GENE${i}`).join(',');
+  let text = '##fileformat=VCFv4.2\n';
+  text += `##INFO=<ID=ANN,Number=.,Type=String,Description="'Allele | Annotation | Gene_Name'">\n`;
+  text += '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+  for (let i = 1; i <= 500; i++)
+    text += `22\t${i}\t.\tA\tT\t.\t.\tNOTE=${'x'.repeat(400)};ANN=${annotations}\n`;
+  writeFileSync(path, text);
+  const source = await openSource(path, 'exploded.vcf');
+  try {
+    const params = vcf.params({ explode_annotations: true });
+    const { header, growth, bodyOffset } = await vcf.header(source.head, params);
+    for await (const { ref } of source.chunks(bodyOffset, 1 << 28)) {
+      const out = new BatchBuilder();
+      const bytes = await loadChunk(ref);
+      vcf.read(bytes, header, params, out, new Notes(), { columns: [], isFinal: false });
+      expect(out.rows).toBe(25_000);
+      const memory = bytesOf(out.finish().data.data);
+      expect(memory / bytes.length).toBeLessThan(growth! * 1.1);
+      expect(memory / bytes.length).toBeGreaterThan(growth! / 3);
+    }
+  } finally {
+    await source.close();
+  }
+});
+
 test('memory does not grow with the number of records of 2,504 samples', async () => {
   const peaks: number[] = [];
   const counts: number[] = [];
