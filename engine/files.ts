@@ -182,6 +182,11 @@ export class FileWriter {
     throw wrapped(this.path, 'write', Object.assign(new Error('reserve'), { code: 'ENOSPC' }));
   }
 
+  /** Makes what has been written so far durable; more may follow. */
+  async flush(): Promise<void> {
+    await step(this.path, 'flush', 'flush', () => this.#handle.datasync());
+  }
+
   /** Flushes and closes; `md5` is empty unless it was asked for. The name itself is durable after `syncFolder`. */
   async finish(): Promise<Written> {
     try {

@@ -34,6 +34,7 @@ export interface ChunkJob {
 export interface RejectedPart {
   readonly file: string;
   readonly bytes: number;
+  readonly md5: string;
   readonly records: number;
 }
 

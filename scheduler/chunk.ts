@@ -63,5 +63,5 @@ export async function runChunk(
 async function writeRejected(rejected: RejectedLines, file: string): Promise<RejectedPart | null> {
   const { blocks, records } = rejected.result();
   if (records === 0) return null;
-  return { file, records, bytes: (await writeStream(file, blocks)).bytes };
+  return { file, records, ...(await writeStream(file, blocks)) };
 }

@@ -347,7 +347,7 @@ class TaskScheduler implements Scheduler {
     }
     await running.leaveWork('ended');
     await this.#persist(async () => {
-      await sweepAttempts(data, task);
+      if (task.kind !== 'import') await sweepAttempts(data, task); // an import goes on where it was
       if ((await catalog.tasks.get(task.id))?.status !== 'running') return this.#discard(task);
       await catalog.tasks.requeue(task.id, { isCounted });
     });

@@ -17,17 +17,23 @@ export async function sweepTask(data: DataFolder, task: TaskRow): Promise<void> 
   if (task.kind === 'import') await removeFile(data.inlineRecords(task.resourceId));
 }
 
-/**
- * At start, when nothing runs: keeps only the inline records of imports that have yet to run, and the spill folder of this
- * process's own SQL engine.
- */
+/** Whether something in the scratch folder is of an import that has yet to end: its inline records, or what it has finished. */
+export async function isOfOpenImport(catalog: Catalog, name: string): Promise<boolean> {
+  const [, importId] = /^inline-(\d+)\.json$/.exec(name) ?? [];
+  if (importId !== undefined) {
+    const row = await catalog.imports.get(Number(importId));
+    return row !== undefined && !isTerminal(row.status);
+  }
+  const [, taskId] = /^(\d+)-\d+(?:-\d+)?$/.exec(name) ?? [];
+  const task = taskId === undefined ? undefined : await catalog.tasks.get(Number(taskId));
+  return task?.kind === 'import' && !isTerminal(task.status);
+}
+
+/** At start, when nothing runs: keeps only what is of open imports, and the spill folder of this process's own SQL engine. */
 export async function sweepScratch(catalog: Catalog, data: DataFolder): Promise<void> {
   const kept = new Set([basename(spillFolder(data, process.pid))]);
   for (const { name } of await list(data.scratch)) {
-    const importId = /^inline-(\d+)\.json$/.exec(name)?.[1];
-    if (importId === undefined) continue;
-    const row = await catalog.imports.get(Number(importId));
-    if (row !== undefined && !isTerminal(row.status)) kept.add(name);
+    if (await isOfOpenImport(catalog, name)) kept.add(name);
   }
   await sweep(data.scratch, (name) => kept.has(name));
 }

@@ -37,6 +37,8 @@ export interface RunContext {
   readonly data: DataFolder;
   /** The only folder that the task writes to; exists already. */
   readonly scratch: string;
+  /** The folders of earlier attempts, the latest first; what is whole in them may be moved out. */
+  readonly earlier: readonly string[];
   readonly pool: Pool;
   readonly signal: AbortSignal;
   progress(progress: Progress): void;

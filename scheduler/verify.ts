@@ -9,7 +9,7 @@ import { fileStats, list, modifiedAt, openFile } from '../engine/files.js';
 import type { Store } from '../engine/store/store.js';
 import { droppedMark } from '../engine/store/verify.js';
 import type { Receipt } from './tasks/receipt.js';
-import { isTerminal } from './waiting.js';
+import { isOfOpenImport } from './sweep.js';
 
 /** One thing that is not as it should be: `where` is a path below the data folder, or an id. */
 export interface Difference {
@@ -207,14 +207,12 @@ async function verifyRejected(parts: VerifyParts, note: Note): Promise<void> {
   await noteUnnamed(parts, 'rejected', named, note);
 }
 
-/** Inline records wait for their import; all else belongs to something that ran. */
+/** Inline records wait for their import, and chunks for its next attempt; all else belongs to something that ran. */
 async function verifyScratch(parts: VerifyParts, note: Note): Promise<void> {
   const { data, catalog } = parts;
   const named = new Set<string>();
   for (const { name } of await list(data.scratch)) {
-    const importId = /^inline-(\d+)\.json$/.exec(name)?.[1];
-    const row = importId === undefined ? undefined : await catalog.imports.get(Number(importId));
-    if (row !== undefined && !isTerminal(row.status)) named.add(name);
+    if (await isOfOpenImport(catalog, name)) named.add(name);
   }
   await noteUnnamed(parts, 'scratch', named, note);
 }

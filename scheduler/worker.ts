@@ -1,6 +1,6 @@
 import type { DataFolder } from '../engine/data-folder.js';
 import { AppError, toErrorValue } from '../engine/errors.js';
-import { makeFolder } from '../engine/files.js';
+import { list, makeFolder, moveFile } from '../engine/files.js';
 import type { FetchFile } from './fetch/fetcher.js';
 import type { FromWorker, ToWorker } from './messages.js';
 import type { Pool } from './pool.js';
@@ -30,12 +30,14 @@ export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise
     running.set(taskId, abort);
     try {
       const scratch = data.taskScratch(taskId, attempt);
+      const earlier = await earlierAttempts(data, taskId, attempt);
       await makeFolder(scratch);
       const result = await runTask(kind, params, {
         taskId,
         attempt,
         data,
         scratch,
+        earlier,
         pool,
         signal: abort.signal,
         withQueryEngine,
@@ -52,4 +54,31 @@ export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise
       running.delete(taskId);
     }
   };
+}
+
+/**
+ * The folders of a task's earlier attempts, the latest first. An attempt that an orderly stop ended did not count, so this
+ * one may have its number: its folder makes way.
+ */
+async function earlierAttempts(
+  data: DataFolder,
+  taskId: number,
+  attempt: number,
+): Promise<readonly string[]> {
+  const entries = await list(data.scratch);
+  const names = entries.map(({ name }) => name).filter((name) => name.startsWith(`${taskId}-`));
+  const own = `${taskId}-${attempt}`;
+  const earlier = names.filter((name) => name !== own);
+  if (names.includes(own)) {
+    let stop = 1;
+    while (names.includes(`${own}-${stop}`)) stop += 1;
+    await moveFile(data.path('scratch', own), data.path('scratch', `${own}-${stop}`));
+    earlier.push(`${own}-${stop}`);
+  }
+  const numbers = (name: string): number[] => name.split('-').slice(1).map(Number);
+  const order = (a: string, b: string): number => {
+    const [[attemptA = 0, stopA = 0], [attemptB = 0, stopB = 0]] = [numbers(a), numbers(b)];
+    return attemptB - attemptA || stopB - stopA;
+  };
+  return earlier.sort(order).map((name) => data.path('scratch', name));
 }

@@ -11,6 +11,7 @@ import type { Sample } from './dry-run.js';
 import { importResult, nameOf, runFailure } from './import-result.js';
 import type { ImportSource } from './import-source.js';
 import { RejectedRoom } from './rejected-file.js';
+import { Resume } from './resume.js';
 import { SourceFiles } from './source-files.js';
 import { SourceRun, type RunShare } from './source-run.js';
 
@@ -55,10 +56,12 @@ export interface ImportResult {
 
 /** Reads sources into segments in the scratch folder, with the types that all of their values together ask for. */
 export async function runImport(params: ImportParams, context: RunContext): Promise<ImportResult> {
-  const files = new SourceFiles(params.sources, context);
+  // Whoever waits for an answer has few records: noting them would only take time.
+  const resume = params.isUrgent ? null : await Resume.open(context);
+  const files = new SourceFiles(params.sources, context, resume);
   const runs: SourceRun[] = [];
   try {
-    await readAll(params, context, files, runs);
+    await readAll(params, context, files, resume, runs);
     const { columns } = unifyColumns(
       boundColumns(params.known),
       runs.flatMap((run) => run.columns()),
@@ -79,6 +82,7 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     throw await runFailure(params, context, runs, error);
   } finally {
     await files.close();
+    await resume?.close();
   }
 }
 
@@ -87,13 +91,15 @@ async function readAll(
   params: ImportParams,
   context: RunContext,
   files: SourceFiles,
+  resume: Resume | null,
   runs: SourceRun[],
 ): Promise<void> {
   const { sources, known, transient, commitId, isUrgent } = params;
   const expected = await files.expectedBytes();
   const tell = (): void => tellProgress(context, runs, expected, files);
   files.listen(tell);
-  tell();
+  // Until the first chunk is read, what the last attempt told stands.
+  if (resume?.hasEarlier !== true) tell();
   const share: RunShare = {
     context,
     known,
@@ -102,6 +108,7 @@ async function readAll(
     isUrgent,
     isDryRun: params.dryRun !== null,
     rejected: new RejectedRoom(),
+    resume,
     tell,
   };
   const flow = flowOf(context);
@@ -119,6 +126,7 @@ async function readAll(
     );
   }
   await flow.settled();
+  tell();
   const last = runs.findIndex((run) => run.isStopped);
   if (last !== -1) runs.splice(last + 1); // whatever they came to, it depends on time
 }

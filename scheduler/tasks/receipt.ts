@@ -34,6 +34,8 @@ export interface SourceReceipt extends RecordCounts {
 export interface Receipt extends RecordCounts {
   readonly sources: readonly SourceReceipt[];
   readonly bytes: number;
+  /** Chunks that had been read before an interruption, and were not read again. */
+  readonly resumed_chunks: number;
   /** False when the import stopped before the end of its sources. */
   readonly is_whole: boolean;
   /** Whether the stored records are in the dataset. */
@@ -58,7 +60,15 @@ export async function receiptOf(
     records_rejected: total((source) => source.records_rejected),
   });
   const bytes = total((source) => source.bytes);
-  return { sources, bytes, ...counts, ...outcome, rejected_file: rejected };
+  const resumed = runs.reduce((sum, run) => sum + run.resumed.size, 0);
+  return {
+    sources,
+    bytes,
+    resumed_chunks: resumed,
+    ...counts,
+    ...outcome,
+    rejected_file: rejected,
+  };
 }
 
 async function sourceReceipt(run: SourceRun): Promise<SourceReceipt> {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { fileStats } from '../../engine/files.js';
 import type { RunContext } from '../task.js';
 import type { ImportSource, LocalPlace, RemotePlace } from './import-source.js';
+import { fetchKey, type Resume } from './resume.js';
 
 /** A source's bytes, on this machine. */
 export interface LocalFile {
@@ -19,13 +20,15 @@ export class SourceFiles {
   readonly #files = new Map<number, Promise<LocalFile>>();
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
+  readonly #resume: Resume | null;
   /** How far the fetched ones are. */
   readonly #arrived = new Map<number, Arrival>();
   #tell: () => void = () => undefined;
   #toldAt = 0;
 
-  constructor(sources: readonly ImportSource[], context: RunContext) {
+  constructor(sources: readonly ImportSource[], context: RunContext, resume: Resume | null) {
     this.#sources = sources;
+    this.#resume = resume;
     this.#context = context;
     this.#signal = AbortSignal.any([context.signal, this.#stop.signal]);
   }
@@ -83,12 +86,15 @@ export class SourceFiles {
 
   async #fetch(source: ImportSource & { place: RemotePlace }, number: number): Promise<LocalFile> {
     const file = join(this.#context.scratch, `source-${String(number).padStart(4, '0')}`);
-    const { bytes, md5 } = await this.#context.fetchSource(
-      source,
-      file,
-      this.#signal,
-      (arrived, total) => this.#note(number, { bytes: arrived, total }),
-    );
+    const key = fetchKey(number, source.place, source.promised);
+    const resume = this.#resume;
+    const known = resume === null ? undefined : await resume.takeFetched(key, file);
+    const { bytes, md5 } =
+      known ??
+      (await this.#context.fetchSource(source, file, this.#signal, (arrived, total) =>
+        this.#note(number, { bytes: arrived, total }),
+      ));
+    if (known === undefined) await resume?.noteFetched(key, file, { bytes, md5 });
     this.#arrived.set(number, { bytes, total: bytes });
     return { file, bytes, md5, identity: `md5 ${md5}` };
   }

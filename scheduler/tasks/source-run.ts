@@ -17,6 +17,7 @@ import { entityRules } from './entity-rules.js';
 import type { Sampled } from './detecting.js';
 import type { ImportSource } from './import-source.js';
 import type { RejectedRoom } from './rejected-file.js';
+import { placeOf, type Resume } from './resume.js';
 import type { LocalFile } from './source-files.js';
 
 /** What the runs of an import's sources share. */
@@ -28,6 +29,7 @@ export interface RunShare {
   readonly isUrgent: boolean;
   readonly isDryRun: boolean;
   readonly rejected: RejectedRoom;
+  readonly resume: Resume | null;
   /** Something has been read. */
   tell(): void;
 }
@@ -63,12 +65,15 @@ export class SourceRun {
   readonly warnings: readonly string[];
   /** An error has come, and the rest was not to be read. */
   isStopped = false;
+  /** Chunks that an earlier attempt has read. */
+  readonly resumed = new Set<number>();
   /** Bytes on disk that have been read. */
   bytesRead = 0;
   readonly #share: RunShare;
   readonly #reader: Reader;
   readonly #job: JobBase;
   readonly #targetBytes: number;
+  readonly #fingerprints = new Map<JobBase, string>();
   /** The import's number of the first chunk. */
   readonly #firstChunk: number;
   readonly #results: ChunkResult[] = [];
@@ -154,7 +159,8 @@ export class SourceRun {
       ),
     );
     if (losers.size === 0) return;
-    await this.#readAgain(losers, flow, (piece) => this.#again(piece, columns));
+    const job = { ...this.#job, columns, isFinal: true };
+    await this.#readAgain(losers, flow, (piece) => this.#again(piece, job));
   }
 
   /** Segments, in the scratch folder of a dry run, of the first chunks that together hold so many records. */
@@ -169,7 +175,7 @@ export class SourceRun {
     const segments: Segment[] = [];
     const job = { ...this.#job, columns, isFinal: true, isDryRun: false };
     await this.#readAgain(chunks, flow, async (piece) => {
-      const { segment } = await this.#run(piece, job, 's');
+      const { segment } = await this.#read(piece, job, 's');
       if (segment !== null) segments[piece.index] = segment;
       return 'go on';
     });
@@ -261,7 +267,7 @@ export class SourceRun {
     this.#samples?.add(piece.index, chunk.samples, chunk.hasEnded);
     this.bytesRead += piece.bytes;
     if (chunk.hasEnded) this.#last = Math.min(this.#last, piece.index);
-    this.#share.tell();
+    if (!this.resumed.has(chunk.index)) this.#share.tell();
     if (chunk.hasEnded) return 'end';
     if (!this.source.validation.raiseOnErrors || chunk.findings.errors === 0) return 'go on';
     this.isStopped = true;
@@ -269,8 +275,8 @@ export class SourceRun {
     return 'stop';
   }
 
-  async #again(piece: Piece, columns: Columns): Promise<'go on'> {
-    const chunk = await this.#run(piece, { ...this.#job, columns, isFinal: true }, 'b');
+  async #again(piece: Piece, job: JobBase): Promise<'go on'> {
+    const chunk = await this.#run(piece, job, 'b');
     const first = this.#results[piece.index];
     if (first !== undefined) this.#firstPass.set(piece.index, first.findings);
     this.#keep(piece.index, chunk);
@@ -283,7 +289,33 @@ export class SourceRun {
     this.#results[index] = { ...chunk, samples: [] };
   }
 
+  /** Takes over what an earlier attempt made of the piece, or has it read. */
   async #run(piece: Piece, job: JobBase, pass: string): Promise<ChunkResult> {
+    const { resume } = this.#share;
+    if (resume === null) return this.#read(piece, job, pass);
+    const key = `${this.#fingerprint(job, resume)} ${this.#firstChunk + piece.index} ${placeOf(piece.ref)}`;
+    const taken = await resume.takeChunk(key);
+    if (taken !== undefined) {
+      this.resumed.add(taken.index);
+      this.#share.rejected.note(taken.index, taken.rejectedPart?.bytes ?? 0);
+      return taken;
+    }
+    const chunk = await this.#read(piece, job, pass);
+    await resume.noteChunk(key, chunk);
+    return chunk;
+  }
+
+  #fingerprint(job: JobBase, resume: Resume): string {
+    const known = this.#fingerprints.get(job);
+    if (known !== undefined) return known;
+    const { identity, bytes } = this.file;
+    const cut = [this.#targetBytes, this.head.bodyOffset];
+    const found = resume.fingerprint(this.source.name, identity, bytes, cut, job);
+    this.#fingerprints.set(job, found);
+    return found;
+  }
+
+  async #read(piece: Piece, job: JobBase, pass: string): Promise<ChunkResult> {
     const { context, commitId, isUrgent, rejected } = this.#share;
     const { pool, scratch, signal, attempt: taskAttempt } = context;
     const index = this.#firstChunk + piece.index;

@@ -1,10 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { Lake, vcfOf } from './lake.js';
+import { killed, KillableServer } from './processes/killable.js';
 import { random } from '../random.js';
 
 /*
@@ -15,7 +13,6 @@ import { random } from '../random.js';
 /** More random kills by STRANDLAKE_CRASH_RUNS; others by STRANDLAKE_SEED. */
 const runs = Number(process.env['STRANDLAKE_CRASH_RUNS'] ?? 6);
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
-const script = fileURLToPath(new URL('./processes/server.js', import.meta.url));
 const rows = 60_000;
 
 let lake: Lake;
@@ -44,66 +41,10 @@ afterEach(async () => {
 });
 afterAll(() => lake.remove());
 
-/** A server on the data folder, which only one process may open: the test's own catalogue is closed meanwhile. */
-class Server {
-  readonly #child: ChildProcess;
-  readonly #exit: Promise<unknown>;
-  #out = '';
-  #told: (() => void) | undefined;
-
-  constructor(crashPoint?: string, place: 'server' | 'worker' = 'server') {
-    const env = { ...process.env, ...(crashPoint && { STRANDLAKE_CRASH_POINT: crashPoint }) };
-    this.#child = spawn(process.execPath, [script, root, place], {
-      env,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    this.#child.stdout?.on('data', (bytes: Buffer) => {
-      this.#out += bytes.toString();
-      this.#told?.();
-    });
-    this.#exit = once(this.#child, 'close');
-  }
-
-  get isIdle(): boolean {
-    return this.#out.includes('idle');
-  }
-
-  /** Resolves with the worker's pid, or undefined when the server died before it had one. */
-  async ready(): Promise<number | undefined> {
-    const ready = new Promise<void>((resolve) => {
-      this.#told = () => this.#out.includes('ready') && resolve();
-      this.#told();
-    });
-    await Promise.race([ready, this.#exit]);
-    const pid = /ready (\d+)/.exec(this.#out)?.[1];
-    return pid === undefined ? undefined : Number(pid);
-  }
-
-  /** Server and worker at once, or the server alone: then its worker may outlive it by a moment. */
-  async kill(workerPid: number | undefined): Promise<void> {
-    const exit = once(this.#child, 'exit');
-    this.#child.kill('SIGKILL');
-    if (workerPid !== undefined) killed(workerPid);
-    if (this.#child.exitCode === null) await exit;
-  }
-
-  async exit(): Promise<void> {
-    await this.#exit;
-  }
-}
-
-function killed(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended already.
-  }
-}
-
 /** Starts the server again and again until it comes to an end by itself. */
 async function recovered(): Promise<void> {
   for (let start = 0; start < 5; start++) {
-    const server = new Server();
+    const server = new KillableServer(root);
     await server.exit();
     if (server.isIdle) return;
   }
@@ -139,7 +80,7 @@ describe('C1: killed at', () => {
   test.each(inServer)('%s, the server recovers and the import completes', async (point) => {
     const taskId = await queued();
     await away(async () => {
-      const crashing = new Server(point);
+      const crashing = new KillableServer(root, point);
       await crashing.exit();
       expect([point, crashing.isIdle]).toEqual([point, false]);
       await recovered();
@@ -152,7 +93,7 @@ describe('C1: killed at', () => {
     async (point) => {
       const taskId = await queued();
       await away(async () => {
-        const server = new Server(point, 'worker');
+        const server = new KillableServer(root, point, 'worker');
         await server.exit();
         expect(server.isIdle).toBe(true);
       });
@@ -164,7 +105,7 @@ describe('C1: killed at', () => {
     const bad = await lake.file('bad.vcf', vcfOf(9, 'chr1\tnowhere\t.\tA\tG\t.\t.\t.'));
     const task = await lake.import(datasetId, bad);
     await away(async () => {
-      const crashing = new Server('rejected.renamed');
+      const crashing = new KillableServer(root, 'rejected.renamed');
       await crashing.exit();
       expect(crashing.isIdle).toBe(false);
       await recovered();
@@ -183,7 +124,7 @@ describe('C1: killed at', () => {
       params: { fields: ['allele'] },
     });
     await away(async () => {
-      await new Server(point, place).exit();
+      await new KillableServer(root, point, place).exit();
       await recovered();
     });
     expect(await lake.task(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
@@ -211,7 +152,7 @@ describe('C1: killed at random', () => {
         const tasks = [await queued(), await queued()];
         const afterMs = next() * wholeMs * 1.2;
         await away(async () => {
-          const server = new Server();
+          const server = new KillableServer(root);
           // From the very start of the process, so that its recovery is hit as well.
           const pid = server.ready();
           await new Promise((resolve) => setTimeout(resolve, afterMs));
@@ -237,7 +178,7 @@ describe('C1: killed at random', () => {
     const tasks: number[] = [];
     for (let run = 0; run < runs; run++) tasks.push(await queued());
     await away(async () => {
-      const server = new Server();
+      const server = new KillableServer(root);
       const pid = await server.ready();
       await new Promise((resolve) => setTimeout(resolve, next() * wholeMs));
       if (pid !== undefined) killed(pid);

@@ -89,6 +89,7 @@ describe('a receipt', () => {
         },
       ],
       bytes: json.length + csv.length,
+      resumed_chunks: 0,
       records_read: 5,
       records_stored: 5,
       records_rejected: 0,

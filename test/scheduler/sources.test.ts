@@ -168,7 +168,7 @@ describe('files of other hosts', () => {
     };
     const { signal } = new AbortController();
     const context = { fetchSource, signal, scratch: '/nowhere' } as unknown as RunContext;
-    return { begun, arrivals, source: new SourceFiles(names.map(source), context) };
+    return { begun, arrivals, source: new SourceFiles(names.map(source), context, null) };
   }
 
   test('are fetched one ahead of the one that is read, and once', async () => {
