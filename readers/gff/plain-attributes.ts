@@ -16,6 +16,8 @@ const mostValues = 100;
  * first.
  */
 export abstract class PlainAttributes {
+  /** Escapes of the line were resolved in the window. */
+  hasResolved = false;
   /** The bytes to be searched for, besides tabs and line ends. */
   abstract readonly searched: readonly number[];
   /** Value i of the line is `bytes[from[i]..to[i])` and belongs to `columns[i]`. */
@@ -94,12 +96,13 @@ export class PlainGff3Attributes extends PlainAttributes {
     }
   }
 
-  /** In place, as the line is not read again in this window; returns the new end, or `odd`. */
+  /** In place: a line that is left after that is not read again in this window. Returns the new end, or `odd`. */
   #unescape(bytes: Uint8Array, from: number, to: number): number {
     if (this.#scratch.length < to - from) this.#scratch = new Uint8Array(2 * (to - from));
     unescape(bytes, from, to, this.#scratch, 0, this.#unescaped);
     const { end, isDamaged } = this.#unescaped;
     if (isDamaged) return odd;
+    this.hasResolved = true;
     bytes.set(this.#scratch.subarray(0, end), from);
     return from + end;
   }

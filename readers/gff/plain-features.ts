@@ -44,6 +44,8 @@ export class PlainFeatures {
   #mark = 0;
   /** Values noted in this run. */
   #noted = 0;
+  /** The line that was left and has some of its escapes resolved in the window already. */
+  #spoiled = -1;
   /** The window ended within a line. */
   #isCut = false;
 
@@ -68,8 +70,7 @@ export class PlainFeatures {
     const { rows } = out;
     this.#noted = 0;
     const isInside = at >= this.#base && at < this.#base + this.#window.length;
-    // Of a line that was cut some escapes may already be resolved in the window.
-    if (!isInside || this.#isCut) this.#open(at);
+    if (!isInside || at === this.#spoiled) this.#open(at);
     let taken = this.#run(at, rows);
     // The window ends within the line: it may be whole in another one.
     if (this.lines === 0 && this.#isCut && at > this.#base) {
@@ -89,6 +90,7 @@ export class PlainFeatures {
     this.#window.open(this.#text, at);
     this.#marks = this.#window.search(this.#searched);
     this.#mark = 0;
+    this.#spoiled = -1;
   }
 
   #run(at: number, row: number): number {
@@ -104,7 +106,9 @@ export class PlainFeatures {
     while (start < length && rows < mostRows && this.#noted < mostValues) {
       const isComment = this.#isComment(start);
       if (isComment && this.#setup.hasFasta && mayBeFasta(bytes, start)) break;
+      this.#setup.plain.hasResolved = false;
       const end = isComment ? this.#lineEnd(mark) : this.#line(start, mark);
+      if (this.#setup.plain.hasResolved) this.#spoiled = this.#base + start;
       if (end === odd) break;
       // A carriage return at the window's end may have a line feed behind it.
       const isOpen = end < this.#marks && marks[end] === length - 1 && bytes[length - 1] === 13;
