@@ -17,12 +17,12 @@ const parsers = {
 };
 
 /** The footer of a Parquet file, and how many bytes are in front of it. */
-interface Footer extends FileMetaData {
+export interface Footer extends FileMetaData {
   readonly dataBytes: number;
 }
 
 /** Reads a footer by a second implementation, not the one that wrote it. */
-async function readFooter(path: string): Promise<Footer> {
+export async function readFooter(path: string): Promise<Footer> {
   const file = await openFile(path);
   try {
     const tail = await file.read(Math.max(0, file.bytes - tailBytes), tailBytes);
