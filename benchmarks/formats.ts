@@ -1,11 +1,14 @@
 import { csv } from './csv.js';
 import { type Format, compareFormats } from './format.js';
 import { gff3, gtf } from './features.js';
+import { jsonl } from './jsonl.js';
+import { nirvana } from './nirvana.js';
 import { profileFormats } from './profile.js';
 import { vcf, vcfSamples } from './vcf.js';
+import { xml } from './xml.js';
 
 /** Every input format; each is a benchmark of its own, and `formats` is all of them in one table. */
-export const formats: readonly Format[] = [vcf, vcfSamples, csv, gff3, gtf];
+export const formats: readonly Format[] = [vcf, vcfSamples, csv, jsonl, gff3, gtf, xml, nirvana];
 
 /** The benchmark of one format, or of all. */
 export function runFormats(name: string): (flags: ReadonlySet<string>) => Promise<void> {

@@ -1,0 +1,127 @@
+import { version as duckdbVersion } from '@duckdb/node-api';
+import { readFileSync } from 'node:fs';
+import type { Format } from './format.js';
+import { generated } from './generate.js';
+import { nodeProgram } from './peers/peer.js';
+import { type Random, seeded } from './random.js';
+
+const seed = 20_260_401;
+
+/** Variants as JSON lines: 30 keys of every type, objects and lists of objects among them. */
+export const jsonl: Format = {
+  name: 'jsonl',
+  title: 'JSONL, 30 keys, some nested',
+  records: 200_000,
+  file: (records) => generated(`${records}-${seed}.jsonl`, () => jsonlLines(records)),
+  reader: 'json',
+  limit: 1.2,
+  peers: [
+    nodeProgram(
+      'DuckDB read_json to Parquet',
+      duckdbVersion(),
+      './json-to-parquet.js',
+      'peer.parquet',
+    ),
+  ],
+};
+
+/** One key of the generated file: its value in a record, undefined where the record lacks it. */
+type JsonKey = readonly [name: string, make: (random: Random, position: number) => unknown];
+
+interface ClinvarRecord {
+  readonly variationName: string;
+  readonly variationType: string;
+  readonly classifiedRecord: {
+    readonly rcvList: { readonly rcvAccessions: readonly { readonly title: string }[] };
+  };
+}
+
+/** Real names and titles, as long and as varied as they are (ClinVar, public domain, by way of clinvar-this, MIT). */
+const real = readFileSync('test/fixtures/jsonl/clinvar_ten_records.json', 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as ClinvarRecord);
+const conditions = real.flatMap(({ classifiedRecord }) =>
+  classifiedRecord.rcvList.rcvAccessions.map(({ title }) => title.split(' AND ').at(-1)),
+);
+
+const bases = ['A', 'C', 'G', 'T'];
+const significances = ['Benign', 'Likely benign', 'Uncertain significance', 'Pathogenic'];
+const consequences = ['missense_variant', 'synonymous_variant', 'intron_variant', 'stop_gained'];
+const statuses = [
+  'criteria provided, single submitter',
+  'criteria provided, multiple submitters, no conflicts',
+  'no assertion criteria provided',
+];
+const frequency = (r: Random): number => Number((r.next() ** 8).toPrecision(4));
+const day = (r: Random): string =>
+  `20${10 + r.below(15)}-${two(1 + r.below(12))}-${two(1 + r.below(28))}`;
+const two = (number: number): string => String(number).padStart(2, '0');
+const often =
+  (share: number, make: JsonKey[1]): JsonKey[1] =>
+  (r, at) =>
+    r.next() < share ? make(r, at) : undefined;
+const list =
+  (most: number, make: JsonKey[1]): JsonKey[1] =>
+  (r, at) =>
+    Array.from({ length: 1 + r.below(most, 2) }, () => make(r, at));
+
+/** What annotation services say of a variant. */
+const jsonKeys: readonly JsonKey[] = [
+  ['chromosome', (_, at) => `chr${1 + Math.floor(at / 150_000_000)}`],
+  ['position', (_, at) => at],
+  ['reference', (r) => r.pick(bases)],
+  ['alternate', (r) => r.pick([...bases, 'AT', 'GCC'])],
+  ['rsid', often(0.7, (r) => `rs${r.below(2 ** 31)}`)],
+  ['quality', (r) => Number((10 + 90 * r.next()).toFixed(2))],
+  ['filters', list(2, (r) => (r.next() < 0.9 ? 'PASS' : 'q20'))],
+  ['accession', (r) => ({ accession: `VCV${r.below(1e9)}`, version: 1 + r.below(30, 3) })],
+  ['name', (r) => r.pick(real).variationName],
+  ['variation_type', (r) => r.pick(real).variationType],
+  ['gene', (r, at) => ({ symbol: `GENE${Math.floor(at / 150_000)}`, hgnc_id: r.below(60_000) })],
+  ['consequences', list(3, (r) => r.pick(consequences))],
+  ['significance', (r) => r.pick(significances)],
+  ['review_status', (r) => r.pick(statuses)],
+  ['last_evaluated', often(0.8, day)],
+  ['created', day],
+  ['submitters', (r) => 1 + r.below(40, 4)],
+  [
+    'conditions',
+    list(3, (r) => ({ name: r.pick(conditions), db: 'MedGen', id: `C${r.below(1e7)}` })),
+  ],
+  ['citations', list(4, (r) => r.below(38e6))],
+  [
+    'location',
+    (r, at) => ({
+      assembly: 'GRCh38',
+      accession: 'NC_000007.14',
+      start: at,
+      stop: at + r.below(4, 4),
+      strand: r.next() < 0.5,
+    }),
+  ],
+  ['allele_count', (r) => r.below(5000, 6)],
+  ['allele_number', (r) => 5008 - 2 * r.below(40, 3)],
+  ['frequency', frequency],
+  [
+    'populations',
+    (r) => ({ afr: frequency(r), amr: frequency(r), eas: frequency(r), nfe: frequency(r) }),
+  ],
+  ['depth', (r) => 8 + r.below(90)],
+  ['cadd', (r) => Number((40 * r.next()).toFixed(2))],
+  ['revel', often(0.2, (r) => Number(r.next().toFixed(3)))],
+  ['phylop', (r) => Number((10 * r.next() - 5).toFixed(4))],
+  ['is_canonical', (r) => r.next() < 0.6],
+  ['note', often(0.1, (r) => `seen ${r.below(9)} times,\nbut "unproven"`)],
+];
+
+/** The lines of the file; the same for the same number. */
+function* jsonlLines(records: number): Generator<string> {
+  const random = seeded(seed);
+  const step = 3e9 / Math.max(1, records);
+  for (let row = 0, position = 1; row < records; row++) {
+    position += 1 + Math.floor(1.9 * step * random.next());
+    const record = jsonKeys.map(([name, make]) => [name, make(random, position)]);
+    yield `${JSON.stringify(Object.fromEntries(record))}\n`;
+  }
+}

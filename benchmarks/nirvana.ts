@@ -1,0 +1,146 @@
+import type { Format } from './format.js';
+import { generated } from './generate.js';
+import { pythonProgram } from './peers/peer.js';
+import { type Random, seeded } from './random.js';
+
+const seed = 20_260_403;
+
+/** Annotated positions of one sample, as Nirvana writes them. */
+export const nirvana: Format = {
+  name: 'nirvana',
+  title: 'Nirvana .json.gz, one sample',
+  records: 100_000,
+  file: (records) =>
+    generated(`${records}-${seed}.nirvana.json.gz`, () => nirvanaLines(records), 'gzip'),
+  reader: 'nirvana',
+  limit: 0.5,
+  peers: [pythonProgram('Python gzip and json by line', 'nirvana_to_jsonl.py')],
+};
+
+/*
+ * The layout of Nirvana 3.12 (schema 6), key by key as real files have it; those may not be copied (GPL, or no licence), so the
+ * values are made here.
+ */
+const header = {
+  annotator: 'Nirvana 3.12.0',
+  creationTime: '2020-11-09 17:25:26',
+  genomeAssembly: 'GRCh38',
+  schemaVersion: 6,
+  dataVersion: '91.27.60',
+  dataSources: [
+    { name: 'VEP', version: '91', description: 'Ensembl', releaseDate: '2017-12-18' },
+    { name: 'ClinVar', version: '20200903', description: 'ClinVar', releaseDate: '2020-09-03' },
+  ],
+  samples: ['mother'],
+};
+
+const bases = ['A', 'C', 'G', 'T'];
+const consequences = [
+  'missense_variant',
+  'synonymous_variant',
+  'intron_variant',
+  'downstream_gene_variant',
+  'non_coding_transcript_variant',
+];
+const biotypes = ['protein_coding', 'processed_transcript', 'unprocessed_pseudogene'];
+const significances = ['benign', 'likely benign', 'uncertain significance', 'pathogenic'];
+
+/** The lines of the file; the same for the same number. */
+function* nirvanaLines(positions: number): Generator<string> {
+  yield `{"header":${JSON.stringify(header)},"positions":[\n`;
+  const random = seeded(seed);
+  const step = 2.4e8 / Math.max(1, positions);
+  for (let row = 0, at = 10_000; row < positions; row++) {
+    at += 1 + Math.floor(1.9 * step * random.next());
+    yield `${JSON.stringify(position(random, at))}${row + 1 < positions ? ',' : ''}\n`;
+  }
+  yield '],"genes":[\n{"name":"PALB2","omim":[{"mimNumber":610355}]},\n{"name":"LDLR"}\n]}\n';
+}
+
+function position(r: Random, at: number): object {
+  const ref = r.pick(bases);
+  const alt = r.pick(bases);
+  const depth = 8 + r.below(90);
+  const alternate = r.below(depth);
+  return {
+    chromosome: '1',
+    position: at,
+    refAllele: ref,
+    altAlleles: [alt],
+    quality: r.below(400),
+    filters: [r.next() < 0.9 ? 'PASS' : 'LowGQXHetSNP'],
+    cytogeneticBand: `1p36.${1 + r.below(3)}`,
+    samples: [
+      {
+        genotype: r.pick(['0/1', '1/1', '0/0']),
+        variantFrequencies: [Number((alternate / depth).toFixed(4))],
+        totalDepth: depth,
+        genotypeQuality: r.below(99),
+        alleleDepths: [depth - alternate, alternate],
+      },
+    ],
+    variants: [variant(r, at, ref, alt)],
+  };
+}
+
+function variant(r: Random, at: number, ref: string, alt: string): object {
+  const gene = Math.floor(at / 150_000);
+  return {
+    vid: `1-${at}-${ref}-${alt}`,
+    chromosome: '1',
+    begin: at,
+    end: at,
+    refAllele: ref,
+    altAllele: alt,
+    variantType: 'SNV',
+    hgvsg: `NC_000001.11:g.${at}${ref}>${alt}`,
+    phylopScore: Number((4 * r.next() - 2).toFixed(1)),
+    ...(r.next() < 0.2 && { clinvar: clinvar(r, ref, alt) }),
+    ...(r.next() < 0.6 && { dbsnp: [`rs${r.below(2 ** 31)}`] }),
+    ...(r.next() < 0.7 && { gnomad: gnomad(r) }),
+    transcripts: Array.from({ length: 1 + r.below(8) }, () => ({
+      transcript: `ENST${String(r.below(700_000)).padStart(11, '0')}.${1 + r.below(9)}`,
+      source: 'Ensembl',
+      bioType: r.pick(biotypes),
+      ...(r.next() < 0.5 && { introns: `${1 + r.below(9)}/10` }),
+      geneId: `ENSG${String(gene).padStart(11, '0')}`,
+      hgnc: `GENE${gene}`,
+      consequence: [r.pick(consequences)],
+      ...(r.next() < 0.5 && { hgvsc: `ENST${r.below(700_000)}.2:n.${r.below(9000)}${ref}>${alt}` }),
+      ...(r.next() < 0.2 && { isCanonical: true }),
+    })),
+  };
+}
+
+function clinvar(r: Random, ref: string, alt: string): readonly object[] {
+  return Array.from({ length: 1 + r.below(2) }, () => ({
+    id: `RCV${String(r.below(1e6)).padStart(9, '0')}.${1 + r.below(9)}`,
+    variationId: `VCV${String(r.below(1e6)).padStart(9, '0')}.${1 + r.below(9)}`,
+    reviewStatus: 'criteria provided, single submitter',
+    alleleOrigins: ['germline'],
+    refAllele: ref,
+    altAllele: alt,
+    phenotypes: ['Hereditary cancer-predisposing syndrome'],
+    medGenIds: [`C${r.below(1e7)}`],
+    significance: [r.pick(significances)],
+    lastUpdatedDate: `20${10 + r.below(10)}-0${1 + r.below(9)}-1${r.below(10)}`,
+    pubMedIds: [String(r.below(38e6))],
+  }));
+}
+
+function gnomad(r: Random): object {
+  const frequency = (): number => Number((r.next() ** 8).toFixed(6));
+  return {
+    coverage: 20 + r.below(20),
+    allAf: frequency(),
+    allAn: 152_000 - r.below(900),
+    allAc: r.below(5000, 6),
+    allHc: r.below(50, 6),
+    afrAf: frequency(),
+    amrAf: frequency(),
+    easAf: frequency(),
+    nfeAf: frequency(),
+    sasAf: frequency(),
+    failedFilter: r.next() < 0.05,
+  };
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import type { Format } from './format.js';
+import { generated } from './generate.js';
+import { pythonProgram } from './peers/peer.js';
+import { type Random, seeded } from './random.js';
+
+const seed = 20_260_402;
+
+/** ClinVar's release as XML, one record for each variation. */
+export const xml: Format = {
+  name: 'xml',
+  title: 'XML, ClinVar release',
+  records: 16_500,
+  file: (records) => generated(`${records}-${seed}.xml`, () => xmlPieces(records)),
+  reader: 'xml',
+  limit: 0.5,
+  peers: [pythonProgram('Python iterparse to json', 'xml_to_jsonl.py')],
+};
+
+/** Ten real records of ClinVar's release format (ClinVar, public domain, by way of clinvar-this, MIT). */
+const release = readFileSync('test/fixtures/xml/clinvar_ten_records.xml', 'utf8');
+const first = release.indexOf('<VariationArchive');
+const last = release.lastIndexOf('</ClinVarVariationRelease>');
+
+/** Each record as its text between the dates and numbers that differ from one record to the next. */
+const templates = release
+  .slice(first, last)
+  .split(/(?<=<\/VariationArchive>\s*)(?=<VariationArchive)/)
+  .map((record) => record.split(/(\b\d{4}-\d\d-\d\d\b|\d{4,})/));
+
+/** The text of the file in pieces; the same for the same number. */
+function* xmlPieces(records: number): Generator<string> {
+  yield release.slice(0, first);
+  const random = seeded(seed);
+  for (let row = 0; row < records; row++) {
+    yield random
+      .pick(templates)
+      .map((part, i) => (i % 2 === 0 ? part : varied(part, random)))
+      .join('');
+  }
+  yield release.slice(last);
+}
+
+/** Another date, or another number of as many digits. */
+function varied(text: string, random: Random): string {
+  if (!text.includes('-')) {
+    let digits = text[0]!;
+    while (digits.length < text.length) digits += random.below(10);
+    return digits;
+  }
+  const two = (number: number): string => String(number).padStart(2, '0');
+  return `20${10 + random.below(15)}-${two(1 + random.below(12))}-${two(1 + random.below(28))}`;
+}
