@@ -35,7 +35,9 @@ export class Journal {
 
   async close(): Promise<void> {
     await this.#last;
-    await (await this.#file?.catch(() => undefined))?.finish().catch(() => undefined);
+    const file = await this.#file?.catch(() => undefined);
+    // One that cannot be closed in order is worth nothing, but its descriptor is.
+    await file?.finish().catch(() => file.abort());
   }
 
   async #write(frame: Uint8Array): Promise<void> {

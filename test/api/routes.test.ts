@@ -6,6 +6,7 @@ import { controllers } from '../../api/controllers/index.js';
 import { operationKey } from '../../api/operation.js';
 import { operations, type OperationId, type OperationRow } from '../../api/operations.js';
 import { startServer, type TestServer } from './server.js';
+import { readingPosts } from './reading-posts.js';
 
 interface Handler {
   readonly name: string;
@@ -49,9 +50,6 @@ const publicOperations = [
   ...downloads,
 ];
 
-/** POSTs that only read: a token with the scope `read` may send them (contract 18). */
-const readingPosts = ['beaconSets.query', 'beacons.query', 'datasets.batch', 'datasets.query'];
-
 describe('every route (A1)', () => {
   test.each(handlers.map((handler) => [handler.name, handler] as const))(
     '%s has an access rule and an operation',
@@ -70,7 +68,7 @@ describe('every route (A1)', () => {
     for (const { operation, rule } of handlers) {
       if (!operation || !rule || rule.kind === 'public') continue;
       const { method } = operations[operation];
-      const reads = method === 'GET' || method === 'HEAD' || readingPosts.includes(operation);
+      const reads = method === 'GET' || method === 'HEAD' || readingPosts.has(operation);
       expect([operation, rule.scope]).toEqual([operation, reads ? 'read' : 'write']);
     }
   });

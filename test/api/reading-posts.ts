@@ -1,0 +1,7 @@
+/** POSTs that only read: a token with the scope `read` may send them (contract 18). */
+export const readingPosts: ReadonlySet<string> = new Set([
+  'beaconSets.query',
+  'beacons.query',
+  'datasets.batch',
+  'datasets.query',
+]);
