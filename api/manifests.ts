@@ -3,6 +3,7 @@ import type { Json, ObjectRow } from '../engine/catalog/rows.js';
 import { checkFile } from '../scheduler/check-import.js';
 import { fileNameOf, readUrl } from '../scheduler/fetch/url.js';
 import { hintsOf, manifestEntries } from '../scheduler/manifest.js';
+import { entityParams } from './entity-params.js';
 import { Form, isObject } from './form.js';
 import { flags } from './import-shape.js';
 
@@ -121,10 +122,11 @@ function entryShape(own: Form): Json {
     own.fail('base64_md5', 'Is not the same as md5.');
   }
   own.object('reader_params');
-  own.object('entity_params');
+  const entities = entityParams(own);
   const validation = flags(own, 'validation_params');
   return {
     ...(size !== undefined && { size }),
+    ...(entities !== undefined && { entity_params: entities }),
     ...(validation !== undefined && { validation_params: validation }),
   };
 }

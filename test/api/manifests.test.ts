@@ -186,6 +186,10 @@ describe('a manifest', () => {
       [{ url, reader_params: [1] }, 'File 1 "a.json", reader_params: Must be a JSON object.'],
       [{ url, entity_params: 'x' }, 'File 1 "a.json", entity_params: Must be a JSON object.'],
       [
+        { url, entity_params: { sample_count: -1 } },
+        'File 1 "a.json", entity_params: sample_count: Must be from 1 to 1000.',
+      ],
+      [
         { url, validation_params: { disable: 'perhaps' } },
         'File 1 "a.json", validation_params: "disable" must be a boolean.',
       ],
