@@ -16,7 +16,10 @@ export async function dropRemoved(parts: Parts, removed: Removed): Promise<void>
     ...removed.datasetIds.map((id) => dropDataset(parts, id)),
     ...removed.files
       .filter(({ revision }) => revision > 0)
-      .map(({ objectId, revision }) => removeFile(parts.data.object(objectId, revision))),
+      .flatMap(({ objectId, revision }) => [
+        removeFile(parts.data.object(objectId, revision)),
+        parts.scheduler.fileTables.drop(objectId),
+      ]),
     ...removed.exports
       .flatMap(({ id, filename }) =>
         filename === null ? [] : [exportFile(parts.data, id, filename)],

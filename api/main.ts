@@ -39,6 +39,7 @@ async function serve(config: Config): Promise<() => Promise<void>> {
       // Half of libuv's threads (see the supervisor), so that files never wait for statements.
       connections: 8,
       dataFolder: data.root,
+      otherFolders: [data.fileTables],
       memoryMb: Math.floor(config.apiMemoryMb / 2),
       threads: config.threads,
       spillFolder: data.path('scratch', `spill-${process.pid}`),

@@ -243,6 +243,21 @@ export const schemas = {
     offset: about(nullableInteger, 'Of the next page; null when there is none.'),
     facets: about(object, 'Only if asked for.'),
   }),
+  FileQuery: body({
+    filters: about({}, 'As for a dataset, without `regexp` and `regex`.'),
+    ...each(texts, 'fields exclude_fields ordering'),
+    limit: about(integer, '0 to 10,000; 100 when absent.'),
+    offset: integer,
+    output_format: about(words('json', 'csv', 'tsv'), 'csv, tsv: each result is a line of text.'),
+  }),
+  FileAnswer: resource({
+    object_id: id,
+    took: about(integer, 'Milliseconds.'),
+    results: about({ type: 'array' }, 'Objects, or texts with output_format csv or tsv.'),
+    total: about(integer, 'All matching records.'),
+    offset: about(nullableInteger, 'Of the next page; null when there is none.'),
+  }),
+  FileFields: resource({ fields: texts }),
   BatchQuery: body(
     {
       queries: {

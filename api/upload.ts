@@ -123,5 +123,7 @@ async function publish(parts: Parts, id: number, aside: string, written: Written
     if (moved !== undefined) await removeQuietly(moved);
     throw error;
   });
-  if (replaced > 0) await removeQuietly(parts.data.object(id, replaced));
+  if (replaced === 0) return;
+  await removeQuietly(parts.data.object(id, replaced));
+  await parts.scheduler.fileTables.drop(id);
 }

@@ -31,6 +31,7 @@ export const budgets = {
   fetchShareOfFreeDisk: 0.8,
   rejectedFileBytes: 64 << 20,
   rejectedTextBytes: 4_096,
+  fileTableBytes: 16 * 1024 ** 3,
   dryRunSampleBytes: 256 << 10,
   filterDepth: 32,
   filterNodes: 2_000,

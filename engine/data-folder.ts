@@ -36,6 +36,9 @@ export class DataFolder {
   get rejected(): string {
     return this.path('rejected');
   }
+  get fileTables(): string {
+    return this.path('file-tables');
+  }
   get scratch(): string {
     return this.path('scratch');
   }
@@ -66,6 +69,10 @@ export class DataFolder {
   /** The records that an import rejected, with the reasons; as long as the import exists. */
   rejectedLines(importId: number): string {
     return this.path('rejected', `${id(importId)}.jsonl.gz`);
+  }
+  /** An uploaded file as a table for queries; each `attempt` to make one has its own, so that none meets the rest of another. */
+  fileTable(objectId: number, revision: number, attempt: number): string {
+    return this.path('file-tables', `${id(objectId)}-${id(revision)}-${id(attempt)}`);
   }
   /** The folder that one attempt of a task may write to; removed when the task ends and swept at start. */
   taskScratch(taskId: number, attempt: number): string {

@@ -41,7 +41,15 @@ async function raw<T>(operation: FileOperation, work: () => Promise<T>): Promise
 export async function openDataFolder(root: string): Promise<DataFolder> {
   await fs.mkdir(root, { recursive: true, mode: 0o700 });
   const folder = new DataFolder(await fs.realpath(root));
-  for (const name of ['keys', 'datasets', 'objects', 'exports', 'rejected', 'scratch']) {
+  for (const name of [
+    'keys',
+    'datasets',
+    'objects',
+    'exports',
+    'rejected',
+    'file-tables',
+    'scratch',
+  ]) {
     await makeFolder(folder.path(name));
   }
   return folder;

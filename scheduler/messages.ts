@@ -2,6 +2,8 @@ import type { DataFolder } from '../engine/data-folder.js';
 import type { ErrorValue } from '../engine/errors.js';
 import type { Json } from '../engine/catalog/rows.js';
 import type { FetchSettings } from './fetch/fetcher.js';
+import type { TableJob, TableResult } from './file-tables/tabulate.js';
+import type { Outcome } from './pool.js';
 import type { Progress, RunnableKind } from './task.js';
 
 /** What the worker process is told when it starts: plain data, passed as its one argument. */
@@ -20,8 +22,14 @@ export function spillFolder(data: DataFolder, pid: number): string {
   return data.path('scratch', `spill-${pid}`);
 }
 
+/** About tables of files: no tasks, because somebody waits for them. `attempt` tells the answers apart. */
+export type TableMessage =
+  | { readonly type: 'make-table'; readonly job: TableJob }
+  | { readonly type: 'leave-table'; readonly attempt: number };
+
 /** API process to worker process. */
 export type ToWorker =
+  | TableMessage
   | {
       readonly type: 'run';
       readonly taskId: number;
@@ -36,6 +44,11 @@ export type ToWorker =
 /** Worker process to API process. `attempt` is the fencing number: an answer of an older attempt is ignored. */
 export type FromWorker =
   | { readonly type: 'alive' }
+  | {
+      readonly type: 'table';
+      readonly attempt: number;
+      readonly outcome: Outcome<TableResult>;
+    }
   | {
       readonly type: 'progress';
       readonly taskId: number;

@@ -9,8 +9,9 @@ import { budgets } from '../engine/budgets.js';
 import { notFound, toErrorValue, type ErrorValue } from '../engine/errors.js';
 import type { Store } from '../engine/store/store.js';
 import type { FetchLimits } from './fetch/limits.js';
+import { TableCache, type FileTables } from './file-tables/tables.js';
 import { startHost, type Host } from './host.js';
-import { spillFolder, type FromWorker } from './messages.js';
+import { spillFolder, type FromWorker, type ToWorker } from './messages.js';
 import { reconcile } from './reconcile.js';
 import { Running } from './running.js';
 import {
@@ -72,6 +73,8 @@ export interface Scheduler {
   /** Resolves when the task has ended. */
   wait(taskId: number, signal?: AbortSignal): Promise<TaskRow>;
   status(): Status;
+  /** Uploaded files as tables, which the worker makes beside its tasks. */
+  readonly fileTables: FileTables;
   /** Stops taking tasks, lets running ones finish for a while, and puts the rest back into the queue. */
   close(): Promise<void>;
 }
@@ -91,6 +94,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 class TaskScheduler implements Scheduler {
   readonly #options: Required<SchedulerOptions>;
   readonly #running = new Map<number, Running>();
+  readonly fileTables: TableCache;
   readonly #waiters = new Waiters();
   #host: Host | null = null;
   #sweeper: NodeJS.Timeout | undefined;
@@ -112,6 +116,9 @@ class TaskScheduler implements Scheduler {
       startHost,
       ...options,
     };
+    const { data, config, report } = this.#options;
+    const send = (message: ToWorker): void => this.#host?.send(message);
+    this.fileTables = new TableCache({ data, parallel: config.threads, send, report });
   }
 
   async start(): Promise<void> {
@@ -121,6 +128,7 @@ class TaskScheduler implements Scheduler {
     await sweepScratch(catalog, data);
     await sweepObjects(catalog, data);
     await sweepRejected(catalog, data);
+    await this.fileTables.start();
     await store.sweep();
     await this.#sweepExports();
     this.#sweeper = setInterval(() => void this.#sweepExports(), sweepMs);
@@ -244,6 +252,7 @@ class TaskScheduler implements Scheduler {
 
   #hear(message: FromWorker): void {
     if (message.type === 'alive') return;
+    if (message.type === 'table') return this.fileTables.hear(message);
     const running = this.#running.get(message.taskId);
     // An answer of an earlier attempt, or of a task that has been dealt with, comes too late.
     if (running?.attempt !== message.attempt || running.phase !== 'working') return;
@@ -326,6 +335,7 @@ class TaskScheduler implements Scheduler {
     const isOwnKill = this.#isOwnKill;
     this.#isOwnKill = false;
     const lost = [...this.#running.values()].filter(({ phase }) => phase === 'working');
+    this.fileTables.lost();
     if (!isOwnKill) report(`the worker process ended (${reason}); starting another`);
     await Promise.all(
       lost.map((running) =>

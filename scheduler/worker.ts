@@ -1,6 +1,7 @@
 import type { DataFolder } from '../engine/data-folder.js';
 import { AppError, toErrorValue } from '../engine/errors.js';
 import { list, makeFolder, moveFile } from '../engine/files.js';
+import { createTabulator } from './file-tables/worker-side.js';
 import type { FetchFile } from './fetch/fetcher.js';
 import type { FromWorker, ToWorker } from './messages.js';
 import type { Pool } from './pool.js';
@@ -20,7 +21,9 @@ export interface WorkerParts {
 export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise<void> {
   const { data, pool, withQueryEngine, fetchFile, send } = parts;
   const running = new Map<number, AbortController>();
+  const tabulator = createTabulator(parts);
   return async (message) => {
+    if (message.type === 'make-table' || message.type === 'leave-table') return tabulator(message);
     if (message.type === 'cancel') {
       running.get(message.taskId)?.abort();
       return;

@@ -7,13 +7,15 @@ import { AppError, notFound } from '../../engine/errors.js';
 import { Access, Subject, Who } from '../access.js';
 import { createObject } from '../creating.js';
 import { dropRemoved } from '../dropping.js';
+import { fileAnswer, fileFields } from '../file-querying.js';
 import { Form, readBoolean } from '../form.js';
 import { idOrNull, ids, value, whole, words } from '../list-query.js';
 import { Operation } from '../operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
 import { presenterFor } from '../present.js';
-import type { ApiReply, ApiRequest, Caller } from '../request.js';
+import type { JsonText } from '../reply.interceptor.js';
+import { abortOnDisconnect, type ApiReply, type ApiRequest, type Caller } from '../request.js';
 import { given, objectNew, objectPatch, storageClass } from '../shape.js';
 import { setStorageClass } from '../storage-class.js';
 import { downloadTarget, uploadTarget } from '../targets.js';
@@ -115,6 +117,27 @@ export class ObjectsController {
     // Choice: JSON unless asked to redirect: one client sends no parameter and expects JSON (contract 6.6).
     if (readBoolean(value(query, 'redirect')) === true) reply.code(302).header('Location', url);
     return { download_url: url, object_id: null };
+  }
+
+  @Operation('objects.fields')
+  @Access('read', 'object')
+  async fields(
+    @Subject() object: ObjectRow,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    return { fields: await fileFields(this.parts, object, abortOnDisconnect(request, reply)) };
+  }
+
+  @Operation('objects.query')
+  @Access('read', 'object')
+  query(
+    @Subject() object: ObjectRow,
+    @Body() body: unknown,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<JsonText> {
+    return fileAnswer(this.parts, object, body, abortOnDisconnect(request, reply));
   }
 }
 

@@ -118,6 +118,21 @@ export const objectOperations = {
       query: { redirect: 'true: answer 302 to the address.' },
     },
   ),
+  'objects.fields': row(
+    'GET',
+    ['/v2/objects/:id/fields'],
+    'Objects',
+    'The names of the columns of an uploaded file, in its order: .txt, .csv, .tsv, .bed, .json, .jsonl, also with .gz or .bz2.',
+    'FileFields',
+  ),
+  'objects.query': row(
+    'POST',
+    ['/v2/objects/:id/data'],
+    'Objects',
+    'A page of the records of an uploaded file, without an import.',
+    'FileAnswer',
+    { body: 'FileQuery' },
+  ),
   'uploads.put': row(
     'PUT',
     ['/v2/uploads/:id/:revision'],

@@ -44,6 +44,11 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ],
 ]);
 
+/** Whether an action compares numbers, or dates. */
+export function isRangeAction(name: string): boolean {
+  return actions.get(name)?.types === ranged;
+}
+
 /** The condition of one filter pair; throws a Problem for an unknown action, one that the type has not, or a wrong value. */
 export function condition(field: FieldRef, name: string, value: unknown): Predicate {
   const action = actions.get(name);

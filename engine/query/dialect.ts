@@ -55,6 +55,8 @@ export interface Dialect {
   regionPart(text: string, part: number): string;
   /** The whole number that a text is; null if it is none. */
   wholeNumber(text: string): string;
+  /** The number that a text is; null if it is none. */
+  number(text: string): string;
   /** How often one of the words of `text` folds to `word`, and how many words it has. */
   wordCount(text: string, word: string): string;
   textLength(text: string): string;

@@ -70,6 +70,8 @@ export function duckdb(columns: Columns): Dialect {
     regionPart: (text, part) =>
       `regexp_extract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
     wholeNumber: (text) => `TRY_CAST(${text} AS BIGINT)`,
+    // NaN is above every number there is.
+    number: (text) => `nullif(TRY_CAST(${text} AS DOUBLE), 'NaN'::DOUBLE)`,
     wordCount: (text, word) =>
       `len(${lambda('list_filter', wordList(text), (element) => `lower(${element}) = lower(${word})`)})`,
     textLength: (text) => `len(${wordList(text)})`,

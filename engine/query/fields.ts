@@ -9,10 +9,12 @@ export interface FieldIndex {
 
 /**
  * Indexes the fields of a dataset by name. A field whose own name holds a dot is found before one inside an object, and the
- * reserved `_id` and `_commit` are always there.
+ * reserved `_id` and `_commit` are there unless `hasReserved` is false.
  */
-export function indexFields(rows: readonly FieldRow[]): FieldIndex {
-  const byName = new Map<string, FieldRow>(reserved.map((row) => [row.name, row]));
+export function indexFields(rows: readonly FieldRow[], hasReserved = true): FieldIndex {
+  const byName = new Map<string, FieldRow>(
+    hasReserved ? reserved.map((row) => [row.name, row]) : [],
+  );
   for (const row of rows)
     if (row.path.length > 1 && !byName.has(row.name)) byName.set(row.name, row);
   for (const row of rows) if (row.path.length === 1) byName.set(row.name, row);

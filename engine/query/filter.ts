@@ -1,5 +1,5 @@
 import { budgets } from '../budgets.js';
-import { condition } from './actions.js';
+import { condition, isRangeAction } from './actions.js';
 import { fieldRef, type FieldIndex } from './fields.js';
 import { all, and, not, or, type Predicate } from './predicate.js';
 import { Problem, problemAt, show } from './problem.js';
@@ -8,13 +8,28 @@ import { Problem, problemAt, show } from './problem.js';
  * Parses `filters` (query language 2.1): a list of items joined by AND, each a pair `[FIELD__ACTION, VALUE]` or an object with
  * one of `and`, `or`, `not`. Throws a 400 under the key `filters` that names the path of the offending node.
  */
-export function parseFilters(input: unknown, fields: FieldIndex): Predicate {
+export function parseFilters(
+  input: unknown,
+  fields: FieldIndex,
+  rules: FilterRules = datasetRules,
+): Predicate {
   if (input === null || input === undefined) return all;
-  return and(items(input, 'filters', 1, { fields, nodes: 0 }));
+  return and(items(input, 'filters', 1, { fields, rules, nodes: 0 }));
 }
+
+/** How conditions on something other than a dataset differ. */
+export interface FilterRules {
+  /** Actions that it does not take. */
+  readonly refused: ReadonlySet<string>;
+  /** All its values are texts, so actions on numbers look at the numbers that they write. */
+  readonly isAllText: boolean;
+}
+
+const datasetRules: FilterRules = { refused: new Set(), isAllText: false };
 
 interface Parsing {
   readonly fields: FieldIndex;
+  readonly rules: FilterRules;
   nodes: number;
 }
 
@@ -39,7 +54,7 @@ function item(input: unknown, path: string, depth: number, parsing: Parsing): Pr
         true,
       );
     }
-    if (isPair(input)) return pair(input[0], input[1], parsing.fields);
+    if (isPair(input)) return pair(input[0], input[1], parsing);
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
       return operation(input, path, depth, parsing);
     }
@@ -50,7 +65,7 @@ function item(input: unknown, path: string, depth: number, parsing: Parsing): Pr
   }
 }
 
-function pair(key: string, value: unknown, fields: FieldIndex): Predicate {
+function pair(key: string, value: unknown, { fields, rules }: Parsing): Predicate {
   // The last `__` separates the action; a field named with one is still found by its whole name.
   const cut = fields.find(key) ? -1 : key.lastIndexOf('__');
   const name = cut < 0 ? key : key.slice(0, cut);
@@ -58,7 +73,15 @@ function pair(key: string, value: unknown, fields: FieldIndex): Predicate {
   if (!field) throw new Problem(`Unknown field: ${name}`);
   if (value === undefined) throw new Problem(`Field ${name} has no value`);
   if (cut >= 0 && cut + 2 === key.length) throw new Problem('Unknown action: ');
-  return condition(fieldRef(field), cut < 0 ? '' : key.slice(cut + 2), value);
+  const action = cut < 0 ? '' : key.slice(cut + 2);
+  if (rules.refused.has(action)) throw new Problem(`Action ${action} is not supported here`);
+  const ref = fieldRef(field);
+  const isNumber = rules.isAllText && isRangeAction(action) && ref.type === 'string';
+  return condition(
+    isNumber ? { ...ref, type: 'double', isNumberInText: true } : ref,
+    action,
+    value,
+  );
 }
 
 function operation(input: object, path: string, depth: number, parsing: Parsing): Predicate {

@@ -6,6 +6,8 @@ export interface FieldRef {
   readonly path: readonly string[];
   /** `auto`: declared, but no value has been stored yet, so every record misses it. */
   readonly type: StoredType | 'auto';
+  /** The field holds texts, and the condition is on the numbers that they write; `type` is then theirs. */
+  readonly isNumberInText?: true;
 }
 
 /**

@@ -4,7 +4,7 @@ import { AppError, invalid, type FieldErrors } from '../errors.js';
 import { parseEntities, type GeneNames } from './entities.js';
 import { parseFacets, type Facet } from './facets.js';
 import { fieldRef, indexFields, type FieldIndex } from './fields.js';
-import { parseFilters } from './filter.js';
+import { parseFilters, type FilterRules } from './filter.js';
 import { all, and, node, or, type FieldRef, type Predicate, type Score } from './predicate.js';
 import { show } from './problem.js';
 import type { Walk } from './cursor.js';
@@ -43,8 +43,51 @@ export function parseQuery(
   fields: readonly FieldRow[],
   genes?: GeneNames,
 ): QueryRequest {
-  return parse(body, fields, genes, { limit: 100, smallest: 0, largest: 'pageLimit' });
+  return parse(body, fields, genes, pageRule);
 }
+
+/** What a query of a file does not have (contract 6.7). */
+const notOfFiles = ['query', 'entities', 'facets', 'cursor'] as const;
+const outputFormats = ['json', 'csv', 'tsv'] as const;
+
+/** What the results of a query of a file are. */
+export type OutputFormat = (typeof outputFormats)[number];
+
+/** Checks what a query of a file asks for beside its fields, before the file is looked at. */
+export function parseOutput(input: unknown): OutputFormat {
+  const body = asBody(input);
+  const refused = notOfFiles.filter((key) => isGiven(body[key]));
+  if (refused.length > 0) {
+    const messages = refused.map((key) => [key, ['Not supported in a query of a file']] as const);
+    throw new AppError(
+      'invalid',
+      `Not supported in a query of a file: ${refused.join(', ')}`,
+      Object.fromEntries(messages),
+    );
+  }
+  const given = isGiven(body['output_format']) ? body['output_format'] : 'json';
+  const format = outputFormats.find((one) => one === given);
+  if (format === undefined)
+    throw invalid('output_format', `Expected json, csv or tsv, not ${show(given)}`);
+  return format;
+}
+
+/**
+ * Parses the body of a query of a file: a query without the parts that `parseOutput` refuses, regular expressions, and the
+ * reserved fields. Choice: where all values are texts, `gt`, `gte`, `lt`, `lte`, `range` and `between` compare the
+ * numbers that they write; a cell that is no number satisfies none of them. `ordering` works as for a dataset.
+ */
+export function parseFileQuery(
+  body: unknown,
+  fields: readonly FieldRow[],
+  isAllText: boolean,
+): QueryRequest {
+  const refused = new Set(['regexp', 'regex']);
+  const request = parse(body, fields, undefined, pageRule, { refused, isAllText });
+  return { ...request, excludeFields: [...request.excludeFields, ['_id'], ['_commit']] };
+}
+
+const pageRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
 
 /** Parses the `params` of an export: a query without facets and offset, whose default is every record. */
 export function parseExportParams(
@@ -83,9 +126,10 @@ function parse(
   rows: readonly FieldRow[],
   genes: GeneNames | undefined,
   rule: LimitRule,
+  filterRules?: FilterRules,
 ): QueryRequest {
   const body = asBody(input);
-  const index = indexFields(rows);
+  const index = indexFields(rows, filterRules === undefined);
   const errors: AppError[] = [];
   // Every part is parsed, so that a client learns of all its mistakes at once.
   const part = <T>(work: () => T): T => {
@@ -98,7 +142,7 @@ function parse(
     }
   };
   for (const key of notYet) part(() => refuse(key, body[key]));
-  const filters = part(() => parseFilters(body['filters'], index));
+  const filters = part(() => parseFilters(body['filters'], index, filterRules));
   const query = part(() => parseQueryString(body['query'], index));
   const entities = part(() => parseEntities(body['entities'], index, genes));
   const build = part(() => genomeBuild(body['genome_build'], index));

@@ -6,7 +6,7 @@ import { arrowSelect, arrowStream } from './arrow-page.js';
 import type { QueryEngine } from './engine.js';
 import { facetAnswer } from './facet-answer.js';
 import type { Position } from './cursor.js';
-import { exportSelect } from './export-select.js';
+import { exportSelect, type ExportColumn } from './export-select.js';
 import type { RunOptions } from './guard.js';
 import { countSelect, pageSelect, type Select } from './page.js';
 import { all, node, none, type Predicate } from './predicate.js';
@@ -97,18 +97,50 @@ export async function runText(
   shape: 'json' | 'csv',
   options: QueryOptions = {},
 ): Promise<{ body: string; total: number; offset: number | null }> {
+  const { cells, columns, total, offset } = await runCells(
+    engine,
+    snapshot,
+    fields,
+    request,
+    shape,
+    options,
+  );
+  const lines =
+    shape === 'json'
+      ? cells.map(([record]) => `${record!}\n`)
+      : [columns.map(({ title }) => title), ...cells].map(
+          (line) => `${line.map((cell) => csvCell(cell, false)).join(',')}\r\n`,
+        );
+  return { body: lines.join(''), total, offset };
+}
+
+/** A page as an export has it: the text of every cell, or one cell of JSON for each record. */
+export interface CellPage {
+  readonly cells: readonly (readonly (string | null)[])[];
+  readonly columns: readonly ExportColumn[];
+  readonly total: number;
+  readonly offset: number | null;
+}
+
+/** The page as texts. */
+export async function runCells(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly FieldRow[],
+  request: QueryRequest,
+  shape: 'json' | 'csv',
+  options: QueryOptions = {},
+): Promise<CellPage> {
   const run = await runner(engine, snapshot, request, options);
   const select = exportSelect(snapshot, fields, request, shape, run.spellings);
   const page = request.limit === 0 ? [] : await run.rows(select);
   const total = await totalOf(run, snapshot, request, page.length);
-  const cells = page as readonly (readonly (string | null)[])[];
-  const lines =
-    shape === 'json'
-      ? cells.map(([record]) => `${record!}\n`)
-      : [select.columns.map(({ title }) => title), ...cells].map(
-          (line) => `${line.map((cell) => csvCell(cell, false)).join(',')}\r\n`,
-        );
-  return { body: lines.join(''), total, offset: nextOffset(request, page.length, total) };
+  return {
+    cells: page as CellPage['cells'],
+    columns: select.columns,
+    total,
+    offset: nextOffset(request, page.length, total),
+  };
 }
 
 /** Records by `_id`, in the order asked, unknown ids skipped: a JSON array. */

@@ -46,6 +46,8 @@ export function access(statement: Statement, field: FieldRef): Access | undefine
     reached = reached ? step(dialect, reached, column) : root(dialect, column);
     siblings = column.children;
   }
+  if (reached && field.isNumberInText)
+    return { ...reached, sql: dialect.number(reached.sql), type: 'double' };
   return reached;
 }
 

@@ -24,6 +24,8 @@ const needed: Readonly<Partial<Record<OperationId, 'read' | 'write' | 'admin' | 
     'objects.patch': 'write',
     'objects.delete': 'write',
     'objects.download': 'read',
+    'objects.fields': 'read',
+    'objects.query': 'read',
     'datasets.get': 'read',
     'datasets.put': 'write',
     'datasets.patch': 'write',

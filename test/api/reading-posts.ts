@@ -4,4 +4,5 @@ export const readingPosts: ReadonlySet<string> = new Set([
   'beacons.query',
   'datasets.batch',
   'datasets.query',
+  'objects.query',
 ]);

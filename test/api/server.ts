@@ -77,6 +77,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
   const store = openStore(data);
   const queryEngine = await openQueryEngine({
     dataFolder: data.root,
+    otherFolders: [data.fileTables],
     memoryMb: 256,
     threads: 2,
     spillFolder: data.path('scratch', 'spill'),

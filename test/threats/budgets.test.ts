@@ -28,6 +28,7 @@ const elsewhere: Partial<Record<Budget, string>> = {
   rejectedFileBytes: 'scheduler/receipt',
   rejectedTextBytes: 'engine/ingest/rejected-lines',
   dryRunSampleBytes: 'api/dry-run',
+  fileTableBytes: 'api/file-queries',
   filterDepth: 'engine/query/bad-requests',
   filterNodes: 'engine/query/bad-requests',
   inListValues: 'engine/query/bad-requests',

@@ -1,0 +1,56 @@
+import type { FieldRow } from '../../engine/catalog/rows.js';
+import type { Snapshot } from '../../engine/store/store.js';
+import type { Columns } from '../../engine/types.js';
+
+/** An uploaded file, one revision of it. */
+export interface TableFile {
+  readonly objectId: number;
+  readonly revision: number;
+  readonly filename: string;
+}
+
+/** A file as a table: what a query takes of a dataset. */
+export interface FileTable {
+  readonly snapshot: Snapshot;
+  /** One for each column and each member of an object, in the file's order. */
+  readonly fields: readonly FieldRow[];
+  readonly isAllText: boolean;
+}
+
+/** The fields of a table's columns, those inside objects with dotted names. */
+export function fieldsOf(columns: Columns, above: readonly string[] = []): readonly FieldRow[] {
+  return columns.flatMap((column, ordering) => {
+    const path = [...above, column.name];
+    const field: FieldRow = {
+      ...blank,
+      name: path.join('.'),
+      path,
+      // To clients JSON is of type object; what compares values needs to know it from one with members.
+      dataType: column.type === 'json' ? 'object' : column.type,
+      isList: column.isList,
+      ordering,
+    };
+    return [field, ...fieldsOf(column.children ?? [], path)];
+  });
+}
+
+const blank: FieldRow = {
+  id: 0,
+  datasetId: 0,
+  name: '',
+  path: [],
+  title: '',
+  description: '',
+  dataType: 'string',
+  isList: null,
+  entityType: null,
+  expression: null,
+  isHidden: false,
+  isReadOnly: true,
+  isValid: true,
+  ordering: null,
+  dependsOn: [],
+  urlTemplate: null,
+  createdAt: 0,
+  updatedAt: 0,
+};
