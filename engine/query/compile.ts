@@ -118,11 +118,15 @@ export function boundType({ type }: FieldRef): ParamType {
 /** Longer lists are bound as one value and joined: a statement of 100,000 places takes longer to plan than to run. */
 const longestWrittenList = 32;
 
-/** True for a predicate that the engine answers with a join, which need not keep the order of the files. */
-export function joins(predicate: Predicate): boolean {
-  if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.some(joins);
-  if (predicate.kind === 'not') return joins(predicate.item);
-  return predicate.kind === 'in' && predicate.values.length > longestWrittenList;
+/**
+ * True for a predicate that the engine may answer with a join, which need not keep the order of the files: DuckDB makes one
+ * of any list of values, of five already, and then returns a later file's records first now and then.
+ */
+export function joins(predicate: Predicate, spellings: Spellings): boolean {
+  if (predicate.kind === 'and' || predicate.kind === 'or')
+    return predicate.items.some((item) => joins(item, spellings));
+  if (predicate.kind === 'not') return joins(predicate.item, spellings);
+  return predicate.kind === 'in' && (spellings.get(predicate) ?? predicate.values).length > 1;
 }
 
 function oneOf(

@@ -109,8 +109,12 @@ function storedColumns(dialect: Dialect, projection: readonly Projected[]): stri
 }
 
 /** Without an ordering the engine keeps the files' order by itself, and stops reading when the page is full. */
-function orderBy({ dialect }: Statement, keys: readonly SortKey[], predicate: Predicate): string {
-  if (keys.length === 0 && !joins(predicate)) return '';
+function orderBy(
+  { dialect, spellings }: Statement,
+  keys: readonly SortKey[],
+  predicate: Predicate,
+): string {
+  if (keys.length === 0 && !joins(predicate, spellings)) return '';
   const list = keys.map(
     ({ sql, descending }) => `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`,
   );
