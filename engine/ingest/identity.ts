@@ -1,5 +1,6 @@
 import { makeData, RecordBatch, Schema, Struct, Utf8, type Data } from 'apache-arrow';
 import { Field } from 'apache-arrow';
+import { give, take } from '../buffers.js';
 import { AppError } from '../errors.js';
 import type { Batch } from './batch.js';
 
@@ -10,27 +11,46 @@ const rowDigits = 5;
 /** Characters of a record's `_id`. */
 export const idLength = commitDigits + chunkDigits + rowDigits;
 
+/** A batch with memory of its own besides the columns'. */
+export interface Identified extends Batch {
+  /** Gives that memory back; nothing may look at the batch any more. */
+  release(): void;
+}
+
 /**
  * The batch with the reserved columns in front: `_id`, unique in the platform and in order of insertion (commit, chunk and
  * row in base 36, each of fixed width), and `_commit`, the commit's id as text.
  */
-export function identified(batch: Batch, commitId: number, chunk: number): Batch {
+export function identified(batch: Batch, commitId: number, chunk: number): Identified {
   const { rows, data } = batch;
+  const own = [ids(rows, commitId, chunk), repeated(rows, String(commitId))];
   const fields = [
     new Field('_id', new Utf8(), true),
     new Field('_commit', new Utf8(), true),
     ...data.schema.fields,
   ];
-  const children = [
-    ids(rows, commitId, chunk),
-    repeated(rows, String(commitId)),
-    ...data.data.children,
-  ];
+  const children = [...own.map((column) => column.data), ...data.data.children];
   const struct = makeData({ type: new Struct(fields), length: rows, nullCount: 0, children });
-  return { ...batch, data: new RecordBatch(new Schema(fields), struct) };
+  return {
+    ...batch,
+    data: new RecordBatch(new Schema(fields), struct),
+    release() {
+      for (const { bytes, offsets } of own) {
+        give(bytes);
+        give(offsets);
+      }
+    },
+  };
 }
 
-function ids(rows: number, commitId: number, chunk: number): Data {
+/** A column of texts, and the buffers that it lies in. */
+interface OwnColumn {
+  readonly data: Data;
+  readonly bytes: Uint8Array;
+  readonly offsets: Int32Array;
+}
+
+function ids(rows: number, commitId: number, chunk: number): OwnColumn {
   const prefix = base36(commitId, commitDigits) + base36(chunk, chunkDigits);
   if (rows > 36 ** rowDigits) throw new AppError('internal', `${rows} records in one chunk`);
   const current = new TextEncoder().encode(prefix + '0'.repeat(rowDigits));
@@ -51,30 +71,32 @@ function ids(rows: number, commitId: number, chunk: number): Data {
   return text(rows, idLength, bytes);
 }
 
-function repeated(rows: number, value: string): Data {
+function repeated(rows: number, value: string): OwnColumn {
   const one = new TextEncoder().encode(value);
   return text(rows, one.length, filled(rows, one));
 }
 
 /** `one`, `rows` times; copied in doubling steps. */
 function filled(rows: number, one: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(rows * one.length);
+  const size = rows * one.length;
+  const bytes = take(Uint8Array, Math.max(1, size));
   if (rows > 0) bytes.set(one);
-  for (let done = one.length; done < bytes.length; done *= 2)
-    bytes.copyWithin(done, 0, Math.min(done, bytes.length - done));
+  for (let done = one.length; done < size; done *= 2)
+    bytes.copyWithin(done, 0, Math.min(done, size - done));
   return bytes;
 }
 
-function text(rows: number, width: number, bytes: Uint8Array): Data {
-  const offsets = new Int32Array(rows + 1);
-  for (let row = 1; row <= rows; row++) offsets[row] = row * width;
-  return makeData({
+function text(rows: number, width: number, bytes: Uint8Array): OwnColumn {
+  const offsets = take(Int32Array, rows + 1);
+  for (let row = 0; row <= rows; row++) offsets[row] = row * width;
+  const data = makeData({
     type: new Utf8(),
     length: rows,
     nullCount: 0,
-    valueOffsets: offsets,
-    data: bytes,
+    valueOffsets: offsets.subarray(0, rows + 1),
+    data: bytes.subarray(0, rows * width),
   });
+  return { data, bytes, offsets };
 }
 
 function base36(value: number, digits: number): string {

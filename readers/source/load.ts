@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { budgets } from '../../engine/budgets.js';
+import { give, take } from '../../engine/buffers.js';
 import { InputError } from '../../engine/errors.js';
 import { openFile, type FileReader } from '../../engine/files.js';
 import type { ChunkRef } from './chunks.js';
@@ -13,31 +14,70 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   const file = await openFile(ref.file);
   try {
     if (ref.kind === 'records') return await loadRecords(file, ref);
-    const own = await file.read(ref.from, ref.to - ref.from);
-    const isPlain = ref.kind === 'range';
-    const text = isPlain ? own : inflate(own, ref.name, ref.from);
+    if (ref.kind === 'range') return await loadRange(file, ref);
+    const text = inflate(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
     const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
     if (start === 0 && !ref.isFirst) return text.subarray(0, 0);
-    // What the last line has in this piece counts, too.
-    const room = budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
-    const tail = isPlain
-      ? await restOfLine(file, ref.to, ref.name, room)
-      : await restOfLineInBlocks(file, ref.to, ref.name, room);
-    if (tail.length === 0) return text.subarray(start);
-    const lines = new Uint8Array(text.length - start + tail.length);
-    lines.set(text.subarray(start));
-    lines.set(tail, text.length - start);
-    return lines;
+    const tail = await restOfLineInBlocks(file, ref.to, ref.name, roomFor(text, start));
+    return followedBy(text.subarray(start), tail);
   } finally {
     await file.close();
   }
+}
+
+/** Gives the memory of a loaded piece back for the next one; nothing may look at the bytes any more. */
+export function releaseChunk(ref: ChunkRef, bytes: Uint8Array): void {
+  if (ref.kind === 'range' || ref.kind === 'records') give(new Uint8Array(bytes.buffer));
+}
+
+/** How far behind a range its last line mostly ends. */
+const tailBytes = 64 << 10;
+
+/** The lines that a range of a plain file owns; those that end soon behind it are read with it, and nothing is copied. */
+async function loadRange(
+  file: FileReader,
+  { name, from, to, isFirst, skip }: Extract<ChunkRef, { kind: 'range' | 'bgzf' }>,
+): Promise<Uint8Array> {
+  const all = memoryFor(to - from + tailBytes);
+  const read = all.subarray(0, await file.readInto(all, from));
+  const own = read.subarray(0, to - from);
+  const start = isFirst ? skip : own.indexOf(10) + 1;
+  if (start === 0 && !isFirst) return own.subarray(0, 0);
+  const room = roomFor(own, start);
+  const end = read.indexOf(10, own.length);
+  const isWhole = end >= 0 ? end - own.length <= room : from + read.length >= file.bytes;
+  if (isWhole && read.length - own.length <= room + 1) {
+    return read.subarray(start, end < 0 ? read.length : end + 1);
+  }
+  return followedBy(own.subarray(start), await restOfLine(file, to, name, room));
+}
+
+/** How many bytes the rest of the last line may have: what it has in this piece counts, too. */
+function roomFor(text: Uint8Array, start: number): number {
+  return budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
+}
+
+function followedBy(lines: Uint8Array, tail: Uint8Array): Uint8Array {
+  if (tail.length === 0) return lines;
+  const all = new Uint8Array(lines.length + tail.length);
+  all.set(lines);
+  all.set(tail, lines.length);
+  return all;
+}
+
+/** More than this is not kept for the next piece. */
+const mostKept = 16 << 20;
+
+function memoryFor(bytes: number): Uint8Array<ArrayBuffer> {
+  const all = bytes > mostKept ? new Uint8Array(bytes) : take(Uint8Array, bytes);
+  return all.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
 }
 
 async function loadRecords(
   file: FileReader,
   { name, from, to, dropped }: Extract<ChunkRef, { kind: 'records' }>,
 ): Promise<Uint8Array> {
-  const bytes = new Uint8Array(to - from);
+  const bytes = memoryFor(to - from);
   if ((await file.readInto(bytes, from)) < bytes.length)
     throw new InputError({ file: name, byte: from }, 'the file ends early');
   return withoutDropped(bytes, dropped);
