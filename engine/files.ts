@@ -206,6 +206,11 @@ export class FileWriter {
     return { bytes: this.#bytes, md5: this.#md5?.digest('hex') ?? '' };
   }
 
+  /** Closes without making it durable: whoever commits the file calls `flushFile` before. */
+  async leave(): Promise<void> {
+    await step(this.path, 'close', 'close', () => this.#handle.close());
+  }
+
   /** Closes and removes the file; safe after `finish` failed. Never throws: the reason for it is what counts. */
   async abort(): Promise<void> {
     await this.#handle.close().catch(() => undefined); // closed already: nothing is lost
@@ -378,6 +383,19 @@ export async function makeFolder(path: string): Promise<void> {
     for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at));
   }
   await refuseLinkedFolder(join(path, 'x'));
+}
+
+/** Makes a file durable that was left, and its name. The system keeps an error of the disk for who opens the file next. */
+export async function flushFile(path: string): Promise<void> {
+  await refuseLinkedFolder(path);
+  const flags = constants.O_RDWR | O_NOFOLLOW; // to flush needs the right to write on Windows
+  const handle = await step(path, 'flush', 'open', () => fs.open(path, flags));
+  try {
+    await step(path, 'flush', 'flush', () => handle.sync());
+  } finally {
+    await handle.close();
+  }
+  await syncFolder(dirname(path));
 }
 
 /** Makes the names in a folder durable. */

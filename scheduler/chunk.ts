@@ -6,10 +6,11 @@ import { FindingCollector } from '../engine/ingest/findings.js';
 import { identified } from '../engine/ingest/identity.js';
 import { RejectedLines } from '../engine/ingest/rejected-lines.js';
 import { sampleBatch } from '../engine/ingest/sample.js';
-import { writeSegment } from '../engine/store/segment.js';
+import { leaveSegment } from '../engine/store/segment.js';
+import type { Segment } from '../engine/store/store.js';
 import { readerNamed } from '../readers/index.js';
 import { startOf } from '../readers/source/chunks.js';
-import { loadChunk } from '../readers/source/load.js';
+import { loadChunk, releaseChunk } from '../readers/source/load.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
 
 /**
@@ -23,7 +24,10 @@ const batchTransforms: readonly BatchTransform[] = [
   (batch, job) => withoutColumns(batch, new Set(job.transient)),
 ];
 
-/** One chunk from its bytes to a segment in the task's scratch folder; runs in a pool thread and keeps nothing. */
+/**
+ * One chunk from its bytes to a segment in the task's scratch folder, which is still to be flushed. Runs in a pool thread and
+ * keeps nothing but buffers.
+ */
 export async function runChunk(
   job: ChunkJob,
   transforms: readonly BatchTransform[] = batchTransforms,
@@ -40,11 +44,10 @@ export async function runChunk(
   const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
   // Nothing will be published once an error has come, so nothing needs to be written.
   const isStored = batch.rows > 0 && report.rejected === 0 && !job.isDryRun;
-  const segment = isStored
-    ? await writeSegment(identified(batch, job.commitId, job.index), job.file)
-    : null;
+  const segment = isStored ? await writeBatch(batch, job) : null;
   out.release();
-  return {
+  const rejectedPart = await writeRejected(rejected, `${job.file}.rejected`);
+  const result: ChunkResult = {
     index: job.index,
     segment,
     columns: batch.seen,
@@ -54,10 +57,20 @@ export async function runChunk(
     stored: batch.rows,
     rejected: report.rejected,
     findings: report.result(),
-    rejectedPart: await writeRejected(rejected, `${job.file}.rejected`),
+    rejectedPart,
     samples,
     hasEnded: report.hasEnded,
   };
+  releaseChunk(job.ref, bytes);
+  return result;
+}
+
+async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {
+  const { commitId, index, file } = job;
+  const whole = identified(batch, commitId, index);
+  const segment = await leaveSegment(whole, file);
+  whole.release();
+  return segment;
 }
 
 async function writeRejected(rejected: RejectedLines, file: string): Promise<RejectedPart | null> {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
 import { crashpoint } from '../crashpoint.js';
 import { AppError } from '../errors.js';
-import { createFile, removeFile, syncFolder } from '../files.js';
+import { createFile, flushFile, removeFile } from '../files.js';
 import type { Columns } from '../types.js';
 import { arrowSchema } from './arrow.js';
 import { checkFooter } from './footer.js';
@@ -20,9 +20,27 @@ export interface SegmentInput {
 
 /**
  * Writes a batch as one Parquet file and returns once it is durable and its footer, read back, agrees with the batch.
- * Runs in pool threads. The file is named by the caller, inside a task's scratch folder; on failure it is removed.
+ * The file is named by the caller, inside a task's scratch folder; on failure it is removed.
  */
 export async function writeSegment(input: SegmentInput, path: string): Promise<Segment> {
+  const segment = await leaveSegment(input, path);
+  try {
+    await flushSegment(path);
+    return segment;
+  } catch (error) {
+    await removeFile(path).catch(() => undefined); // the first failure is the one to tell
+    throw error;
+  }
+}
+
+/** Makes a segment durable that was left. */
+export async function flushSegment(path: string): Promise<void> {
+  await flushFile(path);
+  crashpoint('segment.flushed');
+}
+
+/** The same for pool threads, which do not wait for the disk: the segment must be flushed before it is noted or committed. */
+export async function leaveSegment(input: SegmentInput, path: string): Promise<Segment> {
   const batches = asBatches(input);
   const encoder = new ParquetEncoder(input.columns);
   const digest = createHash('sha256');
@@ -34,9 +52,7 @@ export async function writeSegment(input: SegmentInput, path: string): Promise<S
       await file.write(piece);
       crashpoint('segment.partial');
     }
-    await file.finish();
-    crashpoint('segment.flushed');
-    await syncFolder(dirname(path));
+    await file.leave();
     await checkFooter(path, input.rows, encoder.leaves);
     return {
       path: basename(path),

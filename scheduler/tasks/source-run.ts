@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { AppError, InputError } from '../../engine/errors.js';
 import { mergeFindings, type Findings } from '../../engine/ingest/findings.js';
 import { needsRewrite } from '../../engine/ingest/unify.js';
+import { flushSegment } from '../../engine/store/segment.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { Columns } from '../../engine/types.js';
 import { readerNamed } from '../../readers/index.js';
@@ -333,6 +334,8 @@ export class SourceRun {
       signal,
       isUrgent,
     );
+    // Here, not in the thread, which has the next chunk to read meanwhile.
+    if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
     rejected.note(index, chunk.rejectedPart?.bytes ?? 0);
     const rows = chunk.segment?.rows ?? chunk.stored; // nothing is written once an error has come
     if (chunk.read !== chunk.stored + chunk.rejected || chunk.stored !== rows) {
