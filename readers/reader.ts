@@ -56,6 +56,8 @@ export interface Report {
 export interface Given {
   readonly columns: Columns;
   readonly isFinal: boolean;
+  /** What the fields came to in the chunks before: a reader may store values as that from the start. */
+  readonly hints?: Columns;
   /** Where the chunk begins, from cutters that tell. */
   readonly start?: Start;
 }

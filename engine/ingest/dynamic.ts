@@ -31,10 +31,16 @@ export class DynamicColumn extends ValueColumn {
   #list: ListBuilder<DynamicColumn> | null = null;
   readonly #isItem: boolean;
   readonly #members: Columns;
+  readonly #hint: Column | undefined;
+  /** The hint says that it comes to be JSON text: it takes nothing else. */
+  readonly #isJson: boolean;
+  /** The hint says that it comes to hold lists: it does from its first value on. */
+  #becomesList: boolean;
 
   /**
    * `isItem`: this column holds the elements of a list, so that a list here is a list in a list. `members` have their types,
-   * if it comes to hold objects.
+   * if it comes to hold objects. `hint` is what it has come to in values that count as well as its own (others of the chunk or of
+   * the chunks before): so what its own make of it changes nothing about what the import comes to.
    */
   constructor(
     name: string,
@@ -44,12 +50,21 @@ export class DynamicColumn extends ValueColumn {
     recording: Recording,
     isItem = false,
     members: Columns = [],
+    hint?: Column,
   ) {
     super(name, path, recording);
     this.#physical = physical;
     this.#depth = depth;
     this.#isItem = isItem;
     this.#members = members;
+    this.#hint = hint;
+    this.#isJson = hint?.type === 'json';
+    this.#becomesList = !isItem && hint?.isList === true;
+    this.#areDates = hint?.type !== 'string' || hint.seen === 'null';
+  }
+
+  override get takesJson(): boolean {
+    return this.#isJson;
   }
 
   column(): Column {
@@ -121,8 +136,14 @@ export class DynamicColumn extends ValueColumn {
   }
 
   addText(bytes: Uint8Array, from: number, to: number): void {
+    if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addText(bytes, from, to);
-    else {
+    else if (this.#isJson) {
+      this.#kinds = kinds.nested;
+      this.#store ??= new Utf8Builder(this.#as('json'));
+      this.#store.padTo(this.length);
+      (this.#store as Utf8Builder).appendBytes(bytes, from, to);
+    } else {
       if (this.#areDates && isoMicros(bytes, from, to) === undefined) this.#areDates = false;
       // Too long for a string: the second pass says so, unless the column turns out to be something else.
       if (to - from > budgets.stringBytes && !this.recording.isLenient) this.#isMixed = true;
@@ -136,6 +157,7 @@ export class DynamicColumn extends ValueColumn {
   }
 
   beginObject(): ObjectFields | null {
+    if (this.#becomesList) this.#becomeList();
     if (this.#list) {
       const fields = this.#single().beginObject();
       if (fields === null) this.#end();
@@ -152,6 +174,8 @@ export class DynamicColumn extends ValueColumn {
       this.path,
       this.#depth,
       this.recording,
+      undefined,
+      this.#hint?.children,
     );
     this.#object.padTo(this.length);
     return this.#object.beginObject();
@@ -199,8 +223,14 @@ export class DynamicColumn extends ValueColumn {
     if (this.#kinds === kind) return true;
     this.#kinds |= kind;
     const isOne = this.#kinds === kind || this.#kinds === (kinds.long | kinds.double);
-    if (!isOne || kind === kinds.nested) this.#isMixed = true;
+    if (!isOne || kind === kinds.nested) this.#mix();
     return isOne && kind !== kinds.nested;
+  }
+
+  /** The values share no store: a hint would have told. */
+  #mix(): void {
+    if (!this.#isMixed) this.recording.mixed++;
+    this.#isMixed = true;
   }
 
   #type(): StoredType {
@@ -239,7 +269,9 @@ export class DynamicColumn extends ValueColumn {
       recording,
       true,
       this.#members,
+      this.#hint,
     );
+    this.#becomesList = false;
     items.#kinds = this.#kinds;
     items.#areDates = this.#areDates;
     items.#isMixed = this.#isMixed;
@@ -247,7 +279,7 @@ export class DynamicColumn extends ValueColumn {
       items.#object = this.#object;
       items.#object.truncate(0);
     }
-    if (this.#kinds !== 0) this.#isMixed = true;
+    if (this.#kinds !== 0) this.#mix();
     // The store of the elements must be of the kind that was met.
     if (this.#kinds === (kinds.long | kinds.double))
       items.#store = new DoubleBuilder(this.#as('double'));

@@ -18,10 +18,12 @@ export type MakeColumn = (
   recording: Recording,
   /** Members that have a type, if it comes to hold objects. */
   members?: Columns,
+  /** What the column has come to elsewhere. */
+  hint?: Column,
 ) => ValueColumn;
 
-const makeDynamic: MakeColumn = (name, physical, path, depth, recording, members) =>
-  new DynamicColumn(name, physical, path, depth, recording, false, members);
+const makeDynamic: MakeColumn = (name, physical, path, depth, recording, members, hint) =>
+  new DynamicColumn(name, physical, path, depth, recording, false, members, hint);
 
 /** The members of an object, or the fields of a record: given ones with their types, others as they come. */
 export class ObjectFields {
@@ -38,8 +40,12 @@ export class ObjectFields {
   readonly #depth: number;
   readonly #onNew: (column: ValueColumn) => void;
   readonly #make: MakeColumn;
+  readonly #hints: ReadonlyMap<string, Column>;
 
-  /** `depth` is 0 for the fields of a record; `make` is for formats whose values have a type from the start. */
+  /**
+   * `depth` is 0 for the fields of a record; `make` is for formats whose values have a type from the start. `hints`: what fields
+   * have come to in values that count as well as those to come, to store them as that at once.
+   */
   constructor(
     given: Columns,
     recording: Recording,
@@ -47,7 +53,9 @@ export class ObjectFields {
     depth: number,
     onNew: (column: ValueColumn) => void = () => {},
     make: MakeColumn = makeDynamic,
+    hints: Columns = [],
   ) {
+    this.#hints = new Map(hints.map((column) => [column.name, column]));
     this.#given = new Map(given.map((column) => [column.name, column]));
     this.#names = new PhysicalNames(
       given.map((column) => column.physical),
@@ -100,6 +108,7 @@ export class ObjectFields {
             this.#depth,
             this.#recording,
             given?.children,
+            this.#hints.get(name),
           );
     this.#byName.set(name, column);
     this.columns.push(column);
@@ -123,6 +132,7 @@ export class ObjectColumn extends ValueColumn {
     depth: number,
     recording: Recording,
     make: MakeColumn = makeDynamic,
+    hints: Columns = [],
   ) {
     super(column.name, path, recording);
     const { isOpen: _, ...closed } = column;
@@ -134,6 +144,7 @@ export class ObjectColumn extends ValueColumn {
       depth + 1,
       () => {},
       make,
+      hints,
     );
   }
 

@@ -21,6 +21,8 @@ export class Recording {
   hasFailed = false;
   /** Columns found in this chunk beyond the given ones. */
   found = 0;
+  /** Columns that will need a second pass because kinds of values met in them that share no store. */
+  mixed = 0;
   readonly #report: FaultReport;
 
   constructor(report: FaultReport) {

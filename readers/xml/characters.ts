@@ -1,3 +1,5 @@
+import { ByteSet, textWindow } from '../text/window.js';
+
 /** What makes a text no XML; caught per chunk, so it never leaves the reader. `at` is a position in the chunk's bytes. */
 export class XmlFault extends Error {
   readonly at: number;
@@ -74,12 +76,22 @@ export function standsAt(bytes: Uint8Array, text: string, at: number): boolean {
   return true;
 }
 
+const lineEnds = new ByteSet([byte.lineFeed, byte.carriageReturn]);
+
 /** LF, CR LF and CR in `[from, to)`, each counted once. */
 export function countLineEnds(bytes: Uint8Array, from: number, to: number): number {
   let count = 0;
-  for (let at = from; at < to; at++) {
-    const c = bytes[at];
-    if (c === 10 || (c === 13 && bytes[at + 1] !== 10)) count++;
+  const text = bytes.subarray(0, to);
+  const window = textWindow();
+  for (let at = from; at < to; at += window.length) {
+    window.open(text, at);
+    const found = window.search(lineEnds);
+    count += found;
+    // Of CR LF the CR does not count.
+    for (let i = 0; i < found; i++) {
+      const mark = at + window.marks[i]!;
+      if (bytes[mark] === byte.carriageReturn && bytes[mark + 1] === byte.lineFeed) count--;
+    }
   }
   return count;
 }

@@ -5,7 +5,10 @@ import type { Text, Tree } from './tree.js';
 
 /** A field of an object, with what is known of it in the object that is being filled. */
 interface Slot {
-  readonly column: ValueColumn | null;
+  /** Undefined until it is looked up. */
+  column: ValueColumn | undefined;
+  /** The last record that had this field. */
+  metIn: number;
   /** The last object that had this field, and how often. */
   object: number;
   count: number;
@@ -20,19 +23,18 @@ interface Slot {
   members: Slots | null;
 }
 
-/** The slots of the fields of one `ObjectFields`, by the numbers of their names. */
+/** The slots of the fields of an object, by the numbers of their names; with no `fields` it is not stored as an object. */
 class Slots {
-  readonly fields: ObjectFields;
-  readonly #byName = new Map<number, Slot>();
-  constructor(fields: ObjectFields) {
+  fields: ObjectFields | null;
+  readonly #slots: (Slot | undefined)[] = [];
+  constructor(fields: ObjectFields | null) {
     this.fields = fields;
   }
 
-  of(number: number, names: Names): Slot {
-    const known = this.#byName.get(number);
-    if (known !== undefined) return known;
-    const slot: Slot = {
-      column: this.fields.field(names.text(number)),
+  of(number: number): Slot {
+    return (this.#slots[number] ??= {
+      column: undefined,
+      metIn: -1,
       object: -1,
       count: 0,
       listIn: -1,
@@ -40,10 +42,21 @@ class Slots {
       json: '',
       nextOpen: null,
       members: null,
-    };
-    // A field that was one too many is refused in every record that has it.
-    if (slot.column !== null) this.#byName.set(number, slot);
-    return slot;
+    });
+  }
+
+  /** Null when it was one field too many, which is refused in every record that has it. */
+  column(slot: Slot, name: string): ValueColumn | null {
+    const column = this.fields?.field(name) ?? null;
+    if (column !== null) slot.column = column;
+    return column;
+  }
+
+  /** The objects are stored in these fields from now on. */
+  bind(fields: ObjectFields): void {
+    if (this.fields === fields) return;
+    this.fields = fields;
+    for (const slot of this.#slots) if (slot !== undefined) slot.column = undefined;
   }
 }
 
@@ -55,6 +68,7 @@ export class RecordWriter {
   readonly #tree: Tree;
   readonly #names: Names;
   readonly #recording: Recording;
+  readonly #fields: ObjectFields;
   readonly #root: Slots;
   readonly #text: Text = { bytes: new Uint8Array(0), from: 0, to: 0 };
   #objects = 0;
@@ -63,36 +77,37 @@ export class RecordWriter {
     this.#tree = tree;
     this.#names = names;
     this.#recording = recording;
+    this.#fields = fields;
     this.#root = new Slots(fields);
   }
 
   /** Adds the tree's record as the row that is being filled. */
   write(row: number): void {
-    this.#root.fields.row = row;
-    this.#object(0, this.#root);
+    this.#fields.row = row;
+    this.#object(0, this.#root, row);
     this.#recording.checkWidth();
   }
 
-  #object(node: number, slots: Slots): void {
+  #object(node: number, slots: Slots, row: number): void {
     const tree = this.#tree;
-    const names = this.#names;
     const object = ++this.#objects;
-    const { row } = slots.fields;
     for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
-      const slot = slots.of(tree.name(child), names);
+      const slot = slots.of(tree.name(child));
       slot.count = slot.object === object ? slot.count + 1 : 1;
       slot.object = object;
     }
     let open: Slot | null = null;
     for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
-      const slot = slots.of(tree.name(child), names);
-      const { column } = slot;
-      if (column === null) continue;
+      const name = tree.name(child);
+      const slot = slots.of(name);
       if (slot.listIn === object) {
         this.#item(slot, child);
         continue;
       }
-      this.#meet(column, row, child);
+      const column = slot.column ?? slots.column(slot, this.#names.text(name));
+      if (column === null) continue;
+      column.padTo(row);
+      this.#meet(slot, child);
       // A single null stays one, also where others are lists.
       if (slot.count === 1 && (!column.takesLists || this.#isNull(child))) {
         this.#value(column, slot, child);
@@ -112,13 +127,23 @@ export class RecordWriter {
     }
   }
 
-  /** Makes a column ready for its value in this row. */
-  #meet(column: ValueColumn, row: number, child: number): void {
-    column.padTo(row);
-    if (column.metIn === this.#recording.record) return;
-    column.metIn = this.#recording.record;
+  /** Counts a field once in its record. */
+  #meet(slot: Slot, child: number): void {
+    if (slot.metIn === this.#recording.record) return;
+    slot.metIn = this.#recording.record;
     // The members of an object count, not the object.
     if (this.#tree.firstChild(child) < 0) this.#recording.keys++;
+  }
+
+  /** Counts the members of an object that is not stored as one: what counts as a column of a record depends on no type. */
+  #meetMembers(node: number, slot: Slot): void {
+    const tree = this.#tree;
+    const members = (slot.members ??= new Slots(null));
+    for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
+      const member = members.of(tree.name(child));
+      this.#meet(member, child);
+      if (tree.firstChild(child) >= 0) this.#meetMembers(child, member);
+    }
   }
 
   #isNull(node: number): boolean {
@@ -126,20 +151,30 @@ export class RecordWriter {
   }
 
   #item(slot: Slot, child: number): void {
-    if (slot.items !== null) this.#value(slot.items, slot, child);
-    else if (slot.column!.takesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
+    if (slot.items !== null) {
+      this.#value(slot.items, slot, child);
+      return;
+    }
+    this.#meetMembers(child, slot);
+    if (slot.column!.takesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
   }
 
   #value(column: ValueColumn, slot: Slot, node: number): void {
     const tree = this.#tree;
     const isObject = tree.firstChild(node) >= 0;
     if (this.#isNull(node)) column.appendNull();
-    else if (column.takesJson) addUtf8(column, this.#json(node));
-    else if (isObject) {
+    else if (column.takesJson) {
+      this.#meetMembers(node, slot);
+      addUtf8(column, this.#json(node));
+    } else if (isObject) {
       const fields = column.beginObject();
-      if (fields === null) return;
-      if (slot.members?.fields !== fields) slot.members = new Slots(fields);
-      this.#object(node, slot.members);
+      if (fields === null) {
+        this.#meetMembers(node, slot);
+        return;
+      }
+      const members = (slot.members ??= new Slots(fields));
+      members.bind(fields);
+      this.#object(node, members, fields.row);
       column.endObject();
     } else {
       const { bytes, from, to } = tree.text(node, this.#text);

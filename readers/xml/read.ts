@@ -1,12 +1,20 @@
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { ObjectFields } from '../../engine/ingest/object-column.js';
-import { Recording, type FaultReport } from '../../engine/ingest/value-column.js';
+import { joinColumns } from '../../engine/ingest/unify.js';
+import { Recording, type FaultReport, type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Given, Report } from '../reader.js';
 import { columnsBefore, countLineEnds, XmlFault } from './characters.js';
 import { RecordWriter } from './fields.js';
 import { asUtf8, badByte, type XmlHead } from './head.js';
 import type { XmlParams } from './params.js';
 import { XmlParser } from './parser.js';
+
+/**
+ * Behind these shares of a piece it is begun anew, with what its fields have come to so far, when values have met in a field
+ * that share no store (one gene here, a list of genes there). The first records mostly tell, so that this costs far less than
+ * a second pass over the piece.
+ */
+const probes: readonly number[] = [1 / 32, 1 / 8, 1 / 2, 1];
 
 /** Reads one piece into columns; returns how many lines end in it. */
 export function readXml(
@@ -15,37 +23,60 @@ export function readXml(
   params: XmlParams,
   out: BatchBuilder,
   report: Report,
-  { columns, start = { depth: 0, column: head.column } }: Given,
+  { columns, hints = [], start = { depth: 0, column: head.column } }: Given,
 ): number {
   const { bytes, good } = asUtf8(chunk, head.encoding);
-  const recording = new LineRecording(report, bytes);
-  const fields = new ObjectFields(columns, recording, '', 0, (column) =>
-    out.add(column.name, column),
-  );
-  try {
-    const parser = new XmlParser(params.itemDepth, params.textKey, params.attributePrefix);
-    const writer = new RecordWriter(parser.tree, parser.names, fields, recording);
-    const required = params.requiredKeys.map((key) => parser.names.of(key));
-    parser.walk(bytes, start.depth, (at) => {
-      if (report.isStopped || at >= good) return false;
-      if (!required.every((key) => parser.tree.has(0, key))) return true;
-      recording.begin(at);
-      writer.write(out.rows);
-      if (recording.hasFailed) out.rollback(out.rows);
-      else out.endRecord();
-      return true;
-    });
-    if (good < bytes.length && !report.isStopped) throw badByte(chunk, good);
-    if (parser.hasEnded) report.end();
-  } catch (error) {
-    if (!(error instanceof XmlFault)) throw error;
-    // What follows cannot be told apart any more, and nothing of the file will be stored.
-    const fault = error.at < good ? error : badByte(chunk, good);
-    const column = columnsBefore(bytes, fault.at, start.column) + 1;
-    recording.begin(fault.at);
-    out.rollback(out.rows);
-    recording.reject(0, null, `column ${column}: ${fault.message}`);
-    report.end();
+  const left = probes.map((share) => share * bytes.length);
+  let seen = hints;
+  /** False when the piece is to be read anew: `seen` is what its fields have come to then. */
+  const readOnce = (): boolean => {
+    const recording = new LineRecording(report, bytes);
+    const add = (column: ValueColumn): void => out.add(column.name, column);
+    const fields = new ObjectFields(columns, recording, '', 0, add, undefined, seen);
+    const isWorthIt = (at: number): boolean => {
+      if (at < left[0]!) return false;
+      while (at >= left[0]!) left.shift();
+      return recording.mixed > 0;
+    };
+    let isAnew = false;
+    try {
+      const parser = new XmlParser(params.itemDepth, params.textKey, params.attributePrefix);
+      const writer = new RecordWriter(parser.tree, parser.names, fields, recording);
+      const required = params.requiredKeys.map((key) => parser.names.of(key));
+      parser.walk(bytes, start.depth, (at) => {
+        if (report.isStopped || at >= good) return false;
+        if (isWorthIt(at)) {
+          isAnew = true;
+          return false;
+        }
+        if (!required.every((key) => parser.tree.has(0, key))) return true;
+        recording.begin(at);
+        writer.write(out.rows);
+        if (recording.hasFailed) out.rollback(out.rows);
+        else out.endRecord();
+        return true;
+      });
+      isAnew ||= !report.isStopped && isWorthIt(bytes.length);
+      if (!isAnew && good < bytes.length && !report.isStopped) throw badByte(chunk, good);
+      if (parser.hasEnded) report.end();
+    } catch (error) {
+      if (!(error instanceof XmlFault)) throw error;
+      // What follows cannot be told apart any more, and nothing of the file will be stored.
+      const fault = error.at < good ? error : badByte(chunk, good);
+      const column = columnsBefore(bytes, fault.at, start.column) + 1;
+      recording.begin(fault.at);
+      out.rollback(out.rows);
+      recording.reject(0, null, `column ${column}: ${fault.message}`);
+      report.end();
+    }
+    if (!isAnew) return true;
+    const found = fields.columns.map((column) => column.column());
+    seen = joinColumns(seen, found);
+    return false;
+  };
+  while (!readOnce()) {
+    out.clear();
+    report.restart();
   }
   return countLineEnds(bytes, 0, bytes.length);
 }
