@@ -5,7 +5,6 @@ import { BooleanBuilder, DoubleBuilder, LongBuilder, Utf8Builder } from './build
 import { ListBuilder } from './nested-builders.js';
 import { isoMicros } from './iso-date.js';
 import { ObjectColumn, type ObjectFields } from './object-column.js';
-import { storedColumns } from './unify.js';
 import { type Recording, ValueColumn } from './value-column.js';
 
 /** The kinds of values that a column has met, as bits. */
@@ -81,7 +80,7 @@ export class DynamicColumn extends ValueColumn {
     if (this.#kinds === 0) return { ...common, type: 'string', isList: false, seen: 'null' };
     const type = this.#type();
     const children = type === 'object' ? this.#object!.column().children! : undefined;
-    const isStored = children === undefined || storedColumns(children).length > 0;
+    const isStored = children === undefined || children.some(({ seen }) => seen === undefined);
     return {
       ...common,
       type,

@@ -6,7 +6,6 @@ import { DynamicColumn } from './dynamic.js';
 import { DroppedColumn } from './dropped.js';
 import { PhysicalNames, reservedNames } from './physical.js';
 import { typedColumn } from './typed.js';
-import { storedColumns } from './unify.js';
 import { type Recording, ValueColumn } from './value-column.js';
 
 /** Makes the column of a field that no one has given a type. */
@@ -149,10 +148,13 @@ export class ObjectColumn extends ValueColumn {
   }
 
   column(): Column {
-    const children = () => this.fields.columns.map((child) => child.column());
+    let children = this.fields.columns.map((child) => child.column());
     // Parquet has no struct without members.
-    if (storedColumns(children()).length === 0) this.fields.addGiven();
-    return { ...this.#column, children: children() };
+    if (children.every(({ seen }) => seen !== undefined)) {
+      this.fields.addGiven();
+      children = this.fields.columns.map((child) => child.column());
+    }
+    return { ...this.#column, children };
   }
 
   addBoolean(value: boolean): void {
@@ -219,11 +221,15 @@ export class ObjectColumn extends ValueColumn {
   }
 
   finish(length: number): Data {
-    const stored = this.fields.columns.filter((child) => child.column().seen === undefined);
-    const children = stored.map((child) => child.finish(length));
-    const fields = children.map(
-      (data, i) => new Field(stored[i]!.column().physical, data.type, true),
-    );
+    const children: Data[] = [];
+    const fields: Field[] = [];
+    for (const child of this.fields.columns) {
+      const { physical, seen } = child.column();
+      if (seen !== undefined) continue;
+      const data = child.finish(length);
+      children.push(data);
+      fields.push(new Field(physical, data.type, true));
+    }
     const bytes = (length + 7) >> 3;
     const present = this.#present.length < bytes ? grownBits(this.#present, bytes) : this.#present;
     return makeData({
