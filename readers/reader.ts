@@ -76,6 +76,8 @@ export interface Reader<P = unknown, H = unknown> {
   /** The only place where raw `reader_params` are looked at; throws `invalid('reader_params', …)`. */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   readonly header: (head: HeadSource, params: P) => Promise<Head<H>>;
+  /** `Given.hints` are of use to it. */
+  readonly takesHints?: true;
   /** Where the text may be cut when its records can hold line ends; without it, it is cut at line feeds. */
   readonly cutter?: (header: H, params: P) => Cutter;
   /**

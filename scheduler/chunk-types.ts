@@ -16,6 +16,8 @@ export interface ChunkJob {
   /** Columns to store values as; the rest is found from the values. In a second pass: all columns, final. */
   readonly columns: Columns;
   readonly isFinal: boolean;
+  /** What chunks before came to (`Given.hints`). */
+  readonly hints?: Columns;
   readonly validation: ValidationParams;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];

@@ -38,7 +38,8 @@ export async function runChunk(
   const limits = { maxBytes: job.rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
   const rejected = new RejectedLines(bytes, limits, reader.endsLinesAtReturn === true);
   const report = new FindingCollector(job.validation, job.isFinal, rejected);
-  const given = { columns: job.columns, isFinal: job.isFinal, ...startOf(job.ref) };
+  const { columns, isFinal, hints = [] } = job;
+  const given = { columns, isFinal, hints, ...startOf(job.ref) };
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
   const batch = transforms.reduce((before, transform) => transform(before, job), out.finish());
   const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);

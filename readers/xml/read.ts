@@ -34,9 +34,9 @@ export function readXml(
     const add = (column: ValueColumn): void => out.add(column.name, column);
     const fields = new ObjectFields(columns, recording, '', 0, add, undefined, seen);
     const isWorthIt = (at: number): boolean => {
-      if (at < left[0]!) return false;
-      while (at >= left[0]!) left.shift();
-      return recording.mixed > 0;
+      const before = left.length;
+      while (left.length > 0 && at >= left[0]!) left.shift();
+      return left.length < before && recording.mixed > 0;
     };
     let isAnew = false;
     try {

@@ -33,5 +33,6 @@ export const xml: Reader<XmlParams, XmlHead> = {
     };
   },
   cutter: (head, params) => new XmlCutter(params.itemDepth, head.encoding, head.column),
+  takesHints: true,
   read: readXml,
 };

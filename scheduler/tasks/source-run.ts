@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError, InputError } from '../../engine/errors.js';
 import { mergeFindings, type Findings } from '../../engine/ingest/findings.js';
-import { needsRewrite } from '../../engine/ingest/unify.js';
+import { joinColumns, needsRewrite } from '../../engine/ingest/unify.js';
 import { flushSegment } from '../../engine/store/segment.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { Columns } from '../../engine/types.js';
@@ -35,7 +35,7 @@ export interface RunShare {
   tell(): void;
 }
 
-type JobBase = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes'>;
+type JobBase = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes' | 'hints'>;
 
 interface Opened {
   readonly source: Source;
@@ -78,6 +78,12 @@ export class SourceRun {
   /** The import's number of the first chunk. */
   readonly #firstChunk: number;
   readonly #results: ChunkResult[] = [];
+  /**
+   * What the first chunks came to, so many of them: all that are read already, up to the first that is not. They count whenever
+   * a later one does, so what a later one stores as that comes out as it would have without.
+   */
+  #hints: Columns = [];
+  #hinting = 0;
   readonly #rules: Sampled['rules'] | null;
   readonly #samples: ChunkSamples | null;
   /** Of chunks that were read twice: the first pass has their warnings. */
@@ -288,6 +294,9 @@ export class SourceRun {
   /** Without its samples: those of all chunks would grow with the source. */
   #keep(index: number, chunk: ChunkResult): void {
     this.#results[index] = { ...chunk, samples: [] };
+    if (!this.#reader.takesHints) return;
+    for (let next; (next = this.#results[this.#hinting]) !== undefined; this.#hinting++)
+      this.#hints = joinColumns(this.#hints, next.columns);
   }
 
   /** Takes over what an earlier attempt made of the piece, or has it read. */
@@ -327,6 +336,7 @@ export class SourceRun {
       (attempt) => ({
         ...job,
         ref: piece.ref,
+        hints: this.#hints,
         index,
         rejectedBytes: rejected.before(index),
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),

@@ -11,7 +11,7 @@ import {
   type Findings,
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
-import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
+import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Columns, GenomeBuild, Row } from '../../engine/types.js';
 import { readerNamed } from '../../readers/index.js';
 import { startOf } from '../../readers/source/chunks.js';
@@ -87,19 +87,27 @@ export async function importSource(
     } catch (error) {
       failure = error;
     }
+    let hints: Columns = [];
     const read = ({ bytes: chunk, ...start }: Piece, columns: Columns, isFinal: boolean) => {
       const out = new BatchBuilder();
       const report = new FindingCollector(validation, isFinal);
       const lines = reader.read(chunk, head.header, params, out, report, {
         columns,
         isFinal,
+        hints,
         ...start,
       });
       const { hasEnded, rejected } = report;
       return { batch: out.finish(), findings: report.result(), lines, hasEnded, rejected };
     };
     const all: ReadChunk[] = [];
-    for (const i of order(chunks.length, options.shuffle)) all[i] = read(chunks[i]!, known, false);
+    let hinting = 0;
+    for (const i of order(chunks.length, options.shuffle)) {
+      all[i] = read(chunks[i]!, known, false);
+      if (!reader.takesHints) continue;
+      for (let next; (next = all[hinting]) !== undefined; hinting++)
+        hints = joinColumns(hints, next.batch.seen);
+    }
     const last = all.findIndex(({ hasEnded }) => hasEnded);
     if (last < 0 && failure !== undefined) throw failure as Error;
     const firsts = last < 0 ? all : all.slice(0, last + 1);
