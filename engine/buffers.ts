@@ -19,7 +19,7 @@ let spareBytes = 0;
  * that it fits again. Its content is whatever it was: the taker writes before it reads.
  */
 export function take<T extends Buffer>(type: new (length: number) => T, length: number): T {
-  const least = Math.ceil(Math.log2(length));
+  const least = length <= 1 ? 0 : Math.ceil(Math.log2(length));
   const bySize = spare.get(type) ?? [];
   for (let power = least; power < bySize.length; power++) {
     const buffer = bySize[power]?.pop();
@@ -33,7 +33,7 @@ export function take<T extends Buffer>(type: new (length: number) => T, length: 
 /** Gives a buffer back; the caller must not touch it again, nor may any view of it live on. */
 export function give(buffer: Buffer): void {
   const { byteLength } = buffer;
-  if (byteLength > mostOfOne || spareBytes + byteLength > most) return;
+  if (byteLength === 0 || byteLength > mostOfOne || spareBytes + byteLength > most) return;
   const type = buffer.constructor as BufferType;
   let bySize = spare.get(type);
   if (bySize === undefined) spare.set(type, (bySize = []));
