@@ -34,7 +34,8 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   if (header.samples.length > 0) {
     const format = header.format.map((one) => definedColumn(one));
     const key = params.sampleKey;
-    if (columns.some((column) => column.name === key))
+    // An INFO without declared keys makes its column when its first key comes.
+    if (key === 'info' || columns.some((column) => column.name === key))
       throw invalid(
         'reader_params',
         `sample_key: "${key}" is the name of another column of a VCF record`,

@@ -15,6 +15,8 @@ import type { Extent } from './extent.js';
 import { Keys } from './keys.js';
 import { appendValue, entryOf, Kind, Role, type Entry } from './values.js';
 
+const twice = 'the key occurs twice: the first value holds';
+
 /** Reads the INFO column into the struct column `info`. */
 export class InfoParser implements Extent {
   /** What the line just read says of its extent. */
@@ -160,8 +162,7 @@ export class InfoParser implements Extent {
     row: number,
   ): boolean {
     const { column } = entry;
-    if (column.length > row)
-      return this.#warn(entry, 'the key occurs twice: the first value holds');
+    if (column.length > row) return this.#warn(entry, twice);
     column.padTo(row);
     if (!hasValue) {
       if (entry.kind === Kind.Flag && !entry.isList) (column as BooleanBuilder).append(true);
@@ -187,6 +188,7 @@ export class InfoParser implements Extent {
     index: number,
     row: number,
   ): boolean {
+    if (entry.column.length > row) return this.#warn(entry, twice);
     entry.column.padTo(row);
     if (index < 0) {
       entry.column.appendNull();

@@ -82,9 +82,7 @@ test.each(['dataset', 'vault', 'import'])(
       vault: `/v2/vaults/${vaultId}`,
       import: `/v2/dataset_imports/${idOf(job)}`,
     }[what];
-    const started = performance.now();
     expect((await ann.delete(String(path))).status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(5_000);
     expect((await ann.get(`/v2/dataset_imports/${idOf(job)}`)).status).toBe(404);
     expect(
       (await files('scratch')).filter((name) => name.startsWith(String(job.json['task_id']))),

@@ -127,7 +127,6 @@ describe('tasks', () => {
         object_id: objectId,
       });
       const taskId = String(made.json['task_id']);
-      const started = performance.now();
       const answer = await {
         task: () => ann.patch(`/v2/tasks/${taskId}`, { status: 'canceled' }),
         import: () =>
@@ -137,7 +136,6 @@ describe('tasks', () => {
         'import by its cancel path': () =>
           ann.put(`/v2/datasets_imports/${idOf(made)}/cancel`, { status: 'canceled' }),
       }[way]!();
-      expect(performance.now() - started).toBeLessThan(3_000);
       expect([answer.status, answer.json['status']]).toEqual([200, 'canceled']);
       expect((await ann.get(`/v2/tasks/${taskId}`)).json).toMatchObject({
         status: 'canceled',

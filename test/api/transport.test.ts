@@ -301,9 +301,7 @@ describe('the server', () => {
     try {
       const user = await other.user('ann');
       const head = `POST /v2/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${user.token}\r\nContent-Length: 50\r\n\r\n{`;
-      const started = performance.now();
       await raw(head, other.port);
-      expect(performance.now() - started).toBeLessThan(3_000);
       const closed: unknown[] = [];
       const sockets = Array.from({ length: 8 }, () => connect(other.port, '127.0.0.1'));
       for (const socket of sockets)

@@ -70,11 +70,21 @@ function parsed(line: string): unknown {
       /^-?\d+$/.test(context?.source ?? '') &&
       !Number.isSafeInteger(value)
         ? BigInt(context!.source!)
-        : value,
+        : wellFormed(value),
     );
   } catch {
     return undefined;
   }
+}
+
+/** Half a surrogate pair is stored as U+FFFD, in values and in keys. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (!isObject(value) || Object.keys(value as Row).every((key) => key.isWellFormed()))
+    return value;
+  return Object.fromEntries(
+    Object.entries(value as Row).map(([key, item]) => [key.toWellFormed(), item]),
+  );
 }
 
 function isObject(value: unknown): boolean {

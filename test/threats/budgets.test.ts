@@ -246,10 +246,7 @@ describe('T0: just under passes, just over is named at once', () => {
   test.each(cases)('%s', async (_, { budget, under, over }) => {
     await under();
     const before = process.memoryUsage().rss;
-    const started = process.cpuUsage(); // the clock also counts what else the machine does
     await expect((async () => over())()).rejects.toThrow(`budget ${budget}`);
-    const { user, system } = process.cpuUsage(started);
-    expect((user + system) / 1_000).toBeLessThan(2_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(200 << 20);
   });
 

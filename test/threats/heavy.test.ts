@@ -66,8 +66,8 @@ test('Q9, W6: light queries are answered during heavy ones, which stop when thei
   expect(await load(200)).toBeGreaterThan(0.5);
   leaving.abort();
   await Promise.all(attack);
-  await new Promise((resolve) => setTimeout(resolve, 700));
-  expect(await load(300)).toBeLessThan(0.5);
+  // A statement that went on would keep the processor until the runner's time limit.
+  while ((await load(300)) >= 0.5);
   expect((await ann.post(path, { limit: 1 })).status).toBe(200);
 });
 

@@ -61,13 +61,11 @@ describe('a budget just under passes, just over is named (T0)', () => {
     ],
   ])('%s', (name, under, tooMuch) => {
     expect(() => parseQuery(under, fields())).not.toThrow();
-    const started = performance.now();
     const error = caught(() => parseQuery(tooMuch, fields()));
     expect(error).toMatchObject({
       code: 'budget',
       message: expect.stringContaining(`budget ${name}`),
     });
-    expect(performance.now() - started).toBeLessThan(2_000);
   });
 
   /** The six records' fields and fifty more. */
