@@ -204,7 +204,7 @@ function vcfOracle({ params }: FuzzCase, { rows, error }: SourceImport, text: st
         .split(',')
         .map((allele) => [
           Number(position),
-          id === '.' ? null : id,
+          id === '.' || id === '' ? null : id,
           reference,
           allele === '.' ? reference : allele,
         ]);
