@@ -12,6 +12,7 @@ import type { FieldRow } from '../catalog/rows.js';
 import { arrowSchema, reservedColumns } from '../store/arrow.js';
 import type { Snapshot } from '../store/store.js';
 import type { Column, Columns } from '../types.js';
+import type { Language } from './dialect.js';
 import { pageRows, type Select } from './page.js';
 import { project } from './projection.js';
 import type { QueryRequest } from './request.js';
@@ -23,8 +24,9 @@ export function arrowSelect(
   rows: readonly FieldRow[],
   request: QueryRequest,
   spellings?: Spellings,
+  language?: Language,
 ): Select & { readonly columns: Columns } {
-  const statement = begin(snapshot, spellings);
+  const statement = begin(snapshot, spellings, language);
   const { dialect, params } = statement;
   const projection = project(snapshot.columns, rows, request);
   const page = pageRows(statement, snapshot, request, projection);

@@ -20,11 +20,10 @@ export function compile(statement: Statement, predicate: Predicate): string {
     }
     case 'not':
       // Tests for missing values are never null, and stay conditions that the row groups' statistics can answer.
-      if (predicate.item.kind === 'missing')
-        return missing(statement, predicate.item.field, 'NOT ');
+      if (predicate.item.kind === 'missing') return missing(statement, predicate.item.field, true);
       return `(${compile(statement, predicate.item)}) IS NOT TRUE`;
     case 'missing':
-      return missing(statement, predicate.field, '');
+      return missing(statement, predicate.field, false);
     default: {
       const values = access(statement, predicate.field);
       return values ? `(${condition(statement, predicate, values)})` : 'false';
@@ -34,12 +33,14 @@ export function compile(statement: Statement, predicate: Predicate): string {
 
 type Condition = Exclude<Predicate, { kind: 'all' | 'none' | 'and' | 'or' | 'not' | 'missing' }>;
 
-function missing(statement: Statement, field: Condition['field'], negation: '' | 'NOT '): string {
+function missing(statement: Statement, field: Condition['field'], isNegated: boolean): string {
+  const { dialect } = statement;
   const values = access(statement, field);
-  if (!values) return negation ? 'false' : 'true';
+  if (!values) return isNegated ? 'false' : 'true';
+  const { sql, column } = values;
   // Choice: a list that holds nothing but nulls is missing too.
-  if (values.isMany) return `${negation}(${statement.dialect.listMissing(values.sql)})`;
-  return `${values.sql} IS ${negation}NULL`;
+  if (values.isMany) return `${isNegated ? 'NOT ' : ''}(${dialect.listMissing(sql, column)})`;
+  return isNegated ? dialect.present(sql, column) : dialect.missing(sql, column);
 }
 
 function condition(statement: Statement, predicate: Condition, values: Access): string {
@@ -76,7 +77,7 @@ function single(
       return (value) => dialect.startsWith(value, start);
     }
     case 'regexp': {
-      const pattern = params.add('string', predicate.pattern);
+      const pattern = params.add('string', dialect.wholePattern(predicate.pattern));
       return (value) => dialect.matchesWhole(value, pattern);
     }
     case 'words': {

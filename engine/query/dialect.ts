@@ -1,18 +1,27 @@
-import type { Column, StoredType } from '../types.js';
+import type { Snapshot } from '../store/store.js';
+import type { Column, Columns, StoredType } from '../types.js';
 import type { DateUnit } from './facets.js';
+import type { Params, ParamType } from './params.js';
+
+/** Makes the dialect of an engine for one statement over these columns. */
+export type Language = (columns: Columns) => Dialect;
 
 /**
  * The SQL of one engine, as text of expressions. Every argument is SQL that this folder has made: a place of a bound value, an
  * expression, or a name of the dataset's own schema; never text from a request.
  */
 export interface Dialect {
-  /** The relation of a snapshot's files, whose list is the bound value `files`; named `r`. */
-  files(files: string): string;
-  /** A relation of the same columns without a row; named `r`. */
-  empty(): string;
-  /** Two expressions that put records of `files` into insertion order. */
+  /** How the statement refers to its bound value of this number, counted from 1. */
+  bound(number: number, type: ParamType, isList: boolean): string;
+  /** The name of the records' relation, inside of a page and outside. */
+  readonly relation: string;
+  /** The records of a snapshot, as the relation of that name. */
+  source(snapshot: Snapshot, params: Params): string;
+  /** True if records come in insertion order by themselves, where a statement does nothing but test conditions. */
+  readonly keepsOrder: boolean;
+  /** What puts records into insertion order: the list behind ORDER BY. */
   insertionOrder(): string;
-  /** Where a record stands: which file of the list, and which row of it. */
+  /** Where a record stands: which file of the snapshot, and which row of it; an id (file 0) where rows have no number. */
   place(): { readonly file: string; readonly row: string; readonly type: 'long' | 'string' };
 
   column(name: string): string;
@@ -29,8 +38,12 @@ export interface Dialect {
   flatten(list: string): string;
   some(list: string, test: (element: string) => string): string;
   listHas(list: string, value: string): string;
-  /** True if the list holds no value. */
-  listMissing(list: string): string;
+  /** True if there is no value of this column, whose own `isList` does not count; never null. */
+  missing(value: string, column: Column): string;
+  /** The opposite. */
+  present(value: string, column: Column): string;
+  /** True if the list holds no value of this column, whose own `isList` does not count; never null. */
+  listMissing(list: string, column: Column): string;
   smallest(list: string): string;
   largest(list: string): string;
   /** The distinct values of a list, one row each. */
@@ -49,7 +62,11 @@ export interface Dialect {
   fold(text: string): string;
   contains(text: string, part: string): string;
   startsWith(text: string, start: string): string;
+  /** The value to bind for a pattern that `matchesWhole` takes. */
+  wholePattern(pattern: string): string;
   matchesWhole(text: string, pattern: string): string;
+  /** What is wrong with a pattern, from the message of a failed statement; undefined if that says something else. */
+  patternProblem(message: string): string | undefined;
   matches(text: string, pattern: string): string;
   /** The build (1), chromosome (2, without `chr`), start (3) or stop (4) in the text of a region; empty if there is none. */
   regionPart(text: string, part: number): string;
@@ -67,6 +84,10 @@ export interface Dialect {
 
   /** JSON text of a scalar; null if there is none. */
   json(value: string, type: StoredType): string;
+  /** JSON text of an object from the texts of its members, null where one is missing; null if there is no object. */
+  jsonObject(object: string, members: readonly string[]): string;
+  /** JSON text of a list from the list of its items' texts; null if there is no list. */
+  jsonItems(texts: string): string;
   /** JSON text of a whole list, where there is a quicker way than item by item. */
   jsonList(list: string, type: StoredType): string | undefined;
   /** Plain text of a scalar, for a table cell. */

@@ -1,3 +1,4 @@
+import { reservedColumns } from '../store/arrow.js';
 import type { Column, Columns, StoredType } from '../types.js';
 import type { Dialect } from './dialect.js';
 import { separators } from './words.js';
@@ -20,15 +21,18 @@ export function duckdb(columns: Columns): Dialect {
   const hidesPlace = columns.some(({ physical }) => /^file_(index|row_number)$/i.test(physical));
   const each: Dialect['each'] = (list, expression) => lambda('list_transform', list, expression);
   return {
-    // Segments differ in columns, so they are united by name; the first file holds the whole schema.
-    files: (files) => `read_parquet(${files}, union_by_name = true) AS r`,
-    empty: () => {
-      const nulls = ['_id', '_commit'].map((name) => `CAST(NULL AS VARCHAR) AS ${quote(name)}`);
-      for (const column of columns) {
-        nulls.push(`CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`);
-      }
+    bound: (number) => `$${number}`,
+    relation: 'r',
+    source: ({ rows, files }, params) => {
+      // Segments differ in columns, so they are united by name; the first file holds the whole schema.
+      if (rows > 0)
+        return `read_parquet(${params.add('string', files)}, union_by_name = true) AS r`;
+      const nulls = [...reservedColumns, ...columns].map(
+        (column) => `CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`,
+      );
       return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
     },
+    keepsOrder: true,
     insertionOrder: () => (hidesPlace ? 'r."_id"' : 'r.file_index, r.file_row_number'),
     // Ids are in insertion order too.
     place: () =>
@@ -47,6 +51,8 @@ export function duckdb(columns: Columns): Dialect {
     flatten: (list) => `flatten(${list})`,
     some: (list, test) => `len(${lambda('list_filter', list, test)}) > 0`,
     listHas: (list, value) => `list_contains(${list}, ${value})`,
+    missing: (value) => `${value} IS NULL`,
+    present: (value) => `${value} IS NOT NULL`,
     listMissing: (list) => `coalesce(list_count(${list}), 0) = 0`,
     smallest: (list) => `list_min(${list})`,
     largest: (list) => `list_max(${list})`,
@@ -65,7 +71,9 @@ export function duckdb(columns: Columns): Dialect {
     fold: (text) => `lower(${text})`,
     contains: (text, part) => `contains(${text}, ${part})`,
     startsWith: (text, start) => `starts_with(${text}, ${start})`,
+    wholePattern: (pattern) => pattern,
     matchesWhole: (text, pattern) => `regexp_full_match(${text}, ${pattern})`,
+    patternProblem: (message) => patternError.exec(message)?.[1],
     matches: (text, pattern) => `regexp_matches(${text}, ${pattern})`,
     regionPart: (text, part) =>
       `regexp_extract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
@@ -79,11 +87,14 @@ export function duckdb(columns: Columns): Dialect {
     indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 
     json,
+    jsonObject: (object, members) =>
+      `CASE WHEN ${object} IS NOT NULL THEN ${members.length === 0 ? `'{}'` : `'{' || ${joined(members)} || '}'`} END`,
+    jsonItems: (texts) => `('[' || array_to_string(${texts}, ',') || ']')`,
     jsonList: (list, type) =>
       plainInJson.has(type) ? `CAST(to_json(${list}) AS VARCHAR)` : undefined,
     text: (value, type) =>
       type === 'date' ? dateText(value) : isText(type) ? value : numberText(value, type),
-    join: (texts) => `concat_ws(',', ${texts.join(', ')})`,
+    join: joined,
     joinList: (list) => `array_to_string(${list}, ',')`,
 
     truncate: (date, unit) => `date_trunc('${unit}', ${date})`,
@@ -114,6 +125,14 @@ function inList(value: string, list: string, isFolded: boolean): string {
 function wordList(text: string): string {
   return `regexp_extract_all(${text}, '[^${separators}]+')`;
 }
+
+function joined(texts: readonly string[]): string {
+  return `concat_ws(',', ${texts.join(', ')})`;
+}
+
+/** What RE2 says of a pattern. */
+const patternError =
+  /^Invalid Input Error: ((?:invalid|missing|bad|no argument|pattern too|unexpected|trailing|unterminated)[^]*)/i;
 
 function isText(type: StoredType): boolean {
   return type === 'string' || type === 'text' || type === 'blob' || type === 'json';

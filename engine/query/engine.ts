@@ -19,6 +19,8 @@ import {
 } from '@duckdb/node-api';
 import { AppError } from '../errors.js';
 import { makeFolder } from '../files.js';
+import type { Language } from './dialect.js';
+import { duckdb } from './duckdb.js';
 import { Guard, type RunOptions } from './guard.js';
 import { Lanes } from './lanes.js';
 import type { Param, ParamType } from './params.js';
@@ -45,6 +47,8 @@ export interface EngineOptions {
 
 /** The SQL engine: reads committed files and nothing else. */
 export interface QueryEngine {
+  /** The SQL that it understands. */
+  readonly language: Language;
   /** Runs one SELECT and returns its rows. */
   run(
     sql: string,
@@ -90,6 +94,7 @@ export async function openQueryEngine(options: EngineOptions): Promise<QueryEngi
 }
 
 class Engine implements QueryEngine {
+  readonly language = duckdb;
   readonly #instance: DuckDBInstance;
   readonly #connections: Lanes<DuckDBConnection>;
   readonly #closing = new AbortController();

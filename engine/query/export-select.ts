@@ -1,7 +1,7 @@
 import type { FieldRow } from '../catalog/rows.js';
 import type { Snapshot } from '../store/store.js';
 import type { Column } from '../types.js';
-import type { Dialect } from './dialect.js';
+import type { Dialect, Language } from './dialect.js';
 import { pageRows, type Select } from './page.js';
 import { project, type Projected } from './projection.js';
 import { columnJson, recordJson } from './record-json.js';
@@ -25,8 +25,9 @@ export function exportSelect(
   request: QueryRequest,
   shape: 'json' | 'csv',
   spellings?: Spellings,
+  language?: Language,
 ): Select & { readonly columns: readonly ExportColumn[] } {
-  const statement = begin(snapshot, spellings);
+  const statement = begin(snapshot, spellings, language);
   const { dialect, params } = statement;
   const projection = project(snapshot.columns, rows, request);
   const cells = projection.flatMap((projected) => flatten(dialect, projected));
@@ -49,7 +50,10 @@ interface Cell {
 }
 
 function flatten(dialect: Dialect, { column, isStored }: Projected): readonly Cell[] {
-  if (!isStored) return [{ path: [column.name], sql: 'CAST(NULL AS VARCHAR)' }];
+  if (!isStored) {
+    const text = dialect.missingValue({ ...column, type: 'string', isList: false });
+    return [{ path: [column.name], sql: text }];
+  }
   return leaves(dialect, column, dialect.column(column.physical), [column.name]);
 }
 

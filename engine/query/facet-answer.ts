@@ -2,6 +2,7 @@ import { budgets } from '../budgets.js';
 import { AppError } from '../errors.js';
 import type { Snapshot } from '../store/store.js';
 import { compile } from './compile.js';
+import type { Language } from './dialect.js';
 import { buckets, emptyAnswer, single } from './facet-sql.js';
 import type { Facet } from './facets.js';
 import type { Select } from './page.js';
@@ -14,6 +15,7 @@ export interface FacetScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;
   readonly spellings: Spellings;
+  readonly language: Language;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
 
@@ -38,7 +40,7 @@ async function groupedAnswers(
   facet: Facet,
   parents: readonly Parent[],
 ): Promise<ReadonlyMap<string, string>> {
-  const statement = begin(scope.snapshot, scope.spellings);
+  const statement = begin(scope.snapshot, scope.spellings, scope.language);
   const values = groupedValues(statement, scope.predicate, facet, parents);
   if (!values || facet.field.type === 'auto') return new Map();
   const keys = parents.map(({ field }, index) =>

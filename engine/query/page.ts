@@ -2,7 +2,7 @@ import type { FieldRow } from '../catalog/rows.js';
 import type { Snapshot } from '../store/store.js';
 import { boundType, compile, joins } from './compile.js';
 import { behind, positionOf, remaining, type Position, type SortKey, type Walk } from './cursor.js';
-import type { Dialect } from './dialect.js';
+import type { Dialect, Language } from './dialect.js';
 import type { Param } from './params.js';
 import type { Predicate } from './predicate.js';
 import { project, type Projected } from './projection.js';
@@ -23,15 +23,16 @@ export function pageSelect(
   rows: readonly FieldRow[],
   request: QueryRequest,
   spellings?: Spellings,
+  language?: Language,
 ): Select & { positionOf(row: readonly unknown[]): Position } {
-  const statement = begin(snapshot, spellings);
+  const statement = begin(snapshot, spellings, language);
   const projection = project(snapshot.columns, rows, request);
   if (!request.walk) {
     const page = pageRows(statement, snapshot, request, projection);
     const sql = `SELECT ${recordJson(statement.dialect, projection)} FROM ${page}`;
     return { sql, params: statement.params.list, positionOf: noPosition };
   }
-  return walkSelect(snapshot, request, request.walk, projection, spellings);
+  return walkSelect(snapshot, request, request.walk, projection, spellings, language);
 }
 
 function noPosition(): never {
@@ -44,10 +45,11 @@ function walkSelect(
   walk: Walk,
   projection: readonly Projected[],
   spellings?: Spellings,
+  language?: Language,
 ): ReturnType<typeof pageSelect> {
   const isSorted = request.ordering.length > 0 || request.scores.length > 0;
   const { snapshot, skipped } = remaining(whole, walk, isSorted);
-  const statement = begin(snapshot, spellings);
+  const statement = begin(snapshot, spellings, language);
   const { dialect, params, source } = statement;
   const keys = sortKeys(statement, request);
   const where = compile(statement, request.predicate);
@@ -58,8 +60,8 @@ function walkSelect(
   const values = [...keys.map(({ sql }) => sql), place.file, place.row];
   const extra = values.map((sql, i) => `${sql} AS ${dialect.extra(i)}`);
   const columns = storedColumns(dialect, projection);
-  const page = `(SELECT ${[...columns, ...extra].join(', ')} FROM ${source} WHERE ${where}${after}${order} LIMIT ${limit}) AS r`;
-  const shown = values.map((_, i) => `r.${dialect.extra(i)}`);
+  const page = `(SELECT ${[...columns, ...extra].join(', ')} FROM ${source} WHERE ${where}${after}${order} LIMIT ${limit}) AS ${dialect.relation}`;
+  const shown = values.map((_, i) => `${dialect.relation}.${dialect.extra(i)}`);
   return {
     sql: `SELECT ${[recordJson(dialect, projection), ...shown].join(', ')} FROM ${page}`,
     params: params.list,
@@ -72,8 +74,9 @@ export function countSelect(
   snapshot: Snapshot,
   request: QueryRequest,
   spellings?: Spellings,
+  language?: Language,
 ): Select {
-  const statement = begin(snapshot, spellings);
+  const statement = begin(snapshot, spellings, language);
   const where = compile(statement, request.predicate);
   return {
     sql: `SELECT count(*) FROM ${statement.source} WHERE ${where}`,
@@ -82,7 +85,7 @@ export function countSelect(
 }
 
 /**
- * The rows of a page as a relation named `r` of the stored columns of `projection`. Whatever is computed for the answer is
+ * The rows of a page as the relation `dialect.relation` of the stored columns of `projection`. Whatever is computed for the answer is
  * computed outside it, for the page's rows alone.
  */
 export function pageRows(
@@ -99,7 +102,7 @@ export function pageRows(
   const limit = Number.isFinite(request.limit) && request.limit < Number.MAX_SAFE_INTEGER;
   return `(SELECT ${columns.length > 0 ? columns.join(', ') : '1'} FROM ${source} WHERE ${where}${order}${
     limit ? ` LIMIT ${params.add('long', BigInt(request.limit))}` : ''
-  }${request.offset > 0 ? ` OFFSET ${params.add('long', BigInt(request.offset))}` : ''}) AS r`;
+  }${request.offset > 0 ? ` OFFSET ${params.add('long', BigInt(request.offset))}` : ''}) AS ${dialect.relation}`;
 }
 
 function storedColumns(dialect: Dialect, projection: readonly Projected[]): string[] {
@@ -114,7 +117,7 @@ function orderBy(
   keys: readonly SortKey[],
   predicate: Predicate,
 ): string {
-  if (keys.length === 0 && !joins(predicate, spellings)) return '';
+  if (keys.length === 0 && dialect.keepsOrder && !joins(predicate, spellings)) return '';
   const list = keys.map(
     ({ sql, descending }) => `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`,
   );

@@ -10,13 +10,21 @@ export interface Param {
   readonly value: Scalar | readonly Scalar[];
 }
 
+/** How a dialect writes the place of a bound value. */
+type Place = (number: number, type: ParamType, isList: boolean) => string;
+
 /** Collects the bound values of one statement and numbers their places. */
 export class Params {
   readonly list: Param[] = [];
+  readonly #place: Place;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
 
   /** Adds a value and returns its place in the statement: `$3`. */
   add(type: ParamType, value: Param['value']): string {
     this.list.push({ type, value });
-    return `$${this.list.length}`;
+    return this.#place(this.list.length, type, Array.isArray(value));
   }
 }

@@ -28,7 +28,7 @@ export function columnJson(dialect: Dialect, column: Column, value: string): str
     value,
     (element) => `coalesce(${itemJson(dialect, column, element)}, 'null')`,
   );
-  return `('[' || ${dialect.joinList(items)} || ']')`;
+  return dialect.jsonItems(items);
 }
 
 function itemJson(dialect: Dialect, column: Column, value: string): string {
@@ -37,6 +37,5 @@ function itemJson(dialect: Dialect, column: Column, value: string): string {
     const inside = columnJson(dialect, child, dialect.member(value, child.physical));
     return `${dialect.literal(`${JSON.stringify(child.name)}:`)} || ${inside}`;
   });
-  if (members.length === 0) return `CASE WHEN ${value} IS NOT NULL THEN '{}' END`;
-  return `CASE WHEN ${value} IS NOT NULL THEN '{' || ${dialect.join(members)} || '}' END`;
+  return dialect.jsonObject(value, members);
 }

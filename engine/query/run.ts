@@ -4,11 +4,13 @@ import { AppError } from '../errors.js';
 import type { Snapshot } from '../store/store.js';
 import { arrowSelect, arrowStream } from './arrow-page.js';
 import type { QueryEngine } from './engine.js';
+import type { Language } from './dialect.js';
 import { facetAnswer } from './facet-answer.js';
 import type { Position } from './cursor.js';
 import { exportSelect, type ExportColumn } from './export-select.js';
 import type { RunOptions } from './guard.js';
 import { countSelect, pageSelect, type Select } from './page.js';
+import { Params } from './params.js';
 import { all, node, none, type Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
 import { mayTakeLong } from './weight.js';
@@ -52,7 +54,7 @@ export async function runQuery(
   const facets = facetTexts(run, snapshot, request);
   // Its failure is awaited below; without this a failing page would leave it unhandled.
   facets.catch(() => undefined);
-  const select = pageSelect(snapshot, fields, request, run.spellings);
+  const select = pageSelect(snapshot, fields, request, run.spellings, engine.language);
   const page = request.limit === 0 || snapshot.rows === 0 ? [] : await run.rows(select);
   const total = await totalOf(run, snapshot, request, page.length);
   const text = await facets;
@@ -78,7 +80,7 @@ export async function runArrow(
   options: QueryOptions = {},
 ): Promise<{ body: Uint8Array; total: number; offset: number | null }> {
   const run = await runner(engine, snapshot, request, options);
-  const select = arrowSelect(snapshot, fields, request, run.spellings);
+  const select = arrowSelect(snapshot, fields, request, run.spellings, engine.language);
   const page = request.limit === 0 ? [] : await run.rows(select);
   const total = await totalOf(run, snapshot, request, page.length);
   return {
@@ -132,7 +134,7 @@ export async function runCells(
   options: QueryOptions = {},
 ): Promise<CellPage> {
   const run = await runner(engine, snapshot, request, options);
-  const select = exportSelect(snapshot, fields, request, shape, run.spellings);
+  const select = exportSelect(snapshot, fields, request, shape, run.spellings, engine.language);
   const page = request.limit === 0 ? [] : await run.rows(select);
   const total = await totalOf(run, snapshot, request, page.length);
   return {
@@ -165,7 +167,7 @@ export async function lookup(
     offset: 0,
     facets: null,
   };
-  const select = pageSelect(snapshot, fields, request);
+  const select = pageSelect(snapshot, fields, request, undefined, engine.language);
   const rows = await (await runner(engine, snapshot, request, options)).rows(select);
   // `_id` is the first key of every record.
   const records = new Map(rows.map(([text]) => [idOf(text as string), text as string]));
@@ -173,6 +175,7 @@ export async function lookup(
 }
 
 interface Runner {
+  readonly language: Language;
   readonly spellings: Spellings;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
@@ -189,10 +192,11 @@ async function runner(
     try {
       return await engine.run(sql, params, run);
     } catch (error) {
-      throw isPatternError(error) ? await patternError(engine, request.predicate, error) : error;
+      throw (await patternError(engine, snapshot, request.predicate, error)) ?? error;
     }
   };
-  return { rows, spellings: await finderOf(engine).find(snapshot, request.predicate, rows) };
+  const spellings = await finderOf(engine).find(snapshot, request.predicate, rows);
+  return { language: engine.language, rows, spellings };
 }
 
 const finders = new WeakMap<QueryEngine, SpellingFinder>();
@@ -215,7 +219,7 @@ async function totalOf(
   if (request.predicate.kind === 'none') return 0;
   if (request.walk && request.walk.total !== null) return request.walk.total;
   if (request.limit > count && (count > 0 || request.offset === 0)) return request.offset + count;
-  const [row] = await run.rows(countSelect(snapshot, request, run.spellings));
+  const [row] = await run.rows(countSelect(snapshot, request, run.spellings, run.language));
   return Number(row?.[0] ?? 0);
 }
 
@@ -234,6 +238,7 @@ async function facetTexts(
     snapshot,
     predicate: request.predicate,
     spellings: run.spellings,
+    language: run.language,
     rows: run.rows,
   };
   const texts = await Promise.all(
@@ -249,32 +254,28 @@ function idOf(record: string): string {
   return match ? (JSON.parse(match[1]!) as string) : '';
 }
 
-/** RE2 refused a pattern that the check of the request let through, for its size say. */
-function isPatternError(error: unknown): boolean {
-  const message = String((error as { message?: unknown } | null)?.message ?? '');
-  return /^Invalid Input Error: (invalid|missing|bad|no argument|pattern too|unexpected|trailing|unterminated)/i.test(
-    message,
-  );
-}
-
+/** If RE2 refused a pattern that the check of the request let through, for its size say: the 400 that names it. */
 async function patternError(
   engine: QueryEngine,
+  snapshot: Snapshot,
   predicate: Predicate,
   cause: unknown,
-): Promise<unknown> {
+): Promise<AppError | undefined> {
+  const dialect = engine.language(snapshot.columns);
+  const problemOf = (error: unknown): string | undefined =>
+    dialect.patternProblem(String((error as { message?: unknown } | null)?.message ?? ''));
+  if (problemOf(cause) === undefined) return undefined;
   for (const pattern of patternsOf(predicate)) {
+    const params = new Params(dialect.bound);
+    const place = params.add('string', dialect.wholePattern(pattern));
     try {
-      await engine.run("SELECT regexp_full_match('', $1)", [{ type: 'string', value: pattern }]);
+      await engine.run(`SELECT ${dialect.matchesWhole(dialect.literal(''), place)}`, params.list);
     } catch (error) {
-      const reason = String((error as { message?: unknown }).message).replace(
-        'Invalid Input Error: ',
-        '',
-      );
-      const message = `Unsupported regular expression ${JSON.stringify(pattern)}: ${reason}`;
+      const message = `Unsupported regular expression ${JSON.stringify(pattern)}: ${problemOf(error) ?? String(error)}`;
       return new AppError('invalid', message, { filters: [message] }, cause);
     }
   }
-  return cause;
+  return undefined;
 }
 
 function patternsOf(predicate: Predicate): readonly string[] {

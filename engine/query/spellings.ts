@@ -92,7 +92,7 @@ export class SpellingFinder {
 
   async #examine(snapshot: Snapshot, field: FieldRef): Promise<LetterCase> {
     for (const letters of ['upper', 'lower'] as const) {
-      const statement = begin(snapshot);
+      const statement = begin(snapshot, undefined, this.#engine.language);
       const values = access(statement, field);
       if (!values) return 'upper';
       const { dialect, params, source } = statement;
@@ -116,7 +116,7 @@ export class SpellingFinder {
     const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64');
     const known = this.#spelled.get(key);
     if (known !== undefined) return known ?? undefined;
-    const statement = begin(snapshot);
+    const statement = begin(snapshot, undefined, this.#engine.language);
     const values = access(statement, equality.field);
     if (!values) return [];
     const { dialect, params, source } = statement;

@@ -1,7 +1,7 @@
 import { reservedColumns } from '../store/arrow.js';
 import type { Snapshot } from '../store/store.js';
 import type { Column, Columns, StoredType } from '../types.js';
-import type { Dialect } from './dialect.js';
+import type { Dialect, Language } from './dialect.js';
 import { duckdb } from './duckdb.js';
 import type { FieldRef, Predicate } from './predicate.js';
 import { Params } from './params.js';
@@ -15,16 +15,19 @@ export interface Statement {
   readonly params: Params;
   readonly columns: Columns;
   readonly spellings: Spellings;
-  /** What stands after FROM: the snapshot's files under the name `r`. */
+  /** What stands after FROM: the snapshot's records as `dialect.relation`. */
   readonly source: string;
 }
 
 /** Begins a statement over one version of a dataset. */
-export function begin(snapshot: Snapshot, spellings: Spellings = new Map()): Statement {
-  const dialect = duckdb(snapshot.columns);
-  const params = new Params();
-  const source =
-    snapshot.rows === 0 ? dialect.empty() : dialect.files(params.add('string', snapshot.files));
+export function begin(
+  snapshot: Snapshot,
+  spellings: Spellings = new Map(),
+  language: Language = duckdb,
+): Statement {
+  const dialect = language(snapshot.columns);
+  const params = new Params(dialect.bound);
+  const source = dialect.source(snapshot, params);
   return { dialect, params, columns: [...reservedColumns, ...snapshot.columns], spellings, source };
 }
 
@@ -33,6 +36,8 @@ export interface Access {
   readonly sql: string;
   readonly isMany: boolean;
   readonly type: StoredType;
+  /** Where the values are stored. */
+  readonly column: Column;
 }
 
 /** The expression of a field; undefined if no record stores it. */
@@ -52,7 +57,8 @@ export function access(statement: Statement, field: FieldRef): Access | undefine
 }
 
 function root(dialect: Dialect, column: Column): Access {
-  return { sql: dialect.column(column.physical), isMany: column.isList, type: column.type };
+  const sql = dialect.column(column.physical);
+  return { sql, isMany: column.isList, type: column.type, column };
 }
 
 /** Into an object, or into every object of a list: then all their values together. */
@@ -63,6 +69,7 @@ function step(dialect: Dialect, object: Access, column: Column): Access {
       sql: dialect.member(object.sql, column.physical),
       isMany: column.isList,
       type: column.type,
+      column,
     };
   }
   const members = dialect.each(object.sql, (element) => dialect.member(element, column.physical));
@@ -70,5 +77,6 @@ function step(dialect: Dialect, object: Access, column: Column): Access {
     sql: column.isList ? dialect.flatten(members) : members,
     isMany: true,
     type: column.type,
+    column,
   };
 }
