@@ -46,7 +46,7 @@ export function writeCursor(state: CursorState, key: Uint8Array): string {
 
 /** What stays the same over a walk. */
 export function queryHash(body: unknown): string {
-  const { cursor: _, limit: __, facets: ___, ...query } = isObject(body) ? body : {};
+  const { cursor: _, limit: __, facets: ___, explain: ____, ...query } = isObject(body) ? body : {};
   return createHash('sha256')
     .update(stringifyJson(sorted(query)))
     .digest('base64url')

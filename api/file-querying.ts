@@ -23,9 +23,10 @@ export async function fileAnswer(
     const { queryEngine } = parts;
     const page = await runCells(queryEngine, snapshot, fields, request, shape, { signal });
     const results = page.cells.map((cells) => resultOf(cells, format));
+    const explain = page.explain === undefined ? '' : `,"explain":${page.explain}`;
     return new JsonText(
       `{"object_id":${object.id},"results":[${results.join(',')}],"total":${page.total},` +
-        `"offset":${page.offset},"took":${Math.round(performance.now() - started)}}`,
+        `"offset":${page.offset},"took":${Math.round(performance.now() - started)}${explain}}`,
     );
   });
 }

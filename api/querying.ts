@@ -19,11 +19,12 @@ export async function queryAnswer(
   const cursor = readCursor(body, dataset.id, parts.signingKey);
   const { answer, next } = await walked(parts, dataset, body, cursor, signal);
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
+  const explain = answer.explain === undefined ? '' : `,"explain":${answer.explain}`;
   const behind = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;
   return new JsonText(
     `{"dataset":${JSON.stringify(await nameOf(parts, dataset))},"dataset_id":${dataset.id},` +
       `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},` +
-      `"results":${answer.results}${facets}${behind}}`,
+      `"results":${answer.results}${facets}${explain}${behind}}`,
   );
 }
 
@@ -83,6 +84,8 @@ export async function pageAnswer(
   if (request.facets) {
     throw invalid('facets', `Facets are part of the JSON answer alone, not of ${type}.`);
   }
+  if (request.explain)
+    throw invalid('explain', `The explanation is part of the JSON answer alone, not of ${type}.`);
   const { queryEngine } = parts;
   const shape = pageTypes[type];
   const page =

@@ -106,6 +106,11 @@ const query = {
   entities: about({ type: 'array' }, 'Pairs [entity type, value].'),
   genome_build: words('GRCh37', 'GRCh38'),
 };
+const explain = about(
+  flag,
+  '`true`: the answer tells what each condition leaves, and why it is empty.',
+);
+const explained = about(ref('Explanation'), 'Only if asked for.');
 const vaultKeys = {
   name: about(text, 'Unique in the account; no `/` and no `:`.'),
   description: nullableText,
@@ -232,6 +237,7 @@ export const schemas = {
     limit: about(integer, '0 to 10,000; 100 when absent.'),
     offset: integer,
     cursor: about({}, '`true` begins a walk over one version; then what the last answer gave.'),
+    explain,
   }),
   QueryAnswer: resource({
     cursor: about(nullableText, 'Only in a walk: of the next page; null at the end.'),
@@ -242,6 +248,7 @@ export const schemas = {
     total: about(integer, 'All matching records.'),
     offset: about(nullableInteger, 'Of the next page; null when there is none.'),
     facets: about(object, 'Only if asked for.'),
+    explain: explained,
   }),
   FileQuery: body({
     filters: about({}, 'As for a dataset, without `regexp` and `regex`.'),
@@ -249,6 +256,7 @@ export const schemas = {
     limit: about(integer, '0 to 10,000; 100 when absent.'),
     offset: integer,
     output_format: about(words('json', 'csv', 'tsv'), 'csv, tsv: each result is a line of text.'),
+    explain,
   }),
   FileAnswer: resource({
     object_id: id,
@@ -256,6 +264,29 @@ export const schemas = {
     results: about({ type: 'array' }, 'Objects, or texts with output_format csv or tsv.'),
     total: about(integer, 'All matching records.'),
     offset: about(nullableInteger, 'Of the next page; null when there is none.'),
+    explain: explained,
+  }),
+  Explanation: resource({
+    records: about(integer, 'All records that were asked.'),
+    nodes: about(
+      { type: 'array', items: ref('ExplainedNode') },
+      'The conditions of the request, joined by AND in this order.',
+    ),
+    segments: about(
+      resource({
+        ...each(integer, 'total touched skipped rows more'),
+        paths: texts,
+      }),
+      'Files whose statistics admit a match, and their records; `more` are not named.',
+    ),
+    steps: about(object, 'Milliseconds by step; page and facets run at the same time.'),
+  }),
+  ExplainedNode: resource({
+    path: about(text, 'Where it stands in the request: `filters[0].or[1]`.'),
+    condition: about(text, 'As the request has it, or `and`, `or`, `not`.'),
+    matches: about(integer, 'Records that satisfy it.'),
+    left: about(integer, 'Of these, those that satisfy all that was joined before it by AND.'),
+    nodes: about({ type: 'array', items: ref('ExplainedNode') }, 'What is joined.'),
   }),
   FileFields: resource({ fields: texts }),
   BatchQuery: body(

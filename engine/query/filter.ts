@@ -108,6 +108,6 @@ const operators: ReadonlyMap<string, (items: Predicate[]) => Predicate> = new Ma
 ]);
 
 /** A list of two whose first member is a string is a pair, any other list a list of items. */
-function isPair(input: unknown): input is [string, unknown] {
+export function isPair(input: unknown): input is [string, unknown] {
   return Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';
 }

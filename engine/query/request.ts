@@ -2,6 +2,7 @@ import type { FieldRow } from '../catalog/rows.js';
 import { budgets } from '../budgets.js';
 import { AppError, invalid, type FieldErrors } from '../errors.js';
 import { parseEntities, type GeneNames } from './entities.js';
+import { explainTree, type Explaining } from './explain-tree.js';
 import { parseFacets, type Facet } from './facets.js';
 import { fieldRef, indexFields, type FieldIndex } from './fields.js';
 import { parseFilters, type FilterRules } from './filter.js';
@@ -26,6 +27,8 @@ export interface QueryRequest {
   readonly walk?: Walk;
   /** Null = none asked for. */
   readonly facets: readonly Facet[] | null;
+  /** The conditions in the words of the request, if the answer is to be explained. */
+  readonly explain?: Explaining;
 }
 
 /** One key of an ordering; records without a value come last in both directions. */
@@ -102,6 +105,7 @@ export function parseExportParams(
   if (typeof isSafe !== 'boolean')
     throw invalid('csv_safe', `Expected true or false, not ${show(isSafe)}`);
   const refused = (['facets', 'offset'] as const).filter((key) => isGiven(given?.[key]));
+  if (request.explain) throw invalid('explain', 'Not supported in an export');
   if (refused.length > 0) {
     const messages = refused.map((key) => [key, ['Not supported in an export']] as const);
     throw new AppError(
@@ -128,6 +132,7 @@ function parse(
   rule: LimitRule,
   filterRules?: FilterRules,
 ): QueryRequest {
+  const started = performance.now();
   const body = asBody(input);
   const index = indexFields(rows, filterRules === undefined);
   const errors: AppError[] = [];
@@ -146,6 +151,7 @@ function parse(
   const query = part(() => parseQueryString(body['query'], index));
   const entities = part(() => parseEntities(body['entities'], index, genes));
   const build = part(() => genomeBuild(body['genome_build'], index));
+  const isExplained = part(() => flag('explain', body['explain']));
   const request: QueryRequest = {
     predicate: and([filters ?? all, query?.predicate ?? all, entities ?? all, build ?? all]),
     scores: [...scoresOf(filters ?? all), ...(query?.scores ?? [])],
@@ -157,7 +163,23 @@ function parse(
     facets: part(() => parseFacets(body['facets'], index)),
   };
   if (errors.length > 0) throw merged(errors);
-  return request;
+  if (!isExplained) return request;
+  const context = { index, genes, rules: filterRules };
+  const given = isGiven(body['genome_build'])
+    ? { value: body['genome_build'] as string, predicate: build }
+    : null;
+  const { filters: list, query: text, entities: pairs } = body;
+  const root = explainTree({ filters: list, query: text, entities: pairs, build: given }, context);
+  return { ...request, explain: { ...context, root, parseMs: performance.now() - started } };
+}
+
+/** `true`, `false` or those words; false if not given. */
+function flag(key: string, input: unknown): boolean {
+  if (input === undefined || input === null || input === '') return false;
+  const word = typeof input === 'string' ? input.toLowerCase() : input;
+  if (word === true || word === 'true') return true;
+  if (word === false || word === 'false') return false;
+  throw invalid(key, `Expected true or false, not ${show(input)}`);
 }
 
 /** Known keys of the interface that later releases serve: refused, never silently ignored. */

@@ -7,6 +7,7 @@ import type { QueryEngine } from './engine.js';
 import type { Language } from './dialect.js';
 import { facetAnswer } from './facet-answer.js';
 import type { Position } from './cursor.js';
+import { explanation } from './explain.js';
 import { exportSelect, type ExportColumn } from './export-select.js';
 import type { RunOptions } from './guard.js';
 import { countSelect, pageSelect, type Select } from './page.js';
@@ -16,6 +17,7 @@ import type { QueryRequest } from './request.js';
 import { mayTakeLong } from './weight.js';
 import { SpellingFinder } from './spellings.js';
 import type { Spellings } from './statement.js';
+import { Steps } from './steps.js';
 
 export { exportSelect, type ExportColumn } from './export-select.js';
 
@@ -29,6 +31,8 @@ export interface QueryAnswer {
   readonly offset: number | null;
   /** A JSON object from field name to answer; absent if none was asked for. */
   readonly facets?: string;
+  /** JSON text of what each condition leaves; absent unless asked for. */
+  readonly explain?: string;
   /** Behind the last record of this page of a walk; null at its end, absent outside one. */
   readonly position?: Position | null;
   /** Milliseconds. */
@@ -50,14 +54,19 @@ export async function runQuery(
   options: QueryOptions = {},
 ): Promise<QueryAnswer> {
   const started = performance.now();
-  const run = await runner(engine, snapshot, request, options);
-  const facets = facetTexts(run, snapshot, request);
+  const steps = new Steps();
+  const run = await steps.time('spellings', () => runner(engine, snapshot, request, options));
+  const facets = facetTexts(run, snapshot, request, steps);
   // Its failure is awaited below; without this a failing page would leave it unhandled.
   facets.catch(() => undefined);
+  const planned = performance.now();
   const select = pageSelect(snapshot, fields, request, run.spellings, engine.language);
-  const page = request.limit === 0 || snapshot.rows === 0 ? [] : await run.rows(select);
-  const total = await totalOf(run, snapshot, request, page.length);
+  steps.add('plan', performance.now() - planned);
+  const isEmpty = request.limit === 0 || snapshot.rows === 0;
+  const page = isEmpty ? [] : await steps.time('page', () => run.rows(select));
+  const total = await steps.time('total', () => totalOf(run, snapshot, request, page.length));
   const text = await facets;
+  const explained = await explanationOf(run, snapshot, request, total, steps);
   const { walk } = request;
   const isLast = page.length < request.limit || (walk?.seen ?? 0) + page.length >= total;
   return {
@@ -67,6 +76,7 @@ export async function runQuery(
     offset: walk ? null : nextOffset(request, page.length, total),
     ...(walk && { position: isLast ? null : select.positionOf(page.at(-1)!) }),
     ...(text !== undefined && { facets: text }),
+    ...(explained !== undefined && { explain: explained }),
     took: Math.round(performance.now() - started),
   };
 }
@@ -122,6 +132,8 @@ export interface CellPage {
   readonly columns: readonly ExportColumn[];
   readonly total: number;
   readonly offset: number | null;
+  /** JSON text; absent unless asked for. */
+  readonly explain?: string;
 }
 
 /** The page as texts. */
@@ -133,15 +145,18 @@ export async function runCells(
   shape: 'json' | 'csv',
   options: QueryOptions = {},
 ): Promise<CellPage> {
-  const run = await runner(engine, snapshot, request, options);
+  const steps = new Steps();
+  const run = await steps.time('spellings', () => runner(engine, snapshot, request, options));
   const select = exportSelect(snapshot, fields, request, shape, run.spellings, engine.language);
-  const page = request.limit === 0 ? [] : await run.rows(select);
-  const total = await totalOf(run, snapshot, request, page.length);
+  const page = request.limit === 0 ? [] : await steps.time('page', () => run.rows(select));
+  const total = await steps.time('total', () => totalOf(run, snapshot, request, page.length));
+  const explain = await explanationOf(run, snapshot, request, total, steps);
   return {
     cells: page as CellPage['cells'],
     columns: select.columns,
     total,
     offset: nextOffset(request, page.length, total),
+    ...(explain !== undefined && { explain }),
   };
 }
 
@@ -178,6 +193,7 @@ interface Runner {
   readonly language: Language;
   readonly spellings: Spellings;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
+  readonly spell: (predicate: Predicate) => Promise<Spellings>;
 }
 
 async function runner(
@@ -195,8 +211,9 @@ async function runner(
       throw (await patternError(engine, snapshot, request.predicate, error)) ?? error;
     }
   };
-  const spellings = await finderOf(engine).find(snapshot, request.predicate, rows);
-  return { language: engine.language, rows, spellings };
+  const spell: Runner['spell'] = (predicate) => finderOf(engine).find(snapshot, predicate, rows);
+  const spellings = await spell(request.predicate);
+  return { language: engine.language, rows, spell, spellings };
 }
 
 const finders = new WeakMap<QueryEngine, SpellingFinder>();
@@ -232,8 +249,10 @@ async function facetTexts(
   run: Runner,
   snapshot: Snapshot,
   request: QueryRequest,
+  steps: Steps,
 ): Promise<string | undefined> {
-  if (!request.facets) return undefined;
+  const { facets } = request;
+  if (!facets) return undefined;
   const scope = {
     snapshot,
     predicate: request.predicate,
@@ -241,12 +260,25 @@ async function facetTexts(
     language: run.language,
     rows: run.rows,
   };
-  const texts = await Promise.all(
-    request.facets.map(
-      async (facet) => `${JSON.stringify(facet.field.name)}:${await facetAnswer(scope, facet)}`,
+  const texts = await steps.time('facets', () =>
+    Promise.all(
+      facets.map(
+        async (facet) => `${JSON.stringify(facet.field.name)}:${await facetAnswer(scope, facet)}`,
+      ),
     ),
   );
   return `{${texts.join(',')}}`;
+}
+
+async function explanationOf(
+  { language, rows, spell }: Runner,
+  snapshot: Snapshot,
+  { explain, predicate }: QueryRequest,
+  total: number,
+  steps: Steps,
+): Promise<string | undefined> {
+  if (!explain) return undefined;
+  return explanation({ snapshot, predicate, total, steps, language, rows, spell }, explain);
 }
 
 function idOf(record: string): string {

@@ -11,12 +11,13 @@ const fewValues = 1_000;
 
 /**
  * True for a query that may keep the processor for seconds: one that sorts deep, counts a great many terms, looks into every text,
- * or compares with a long list. Such queries take turns (lanes.ts), so that the others stay quick.
+ * compares with a long list, or counts what each condition leaves. Such queries take turns (lanes.ts), so that the others stay quick.
  */
 export function mayTakeLong({ rows }: Snapshot, request: QueryRequest): boolean {
   if (rows < smallTable) return false;
   const sortsDeep = request.ordering.length > 0 && request.offset + request.limit > fewRows;
   return (
+    request.explain !== undefined ||
     sortsDeep ||
     request.ordering.length > 3 ||
     request.facets?.some(isHeavyFacet) === true ||

@@ -1,0 +1,94 @@
+import { group, type ExplainNode } from './explain-node.js';
+import type { FieldIndex } from './fields.js';
+import type { WildPart } from './predicate.js';
+import { parseGrammar, type Atom, type Clause, type Level } from './query-string/grammar.js';
+import { meaningOf } from './query-string/meaning.js';
+import type { RangeEnd } from './query-string/tokens.js';
+
+/** The conditions of a query string as a tree; clauses that only rank are none. */
+export function queryNode(text: string, path: string, index: FieldIndex): ExplainNode {
+  return levelNode(parseGrammar(text), path, index);
+}
+
+/** As the query string's meaning has it: required clauses, else the alternatives, and none of those that are excluded. */
+function levelNode({ alternatives }: Level, path: string, index: FieldIndex): ExplainNode {
+  const isExcluded = (clauses: readonly Clause[]): boolean =>
+    clauses.length === 1 && clauses[0]!.sign === 'prohibited';
+  const wanted = alternatives.filter((clauses) => !isExcluded(clauses));
+  const required = wanted.filter((clauses) => clauses.some(({ sign }) => sign === 'required'));
+  const excluded = alternatives.filter(isExcluded);
+  const isOne = (required.length > 0 ? required.length : Math.min(wanted.length, 1)) + excluded.length === 1; // prettier-ignore
+  const place = (number: number): string => (isOne ? path : `${path}.and[${number}]`);
+  const nodes: ExplainNode[] = [];
+  if (required.length > 0) {
+    for (const clauses of required) nodes.push(clausesNode(clauses, place(nodes.length), index));
+  } else if (wanted.length === 1) {
+    nodes.push(clausesNode(wanted[0]!, place(0), index));
+  } else if (wanted.length > 1) {
+    const above = place(0);
+    const items = wanted.map((clauses, i) => clausesNode(clauses, `${above}.or[${i}]`, index));
+    nodes.push(group('or', above, items));
+  }
+  for (const [clause] of excluded) {
+    const above = place(nodes.length);
+    nodes.push(group('not', above, [atomNode(clause!.atom, `${above}.not`, index)]));
+  }
+  return nodes.length === 1 ? nodes[0]! : group('and', path, nodes);
+}
+
+function clausesNode(clauses: readonly Clause[], path: string, index: FieldIndex): ExplainNode {
+  const [only] = clauses;
+  if (clauses.length === 1) return clauseNode(only!, path, index);
+  const items = clauses.map((clause, i) => clauseNode(clause, `${path}.and[${i}]`, index));
+  return group('and', path, items);
+}
+
+function clauseNode({ sign, atom }: Clause, path: string, index: FieldIndex): ExplainNode {
+  return sign === 'not' || sign === 'prohibited'
+    ? group('not', path, [atomNode(atom, `${path}.not`, index)])
+    : atomNode(atom, path, index);
+}
+
+function atomNode(atom: Atom, path: string, index: FieldIndex): ExplainNode {
+  if (atom.kind === 'group') return levelNode(atom.level, path, index);
+  const isPresence = atom.kind === 'exists' || atom.kind === 'missing';
+  return {
+    kind: 'condition',
+    path,
+    text: atomText(atom),
+    predicate: atomMeaning(atom, index),
+    source: isPresence ? { kind: 'presence' } : { kind: 'term', atom },
+  };
+}
+
+/** What a single term, phrase or range asks for. */
+export function atomMeaning(
+  atom: Atom,
+  index: FieldIndex,
+): ReturnType<typeof meaningOf>['predicate'] {
+  // prettier-ignore
+  return meaningOf({ alternatives: [[{ sign: 'none', atom, boost: 1 }]] }, index).predicate;
+}
+
+/** A term, phrase or range as a query string has it. */
+export function atomText(atom: Exclude<Atom, { kind: 'group' }>): string {
+  if (atom.kind === 'exists' || atom.kind === 'missing')
+    return `_${atom.kind}_:${escaped(atom.field)}`;
+  const field = atom.field === null ? '' : `${escaped(atom.field)}:`;
+  if (atom.kind === 'phrase') return `${field}"${atom.text.replaceAll(/["\\]/g, '\\$&')}"`;
+  if (atom.kind === 'term') return field + atom.parts.map(partText).join('');
+  const { low, high } = atom;
+  return `${field}${low?.inclusive === false ? '{' : '['}${endText(low)} TO ${endText(high)}${high?.inclusive === false ? '}' : ']'}`; // prettier-ignore
+}
+
+function partText(part: WildPart): string {
+  return part === 'any' ? '*' : part === 'one' ? '?' : escaped(part.text);
+}
+
+function endText(end: RangeEnd | null): string {
+  return end === null ? '*' : escaped(end.text);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\s"()[\]{}:*?\\^~]|^[-+!]/g, '\\$&');
+}

@@ -1,0 +1,110 @@
+import { stringifyJson } from '../json.js';
+import { parseEntities, type GeneNames } from './entities.js';
+import type { FieldIndex } from './fields.js';
+import { isPair, parseFilters, type FilterRules } from './filter.js';
+import { group, type ExplainGroup, type ExplainNode } from './explain-node.js';
+import { queryNode } from './explain-query.js';
+import type { Predicate } from './predicate.js';
+
+/** What it takes to read a condition of this request again. */
+export interface ExplainContext {
+  readonly index: FieldIndex;
+  readonly genes: GeneNames | undefined;
+  readonly rules: FilterRules | undefined;
+}
+
+/** What `explain` needs of a request. */
+export interface Explaining extends ExplainContext {
+  readonly root: ExplainGroup;
+  /** Milliseconds that reading the request took. */
+  readonly parseMs: number;
+}
+
+/** The parts of a checked request that are conditions. */
+interface Conditions {
+  readonly filters: unknown;
+  readonly query: unknown;
+  readonly entities: unknown;
+  readonly build: { readonly value: string; readonly predicate: Predicate } | null;
+}
+
+/** The tree of a request's conditions: filters, query string, entities and genome build, in this order, joined by AND. */
+export function explainTree(conditions: Conditions, context: ExplainContext): ExplainGroup {
+  const nodes: ExplainNode[] = [];
+  const { filters, query, entities, build } = conditions;
+  if (filters !== null && filters !== undefined)
+    nodes.push(...filterNodes(filters, 'filters', context));
+  if (typeof query === 'string' && query.trim() !== '')
+    nodes.push(queryNode(query, 'query', context.index));
+  if (entities !== null && entities !== undefined && entities !== '')
+    nodes.push(...entityNodes(entities, context));
+  if (build)
+    nodes.push({
+      kind: 'condition',
+      path: 'genome_build',
+      text: build.value,
+      predicate: build.predicate,
+      source: { kind: 'build', value: build.value },
+    });
+  return group('and', '', nodes);
+}
+
+function filterNodes(input: unknown, path: string, context: ExplainContext): ExplainNode[] {
+  if (isPair(input) || !Array.isArray(input)) return [filterNode(input, path, context)];
+  return input.map((member, index) => filterNode(member, `${path}[${index}]`, context));
+}
+
+/** The request has been checked, so everything has the shape that the filters' parser wants. */
+function filterNode(input: unknown, path: string, context: ExplainContext): ExplainNode {
+  if (isPair(input)) {
+    return {
+      kind: 'condition',
+      path,
+      text: shortText(input),
+      predicate: parseFilters([input], context.index, context.rules),
+      source: { kind: 'filter', key: input[0], value: input[1] },
+    };
+  }
+  const [operator, operand] = Object.entries(input as object)[0] as [string, unknown];
+  const kind = operator.toLowerCase() as ExplainGroup['kind'];
+  return group(kind, path, filterNodes(operand, `${path}.${operator}`, context));
+}
+
+/** Pairs of one type are alternatives. */
+function entityNodes(input: unknown, { index, genes }: ExplainContext): ExplainNode[] {
+  const pairs = isPair(input) ? [input] : (input as readonly [string, unknown][]);
+  const byType = new Map<string, ExplainNode[]>();
+  for (const [i, pair] of pairs.entries()) {
+    const type = pair[0].toLowerCase();
+    const nodes = byType.get(type) ?? [];
+    byType.set(type, nodes);
+    nodes.push({
+      kind: 'condition',
+      path: `entities[${i}]`,
+      text: shortText(pair),
+      predicate: parseEntities([pair], index, genes),
+      source: { kind: 'entity', type, value: pair[1] },
+    });
+  }
+  return [...byType.values()].map((nodes) =>
+    nodes.length === 1 ? nodes[0]! : group('or', 'entities', nodes),
+  );
+}
+
+const longestText = 300;
+const longestList = 10;
+
+/** A part of the request as JSON, without the many members of a long list. */
+export function shortText(value: unknown): string {
+  const text = stringifyJson(shortened(value));
+  return text.length > longestText ? `${text.slice(0, longestText).toWellFormed()}…` : text;
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string' && value.length > longestText)
+    return `${value.slice(0, longestText).toWellFormed()}…`;
+  if (!Array.isArray(value)) return value;
+  const list = value as readonly unknown[];
+  if (list.length <= longestList) return list.map(shortened);
+  return [...list.slice(0, longestList).map(shortened), `… ${list.length - longestList} more`];
+}

@@ -1,0 +1,31 @@
+/** What a query does one after the other, or at the same time: the page and the facets. */
+export type Step = 'plan' | 'spellings' | 'page' | 'total' | 'facets' | 'counts' | 'causes';
+
+/** How long the steps of one query took, in milliseconds. */
+export class Steps {
+  readonly #times = new Map<Step, number>();
+
+  /** Does `work` and adds the time that it takes to the step. */
+  async time<T>(step: Step, work: () => Promise<T>): Promise<T> {
+    const started = performance.now();
+    try {
+      return await work();
+    } finally {
+      this.add(step, performance.now() - started);
+    }
+  }
+
+  add(step: Step, ms: number): void {
+    this.#times.set(step, (this.#times.get(step) ?? 0) + ms);
+  }
+
+  /** By step, to the hundredth; steps that were not needed are left out. */
+  get list(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#times].map(([step, ms]) => [step, rounded(ms)]));
+  }
+}
+
+/** Milliseconds to the hundredth. */
+export function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}

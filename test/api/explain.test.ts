@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { idOf, send, startServer, type Answer, type Client, type TestServer } from './server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+let id: number;
+
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+  id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+  for (const from of [0, 100]) {
+    const data_records = Array.from({ length: 10 }, (_, i) => ({ n: from + i, gene: i < 3 ? 'TTN' : 'CFTR' })); // prettier-ignore
+    const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, data_records });
+    expect(json['status']).toBe('completed');
+  }
+});
+afterAll(() => server.close());
+
+const ask = (body: object): Promise<Answer> => ann.post(`/v2/datasets/${id}/data`, body);
+const filters = [['n__gte', 100], ['gene', 'TTN']]; // prettier-ignore
+const nodes = [
+  { path: 'filters[0]', condition: '["n__gte",100]', matches: 10, left: 10 },
+  { path: 'filters[1]', condition: '["gene","TTN"]', matches: 6, left: 3 },
+];
+
+test('a query, by either address, says what each condition leaves and which segments it touches', async () => {
+  const plain = await ask({ filters, limit: 1 });
+  expect(plain.json).not.toHaveProperty('explain');
+  for (const path of [`/v2/datasets/${id}/data`, `/v2/datasets/${id}/query`]) {
+    const { status, json } = await ann.post(path, { filters, limit: 1, explain: true });
+    expect([path, status]).toEqual([path, 200]);
+    expect({ ...json, took: plain.json['took'], explain: undefined }).toEqual(plain.json);
+    expect(json['explain']).toEqual({
+      records: 20,
+      nodes,
+      segments: {
+        total: 2,
+        touched: 1,
+        skipped: 1,
+        rows: 10,
+        paths: [expect.any(String)],
+        more: 0,
+      },
+      steps: expect.objectContaining({ parse: expect.any(Number), counts: expect.any(Number) }),
+    });
+  }
+});
+
+test('every query of a batch is explained if it asks', async () => {
+  const queries = [
+    { dataset: id, filters, explain: true },
+    { dataset: id, filters },
+    { dataset: id, explain: 5 },
+  ];
+  const { json } = await ann.post('/v2/batch_query', { queries });
+  expect(json).toMatchObject([
+    { status_code: 200, total: 3, explain: { nodes } },
+    { status_code: 200, total: 3 },
+    { status_code: 400, explain: ['Expected true or false, not 5'] },
+  ]);
+  expect((json as unknown as object[])[1]).not.toHaveProperty('explain');
+});
+
+test('every page of a walk may be explained, or none', async () => {
+  const first = await ask({ filters, limit: 2, cursor: true, explain: true });
+  expect(first.json).toMatchObject({ total: 3, explain: { nodes } });
+  const next = await ask({ filters, limit: 2, cursor: first.json['cursor'] });
+  expect(next.json).toMatchObject({ total: 3, cursor: null });
+  expect(next.json).not.toHaveProperty('explain');
+});
+
+test('a saved query may ask for it', async () => {
+  const params = { filters, explain: true };
+  const made = await ann.post('/v2/saved_queries', { name: 'why', params, dataset: id });
+  expect(made.status).toBe(201);
+  expect((await ask(made.json['params'] as object)).json).toMatchObject({ explain: { nodes } });
+  const bad = await ann.post('/v2/saved_queries', { name: 'x', params: { explain: 'y' }, dataset: id }); // prettier-ignore
+  expect(bad.json).toEqual({ params: [{ explain: ['Expected true or false, not "y"'] }] });
+});
+
+test('the query of a file is explained', async () => {
+  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a.csv' }); // prettier-ignore
+  await send('', 'PUT', String(made.json['upload_url']), 'gene,n\nTTN,1\nCFTR,2\nTTN,3\n');
+  const body = { filters: [['n__gte', 2], ['gene', 'ttn']], explain: true }; // prettier-ignore
+  const { json } = await ann.post(`/v2/objects/${idOf(made)}/data`, body);
+  expect(json).toMatchObject({
+    total: 1,
+    explain: {
+      records: 3,
+      nodes: [
+        { condition: '["n__gte",2]', matches: 2, left: 2 },
+        { condition: '["gene","ttn"]', matches: 2, left: 1 },
+      ],
+    },
+  });
+});
+
+test('no part of an answer in another form', async () => {
+  const answer = await fetch(`${server.url}/v2/datasets/${id}/data`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${ann.token}`,
+      'content-type': 'application/json',
+      accept: 'text/csv',
+    },
+    body: JSON.stringify({ explain: true }),
+  });
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    { explain: ['The explanation is part of the JSON answer alone, not of text/csv.'] },
+  ]);
+});

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { AppError } from '../../../engine/errors.js';
+import { countNodes } from '../../../engine/query/explain-counts.js';
+import { parseQuery } from '../../../engine/query/request.js';
+import { runQuery } from '../../../engine/query/run.js';
+import { begin } from '../../../engine/query/statement.js';
+import { openBench, type Bench, type Dataset } from './dataset.js';
+import { hostile } from './hostile.js';
+import { sixRecords } from './six-records.js';
+
+let bench: Bench;
+let dataset: Dataset;
+beforeAll(async () => {
+  bench = await openBench();
+  dataset = await sixRecords(bench);
+});
+afterAll(() => bench.close());
+
+/** The places of a request whose text an explanation repeats. */
+const places: Readonly<Record<string, (text: string) => object>> = {
+  value: (text) => ({ filters: [['gene', text]] }),
+  'list value': (text) => ({ filters: [['significance__in', [text, `x${text}`]]] }),
+  pattern: (text) => ({ filters: [['gene__regexp', text]] }),
+  part: (text) => ({ filters: [{ or: [['gene__contains', text], ['gene__prefix', text]] }] }),
+  words: (text) => ({ filters: [{ not: ['abstract', text] }] }),
+  'number and date': (text) => ({ filters: [['stars', text], ['date_created', text]] }),
+  query: (text) => ({ query: text }),
+  phrase: (text) => ({ query: `gene:"${text.replaceAll(/["\\]/g, '\\$&')}"` }),
+  entity: (text) => ({ entities: [['variant', text]] }),
+}; // prettier-ignore
+
+test.each(Object.entries(places))('hostile text as %s is explained as text (Q1)', async (_, body) => {
+  const waiting = [...hostile];
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      for (let text = waiting.pop(); text !== undefined; text = waiting.pop())
+        await attack(text, body(text));
+    }),
+  );
+}); // prettier-ignore
+
+async function attack(text: string, body: object): Promise<void> {
+  try {
+    const request = parseQuery({ ...body, explain: true }, dataset.fields);
+    const statements: string[] = [];
+    await countNodes(begin(dataset.snapshot), request.explain!.root, async ({ sql }) => {
+      statements.push(sql);
+      return [];
+    });
+    // Short words may be part of the statement anyway.
+    if (text.length > 18) expect(statements.join('')).not.toContain(text);
+    const { explain } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
+    JSON.parse(explain!);
+  } catch (error) {
+    if (!(error instanceof AppError))
+      throw new Error(`for ${JSON.stringify(text)}`, { cause: error });
+    expect(['invalid', 'budget']).toContain(error.code);
+  }
+}

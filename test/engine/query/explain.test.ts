@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { mayHold } from '../../../engine/query/explain-segments.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request.js';
+import { runQuery } from '../../../engine/query/run.js';
+import { openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
+import { explained, type Explained, type ExplainedNode } from './explained.js';
+import { naiveFields, naiveQuery, type NaiveField, type NaiveFilter } from './naive.js';
+import { randomColumns, randomRequest, randomRows } from './random-case.js';
+import { Random } from './random.js';
+import { sixRecords } from './six-records.js';
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+const cases = Number(process.env['STRANDLAKE_CASES'] ?? 400);
+
+let bench: Bench;
+let six: Dataset;
+beforeAll(async () => {
+  bench = await openBench();
+  six = await sixRecords(bench);
+});
+afterAll(() => bench.close());
+
+/** The tree in short: condition, matches, left, and what is inside. */
+type Short = readonly [string, number, number, ...Short[]];
+const short = ({ condition, matches, left, nodes = [] }: ExplainedNode): Short => [
+  condition,
+  matches,
+  left,
+  ...nodes.map(short),
+];
+const tree = async (body: object): Promise<readonly Short[]> =>
+  (await explained(bench, six, body)).explain.nodes.map(short);
+
+describe('explain tells what each condition matches, and what is left after it', () => {
+  test('filters, in their order', async () => {
+    expect(await tree({ filters: [['stars__gte', 1], ['pmid', '100'], ['af__lt', 0.01]] })).toEqual([
+      ['["stars__gte",1]', 5, 5],
+      ['["pmid","100"]', 2, 2],
+      ['["af__lt",0.01]', 1, 1],
+    ]); // prettier-ignore
+  });
+
+  test('nested filters: alternatives and negations count what they add and take away', async () => {
+    const filters = [
+      ['stars__lte', 3],
+      {
+        or: [
+          ['gene', 'TTN'],
+          {
+            and: [
+              ['gene__prefix', 'BRCA'],
+              ['reported', false],
+            ],
+          },
+        ],
+      },
+      { not: ['pmid', '200'] },
+    ];
+    expect(await tree({ filters })).toEqual([
+      ['["stars__lte",3]', 5, 5],
+      ['or', 2, 2,
+        ['["gene","TTN"]', 1, 1],
+        ['and', 1, 1, ['["gene__prefix","BRCA"]', 2, 2], ['["reported",false]', 2, 1]]],
+      ['not', 4, 1, ['["pmid","200"]', 2, 1]],
+    ]); // prettier-ignore
+  });
+
+  test('query strings, entities and the build, behind the filters', async () => {
+    const body = {
+      filters: [['stars__gt', 0]],
+      query: '(gene:BRCA* OR gene:TTN) AND NOT significance:benign',
+      entities: [['gene', 'brca1'], ['gene', 'BRCA2'], ['literature', 100]],
+      genome_build: 'grch37',
+    }; // prettier-ignore
+    expect(await tree(body)).toEqual([
+      ['["stars__gt",0]', 5, 5],
+      ['and', 3, 3,
+        ['or', 4, 4, ['gene:BRCA*', 3, 3], ['gene:TTN', 1, 1]],
+        ['not', 5, 3, ['significance:benign', 1, 1]]],
+      ['or', 3, 2, ['["gene","brca1"]', 2, 1], ['["gene","BRCA2"]', 1, 1]],
+      ['["literature",100]', 2, 1],
+      ['grch37', 6, 1],
+    ]); // prettier-ignore
+  });
+
+  test.each([
+    ['+gene:BRCA1 cancer -reported:false', [['and', 2, 2, ['gene:BRCA1', 2, 2], ['not', 4, 2, ['reported:false', 2, 0]]]]],
+    ['-gene:TTN', [['not', 5, 5, ['gene:TTN', 1, 1]]]],
+    ['stars:[1 TO 3} af:>0.1', [['or', 4, 4, ['stars:[1 TO 3}', 3, 3], ['af:{0.1 TO *]', 2, 2]]]],
+    ['"breast cancer"^2', [['"breast cancer"', 2, 2]]],
+    ['_missing_:variant', [['_missing_:variant', 2, 2]]],
+    ['bogus:1', [['bogus:1', 0, 0]]],
+    ['*', [['*', 6, 6]]],
+  ])('the query string %s', async (query, expected) => {
+    expect(await tree({ query })).toEqual(expected);
+  }); // prettier-ignore
+
+  test('nothing asked is no node, and the answer beside it stays the same', async () => {
+    const { explain } = await explained(bench, six, {});
+    expect(explain).toMatchObject({ records: 6, nodes: [] });
+    for (const body of [{}, { filters: [['stars', 1]], facets: ['pmid'], limit: 1 }, { query: 'cancer' }]) {
+      const run = async (more: object): Promise<object> => {
+        const request = parseQuery({ ...body, ...more }, six.fields);
+        return runQuery(bench.engine, six.snapshot, six.fields, request);
+      };
+      const plain = await run({});
+      expect(plain).not.toHaveProperty('explain');
+      expect(await run({ explain: true })).toEqual({
+        ...plain,
+        took: expect.any(Number),
+        explain: expect.any(String),
+      });
+    } // prettier-ignore
+  });
+
+  test('a long list and a long text are shortened', async () => {
+    const values = Array.from({ length: 5_000 }, (_, i) => `g${i}`);
+    const { explain } = await explained(bench, six, {
+      filters: [['gene__in', [...values, 'TTN']], ['abstract__contains', 'x'.repeat(9_000)]],
+    }); // prettier-ignore
+    expect(explain.nodes[0]).toMatchObject({ matches: 1, left: 1 });
+    expect(explain.nodes[0]!.condition).toContain('"g9","… 4991 more"');
+    expect(explain.nodes[1]!.condition.length).toBeLessThan(400);
+  });
+
+  test('steps have their times', async () => {
+    const { explain } = await explained(bench, six, { facets: ['pmid'], filters: [['stars', 1]] });
+    const { parse, plan, spellings, page, total, facets, counts } = explain.steps;
+    for (const ms of [parse, plan, spellings, page, total, facets, counts])
+      expect(ms).toBeGreaterThanOrEqual(0);
+  });
+
+  test.each([true, 'true', 'True'])('asked for with %j', (explain) => {
+    expect(parseQuery({ explain }, six.fields).explain).toBeDefined();
+  });
+  test.each([false, 'false', null, '', undefined])('not asked for with %j', (explain) => {
+    expect(parseQuery({ explain }, six.fields)).not.toHaveProperty('explain');
+  });
+  test.each([1, 0, 'yes', {}, [], [true]])('refuses %j', (explain) => {
+    expect(() => parseQuery({ explain, limit: 'x' }, six.fields)).toThrow(
+      expect.objectContaining({
+        fields: {
+          explain: [expect.stringMatching(/^Expected true or false, not /)],
+          limit: [expect.any(String)],
+        },
+      }),
+    );
+  });
+  test('an export is not explained', () => {
+    expect(() => parseExportParams({ explain: true }, six.fields)).toThrow('Not supported');
+    expect(parseExportParams({ explain: false }, six.fields)).toBeDefined();
+  });
+});
+
+describe('segments', () => {
+  test('those whose statistics rule out a match are skipped', async () => {
+    const segments = async (body: object): Promise<Explained['segments']> =>
+      (await explained(bench, six, body)).explain.segments;
+    expect(await segments({})).toEqual({
+      total: 2,
+      touched: 2,
+      skipped: 0,
+      rows: 6,
+      paths: six.snapshot.segments.map(({ path }) => path),
+      more: 0,
+    });
+    // r1 and r2 are in the first, the others in the second.
+    expect(await segments({ filters: [['date_created__gte', '2017-01-01']] })).toMatchObject({
+      touched: 1,
+      skipped: 1,
+      rows: 4,
+      paths: [six.snapshot.segments[1]!.path],
+    });
+    expect(await segments({ filters: [['gene__exact', 'ZZZ']] })).toMatchObject({ touched: 1 });
+    expect(await segments({ filters: [['pmid', '99']] })).toMatchObject({ touched: 0, rows: 0 });
+    expect(await segments({ query: 'bogus:1' })).toMatchObject({ touched: 0, skipped: 2 });
+  });
+});
+
+test(`counts what a loop over the records does, and skips no segment with a match (${cases} cases, STRANDLAKE_SEED=${seed}) (Q6)`, async () => {
+  const random = new Random(seed);
+  for (let done = 0; done < cases; done += 20) {
+    const columns = randomColumns(random);
+    const segments = random.list(1 + random.below(3), () =>
+      randomRows(random, columns, random.below(25)),
+    );
+    const dataset = await bench.dataset(columns, segments);
+    const known = naiveFields(columns);
+    for (let i = 0; i < 20; i += 1) {
+      const { filters } = randomRequest(random, known);
+      try {
+        await compare(dataset, segments, known, filters);
+      } catch (error) {
+        const where = JSON.stringify({ case: done + i, columns, filters }, (_, part: unknown) =>
+          typeof part === 'bigint' ? `${part}n` : part,
+        );
+        throw new Error(`STRANDLAKE_SEED=${seed}, ${where}`, { cause: error });
+      }
+    }
+  }
+}, 300_000);
+
+async function compare(
+  dataset: Dataset,
+  segments: readonly (readonly TestRow[])[],
+  known: readonly NaiveField[],
+  filters: readonly NaiveFilter[],
+): Promise<void> {
+  const rows = segments.flat();
+  const count = (...all: readonly NaiveFilter[]): number => naiveCount(rows, known, all);
+  const { explain, total } = await explained(bench, dataset, { filters, limit: 0 });
+  expect(total).toBe(count(...filters));
+  const visit = (
+    nodes: readonly ExplainedNode[],
+    wanted: readonly NaiveFilter[],
+    context: readonly NaiveFilter[],
+    isAnd: boolean,
+  ): void => {
+    expect(nodes).toHaveLength(wanted.length);
+    wanted.forEach((filter, i) => {
+      const before = isAnd ? [...context, ...wanted.slice(0, i)] : context;
+      const { matches, left, nodes: inside = [] } = nodes[i]!;
+      expect([matches, left]).toEqual([count(filter), count(...before, filter)]);
+      if ('and' in filter) visit(inside, filter.and, before, true);
+      else if ('or' in filter) visit(inside, filter.or, before, false);
+      else if ('not' in filter) visit(inside, [filter.not], before, true);
+    });
+  };
+  visit(explain.nodes, filters, [], true);
+  expect(explain.nodes.at(-1)?.left ?? rows.length).toBe(total);
+  const { predicate } = parseQuery({ filters }, dataset.fields);
+  const skipped = dataset.snapshot.segments.map((segment) => !mayHold(segment, predicate));
+  expect(skipped.filter(Boolean)).toHaveLength(explain.segments.skipped);
+  for (const [i, isSkipped] of skipped.entries())
+    if (isSkipped) expect(naiveCount(segments[i]!, known, filters)).toBe(0);
+}
+
+function naiveCount(
+  rows: readonly TestRow[],
+  known: readonly NaiveField[],
+  filters: readonly NaiveFilter[],
+): number {
+  return naiveQuery(rows, known, { filters, ordering: [], limit: 0, offset: 0 }).length;
+}

@@ -1,0 +1,52 @@
+import { parseQuery } from '../../../engine/query/request.js';
+import { runQuery } from '../../../engine/query/run.js';
+import type { GeneNames } from '../../../engine/query/entities.js';
+import type { Bench, Dataset } from './dataset.js';
+
+/** What `explain` says of one condition. */
+export interface ExplainedNode {
+  readonly path: string;
+  readonly condition: string;
+  readonly matches: number;
+  readonly left: number;
+  readonly nodes?: readonly ExplainedNode[];
+}
+
+/** A likely cause of an empty answer. */
+export interface Cause {
+  readonly path: string;
+  readonly cause: string;
+  readonly hint: string;
+  readonly matches?: number;
+  readonly left?: number;
+  readonly instead?: string;
+  readonly values?: readonly unknown[];
+}
+
+/** What `explain` adds to an answer. */
+export interface Explained {
+  readonly records: number;
+  readonly nodes: readonly ExplainedNode[];
+  readonly causes?: readonly Cause[];
+  readonly segments: {
+    readonly total: number;
+    readonly touched: number;
+    readonly skipped: number;
+    readonly rows: number;
+    readonly paths: readonly string[];
+    readonly more: number;
+  };
+  readonly steps: Readonly<Record<string, number>>;
+}
+
+/** The explanation of a query. */
+export async function explained(
+  bench: Bench,
+  { snapshot, fields }: Dataset,
+  body: object,
+  genes?: GeneNames,
+): Promise<{ readonly explain: Explained; readonly total: number }> {
+  const request = parseQuery({ ...body, explain: true }, fields, genes);
+  const { explain, total } = await runQuery(bench.engine, snapshot, fields, request);
+  return { explain: JSON.parse(explain!) as Explained, total };
+}
