@@ -49,7 +49,7 @@ const commands = {
   verify: { needs: [install, build], runs: (rest) => [[...cli, 'verify', ...rest]] },
   build: { needs: [install, build], runs: () => [] },
   bench: {
-    needs: [install, build],
+    needs: [install, build, installPeer],
     runs: (rest) => [[...cli.slice(0, -1), 'dist/benchmarks/main.js', ...rest]],
   },
   fuzz: {
@@ -85,7 +85,7 @@ async function main(name, rest) {
     stop(`Strandlake needs Node 20 or later to set itself up; this is ${process.version}.`);
   }
   process.chdir(root);
-  for (const step of command.needs) step();
+  for (const step of command.needs) step(rest);
   for (const program of command.runs(rest)) {
     if (typeof program === 'function') program();
     else await run(runtime(), program);
@@ -100,6 +100,11 @@ function install() {
 /** The interoperability tests keep an independent engine in a package of their own, because it is large. */
 function installInterop() {
   installIn('test/interop', 'packages of the interoperability tests');
+}
+
+/** The benchmark of queries compares with the same engine. */
+function installPeer([benchmark]) {
+  if (benchmark === 'query') installInterop();
 }
 
 function installIn(folder, what) {

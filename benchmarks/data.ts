@@ -33,7 +33,7 @@ export const chromosomes: readonly (readonly [string, number])[] = [
 const genome = chromosomes.reduce((sum, [, millions]) => sum + millions, 0);
 
 /** One INFO key of the generated file: its header, and its text in a record (undefined: the key is left out). */
-interface InfoKey {
+export interface InfoKey {
   readonly id: string;
   readonly number: '0' | '1' | 'A' | 'R' | '.';
   readonly type: 'Integer' | 'Float' | 'String' | 'Flag';
@@ -96,17 +96,18 @@ export function vcfFile(records: number): Promise<string> {
   return generated(`${records}-${seed}.vcf.gz`, () => lines(records), 'bgzf');
 }
 
-/** The lines of the file, header first. */
-export function* lines(records: number): Generator<string> {
+/** The lines of the file, header first. What `more` keys say does not change the rest of a line. */
+export function* lines(records: number, more: readonly InfoKey[] = []): Generator<string> {
   yield '##fileformat=VCFv4.3\n##reference=GRCh38\n##FILTER=<ID=q20,Description="Quality below 20">\n';
   for (const [name, millions] of chromosomes) {
     yield `##contig=<ID=chr${name},length=${Math.round(millions * 1e6)}>\n`;
   }
-  for (const { id, number, type } of infoKeys) {
+  for (const { id, number, type } of [...infoKeys, ...more]) {
     yield `##INFO=<ID=${id},Number=${number},Type=${type},Description="${id} of the record">\n`;
   }
   yield '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
   const random = seeded(seed);
+  const others = seeded(seed + 1);
   let written = 0;
   let share = 0;
   let before = 0; // millions of bases before this chromosome: genes go on over the whole genome
@@ -116,7 +117,8 @@ export function* lines(records: number): Generator<string> {
     const step = (millions * 1e6) / Math.max(1, until - written);
     for (let position = 1; written < until; written++) {
       position += 1 + Math.floor(random.next() * 1.9 * step);
-      yield record(random, name, position, before * 1e6 + position);
+      const line = record(random, name, position, before * 1e6 + position);
+      yield `${line}${info(more, others, position)}\n`;
     }
     before += millions;
   }
@@ -132,14 +134,18 @@ function record(random: Random, chromosome: string, position: number, everywhere
   const alt = kind < 0.88 ? other : kind < 0.94 ? reference + other + other : reference;
   const quality = (10 + 90 * random.next()).toFixed(1);
   const id = random.next() < 0.6 ? `rs${random.below(2 ** 31)}` : '.';
-  let info = '';
-  for (const { id: key, number, make } of infoKeys) {
-    const text = make(random, everywhere);
-    if (text === undefined) continue;
-    info += `${info === '' ? '' : ';'}${number === '0' ? key : `${key}=${text}`}`;
-  }
   const filter = Number(quality) < 20 ? 'q20' : 'PASS';
-  return `chr${chromosome}\t${position}\t${id}\t${ref}\t${alt}\t${quality}\t${filter}\t${info}\n`;
+  const first = `chr${chromosome}\t${position}\t${id}\t${ref}\t${alt}\t${quality}\t${filter}`;
+  return `${first}\t${info(infoKeys, random, everywhere).slice(1)}`;
+}
+
+function info(keys: readonly InfoKey[], random: Random, everywhere: number): string {
+  let text = '';
+  for (const { id, number, make } of keys) {
+    const value = make(random, everywhere);
+    if (value !== undefined) text += number === '0' ? `;${id}` : `;${id}=${value}`;
+  }
+  return text;
 }
 
 function listOf(values: readonly string[], most: number): InfoKey['make'] {

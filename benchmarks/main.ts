@@ -1,9 +1,11 @@
 import { formats, runFormats } from './formats.js';
 import { run as runImport } from './import.js';
+import { runQueries } from './query.js';
 
 /** One entry per question. */
 const benchmarks: Readonly<Record<string, (flags: ReadonlySet<string>) => Promise<void>>> = {
   import: runImport,
+  query: runQueries,
   formats: runFormats('formats'),
   ...Object.fromEntries(formats.map(({ name }) => [name, runFormats(name)])),
 };

@@ -1,6 +1,5 @@
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { segmentsOf } from './segments.js';
 import type { BenchServer } from './server.js';
 import { type Line, median } from './table.js';
 
@@ -117,13 +116,6 @@ function sampleOf(record: Readonly<Record<string, unknown>>): Sample {
 async function first(connection: DuckDBConnection, sql: string): Promise<number> {
   const reader = await connection.runAndReadAll(sql);
   return Number(reader.getRowsJson()[0]?.[0]);
-}
-
-function segmentsOf(data: string, datasetId: number): readonly string[] {
-  const folder = join(data, 'datasets', String(datasetId));
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.parquet'))
-    .map((name) => join(folder, name));
 }
 
 function ms(value: number): string {

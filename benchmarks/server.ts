@@ -1,7 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import {
+  createReadStream,
+  mkdtempSync,
+  openAsBlob,
+  readFileSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -23,6 +30,12 @@ export interface Answer {
 /** The real server in a data folder of its own, as `npm start` runs it, and what a benchmark asks of it. */
 export interface BenchServer {
   readonly data: string;
+  /** Where it answers, */
+  readonly origin: string;
+  /** to whom. */
+  readonly token: string;
+  /** The process that answers requests. */
+  apiPid(): number;
   call(method: string, path: string, body?: object): Promise<Answer>;
   /** Sends a file to the first user's vault; returns the object's id. */
   upload(file: string): Promise<number>;
@@ -33,7 +46,10 @@ export interface BenchServer {
     objectId: number,
     records: number,
     readerParams?: Readonly<Record<string, unknown>>,
+    more?: Readonly<Record<string, unknown>>,
   ): Promise<number>;
+  /** Resolves when no task has waited or run for two seconds: what the server does by itself after a change is done. */
+  idle(): Promise<void>;
   /** Highest sum of the memory of API and worker process since the last call, in MB. */
   peakMb(): number;
   /** Processor time of API and worker process so far, in seconds. */
@@ -85,15 +101,19 @@ export async function startServer(): Promise<BenchServer> {
 
   return {
     data,
+    origin,
+    token,
+    apiPid: () => descendants(child.pid ?? 0)[0] ?? 0,
     call,
     async upload(file) {
-      const bytes = readFileSync(file);
-      const md5 = createHash('md5').update(bytes);
+      const bytes = await openAsBlob(file); // a file may be larger than a buffer
+      const md5 = createHash('md5');
+      for await (const piece of createReadStream(file)) md5.update(piece as Buffer);
       const object = await call('POST', '/v2/objects', {
         vault_id: await personalVault(),
         object_type: 'file',
         filename: basename(file),
-        size: bytes.byteLength,
+        size: bytes.size,
         md5: md5.copy().digest('hex'),
       });
       const sent = await fetch(object.upload_url, {
@@ -108,12 +128,13 @@ export async function startServer(): Promise<BenchServer> {
       const body = { vault_id: await personalVault(), object_type: 'dataset', filename: name };
       return (await call('POST', '/v2/objects', body)).id;
     },
-    async import(datasetId, objectId, records, readerParams) {
+    async import(datasetId, objectId, records, readerParams, more) {
       const from = performance.now();
       const { id } = await call('POST', '/v2/dataset_imports', {
         dataset_id: datasetId,
         object_id: objectId,
         ...(readerParams && { reader_params: readerParams }),
+        ...more,
       });
       for (;;) {
         const { status, error_message } = await call('GET', `/v2/dataset_imports/${id}`);
@@ -127,6 +148,15 @@ export async function startServer(): Promise<BenchServer> {
       const seconds = (performance.now() - from) / 1000;
       if (total !== records) throw new Error(`${total} of ${records} records are there`);
       return seconds;
+    },
+    async idle() {
+      for (let quiet = 0; quiet < 3;) {
+        let busy = 0;
+        for (const status of ['pending', 'queued', 'running'])
+          busy += (await call('GET', `/v2/tasks?status=${status}&limit=1`)).total;
+        quiet = busy === 0 ? quiet + 1 : 0;
+        if (quiet < 3) await pause(1000);
+      }
     },
     peakMb: memory.peakMb,
     cpuSeconds: () => sum(descendants(child.pid ?? 0).map(cpuOf)),
@@ -188,6 +218,16 @@ function parentOf(pid: number): number {
 
 function residentKb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(proc(pid, 'status'))?.[1] ?? 0);
+}
+
+/** Memory of a process now, in MB. */
+export function residentMb(pid: number): number {
+  return residentKb(pid) / 1024;
+}
+
+/** The most memory that a process has had, in MB. */
+export function peakResidentMb(pid: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(proc(pid, 'status'))?.[1] ?? 0) / 1024;
 }
 
 /** Processor time of a process, with that of children it has waited for; 100 ticks make a second on every Linux. */

@@ -1,0 +1,25 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { serve } from './query-peer.js';
+
+/** The part of chdb that is used here; its package is not among ours. */
+interface Chdb {
+  readonly Session: new (path: string) => { query(sql: string, format: string): string };
+}
+
+/* ClickHouse in this process, with its tables in a folder: node query-chdb.js <project> <folder> */
+const [project = '', folder = ''] = process.argv.slice(2);
+const { Session } = createRequire(join(project, 'test', 'interop', 'run.mjs'))('chdb') as Chdb;
+process.chdir(join(folder, '..')); // it opens files below its working folder only
+const session = new Session(folder);
+session.query('SET max_threads = 2', 'CSV');
+// Fewer digits would do for people, but the others print all.
+session.query('SET output_format_json_quote_64bit_integers = 0', 'CSV');
+
+serve(({ sql, shape }) => {
+  const format = shape === 'records' ? 'JSONEachRow' : 'JSONCompactEachRow';
+  const text = session.query(sql, format);
+  if (shape === 'records') return Promise.resolve(() => [[text.length]]);
+  const lines = (): string[] => text.split('\n').filter((line) => line !== '');
+  return Promise.resolve(() => lines().map((line) => JSON.parse(line) as unknown[]));
+});

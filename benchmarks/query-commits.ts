@@ -1,0 +1,124 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openConnections } from './connections.js';
+import { cache, generated } from './generate.js';
+import type { Numbers } from './query.js';
+import { seeded } from './random.js';
+import { segmentsOf } from './segments.js';
+import { type BenchServer, startServer } from './server.js';
+import { type Line, markdown, median } from './table.js';
+
+const seed = 20_261_120;
+const warmups = 2;
+const runs = 9;
+/** The largest ratio that the project promises. */
+const bar = 1.5;
+
+/** `--commits`: a thousand small commits against one of the same records, after the server has put them together. */
+export async function measureCommits(numbers: Numbers, isQuick: boolean): Promise<string> {
+  const commits = numbers.number('commits', isQuick ? 40 : 1000);
+  const each = numbers.number('each', isQuick ? 100 : 1000);
+  const records = commits * each;
+  const name = `query-${records}-${seed}.jsonl`;
+  const whole = await generated(name, () => lines(0, records));
+  const folder = join(cache, 'query-commits');
+  const server = await startServer();
+  try {
+    const one = await server.newDataset('one commit');
+    await server.import(one, await server.upload(whole), records);
+    const many = await server.newDataset('many commits');
+    mkdirSync(folder, { recursive: true });
+    for (let i = 0; i < commits; i++) {
+      const file = join(folder, `${i}.jsonl`);
+      writeFileSync(file, [...lines(i * each, each)].join(''));
+      const objectId = await server.upload(file);
+      await server.import(many, objectId, (i + 1) * each);
+      if ((i + 1) % 100 === 0) say(`${i + 1} commits`);
+    }
+    const before = segmentsOf(server.data, many).length;
+    say('waiting for compaction …');
+    await server.idle();
+    const files = segmentsOf(server.data, many).length;
+    const table = markdown(await compared(server, one, many, commits));
+    return `${table}\n\n${commits} commits of ${each} records; ${before} files after the last, ${files} when the server rested`;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    await server.stop();
+  }
+}
+
+/** The same questions to both datasets, in turn. */
+async function compared(
+  server: BenchServer,
+  one: number,
+  many: number,
+  commits: number,
+): Promise<Line[]> {
+  const connections = openConnections(server.origin, server.token, 1);
+  const questions: readonly (readonly [name: string, request: object])[] = [
+    [
+      'filter',
+      {
+        filters: [
+          ['depth__gt', 50],
+          ['significance', 'Pathogenic'],
+        ],
+      },
+    ],
+    ['terms facet', { limit: 0, facets: { gene: { facet_type: 'terms', limit: 10 } } }],
+    ['variant lookup', { filters: [['variant', variantAt(12_345 % commits)]] }],
+  ];
+  const rows: Line[] = [];
+  for (const [question, request] of questions) {
+    const times: [number[], number[]] = [[], []];
+    const seen: [string, string] = ['', ''];
+    for (let run = -warmups; run < runs; run++) {
+      for (const [i, dataset] of [one, many].entries()) {
+        const from = performance.now();
+        const reply = await connections.post(
+          `/v2/datasets/${dataset}/data`,
+          JSON.stringify(request),
+        );
+        if (run >= 0) times[i]!.push(performance.now() - from);
+        if (reply.status !== 200) throw new Error(`${question}: ${reply.status} ${reply.text}`);
+        const { total, facets } = JSON.parse(reply.text) as { total: number; facets?: object };
+        seen[i] = JSON.stringify([total, facets]);
+      }
+    }
+    if (seen[0] !== seen[1]) throw new Error(`${question}: ${seen[0]} is not ${seen[1]}`);
+    const [once, often] = [median(times[0]), median(times[1])];
+    rows.push({
+      question: `${question}, ${commits.toLocaleString('en-US')} commits`,
+      ours: `${often.toFixed(1)} ms`,
+      peer: `one commit ${once.toFixed(1)} ms`,
+      ratio: often / once,
+      limit: bar,
+    });
+  }
+  connections.close();
+  return rows;
+}
+
+/** Records as JSON lines; those of one number are always the same. */
+function* lines(from: number, count: number): Generator<string> {
+  for (let row = from; row < from + count; row++) {
+    const random = seeded(seed + row);
+    yield `${JSON.stringify({
+      variant: variantAt(row),
+      gene: `GENE${random.below(20_000, 2)}`,
+      significance: random.pick(['Benign', 'Uncertain', 'Pathogenic']),
+      depth: random.below(100),
+      frequency: random.next() ** 4,
+      remark: `seen in sample ${random.below(1_000_000)}`,
+    })}\n`;
+  }
+}
+
+function variantAt(row: number): string {
+  const start = 1000 * row + 1;
+  return `GRCH38-1-${start}-${start}-T`;
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

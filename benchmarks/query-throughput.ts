@@ -1,0 +1,119 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { openConnections } from './connections.js';
+import { questions } from './query-questions.js';
+import type { Numbers, Ready } from './query.js';
+import { residentMb } from './server.js';
+
+/** What clients saw for a while. */
+interface Load {
+  /** Milliseconds of each request, ascending. */
+  readonly times: readonly number[];
+  readonly errors: number;
+  readonly seconds: number;
+}
+
+/** `--throughput`: lookups of random variants at 1, 8 and 64 connections; with `--minutes`, memory while all questions are asked. */
+export async function measureThroughput(
+  ready: Ready,
+  numbers: Numbers,
+  isQuick: boolean,
+): Promise<string> {
+  const seconds = numbers.number('seconds', isQuick ? 1 : 20);
+  const lines = [
+    `Variant lookups, ${ready.records.toLocaleString('en-US')} records, ${seconds} s each\n`,
+    '| Connections | requests/s | p50 ms | p95 ms | p99 ms | errors |',
+    '|---|---|---|---|---|---|',
+  ];
+  const { variants } = ready.sample;
+  const lookups = variants.map((one) => JSON.stringify({ filters: [['variant', one]] }));
+  await load(ready, lookups, 8, isQuick ? 0.5 : 3); // until it is warm
+  for (const connections of [1, 8, 64]) {
+    const { times, errors, ...took } = await load(ready, lookups, connections, seconds);
+    const shares = [0.5, 0.95, 0.99].map((share) => quantile(times, share).toFixed(1));
+    const rate = (times.length / took.seconds).toFixed(0);
+    lines.push(`| ${connections} | ${rate} | ${shares.join(' | ')} | ${errors} |`);
+    say(lines.at(-1)!);
+  }
+  const minutes = numbers.number('minutes', isQuick ? 0.2 : 10);
+  if (minutes > 0) lines.push('', await memory(ready, minutes));
+  return lines.join('\n');
+}
+
+/** So many clients, each sending one request after another until the time is over. */
+async function load(
+  { server, path }: Ready,
+  bodies: readonly string[],
+  count: number,
+  seconds: number,
+): Promise<Load> {
+  const connections = openConnections(server.origin, server.token, count);
+  const times: number[] = [];
+  let errors = 0;
+  let next = 0;
+  const from = performance.now();
+  const until = from + seconds * 1000;
+  const client = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const body = bodies[next++ % bodies.length]!;
+      const sent = performance.now();
+      const status = await connections.post(path, body).then(
+        (reply) => reply.status,
+        () => 0,
+      );
+      if (status === 200) times.push(performance.now() - sent);
+      else errors += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: count }, client));
+  connections.close();
+  times.sort((a, b) => a - b);
+  return { times, errors, seconds: (performance.now() - from) / 1000 };
+}
+
+/** The API process's memory, sampled while eight clients ask every question of the benchmark in turn. */
+async function memory(ready: Ready, minutes: number): Promise<string> {
+  const pid = ready.server.apiPid();
+  const every = minutes < 2 ? 1 : 10;
+  const samples: number[] = [];
+  const bodies = questions(ready.sample).map(({ request }) => JSON.stringify(request));
+  const ended = new AbortController();
+  const watch = (async () => {
+    while (!ended.signal.aborted) {
+      samples.push(residentMb(pid));
+      if (samples.length % 6 === 0) say(`memory: ${samples.at(-1)!.toFixed(0)} MB`);
+      await pause(every * 1000, undefined, { signal: ended.signal }).catch(() => undefined);
+    }
+  })();
+  const { times, errors } = await load(ready, bodies, 8, minutes * 60);
+  ended.abort();
+  await watch;
+  const second = samples.slice(Math.floor(samples.length / 2));
+  const perMinute = (slope(second) * 60) / every;
+  const [least, most] = [Math.min(...second), Math.max(...second)];
+  const whole = `${perMinute >= 0 ? '+' : ''}${perMinute.toFixed(1)} MB per minute`;
+  return (
+    `Memory of the API process over ${minutes} minutes of all questions of the table at 8 connections ` +
+    `(${times.length} answers, ${errors} errors, a sample every ${every} s): in the second half between ` +
+    `${least.toFixed(0)} and ${most.toFixed(0)} MB, ${(most / least).toFixed(2)} times; trend ${whole}.`
+  );
+}
+
+/** The slope of the line nearest to the values, per step. */
+function slope(values: readonly number[]): number {
+  const middle = (values.length - 1) / 2;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  let [above, below] = [0, 0];
+  for (const [i, value] of values.entries()) {
+    above += (i - middle) * (value - mean);
+    below += (i - middle) ** 2;
+  }
+  return below === 0 ? 0 : above / below;
+}
+
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
