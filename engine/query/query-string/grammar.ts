@@ -113,10 +113,10 @@ class Parser {
     }
   }
 
-  #ofField(name: string, index: number, depth: number): Atom {
+  #ofField(name: string | null, index: number, depth: number): Atom {
     const next = this.#peek();
     if (!starts.has(next.kind))
-      throw new Problem(`Expected a value behind "${name}:", ${at(index)}; put a value that holds special characters in quotation marks`); // prettier-ignore
+      throw new Problem(`Expected a value behind "${name ?? '*'}:", ${at(index)}; put a value that holds special characters in quotation marks`); // prettier-ignore
     if (name !== '_missing_' && name !== '_exists_') return this.#atom(name, depth);
     this.#index += 1;
     const field = next.kind === 'phrase' ? next.text : next.kind === 'term' ? literal(next.parts) : undefined; // prettier-ignore

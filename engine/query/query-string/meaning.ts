@@ -71,7 +71,7 @@ class Reading {
     if (atom.kind === 'exists' || atom.kind === 'missing')
       return this.#presence(atom.kind, atom.field);
     const isAny = atom.kind === 'term' && atom.parts.length === 1 && atom.parts[0] === 'any';
-    if (isAny && (atom.field === null || atom.field === '*')) return unranked(all);
+    if (isAny && atom.field === null) return unranked(all);
     if (atom.field === null) {
       return ranked(or(this.#written.map((field) => this.#inField(atom, field))));
     }

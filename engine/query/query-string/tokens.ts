@@ -10,8 +10,8 @@ export interface RangeEnd {
 /** A word of the query-string grammar (query language 4.1); `at` is its place, counted from 0. */
 export type Token = { readonly at: number } & (
   | { readonly kind: '(' | ')' | '+' | '-' | 'not' | 'and' | 'or' | 'end' }
-  /** `name:`; what follows belongs to the field. */
-  | { readonly kind: 'field'; readonly name: string }
+  /** `name:`; what follows belongs to the field. Null for `*:`, any field. */
+  | { readonly kind: 'field'; readonly name: string | null }
   | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
   | { readonly kind: 'phrase'; readonly text: string }
   | { readonly kind: 'range'; readonly low: RangeEnd | null; readonly high: RangeEnd | null }
@@ -100,7 +100,7 @@ class Lexer {
     const [only, ...more] = parts;
     if (only === undefined)
       throw new Problem(`Expected a field name before the colon, ${at(start)}`);
-    const name = only === 'any' ? '*' : only === 'one' ? '' : only.text;
+    const name = only === 'any' ? null : only === 'one' ? '' : only.text;
     if (more.length > 0 || name === '') {
       throw new Problem(
         `A field name cannot hold wildcards, ${at(start)}; write \\* and \\? for the characters`,

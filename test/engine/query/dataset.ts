@@ -19,8 +19,19 @@ export type TestRow = Readonly<Record<string, Value | undefined>>;
 export interface Bench {
   readonly folder: string;
   readonly engine: QueryEngine;
-  dataset(columns: Columns, segments: readonly (readonly TestRow[])[]): Promise<Dataset>;
+  dataset(
+    columns: Columns,
+    segments: readonly (readonly TestRow[])[],
+    more?: DatasetOptions,
+  ): Promise<Dataset>;
   close(): Promise<void>;
+}
+
+/** What else a dataset may have. */
+export interface DatasetOptions {
+  /** The columns of each segment, where not all of them have all. */
+  readonly stored?: readonly Columns[];
+  readonly entities?: Readonly<Record<string, EntityType>>;
 }
 
 /** One version of a dataset, and its fields as the catalogue has them. */
@@ -43,9 +54,9 @@ export async function openBench(): Promise<Bench> {
   return {
     folder,
     engine,
-    dataset: async (columns, segments) => {
+    dataset: async (columns, segments, more) => {
       lastId += 1;
-      return writeDataset(folder, lastId, columns, segments);
+      return writeDataset(folder, lastId, columns, segments, more);
     },
     close: async () => {
       await engine.close();
@@ -69,6 +80,7 @@ async function writeDataset(
   id: number,
   columns: Columns,
   segments: readonly (readonly TestRow[])[],
+  { stored = [], entities }: DatasetOptions = {},
 ): Promise<Dataset> {
   const home = join(folder, 'datasets', String(id));
   mkdirSync(home, { recursive: true });
@@ -76,21 +88,22 @@ async function writeDataset(
   writeFileSync(schemaPath, schemaFile(columns));
   const files = [schemaPath];
   const written: Segment[] = [];
-  const all = [...reservedColumns, ...columns];
   for (const [chunk, rows] of segments.entries()) {
+    const own = stored[chunk] ?? columns;
+    const all = [...reservedColumns, ...own];
     const path = join(home, `${chunk}.parquet`);
     const cells = rows.map((row, index) => {
       const whole: TestRow = { _id: recordId(chunk, index), _commit: '4812', ...row };
-      return all.map((each) => cell(each, own(whole, each.name)));
+      return all.map((each) => cell(each, valueOf(whole, each.name)));
     });
     const physical = all.map(byPhysicalName);
     const data = tableFromIPC(arrowStream(physical, cells)).batches;
-    written.push(await writeSegment({ columns, data, rows: rows.length }, path));
+    written.push(await writeSegment({ columns: own, data, rows: rows.length }, path));
     files.push(path);
   }
   const rows = written.reduce((sum, segment) => sum + segment.rows, 0);
   const snapshot = { datasetId: id, version: 1, columns, segments: written, rows, bytes: 0, files };
-  return { snapshot, fields: fieldRows(id, columns, []) };
+  return { snapshot, fields: fieldRows(id, columns, [], entities) };
 }
 
 /** The id of a record of commit 1: commit, chunk and row in base 36. */
@@ -136,7 +149,7 @@ function byPhysicalName(each: Column): Column {
   return { ...each, name: each.physical, ...(children && { children }) };
 }
 
-function own(record: TestRow, name: string): Value | undefined {
+function valueOf(record: TestRow, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
@@ -154,7 +167,7 @@ function cell({ isList, ...item }: Column, value: Value | undefined): unknown {
     const given = value as Readonly<Record<string, Value>>;
     const members = (item.children ?? []).map((child) => [
       child.physical,
-      cell(child, own(given, child.name)),
+      cell(child, valueOf(given, child.name)),
     ]);
     return { entries: Object.fromEntries(members) as unknown };
   }

@@ -1,242 +1,135 @@
-import type { Column, Columns, Value } from '../../../engine/types.js';
-import type { TestRow } from './dataset.js';
+import type { Columns } from '../../../engine/types.js';
+import { recordId, type TestRow } from './dataset.js';
+import { entitiesTest } from './naive-entities.js';
+import { facetsOf } from './naive-facets.js';
+import { fieldNamed, valuesOf, type Made, type NaiveField } from './naive-fields.js';
+import { filterTest, type Test } from './naive-filter.js';
+import { evaluate } from './naive-query-string.js';
+import { names, shape } from './naive-record.js';
+import { comparable, compare, lower, Refused, type Comparable } from './naive-values.js';
+import type { RandomRequest } from './random-request.js';
 
-/*
- * The query language once more, written as plainly as possible: a loop over records. It reads the request itself, not the
- * engine's parsed form, and shares no code with engine/query.
- */
-
-/** A request that the naive evaluator understands: valid, without shorthand. */
-export interface NaiveRequest {
-  readonly filters: readonly NaiveFilter[];
-  readonly ordering: readonly string[];
-  readonly limit: number;
-  readonly offset: number;
-}
-export type NaiveFilter =
-  | readonly [string, unknown]
-  | { readonly and: readonly NaiveFilter[] }
-  | { readonly or: readonly NaiveFilter[] }
-  | { readonly not: NaiveFilter };
-
-/** A field by its dotted name: where it is, and its type. */
-export interface NaiveField {
-  readonly name: string;
-  readonly path: readonly string[];
-  readonly column: Column;
+/** What an answer must be. */
+export interface NaiveAnswer {
+  readonly total: number;
+  readonly offset: number | null;
+  /** The records of the page; all that match where their order is by relevance, which no rule tells. */
+  readonly records: readonly Record<string, unknown>[];
+  readonly count: number;
+  readonly isRanked: boolean;
+  readonly facets: Record<string, unknown> | undefined;
+  /** The ids of all that match, in order. */
+  readonly ids: readonly string[];
 }
 
-/** Every field of a dataset, those inside objects too. */
-export function naiveFields(columns: Columns, above: readonly string[] = []): NaiveField[] {
-  return columns.flatMap((column) => {
-    const path = [...above, column.name];
-    return [{ name: path.join('.'), path, column }, ...naiveFields(column.children ?? [], path)];
-  });
-}
-
-/** The records that match, in order. */
-export function naiveQuery(
-  rows: readonly TestRow[],
-  fields: readonly NaiveField[],
-  request: NaiveRequest,
-): readonly TestRow[] {
-  const byName = new Map(fields.map((field) => [field.name, field]));
-  const found = rows.filter((row) =>
-    request.filters.every((filter) => matches(row, filter, byName)),
+/** The records of a dataset in insertion order, with their reserved fields. */
+export function recordsOf({ segments }: Made): TestRow[] {
+  return segments.flatMap(({ rows }, chunk) =>
+    rows.map((row, index): TestRow => ({ _id: recordId(chunk, index), _commit: '4812', ...row })),
   );
-  const keys = request.ordering.map((name) => {
-    const descending = name.startsWith('-');
-    return { field: byName.get(descending ? name.slice(1) : name)!, descending };
-  });
-  return found
-    .map((row, index) => ({ row, index }))
-    .sort((a, b) => {
-      for (const { field, descending } of keys) {
-        const order = compareKeys(
-          keyOf(a.row, field, descending),
-          keyOf(b.row, field, descending),
-          descending,
-        );
-        if (order !== 0) return order;
-      }
-      return a.index - b.index;
-    })
-    .map(({ row }) => row);
 }
 
-/** The terms of a field and how many records have each, most first. */
-export function naiveTerms(
-  rows: readonly TestRow[],
-  field: NaiveField,
-): (readonly [Value, number])[] {
-  const counts = new Map<unknown, { value: Value; count: number }>();
-  for (const row of rows) {
-    const seen = new Set<unknown>();
-    for (const value of valuesOf(row, field.path)) {
-      const key = comparable(field.column, value);
-      if (seen.has(key)) continue;
-      seen.add(key);
-      const known = counts.get(key);
-      if (known) known.count += 1;
-      else counts.set(key, { value, count: 1 });
-    }
+/** The answer by a loop over the records; `refused` where the request must be a 400. */
+export function naiveAnswer(made: Made, request: RandomRequest): NaiveAnswer | 'refused' {
+  try {
+    return answer(made, request);
+  } catch (error) {
+    if (error instanceof Refused) return 'refused';
+    throw error;
   }
-  return [...counts]
-    .sort(([a, x], [b, y]) => y.count - x.count || compare(a, b))
-    .map(([, { value, count }]) => [value, count] as const);
 }
 
-/** Every value of a field in a record: through lists and lists of objects, nulls left out. */
-export function valuesOf(row: unknown, path: readonly string[]): Value[] {
-  let reached: unknown[] = [row];
-  for (const name of path) {
-    reached = reached
-      .map((object) =>
-        Object.hasOwn(object as object, name) ? (object as Record<string, unknown>)[name] : null,
-      )
-      .flat()
-      .filter((value) => value !== null && value !== undefined);
-  }
-  return reached as Value[];
-}
-
-type Fields = ReadonlyMap<string, NaiveField>;
-
-function matches(row: TestRow, filter: NaiveFilter, fields: Fields): boolean {
-  if (isPair(filter)) return condition(row, filter[0], filter[1], fields);
-  if ('and' in filter) return filter.and.every((item) => matches(row, item, fields));
-  if ('or' in filter) return filter.or.some((item) => matches(row, item, fields));
-  return !matches(row, filter.not, fields);
-}
-
-function isPair(filter: NaiveFilter): filter is readonly [string, unknown] {
-  return Array.isArray(filter);
-}
-
-function condition(row: TestRow, key: string, wanted: unknown, fields: Fields): boolean {
-  const cut = fields.has(key) ? key.length : key.lastIndexOf('__');
-  const { path, column } = fields.get(key.slice(0, cut))!;
-  const action = key.slice(cut + 2);
-  const values = valuesOf(row, path);
-  if (wanted === null) return values.length === 0;
-  return values.some((value) => holds(column, value, action, wanted));
-}
-
-function holds(column: Column, value: Value, action: string, wanted: unknown): boolean {
-  const isText = column.type === 'string' || column.type === 'text';
-  const stored = comparable(column, value);
-  const equals = (each: unknown, fold: boolean): boolean => {
-    if (column.type === 'date') {
-      const [start, end] = moment(each as string);
-      return (stored as bigint) >= start && (stored as bigint) < end;
-    }
-    const other = comparable(column, each as Value);
-    return fold && isText ? lower(String(stored)) === lower(String(other)) : stored === other;
+function answer(made: Made, { body, asked }: RandomRequest): NaiveAnswer {
+  const { columns } = made;
+  const tests: Test[] = [
+    filterTest(body['filters'], columns),
+    entitiesTest(body['entities'], made),
+    buildTest(body['genome_build'], columns),
+  ];
+  if (asked !== null) tests.push((row) => evaluate(asked, row, columns));
+  const show = shape(body, columns);
+  const keys = orderKeys(body['ordering'], columns);
+  const facets = isGiven(body['facets']) ? facetsOf(body['facets'], columns) : undefined;
+  const limit = Number(body['limit'] ?? 100);
+  const offset = Number(body['offset'] ?? 0);
+  if (limit < 0 || limit > 10_000 || offset < 0) throw new Refused('no such page');
+  const found = sorted(recordsOf(made).filter((row) => tests.every((test) => test(row))), keys); // prettier-ignore
+  const page = found.slice(offset, offset + limit);
+  const next = offset + page.length;
+  const isRanked = keys.length === 0 && (asked !== null || ranks(body['filters'], columns));
+  return {
+    total: found.length,
+    offset: page.length > 0 && next < found.length ? next : null,
+    records: (isRanked ? found : page).map(show),
+    count: page.length,
+    isRanked,
+    facets: facets?.(found),
+    ids: found.map((row) => row['_id'] as string),
   };
-  switch (action) {
-    case '':
-      if (column.type === 'text') return hasWords(String(value), String(wanted));
-      return equals(wanted, true);
-    case 'iexact':
-      return equals(wanted, true);
-    case 'exact':
-      return equals(wanted, false);
-    case 'in':
-      return (wanted as readonly unknown[]).some((each) => equals(each, true));
-    case 'contains':
-      if (column.type === 'text') return hasWords(String(value), String(wanted));
-      return String(value).includes(String(wanted));
-    case 'prefix':
-      return String(value).startsWith(String(wanted));
-    case 'range': {
-      const [low, high] = wanted as readonly [unknown, unknown];
-      return atLeast(column, stored, low) && !above(column, stored, high);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && Object.keys(value).length > 0;
+}
+
+/** Records without a build are not restricted, nor are datasets. */
+function buildTest(build: unknown, columns: Columns): Test {
+  if (build === undefined || build === null || build === '') return () => true;
+  const wanted = lower(build as string);
+  if (wanted !== 'grch37' && wanted !== 'grch38') throw new Refused('no such build');
+  const field = fieldNamed(columns, 'genomic_coordinates.build');
+  if (!field) return () => true;
+  return (row) => {
+    const own = valuesOf(row, field.path) as readonly string[];
+    return own.length === 0 || own.some((value) => lower(value) === wanted);
+  };
+}
+
+interface Key {
+  readonly field: NaiveField;
+  readonly descending: boolean;
+}
+
+function orderKeys(ordering: unknown, columns: Columns): readonly Key[] {
+  return names(ordering).map((name) => {
+    const descending = !fieldNamed(columns, name) && name.startsWith('-');
+    const field = fieldNamed(columns, descending ? name.slice(1) : name);
+    if (!field || ['text', 'blob', 'object', 'json'].includes(field.column.type))
+      throw new Refused('cannot be sorted by');
+    return { field, descending };
+  });
+}
+
+/** Records without a value last, ties by insertion order (query language 1.4). */
+function sorted(rows: readonly TestRow[], keys: readonly Key[]): TestRow[] {
+  const ranked = rows.map((row) => ({ row, values: keys.map((key) => keyOf(row, key)) }));
+  // The sort is stable.
+  ranked.sort((a, b) => {
+    for (const [i, { descending }] of keys.entries()) {
+      const [x, y] = [a.values[i], b.values[i]];
+      if (x === undefined || y === undefined) {
+        if (x !== y) return x === undefined ? 1 : -1;
+        continue;
+      }
+      const order = descending ? compare(y, x) : compare(x, y);
+      if (order !== 0) return order;
     }
-    case 'between': {
-      const [low, high] = wanted as readonly [unknown, unknown];
-      return above(column, stored, low) && !atLeast(column, stored, high);
-    }
-    case 'gt':
-      return above(column, stored, wanted);
-    case 'gte':
-      return atLeast(column, stored, wanted);
-    case 'lt':
-      return !atLeast(column, stored, wanted);
-    case 'lte':
-      return !above(column, stored, wanted);
-    default:
-      throw new Error(`no action ${action}`);
-  }
+    return 0;
+  });
+  return ranked.map(({ row }) => row);
 }
 
-function above(column: Column, stored: unknown, wanted: unknown): boolean {
-  if (column.type === 'date') return (stored as bigint) >= moment(wanted as string)[1];
-  return compare(stored, bound(column, wanted)) > 0;
-}
-
-function atLeast(column: Column, stored: unknown, wanted: unknown): boolean {
-  if (column.type === 'date') return (stored as bigint) >= moment(wanted as string)[0];
-  return compare(stored, bound(column, wanted)) >= 0;
-}
-
-/** JavaScript compares bigints with numbers exactly, so bounds of whole-number fields stay as they are. */
-function bound(column: Column, wanted: unknown): unknown {
-  return column.type === 'float' || column.type === 'double'
-    ? comparable(column, wanted as Value)
-    : wanted;
-}
-
-/** A value such that equal values are identical and the others compare in their order. */
-function comparable(column: Column, value: Value): unknown {
-  switch (column.type) {
-    case 'integer':
-    case 'long':
-      return Number.isInteger(value) || typeof value === 'bigint' ? BigInt(value as bigint) : value;
-    case 'double':
-      return Number(value) + 0 === 0 ? 0 : Number(value);
-    case 'float':
-      return Math.fround(Number(value)) === 0 ? 0 : Math.fround(Number(value));
-    case 'date':
-      return moment(value as string)[0];
-    default:
-      return value;
-  }
-}
-
-function compare(a: unknown, b: unknown): number {
-  if (typeof a === 'string' && typeof b === 'string')
-    return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  const [x, y] = [a as number, b as number];
-  return x < y ? -1 : x > y ? 1 : 0;
-}
-
-function keyOf(row: TestRow, field: NaiveField, descending: boolean): unknown {
+/** Of a list the smallest element ascending, the largest descending. */
+function keyOf(row: TestRow, { field, descending }: Key): Comparable | undefined {
   const values = valuesOf(row, field.path).map((value) => comparable(field.column, value));
-  const best = values.sort(compare);
-  return best.length === 0 ? undefined : best.at(descending ? -1 : 0);
+  return values.sort(compare).at(descending ? -1 : 0);
 }
 
-function compareKeys(a: unknown, b: unknown, descending: boolean): number {
-  if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? 1 : -1;
-  return descending ? compare(b, a) : compare(a, b);
-}
-
-/** Microseconds: the instant, or the whole day of a date without a time. */
-function moment(text: string): readonly [bigint, bigint] {
-  const start = BigInt(Date.parse(text.length === 10 ? text : `${text}Z`)) * 1000n;
-  return [start, start + (text.length === 10 ? 86_400_000_000n : 1n)];
-}
-
-function lower(text: string): string {
-  return Array.from(text, (char) => char.toLowerCase()).join('');
-}
-
-function hasWords(text: string, wanted: string): boolean {
-  const split = (each: string): string[] =>
-    lower(each)
-      .split(/[^\p{L}\p{M}\p{N}_]+/u)
-      .filter((word) => word !== '');
-  const words = split(wanted);
-  const present = new Set(split(text));
-  return words.length > 0 && words.every((word) => present.has(word));
+/** A text filter without an ordering asks for an order by relevance. */
+function ranks(filters: unknown, columns: Columns): boolean {
+  if (!Array.isArray(filters)) return filters !== null && typeof filters === 'object' && Object.values(filters).some((inside) => ranks(inside, columns)); // prettier-ignore
+  if (typeof filters[0] !== 'string') return filters.some((item) => ranks(item, columns));
+  const key = filters[0];
+  const field = fieldNamed(columns, key) ?? fieldNamed(columns, key.slice(0, key.lastIndexOf('__'))); // prettier-ignore
+  return field?.column.type === 'text';
 }

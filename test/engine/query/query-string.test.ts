@@ -2,81 +2,17 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { FieldRow } from '../../../engine/catalog/rows.js';
 import { AppError } from '../../../engine/errors.js';
 import { parseQuery } from '../../../engine/query/request.js';
-import { runQuery } from '../../../engine/query/run.js';
-import { column, listOf, openBench, type Bench, type TestRow } from './dataset.js';
-import { evaluate, randomAsked, written, type Asked } from './naive-query-string.js';
+import { openBench, type Bench } from './dataset.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
-const cases = Number(process.env['STRANDLAKE_CASES'] ?? 600);
-const casesPerDataset = 50;
 
 let bench: Bench;
 beforeAll(async () => {
   bench = await openBench();
 });
 afterAll(() => bench.close());
-
-const columns = [
-  column('gene', 'string'),
-  column('a b', 'text'),
-  listOf(column('tags', 'string')),
-  column('n', 'integer'),
-  column('d', 'date'),
-  column('flag', 'boolean'),
-  listOf(column('in', 'object', [column('x.y', 'string'), column('t', 'text')])),
-];
-
-test(`finds what a loop over the records finds (${cases} cases, STRANDLAKE_SEED=${seed}) (Q6)`, async () => {
-  const random = new Random(seed);
-  for (let done = 0; done < cases; done += casesPerDataset) {
-    const rows = random.list(30, () => randomRow(random));
-    const { snapshot, fields } = await bench.dataset(columns, [rows.slice(0, 11), rows.slice(11)]);
-    for (let i = 0; i < casesPerDataset; i++) {
-      const asked: Asked = randomAsked(random, 0);
-      const query = written(random, asked);
-      const request = parseQuery({ query, fields: ['_id'] }, fields);
-      const answer = await runQuery(bench.engine, snapshot, fields, request);
-      const found = (JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id);
-      const wanted = rows.filter((row) => evaluate(asked, row)).map((row) => row['_id']);
-      const where = `STRANDLAKE_SEED=${seed}: ${query} ${JSON.stringify(asked)}`;
-      expect([where, found.sort()]).toEqual([where, wanted.sort()]);
-    }
-  }
-}, 600_000);
-
-const words = ['cancer', 'Breast', 'BRCA1', 'brca2', 'риск', 'a', 'b2', 'OR', 'é'];
-
-function randomText(random: Random): string {
-  const gaps = [' ', '-', ', ', '\n', '.'];
-  return random
-    .list(random.below(5), () => random.pick(words) + random.pick(gaps))
-    .join('')
-    .slice(0, random.chance(0.5) ? -1 : undefined);
-}
-
-let rowNumber = 0;
-
-function randomRow(random: Random): TestRow {
-  rowNumber += 1;
-  const maybe = <T>(make: () => T): T | null => (random.chance(0.2) ? null : make());
-  return {
-    _id: `r${String(rowNumber).padStart(6, '0')}`,
-    gene: maybe(() => (random.chance(0.5) ? random.pick(words) : randomText(random))),
-    'a b': maybe(() => randomText(random)),
-    tags: maybe(() => random.list(random.below(4), () => random.pick([...words, null]))),
-    n: maybe(() => random.below(6) - 2),
-    d: maybe(() => random.pick(['2015-01-10', '2016-05-01', '2016-05-01T12:30:00', '2017-12-31'])),
-    flag: maybe(() => random.chance(0.5)),
-    in: maybe(() =>
-      random.list(random.below(3), () => ({
-        'x.y': maybe(() => random.pick(words)),
-        t: maybe(() => randomText(random)),
-      })),
-    ),
-  };
-}
 
 const grammarCases = Number(process.env['STRANDLAKE_GRAMMAR_CASES'] ?? 50_000);
 

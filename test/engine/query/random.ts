@@ -30,4 +30,14 @@ export class Random {
   list<T>(length: number, make: () => T): T[] {
     return Array.from({ length }, make);
   }
+
+  /** The same in another order. */
+  shuffled<T>(list: readonly T[]): T[] {
+    const result = [...list];
+    for (let i = result.length - 1; i > 0; i--) {
+      const k = this.below(i + 1);
+      [result[i], result[k]] = [result[k]!, result[i]!];
+    }
+    return result;
+  }
 }

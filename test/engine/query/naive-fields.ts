@@ -1,0 +1,79 @@
+import type { Column, Columns, EntityType, StoredType, Value } from '../../../engine/types.js';
+import type { TestRow } from './dataset.js';
+
+/*
+ * The query language once more, written as plainly as possible from its specification: a loop over records. The naive-*.ts files
+ * read requests themselves, not the engine's parsed form, and share no code with engine/query.
+ */
+
+/** A dataset as a test makes it: segments that came one after the other, each with the columns that were there by then. */
+export interface Made {
+  readonly columns: Columns;
+  readonly entities: Readonly<Record<string, EntityType>>;
+  readonly segments: readonly { readonly columns: Columns; readonly rows: readonly TestRow[] }[];
+}
+
+/** A field by its dotted name: where it is, and its type. */
+export interface NaiveField {
+  readonly name: string;
+  readonly path: readonly string[];
+  readonly column: Column;
+}
+
+/** Every field of a dataset, those inside objects too. */
+export function naiveFields(columns: Columns, above: readonly string[] = []): NaiveField[] {
+  return columns.flatMap((column) => {
+    const path = [...above, column.name];
+    return [{ name: path.join('.'), path, column }, ...naiveFields(column.children ?? [], path)];
+  });
+}
+
+const reserved: readonly NaiveField[] = ['_id', '_commit'].map((name) => ({
+  name,
+  path: [name],
+  column: { name, physical: name, type: 'string', isList: false },
+}));
+
+/** The field that a name in a request means: one whose own name holds the dots before one inside an object. */
+export function fieldNamed(columns: Columns, name: string): NaiveField | undefined {
+  const all = [...reserved, ...naiveFields(columns)].filter((field) => field.name === name);
+  return all.find(({ path }) => path.length === 1) ?? all[0];
+}
+
+/** The fields that a name means without doubt, for requests. */
+export function namedFields(columns: Columns): NaiveField[] {
+  const all = naiveFields(columns);
+  return all.filter(
+    (field) =>
+      field.path.length === 1 || all.filter((other) => other.name === field.name).length === 1,
+  );
+}
+
+/** Every value of a field in a record: through lists and lists of objects, nulls left out. */
+export function valuesOf(row: unknown, path: readonly string[]): Value[] {
+  let reached: unknown[] = [row];
+  for (const name of path) {
+    reached = reached
+      .map((object) => own(object, name))
+      .flat()
+      .filter((value) => value !== null && value !== undefined);
+  }
+  return reached as Value[];
+}
+
+/** The value under a key; null if there is none. */
+export function own(record: unknown, name: string): Value {
+  return (
+    (Object.hasOwn(record as object, name) ? (record as Record<string, Value>)[name] : null) ?? null
+  );
+}
+
+/** The types that numbers compare with. */
+export function isNumeric(type: StoredType): boolean {
+  return type === 'integer' || type === 'long' || type === 'double' || type === 'float';
+}
+
+/** The types whose values are words. */
+export function isWritten(type: StoredType): boolean {
+  return type === 'string' || type === 'text';
+}

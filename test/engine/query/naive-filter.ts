@@ -1,0 +1,162 @@
+import type { Columns, Value } from '../../../engine/types.js';
+import type { TestRow } from './dataset.js';
+import { fieldNamed, isNumeric, isWritten, valuesOf, type NaiveField } from './naive-fields.js';
+import {
+  bound,
+  compare,
+  equality,
+  limit,
+  lower,
+  momentIn,
+  Refused,
+  textIn,
+  wordsOf,
+} from './naive-values.js';
+
+/** Whether a record satisfies something. */
+export type Test = (row: TestRow) => boolean;
+
+/** What `filters` mean (query language 2); throws Refused where they must be a 400. */
+export function filterTest(input: unknown, columns: Columns): Test {
+  if (input === null || input === undefined) return () => true;
+  const tests = members(input).map((item) => itemTest(item, columns));
+  return (row) => tests.every((test) => test(row));
+}
+
+/** A list of items; a bare pair or object stands for a list of one. */
+function members(input: unknown): readonly unknown[] {
+  return Array.isArray(input) && !isPair(input) ? input : [input];
+}
+
+function isPair(input: unknown): input is readonly [string, unknown] {
+  return Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';
+}
+
+function itemTest(item: unknown, columns: Columns): Test {
+  if (isPair(item)) return pairTest(item[0], item[1], columns);
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) throw new Refused('no item'); // prettier-ignore
+  const entries = Object.entries(item);
+  if (entries.length !== 1) throw new Refused('one key');
+  const [operator, operand] = entries[0] as [string, unknown];
+  if (typeof operand !== 'object' || operand === null) throw new Refused('no list');
+  const tests = members(operand).map((member) => itemTest(member, columns));
+  switch (operator.toLowerCase()) {
+    case 'and':
+      return (row) => tests.every((test) => test(row));
+    case 'or':
+      return (row) => tests.some((test) => test(row));
+    case 'not':
+      return (row) => !tests.every((test) => test(row));
+    default:
+      throw new Refused('no operator');
+  }
+}
+
+function pairTest(key: string, wanted: unknown, columns: Columns): Test {
+  const cut = fieldNamed(columns, key) ? -1 : key.lastIndexOf('__');
+  const field = fieldNamed(columns, cut < 0 ? key : key.slice(0, cut));
+  if (!field) throw new Refused('no such field');
+  const action = cut < 0 ? '' : key.slice(cut + 2);
+  if (cut >= 0 && action === '') throw new Refused('no such action');
+  const isMissing: Test = (row) => valuesOf(row, field.path).length === 0;
+  if (wanted === null && ['', 'exact', 'iexact'].includes(action)) {
+    if (action === 'iexact' && !isWritten(field.column.type)) throw new Refused('iexact');
+    return isMissing;
+  }
+  const list: readonly unknown[] = action === 'in' && Array.isArray(wanted) ? wanted : [];
+  const test = holds(field, action, action === 'in' && Array.isArray(wanted) ? wanted.filter((value) => value !== null) : wanted); // prettier-ignore
+  return (row) => valuesOf(row, field.path).some(test) || (list.includes(null) && isMissing(row));
+}
+
+/** What an action asks of one value (query language 2.2). */
+function holds(
+  { column, path }: NaiveField,
+  action: string,
+  wanted: unknown,
+): (value: Value) => boolean {
+  const { type } = column;
+  const isRanged = isNumeric(type) || type === 'date';
+  const only = (isApplicable: boolean): void => {
+    if (!isApplicable) throw new Refused(`${action} on ${type}`);
+  };
+  const isChromosome = path.length === 2 && path[0] === 'genomic_coordinates' && path[1] === 'chromosome'; // prettier-ignore
+  const plain = (value: unknown): unknown =>
+    isChromosome && typeof value === 'string' ? value.replace(/^chr/i, '') : value;
+  switch (action) {
+    case '':
+      if (type === 'text') return hasWords(textIn(wanted));
+      return equality(column, plain(wanted), true);
+    case 'iexact':
+      only(isWritten(type));
+      return equality(column, plain(wanted), true);
+    case 'exact':
+      return equality(column, plain(wanted), false);
+    case 'in': {
+      only(type !== 'object' && type !== 'json');
+      if (!Array.isArray(wanted)) throw new Refused('no list');
+      const tests = wanted.map((value) => equality(column, plain(value), true));
+      return (value) => tests.some((test) => test(value));
+    }
+    case 'contains': {
+      only(isWritten(type));
+      const part = textIn(wanted);
+      return type === 'text' ? hasWords(part) : (value) => (value as string).includes(part);
+    }
+    case 'prefix': {
+      only(type === 'string');
+      const start = textIn(wanted);
+      return (value) => (value as string).startsWith(start);
+    }
+    case 'regexp':
+    case 'regex': {
+      only(type === 'string');
+      const pattern = expression(textIn(wanted));
+      return (value) => pattern.test(value as string);
+    }
+    case 'range':
+    case 'between': {
+      only(isRanged);
+      if (!Array.isArray(wanted) || wanted.length !== 2) throw new Refused('no two values');
+      const [from, to] = wanted as [unknown, unknown];
+      const first = (value: unknown): bigint | number =>
+        type === 'date' ? momentIn(value)[0] : bound('long', value);
+      if (compare(first(from), first(to)) > 0) throw new Refused('not in order');
+      const isIn = action === 'range';
+      const above = limit(column, from, isIn ? 'gte' : 'gt');
+      const below = limit(column, to, isIn ? 'lte' : 'lt');
+      return (value) => above(value) && below(value);
+    }
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      only(isRanged);
+      return limit(column, wanted, action);
+    default:
+      throw new Refused(`no action ${action}`);
+  }
+}
+
+/** Of what the generator writes, the dot alone means less here than in RE2: all but line ends of every kind. */
+function expression(pattern: string): RegExp {
+  const dots = pattern.replaceAll(/\\.|\./gs, (part) => (part === '.' ? '[^\n]' : part));
+  try {
+    return new RegExp(`^(?:${dots})$`, 'u');
+  } catch {
+    throw new Refused('no pattern');
+  }
+}
+
+/** Every word occurs, in any order and letter case; no word at all finds nothing. */
+function hasWords(wanted: string): (value: Value) => boolean {
+  const words = wordsOf(wanted);
+  return (value) => {
+    const present = new Set(wordsOf(value as string));
+    return words.length > 0 && words.every((word) => present.has(word));
+  };
+}
+
+/** Equality without letter case, for entities. */
+export function isSame(a: string, b: string): boolean {
+  return lower(a) === lower(b);
+}

@@ -1,0 +1,91 @@
+import { parseJson } from '../../../engine/json.js';
+import type { Column, Columns, Value } from '../../../engine/types.js';
+import type { TestRow } from './dataset.js';
+import { fieldNamed, own } from './naive-fields.js';
+import { moment, Refused } from './naive-values.js';
+
+type Paths = readonly (readonly string[])[];
+
+/** How records are shown: `fields` first, then `exclude_fields` (query language 1.3). */
+export function shape(
+  body: Readonly<Record<string, unknown>>,
+  columns: Columns,
+): (row: TestRow) => Record<string, unknown> {
+  const all: Columns = [...['_id', '_commit'].map((name): Column => ({ name, physical: name, type: 'string', isList: false })), ...columns]; // prettier-ignore
+  const wanted = names(body['fields']).map((name) => {
+    const field = fieldNamed(columns, name);
+    if (!field) throw new Refused('no such field');
+    return field.path;
+  });
+  // Unknown names are ignored.
+  const left = names(body['exclude_fields']).flatMap((name) => {
+    const field = fieldNamed(columns, name);
+    return field ? [field.path] : [];
+  });
+  const kept = without(wanted.length > 0 ? only(all, wanted) : all, left);
+  return (row) => Object.fromEntries(kept.map((each) => [each.name, shown(each, own(row, each.name))])); // prettier-ignore
+}
+
+/** A list of names, or one; nothing and the empty text mean that none is given. */
+export function names(given: unknown): readonly string[] {
+  if (given === undefined || given === null || given === '') return [];
+  return (Array.isArray(given) ? given : [given]) as readonly string[];
+}
+
+function only(columns: Columns, paths: Paths): Columns {
+  return columns.flatMap((each) => {
+    const inside = paths.filter(([name]) => name === each.name).map(([, ...rest]) => rest);
+    if (inside.length === 0) return [];
+    if (inside.some((rest) => rest.length === 0)) return [each];
+    return [{ ...each, children: only(each.children!, inside) }];
+  });
+}
+
+/** An object of which nothing is left goes too. */
+function without(columns: Columns, paths: Paths): Columns {
+  return columns.flatMap((each) => {
+    const inside = paths.filter(([name]) => name === each.name).map(([, ...rest]) => rest);
+    if (inside.some((rest) => rest.length === 0)) return [];
+    if (inside.length === 0) return [each];
+    const children = without(each.children!, inside);
+    return children.length === 0 ? [] : [{ ...each, children }];
+  });
+}
+
+/** A value as answers show it: every key at the top, inside objects only those with a value. */
+export function shown(each: Column, value: Value): unknown {
+  if (value === null) return null;
+  if (each.isList)
+    return (value as readonly Value[]).map((item) => shown({ ...each, isList: false }, item));
+  switch (each.type) {
+    case 'object': {
+      const members = each.children!.map((child) => [child.name, shown(child, own(value, child.name))] as const); // prettier-ignore
+      return Object.fromEntries(members.filter(([, inside]) => inside !== null));
+    }
+    case 'json':
+      return parseJson(value as string);
+    case 'float':
+      return shortest(value as number);
+    case 'date':
+      return dateShown(moment(value as string)![0]);
+    default:
+      return value;
+  }
+}
+
+/** The fewest digits that are the same 32-bit float again. */
+function shortest(value: number): number {
+  for (let digits = 1; digits < 10; digits++) {
+    const number = Number(value.toPrecision(digits));
+    if (Math.fround(number) === value) return number;
+  }
+  return value;
+}
+
+/** No time at midnight, six digits of a second if it has a part. */
+export function dateShown(micros: bigint): string {
+  const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const text = new Date(Number((micros - part) / 1000n)).toISOString().slice(0, 19);
+  if (part > 0n) return `${text}.${String(part).padStart(6, '0')}`;
+  return text.endsWith('T00:00:00') ? text.slice(0, 10) : text;
+}

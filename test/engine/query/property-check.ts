@@ -1,0 +1,130 @@
+import { AppError } from '../../../engine/errors.js';
+import { parseJson } from '../../../engine/json.js';
+import type { Walk } from '../../../engine/query/cursor.js';
+import { parseQuery } from '../../../engine/query/request.js';
+import { runQuery } from '../../../engine/query/run.js';
+import type { Bench, Dataset } from './dataset.js';
+import { About } from './naive-facets.js';
+import type { Made } from './naive-fields.js';
+import { naiveAnswer, type NaiveAnswer } from './naive.js';
+import type { RandomRequest } from './random-request.js';
+
+/** What an engine answered; `walk` are the ids of all pages of a walk. */
+export interface EngineAnswer {
+  readonly total: number;
+  readonly offset: number | null;
+  readonly count: number;
+  /** JSON texts. */
+  readonly results: string;
+  readonly facets?: string;
+  readonly walk?: readonly string[];
+}
+
+/** How the answer to a request differs from the naive one; null if it does not. */
+export async function difference(
+  made: Made,
+  request: RandomRequest,
+  ask: (request: RandomRequest) => Promise<EngineAnswer>,
+): Promise<string | null> {
+  const wanted = naiveAnswer(made, request);
+  let found: EngineAnswer;
+  try {
+    found = await ask(request);
+  } catch (error) {
+    const isRefusal = error instanceof AppError && error.code === 'invalid';
+    if (isRefusal && wanted === 'refused') return null;
+    if (isRefusal) return `refused: ${error.message}`;
+    return `failed: ${String((error as Error).stack ?? error)}`;
+  }
+  if (wanted === 'refused') return `answered (${found.total} records), should have been refused`;
+  return unlike(wanted, found);
+}
+
+function unlike(wanted: NaiveAnswer, found: EngineAnswer): string | null {
+  for (const key of ['total', 'count', 'offset'] as const)
+    if (wanted[key] !== found[key]) return `${key}: ${found[key]}, should be ${wanted[key]}`;
+  const records = (parseJson(found.results) as readonly unknown[]).map(canonical);
+  const expected = wanted.records.map(canonical);
+  if (wanted.isRanked) {
+    const left = [...expected];
+    for (const record of records) {
+      const place = left.indexOf(record);
+      if (place < 0) return `a record too many: ${record}\nof: ${expected.join('\n')}`;
+      left.splice(place, 1);
+    }
+  } else if (records.join('\n') !== expected.join('\n')) {
+    return `records:\n${records.join('\n')}\nshould be:\n${expected.join('\n')}`;
+  }
+  if (wanted.facets !== undefined) {
+    const facets = found.facets === undefined ? undefined : parseJson(found.facets);
+    if (!isAlike(wanted.facets, facets)) return `facets: ${canonical(facets)}, should be ${canonical(wanted.facets)}`; // prettier-ignore
+  } else if (found.facets !== undefined) {
+    return 'facets that nobody asked for';
+  }
+  if (found.walk === undefined) return null;
+  const [walked, all] = [[...found.walk], [...wanted.ids]];
+  if (wanted.isRanked) [walked, all].forEach((ids) => ids.sort());
+  return walked.join() === all.join() ? null : `walked: ${walked.join()}, should be ${all.join()}`;
+}
+
+/** Text in which equal values are equal: keys sorted, numbers by value. */
+export function canonical(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'number') return Object.is(value, -0) ? '0' : Number.isInteger(value) ? String(BigInt(value)) : String(value); // prettier-ignore
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (value instanceof About) return `about ${value.value}`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
+  const entries = Object.entries(value).map(([key, inside]) => `${JSON.stringify(key)}:${canonical(inside)}`); // prettier-ignore
+  return `{${entries.sort().join()}}`;
+}
+
+function isAlike(wanted: unknown, found: unknown): boolean {
+  if (wanted instanceof About) {
+    const number = typeof found === 'bigint' ? Number(found) : found;
+    return typeof number === 'number' && Math.abs(number - wanted.value) <= 1e-9 * wanted.scale;
+  }
+  if (Array.isArray(wanted)) {
+    return Array.isArray(found) && found.length === wanted.length && wanted.every((item, i) => isAlike(item, found[i])); // prettier-ignore
+  }
+  if (typeof wanted === 'object' && wanted !== null) {
+    if (typeof found !== 'object' || found === null) return false;
+    const keys = Object.keys(wanted);
+    return (
+      canonical(keys.sort()) === canonical(Object.keys(found).sort()) &&
+      keys.every((key) =>
+        isAlike((wanted as Record<string, unknown>)[key], (found as Record<string, unknown>)[key]),
+      )
+    );
+  }
+  return canonical(wanted) === canonical(found);
+}
+
+/** Writes the records where the engine of `bench` reads them. */
+export async function store(bench: Bench, made: Made): Promise<Dataset> {
+  const rows = made.segments.map((segment) => segment.rows);
+  const stored = made.segments.map((segment) => segment.columns);
+  return bench.dataset(made.columns, rows, { stored, entities: made.entities });
+}
+
+/** Asks the engine of `bench`, in one page or in a walk. */
+export function asking(
+  { engine }: Bench,
+  { snapshot, fields }: Dataset,
+): (request: RandomRequest) => Promise<EngineAnswer> {
+  return async ({ body, walk }) => {
+    const request = parseQuery(body, fields);
+    const whole = await runQuery(engine, snapshot, fields, request);
+    if (walk === null) return whole;
+    const ids: string[] = [];
+    let state: Walk = { after: null, total: null, seen: 0 };
+    const limits = [...walk];
+    for (;;) {
+      const limit = limits.pop() ?? 10;
+      const page = { ...request, fields: [['_id']], excludeFields: [], facets: null, offset: 0, limit, walk: state }; // prettier-ignore
+      const answer = await runQuery(engine, snapshot, fields, page);
+      ids.push(...(JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id));
+      if (!answer.position) return { ...whole, walk: ids };
+      state = { after: answer.position, total: answer.total, seen: state.seen + answer.count };
+    }
+  };
+}

@@ -1,0 +1,144 @@
+import type { Column, Columns, Value } from '../../../engine/types.js';
+import type { TestRow } from './dataset.js';
+import type { Made } from './naive-fields.js';
+import type { Asked } from './naive-query-string.js';
+import { rewritten, type RandomRequest } from './random-request.js';
+
+/** A case that can be made smaller. */
+export interface Case {
+  readonly made: Made;
+  readonly request: RandomRequest;
+}
+
+/** The smallest case near this one that still fails: parts of it are left out as long as it does. */
+export async function minimise(
+  first: Case,
+  fails: (one: Case) => Promise<boolean>,
+  most = 600,
+): Promise<Case> {
+  let best = first;
+  let tries = 0;
+  for (let isSmaller = true; isSmaller;) {
+    isSmaller = false;
+    for (const smaller of smallerCases(best)) {
+      tries += 1;
+      if (tries > most) return best;
+      if (!(await fails(smaller))) continue;
+      best = smaller;
+      isSmaller = true;
+      break;
+    }
+  }
+  return best;
+}
+
+function* smallerCases({ made, request }: Case): Generator<Case> {
+  for (const body of smallerBodies(request.body)) {
+    const isAsked = Object.hasOwn(body, 'query');
+    yield { made, request: { ...request, body, asked: isAsked ? request.asked : null } };
+  }
+  if (request.walk) yield { made, request: { ...request, walk: null } };
+  if (request.asked) for (const asked of smallerAsked(request.asked)) yield { made, request: rewritten(request, asked) }; // prettier-ignore
+  for (const smaller of smallerMade(made)) yield { made: smaller, request };
+}
+
+type Body = RandomRequest['body'];
+
+/** Without one part, or with one part made smaller. */
+function* smallerBodies(body: Body): Generator<Body> {
+  for (const [key, value] of Object.entries(body)) {
+    yield Object.fromEntries(Object.entries(body).filter(([name]) => name !== key));
+    if (key === 'query') continue;
+    for (const smaller of smallerValues(value)) yield { ...body, [key]: smaller };
+  }
+}
+
+function* smallerValues(value: unknown): Generator<unknown> {
+  if (Array.isArray(value)) {
+    const list = value as readonly unknown[];
+    const isPair = list.length === 2 && typeof list[0] === 'string';
+    if (list.length > 4) for (const half of [list.slice(list.length / 2), list.slice(0, list.length / 2)]) yield half; // prettier-ignore
+    if (!isPair) for (const i of list.keys()) yield [...list.slice(0, i), ...list.slice(i + 1)];
+    for (const [i, item] of list.entries())
+      for (const smaller of smallerValues(item)) yield list.with(i, smaller);
+  } else if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value);
+    // An operator gives way to what is inside it.
+    if (entries.length === 1 && /^(and|or|not)$/i.test(entries[0]![0])) yield entries[0]![1];
+    for (const [key, inside] of entries) {
+      if (entries.length > 1) yield Object.fromEntries(entries.filter(([name]) => name !== key));
+      for (const smaller of smallerValues(inside)) yield { ...value, [key]: smaller };
+    }
+  }
+}
+
+function* smallerAsked(asked: Asked): Generator<Asked> {
+  if ('and' in asked || 'or' in asked) {
+    const items = 'and' in asked ? asked.and : asked.or;
+    yield* items;
+    for (const list of smallerLists(items)) yield 'and' in asked ? { and: list } : { or: list };
+  } else if ('not' in asked) {
+    yield asked.not;
+    for (const not of smallerAsked(asked.not)) yield { not };
+  } else if ('must' in asked) {
+    yield* [...asked.must, ...asked.mustNot, ...asked.may];
+    for (const may of smallerLists(asked.may, 0)) yield { ...asked, may };
+    for (const mustNot of smallerLists(asked.mustNot, 0)) yield { ...asked, mustNot };
+    for (const must of smallerLists(asked.must)) yield { ...asked, must };
+  }
+}
+
+function* smallerLists(items: readonly Asked[], least = 1): Generator<readonly Asked[]> {
+  for (const [i, item] of items.entries()) {
+    if (items.length > least) yield [...items.slice(0, i), ...items.slice(i + 1)];
+    for (const smaller of smallerAsked(item)) yield items.with(i, smaller);
+  }
+}
+
+function* smallerMade(made: Made): Generator<Made> {
+  const { columns, segments } = made;
+  for (const i of segments.keys())
+    yield { ...made, segments: [...segments.slice(0, i), ...segments.slice(i + 1)] };
+  for (const [i, segment] of segments.entries()) {
+    const having = (rows: readonly TestRow[]): Made => ({ ...made, segments: segments.with(i, { ...segment, rows }) }); // prettier-ignore
+    const { rows } = segment;
+    if (rows.length > 3) {
+      yield having(rows.slice(rows.length / 2));
+      yield having(rows.slice(0, rows.length / 2));
+    }
+    for (const k of rows.keys()) yield having([...rows.slice(0, k), ...rows.slice(k + 1)]);
+  }
+  for (const i of columns.keys()) {
+    const drop = (list: Columns): Columns => list.filter(({ name }) => name !== columns[i]!.name);
+    yield { ...made, columns: drop(columns), segments: segments.map((segment) => ({ ...segment, columns: drop(segment.columns) })) }; // prettier-ignore
+  }
+  for (const [i, segment] of segments.entries())
+    for (const [k, row] of segment.rows.entries())
+      for (const smaller of smallerObjects(row, segment.columns))
+        yield { ...made, segments: segments.with(i, { ...segment, rows: segment.rows.with(k, smaller as TestRow) }) }; // prettier-ignore
+}
+
+type Members = Readonly<Record<string, Value | undefined>>;
+
+function* smallerObjects(row: Members, columns: Columns): Generator<Members> {
+  const entries = Object.entries(row);
+  for (const [key, value] of entries) {
+    yield Object.fromEntries(entries.filter(([name]) => name !== key));
+    const column = columns.find(({ name }) => name === key);
+    if (!column || value === undefined) continue;
+    for (const smaller of smallerCells(value, column))
+      yield Object.fromEntries(entries.map(([name, own]) => [name, name === key ? smaller : own]));
+  }
+}
+
+function* smallerCells(value: Value, column: Column): Generator<Value> {
+  if (value === null) return;
+  if (column.isList) {
+    const list = value as readonly Value[];
+    for (const i of list.keys()) yield [...list.slice(0, i), ...list.slice(i + 1)];
+    for (const [i, item] of list.entries())
+      for (const smaller of smallerCells(item, { ...column, isList: false })) yield list.with(i, smaller); // prettier-ignore
+  } else if (column.type === 'object') {
+    for (const smaller of smallerObjects(value as Members, column.children!)) yield smaller as Value; // prettier-ignore
+  }
+}

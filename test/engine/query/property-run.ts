@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import type { Bench } from './dataset.js';
+import { minimise, type Case } from './property-minimise.js';
+import { asking, difference, store } from './property-check.js';
+import { randomMade } from './random-records.js';
+import { randomRequest } from './random-request.js';
+import { Random } from './random.js';
+
+/** Cases of one seed, and of one dataset. */
+export const casesPerSeed = 500;
+const casesPerDataset = 50;
+
+/**
+ * The seeds of this run: those of seeds.txt and a fresh one; with STRANDLAKE_SEED that one and as many behind it as make
+ * STRANDLAKE_CASES. Each of `shares` test files takes its `share`.
+ */
+export function seeds(share: number, shares: number): readonly number[] {
+  const { STRANDLAKE_SEED: seed, STRANDLAKE_CASES: cases } = process.env;
+  const fresh = Date.now() % 1_000_000_007;
+  const count = Math.ceil(Number(cases ?? casesPerSeed) / casesPerSeed);
+  const all =
+    seed === undefined && cases === undefined
+      ? [...saved(), fresh]
+      : Array.from({ length: count }, (_, i) => Number(seed ?? fresh) + i);
+  return all.filter((_, i) => i % shares === share);
+}
+
+function saved(): readonly number[] {
+  const lines = readFileSync('test/engine/query/seeds.txt', 'utf8').split('\n');
+  return lines.filter((line) => /^\d/.test(line)).map(Number);
+}
+
+/** Compares the answers to all cases of a seed; throws with the first that differs, made as small as it can be. */
+export async function runSeed(bench: Bench, seed: number): Promise<void> {
+  const random = new Random(seed);
+  for (let done = 0; done < casesPerSeed; done += casesPerDataset) {
+    const made = randomMade(random);
+    const requests = random.list(casesPerDataset, () => randomRequest(random, made));
+    const ask = asking(bench, await store(bench, made));
+    const failed = await Promise.all(
+      requests.map(async (request) => (await difference(made, request, ask)) !== null),
+    );
+    const first = failed.indexOf(true);
+    if (first >= 0) throw new Error(await report(bench, seed, { made, request: requests[first]! }));
+  }
+}
+
+async function report(bench: Bench, seed: number, failing: Case): Promise<string> {
+  const differs = async ({ made, request }: Case): Promise<string | null> =>
+    difference(made, request, asking(bench, await store(bench, made)));
+  // The same mistake, not any: a case that is refused or fails is no smaller form of a wrong answer.
+  const kind = (text: string | null): string | undefined => text?.split(/[:(]/)[0];
+  const wanted = kind(await differs(failing));
+  const small = await minimise(failing, async (one) => {
+    try {
+      return kind(await differs(one)) === wanted;
+    } catch {
+      return false; // nothing that can be stored
+    }
+  });
+  const { made, request } = small;
+  const { body, asked, walk } = request;
+  return [
+    `STRANDLAKE_SEED=${seed}`,
+    ...[['columns', made.columns], ['segments', made.segments.map(({ rows }) => rows)], ['stored', made.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', made.entities], ['request', body], ['asked', asked], ['walk', walk]].map(([name, value]) => `${String(name)}: ${shown(value)}`), // prettier-ignore
+    `difference: ${(await differs(small)) ?? 'gone when run again'}`,
+  ].join('\n');
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)); // prettier-ignore
+}

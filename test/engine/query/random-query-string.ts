@@ -1,0 +1,136 @@
+import { namedFields, valuesOf, type Made } from './naive-fields.js';
+import type { Asked } from './naive-query-string.js';
+import type { Random } from './random.js';
+
+const likes = ['BR*', 'br?a1', '*a*', 'c?n*r', 'B*T', '?', 'р*', 'a-*', '**', '*', '?*', 'É*', '*ß', '*\u212a*']; // prettier-ignore
+const terms = ['cancer', 'breast', 'brca1', 'BRCA2', 'риск', 'a', 'OR', '1', '-2', 'true', '2016-05-01', 'cancer breast', 'a-B2', '+', 'É', 'x:y', '(b2)', 'NOT', 'TO', '*', '?', '\\', '"', '', 'ß', '\u212a', 'a\nb', '\u3000', '名']; // prettier-ignore
+const bounds = ['-1', '0', '2', '0.5', '1e3', '2016-05-01', '2016-06-01T00:00:00', 'BRCA1', 'b', 'cancer', '', 'TO', '*', 'a b', '9007199254740993']; // prettier-ignore
+
+/** A random tree; words and bounds are often ones that a record has. */
+export function randomAsked(random: Random, made: Made, depth = 0): Asked {
+  const items = (least: number): Asked[] =>
+    random.list(least + random.below(3), () => randomAsked(random, made, depth + 1));
+  if (depth < 3 && random.chance(0.45)) {
+    const kind = random.below(4);
+    if (kind === 0) return { and: items(1) };
+    if (kind === 1) return { or: items(1) };
+    if (kind === 2) return { not: randomAsked(random, made, depth + 1) };
+    return { must: items(1), mustNot: items(0), may: items(0) };
+  }
+  const known = namedFields(made.columns).map(({ name }) => name);
+  const field = random.pick([null, null, 'bogus', '_id', ...known, ...known]);
+  const kind = random.below(6);
+  if (kind === 0) return { field, like: likeOf(random, made) };
+  if (kind === 1 && field !== null)
+    return random.chance(0.5) ? { exists: field } : { missing: field };
+  if (kind === 2 && field !== null) {
+    const end = (): string | null =>
+      random.chance(0.2) ? null : random.chance(0.5) ? random.pick(bounds) : wordOf(random, made, field); // prettier-ignore
+    return { field, from: end(), to: end(), ends: random.pick(['[]', '{}', '[}', '{]']) };
+  }
+  return { field, words: random.chance(0.4) ? random.pick(terms) : wordOf(random, made, field) };
+}
+
+/** A value that some record has, whole or a word of it, in any letter case. */
+function wordOf(random: Random, made: Made, name: string | null): string {
+  const fields = namedFields(made.columns);
+  const field = fields.find((each) => each.name === name) ?? random.pick(fields);
+  const rows = made.segments.flatMap((segment) => segment.rows);
+  const values = rows
+    .flatMap((row) => valuesOf(row, field.path))
+    .filter((value) => typeof value !== 'object');
+  if (values.length === 0) return random.pick(terms);
+  const text = String(random.pick(values));
+  const word = random.chance(0.6) ? text : random.pick(text.split(/[ .,-]/));
+  const cased = random.pick([word, word, word.toLowerCase(), word.toUpperCase()]);
+  return cased.length > 200 ? cased.slice(0, 200).toWellFormed() : cased;
+}
+
+function likeOf(random: Random, made: Made): string {
+  if (random.chance(0.5)) return random.pick(likes);
+  // Every other character of the pattern means itself, so those of the value that mean more are left out.
+  const chars = [...wordOf(random, made, null).replaceAll(/[*?]/g, '')].slice(0, 12);
+  const like = chars.map((char) => (random.chance(0.2) ? random.pick(['?', '*']) : char)).join('');
+  return /[*?]/.test(like) ? like : `${like}*`;
+}
+
+/** The tree in the grammar, with random blanks, operators, quotes, escapes and boosts. */
+export function written(random: Random, asked: Asked, of: string | null = null): string {
+  const field = fieldOf(asked);
+  // field:(a OR b), where everything inside is of that field.
+  if (of === null && field !== undefined && field !== null && isGroup(asked) && random.chance(0.5))
+    return `${escaped(field)}:(${written(random, asked, field)})`;
+  const inner = (item: Asked): string => {
+    const text =
+      isGroup(item) || random.chance(0.2)
+        ? `(${written(random, item, of)})`
+        : written(random, item, of);
+    return random.chance(0.1) ? `${text}^${random.pick(['2', '0.5', '0', '10.'])}` : text;
+  };
+  const blanks = (operator: string): string => `${random.pick([' ', '  ', '\n'])}${operator} `;
+  if ('and' in asked) return asked.and.map(inner).join(blanks(random.pick(['AND', '&&'])));
+  if ('or' in asked) return asked.or.map(inner).join(blanks(random.pick(['OR', '||', ''])));
+  if ('not' in asked) return `${random.pick(['NOT ', '!', '-'])}${inner(asked.not)}`;
+  if ('must' in asked) {
+    const clauses = [
+      ...asked.must.map((item) => `+${inner(item)}`),
+      ...asked.mustNot.map((item) => `${random.pick(['-', '!', 'NOT '])}${inner(item)}`),
+      ...asked.may.map(inner),
+    ];
+    return random.shuffled(clauses).join(' ');
+  }
+  const prefix = of === null && field !== null ? `${escaped(field!)}:` : '';
+  if ('exists' in asked) return random.chance(0.5) ? `_exists_:${escaped(asked.exists)}` : `${prefix}*`; // prettier-ignore
+  if ('missing' in asked) return `_missing_:${random.chance(0.5) ? escaped(asked.missing) : quoted(asked.missing)}`; // prettier-ignore
+  if ('like' in asked) return prefix + plain(asked.like).replaceAll(/\\([*?])/g, '$1');
+  if ('words' in asked) return prefix + writtenWords(random, asked.words);
+  return prefix + writtenRange(random, asked);
+}
+
+function isGroup(asked: Asked): boolean {
+  return 'and' in asked || 'or' in asked || 'not' in asked || 'must' in asked;
+}
+
+/** The field that all leaves name: null if none names one, undefined if they differ. */
+function fieldOf(asked: Asked): string | null | undefined {
+  if ('exists' in asked) return asked.exists;
+  if ('missing' in asked) return asked.missing;
+  if ('field' in asked) return asked.field;
+  const items = 'and' in asked ? asked.and : 'or' in asked ? asked.or : 'not' in asked ? [asked.not] : [...asked.must, ...asked.mustNot, ...asked.may]; // prettier-ignore
+  const fields = items.map(fieldOf);
+  return fields.every((field) => field === fields[0]) ? fields[0] : undefined;
+}
+
+function writtenWords(random: Random, words: string): string {
+  if (words === '' || random.chance(0.4)) return quoted(words);
+  return plain(words);
+}
+
+/** A term; a word that is an operator is none behind a backslash. */
+function plain(text: string): string {
+  return ['AND', 'OR', 'NOT'].includes(text) ? `\\${text}` : escaped(text);
+}
+
+function writtenRange(
+  random: Random,
+  { from, to, ends }: Extract<Asked, { ends: string }>,
+): string {
+  const isPlain = (bound: string): boolean => /^[\w.-]+$/.test(bound) && bound !== 'TO';
+  const end = (bound: string | null): string =>
+    bound === null ? '*' : isPlain(bound) && random.chance(0.7) ? bound : quoted(bound);
+  const comparand = (bound: string): string =>
+    random.chance(0.5) ? escaped(bound) : quoted(bound);
+  if (to === null && from !== null && from !== '' && random.chance(0.5))
+    return `${ends.startsWith('[') ? '>=' : '>'}${comparand(from)}`;
+  if (from === null && to !== null && to !== '' && random.chance(0.5))
+    return `${ends.endsWith(']') ? '<=' : '<'}${comparand(to)}`;
+  return `${ends[0]!}${end(from)} TO ${end(to)}${ends[1]!}`;
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[+\-=&|><!(){}[\]^"~*?:\\/\s\u3000]/g, '\\$&');
+}

@@ -1,0 +1,63 @@
+import { PhysicalNames } from '../../../engine/ingest/physical.js';
+import type { Column, Columns, EntityType, StoredType } from '../../../engine/types.js';
+import { column, listOf } from './dataset.js';
+import { naiveFields } from './naive-fields.js';
+import type { Random } from './random.js';
+
+/** Names that have broken engines: keywords, quotes, our own aliases, virtual columns, prototype keys, signs of the grammars. */
+const names = [
+  'gene', 'Sepal.Length', 'a b', 'quo"te', "it's", 'select', 'ünï', 'x;--', '__proto__', 'constructor', 'toString',
+  'file_row_number', 'file_index', 'r', '_e1', '__e_0', 'v', 'n', 'k', 'x0', '$1', '?', 'POS', '名前', 'a__gt', 'x__', '-gene',
+  'o.a', 'o', 'a', 'a.b', 'x~2', 'e\u0301', '\u00e9', 'AND', 'a:b', 'a(b)', 'back\\slash', 'new\nline', 'tab\t', '%s', '😀', '\u202e',
+  'element', 'list', 'item', 'entries', 'NULL', 'true', 'ß', 'İ', 'count(*)', 'not', 'or', 'lambda', 'rowid', 'filename', '*', '`',
+]; // prettier-ignore
+const scalarTypes: readonly StoredType[] = [
+  'string', 'string', 'string', 'long', 'double', 'date', 'boolean', 'integer', 'text', 'float', 'blob',
+]; // prettier-ignore
+
+/** What a dataset looks like: its columns, and which of its fields are entities. */
+export interface Schema {
+  readonly columns: Columns;
+  readonly entities: Readonly<Record<string, EntityType>>;
+}
+
+/** Between two and seven columns, now and then with coordinates, and some of the strings entities. */
+export function randomSchema(random: Random): Schema {
+  const own = randomColumns(random, 0);
+  const columns = random.chance(0.3) ? random.shuffled([...own, coordinates(random)]) : own;
+  const types: readonly EntityType[] = ['gene', 'variant', 'literature', 'sample', 'dataset', 'genomic_region']; // prettier-ignore
+  const entities = naiveFields(columns)
+    .filter(({ column: { type } }) => type === 'string' || type === 'long')
+    .filter(() => random.chance(0.25))
+    .map(({ name }) => [name, random.pick(types)] as const);
+  return { columns, entities: Object.fromEntries(entities) };
+}
+
+/** Scalars, lists, objects, lists of objects, irregular JSON; at each level no name twice. */
+export function randomColumns(random: Random, depth: number): Columns {
+  const pool = random.shuffled(names).slice(0, 2 + random.below(depth === 0 ? 5 : 2));
+  // One name that differs from another by letter case alone, and so is stored apart.
+  const other =
+    pool[0] === pool[0]!.toUpperCase() ? pool[0]!.toLowerCase() : pool[0]!.toUpperCase();
+  if (random.chance(0.15) && !pool.includes(other)) pool.push(other);
+  const physical = new PhysicalNames([], depth === 0);
+  return pool.map((name) => {
+    const own = randomColumn(random, name, depth);
+    const stored = { ...own, physical: physical.give(name) };
+    return random.chance(0.25) && own.type !== 'json' ? listOf(stored) : stored;
+  });
+}
+
+function randomColumn(random: Random, name: string, depth: number): Column {
+  if (depth < 2 && random.chance(0.25))
+    return column(name, 'object', randomColumns(random, depth + 1));
+  if (depth === 0 && random.chance(0.06)) return column(name, 'json');
+  return column(name, random.pick(scalarTypes));
+}
+
+function coordinates(random: Random): Column {
+  const whole = random.pick(['long', 'integer'] as const);
+  const members = [column('chromosome', 'string'), column('start', whole), column('stop', whole)];
+  if (random.chance(0.7)) members.push(column('build', 'string'));
+  return column('genomic_coordinates', 'object', random.shuffled(members));
+}
