@@ -32,6 +32,8 @@ export class InfoParser implements Extent {
   readonly #known: ReadonlyMap<string, Column>;
   readonly #widened: Set<string>;
   readonly #physicals: Set<string>;
+  /** Keys that nothing declares, and that came without a value so far. */
+  readonly #flags = new Set<Entry>();
   readonly #exploded: string | null;
   readonly #decoder = new TextDecoder();
   /** The first key of the line before. */
@@ -170,6 +172,11 @@ export class InfoParser implements Extent {
       else column.appendNull();
       return true;
     }
+    if (this.#flags.has(entry)) {
+      // Choice: a key that nothing declares is text as soon as one of its occurrences has a value, and "true" where it has none.
+      this.#widened.add(`info.${entry.name}`);
+      return false;
+    }
     const from = keyEnd + 1;
     let to = valueEnd;
     if (hasComma && !entry.isList) {
@@ -251,19 +258,21 @@ export class InfoParser implements Extent {
     return false;
   }
 
-  /** A key that the header does not declare: text, or a flag when its first occurrence has no value (contract 10.6). */
+  /** A key that the header does not declare: text, or a flag when its first occurrence has no value (contract 10.6), until one has. */
   #addKey(bytes: Uint8Array, from: number, to: number): Entry {
     let keyEnd = from;
     while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
     const name = this.#decoder.decode(bytes.subarray(from, keyEnd));
-    const hasValue = keyEnd < to && bytes[keyEnd] === 61;
-    const column = this.#known.get(name) ?? {
+    const known = this.#known.get(name);
+    const hasValue = (keyEnd < to && bytes[keyEnd] === 61) || this.#widened.has(`info.${name}`);
+    const column = known ?? {
       name,
       physical: freePhysical(name, this.#physicals),
       type: hasValue ? ('string' as const) : ('boolean' as const),
       isList: false,
     };
     const entry = entryOf(name, this.#struct.child(column), this.#roleOf(name));
+    if (known === undefined && !hasValue) this.#flags.add(entry);
     this.#keys.add(entry);
     this.#add();
     return entry;
