@@ -46,6 +46,7 @@ export const budgets = {
   exportLimit: 1_000_000,
   facets: 50,
   facetTerms: 1_000_000,
+  facetBuckets: 1_000_000,
   facetDepth: 5,
   batchQueries: 100,
   queryMs: 60_000,

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../store/store.js';
 import type { Column, Columns, StoredType } from '../types.js';
-import type { DateUnit } from './facets.js';
+import type { DateUnit } from './facet-bins.js';
 import type { Params, ParamType } from './params.js';
 
 /** Makes the dialect of an engine for one statement over these columns. */
@@ -96,8 +96,33 @@ export interface Dialect {
   join(texts: readonly string[]): string;
   joinList(list: string): string;
 
-  truncate(date: string, unit: DateUnit): string;
-  /** The multiple of `interval` at or below the value. */
-  floorTo(value: string, type: StoredType, interval: string): string;
+  /** What stands between the name of a relation in a WITH clause and its statement: whether to keep its rows, or run it wherever it is named. */
+  with(isKept: boolean): string;
+  /** JSON text of a list of JSON texts, with `null` for one that is null; never null itself. */
+  jsonArray(texts: readonly string[]): string;
+  /** The sum of a group's values of a numeric column, and their mean as a double; null without a value. Sums of whole numbers are exact. */
+  sum(value: string, type: StoredType): string;
+  mean(value: string, type: StoredType): string;
+  /** The sum of the squares of a group's values as doubles; null without a value. */
+  sumOfSquares(value: string): string;
+  /** The population variance of a group's values as doubles; null without a value, and where a value is 1e145 or more in size. */
+  variance(value: string): string;
+  /** The quantiles of a group's values as doubles at these fractions, by linear interpolation: a list counted from 1. */
   quantiles(value: string, fractions: string): string;
+
+  /** The first moment of the unit, of weeks Monday, in UTC. */
+  truncate(date: string, unit: DateUnit): string;
+  /** Of a whole number: the largest whole number at or below `value * factor / divisor`, exact; both are positive longs. */
+  floorDivide(value: string, factor: string, divisor: string): string;
+  /**
+   * Of any number, as a double: the largest edge at or below it, where edge `i` is the double `i * numerator / denominator`. A value
+   * of 2^50 intervals or more is its own edge. Both are positive doubles.
+   */
+  floorEdge(value: string, numerator: string, denominator: string): string;
+  /**
+   * Which of the ascending bound `starts` is the last at or below the size of the number, counted from 1, with the number's sign; 0 of
+   * zero. Start number `i` is 10 to the power of `(first + i - 1) * step`, rounded up if the number is a whole one (`isWhole`), whose
+   * comparison is exact. The first start is at or below every size.
+   */
+  powerBin(value: string, isWhole: boolean, starts: string, first: string, step: string): string;
 }

@@ -97,14 +97,52 @@ export function duckdb(columns: Columns): Dialect {
     join: joined,
     joinList: (list) => `array_to_string(${list}, ',')`,
 
+    with: (isKept) => `AS ${isKept ? '' : 'NOT '}MATERIALIZED`,
+    jsonArray: (texts) =>
+      `('[' || ${joined(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
+    // HUGEINT for whole numbers; a plain sum of doubles would depend on how the threads share the rows.
+    sum,
+    mean: (value, type) => `CAST(${sum(value, type)} AS DOUBLE) / count(${value})`,
+    sumOfSquares: (value) => `fsum(${double(value)} * ${double(value)})`,
+    variance: (value) => {
+      // Beyond, var_pop fails with an error of its own.
+      const isSmall = `abs(${double(value)}) < 1e145`;
+      return `CASE WHEN bool_and(${isSmall}) THEN var_pop(CASE WHEN ${isSmall} THEN ${double(value)} END) END`;
+    },
+    quantiles: (value, fractions) => `quantile_cont(${double(value)}, ${fractions})`,
+
     truncate: (date, unit) => `date_trunc('${unit}', ${date})`,
-    floorTo: (value, type, interval) =>
-      type === 'double' || type === 'float'
-        ? `floor(CAST(${value} AS DOUBLE) / ${interval}) * ${interval}`
-        : // HUGEINT, because the multiple below the smallest long is not a long.
-          `CAST(${value} AS HUGEINT) - ((CAST(${value} AS HUGEINT) % ${interval}) + ${interval}) % ${interval}`,
-    quantiles: (value, fractions) => `quantile_cont(CAST(${value} AS DOUBLE), ${fractions})`,
+    floorDivide: (value, factor, divisor) => {
+      const product = factor === '1' ? value : `CAST(${value} AS HUGEINT) * ${factor}`;
+      // `//` rounds towards zero.
+      return `(${product}) // ${divisor} - CASE WHEN (${product}) % ${divisor} < 0 THEN 1 ELSE 0 END`;
+    },
+    floorEdge: (value, numerator, denominator) => {
+      const bin = `floor(${double(value)} * ${denominator} / ${numerator})`;
+      const edge = (number: string): string => `${number} * ${numerator} / ${denominator}`;
+      // The quotient may round to the bin beside the right one.
+      return `(CASE WHEN abs(${double(value)}) >= ${edge('1125899906842624')} THEN ${double(value)}
+        WHEN ${edge(`(${bin} + 1)`)} <= ${double(value)} THEN ${edge(`(${bin} + 1)`)}
+        WHEN ${edge(bin)} > ${double(value)} THEN ${edge(`(${bin} - 1)`)}
+        ELSE ${edge(bin)} END + 0)`;
+    },
+    powerBin: (value, isWhole, starts, first, step) => {
+      const size = isWhole ? `abs(CAST(${value} AS HUGEINT))` : `abs(${double(value)})`;
+      const guess = `CAST(floor(log10(nullif(${double(size)}, 0)) / ${step}) AS BIGINT) - ${first} + 1`;
+      const bin = `greatest(1, least(len(${starts}) - 1, ${guess}))`;
+      return `CASE WHEN ${value} = 0 THEN 0 ELSE CAST(sign(${value}) AS BIGINT) * CASE
+        WHEN ${starts}[${bin} + 1] <= ${size} THEN ${bin} + 1
+        WHEN ${starts}[${bin}] > ${size} THEN ${bin} - 1 ELSE ${bin} END END`;
+    },
   };
+}
+
+function double(value: string): string {
+  return `CAST(${value} AS DOUBLE)`;
+}
+
+function sum(value: string, type: StoredType): string {
+  return type === 'double' || type === 'float' ? `fsum(${double(value)})` : `sum(${value})`;
 }
 
 /** An identifier of our own schema. NUL would end the statement's text, so no stored name may hold one. */

@@ -1,91 +1,130 @@
-import type { Facet } from './facets.js';
 import type { Statement } from './statement.js';
+import type { BucketFacet, Facet } from './facets.js';
+import type { StoredType } from '../types.js';
 
-type Single = Exclude<Facet, { kind: 'terms' | 'histogram' }>;
+/** A facet of one answer: no buckets. */
+export type FlatFacet = Exclude<Facet, BucketFacet>;
 
-/** The aggregate over the values `v` that yields a facet's JSON text. */
-export function single({ dialect, params }: Statement, facet: Single): string {
-  if (facet.kind === 'count') return 'CAST(count(DISTINCT v) AS VARCHAR)';
-  if (facet.kind === 'stats') return stats(facet.extended);
-  const fractions = params.add(
-    'double',
-    facet.percents.map((percent) => percent / 100),
-  );
-  const quantiles = dialect.quantiles('v', fractions);
-  const members = facet.percents.map((percent, index) =>
-    member(percentKey(percent), `${quantiles}[${index + 1}]`),
-  );
-  return object(members);
+/** The aggregates over a column of single values that make up a facet's answer: each a JSON text, or null. */
+export function aggregates(
+  { dialect, params }: Statement,
+  facet: FlatFacet,
+  value: string,
+  type: StoredType,
+): readonly string[] {
+  const whole = (sql: string): string => dialect.json(sql, 'long');
+  const real = (sql: string): string => dialect.json(sql, 'double');
+  if (facet.kind === 'count') return [whole(`count(DISTINCT ${value})`)];
+  if (facet.kind === 'percentiles') {
+    const fractions = facet.percents.map((percent) => percent / 100);
+    const quantiles = dialect.quantiles(value, params.add('double', fractions));
+    return facet.percents.map((_, index) => real(`${quantiles}[${index + 1}]`));
+  }
+  const isReal = type === 'double' || type === 'float';
+  const mean = dialect.mean(value, type);
+  const plain = [
+    whole(`count(${value})`),
+    dialect.json(`min(${value})`, type),
+    dialect.json(`max(${value})`, type),
+    real(mean),
+    // Choice: no values have no sum, rather than the sum 0.
+    // Choice: a sum or a square beyond the largest double is null, and so is the variance of values of 1e145 or more.
+    isReal ? real(dialect.sum(value, type)) : whole(dialect.sum(value, type)),
+  ];
+  if (!facet.extended) return plain;
+  const variance = dialect.variance(value);
+  return [
+    ...plain,
+    real(dialect.sumOfSquares(value)),
+    real(variance),
+    real(`sqrt(${variance})`),
+    real(`${mean} + 2 * sqrt(${variance})`),
+    real(`${mean} - 2 * sqrt(${variance})`),
+  ];
 }
 
-/** A statement of one row for each bucket of a histogram, after the key columns: its JSON text. */
-export function buckets(
-  { dialect, params }: Statement,
-  { field, interval }: Extract<Facet, { kind: 'histogram' }>,
-  values: string,
-  keys: readonly string[],
-): string {
-  const type = field.type === 'auto' ? 'long' : field.type;
-  const edge =
-    typeof interval === 'bigint'
-      ? dialect.floorTo('v', type, params.add('long', interval))
-      : dialect.truncate('v', interval);
-  const shown = dialect.json('k', type === 'integer' ? 'long' : type === 'float' ? 'double' : type);
-  const groups = keys.map((_, index) => `x${index}`);
-  return `SELECT ${[...keys, `'[' || ${shown} || ',' || n || ']'`].join(', ')} FROM (
-    SELECT ${[...groups, `${edge} AS k`, 'count(*) AS n'].join(', ')} FROM ${values}
-    GROUP BY ${[...groups, 'k'].join(', ')} ORDER BY k)`;
+/** The JSON text of a facet's answer from the texts of its aggregates. */
+export function flatAnswer(facet: FlatFacet, texts: readonly string[]): string {
+  if (facet.kind === 'count') return texts[0]!;
+  if (facet.kind === 'percentiles')
+    return object(facet.percents.map((percent, index) => [percentKey(percent), texts[index]!]));
+  const plain = [
+    'count',
+    'min',
+    'max',
+    'avg',
+    'sum',
+    'sum_of_squares',
+    'variance',
+    'std_deviation',
+  ];
+  const members = plain.flatMap((key, index) =>
+    texts[index] === undefined ? [] : [[key, texts[index]] as const],
+  );
+  const [upper, lower] = texts.slice(plain.length);
+  if (upper === undefined || lower === undefined) return object(members);
+  const bounds = object([
+    ['upper', upper],
+    ['lower', lower],
+  ]);
+  return object([...members, ['std_deviation_bounds', bounds]]);
+}
+
+/** How many aggregates a facet has. */
+export function aggregateCount(facet: FlatFacet): number {
+  if (facet.kind === 'count') return 1;
+  if (facet.kind === 'percentiles') return facet.percents.length;
+  return facet.extended ? 10 : 5;
 }
 
 /** The answer over no values at all. */
 export function emptyAnswer(facet: Facet): string {
-  if (facet.kind === 'count') return '0';
   if (facet.kind === 'histogram' || facet.kind === 'terms') return '[]';
-  if (facet.kind === 'percentiles') {
-    return `{${facet.percents.map((percent) => `"${percentKey(percent)}":null`).join(',')}}`;
+  const texts = Array.from({ length: aggregateCount(facet) }, () => 'null');
+  return flatAnswer(facet, facet.kind === 'percentiles' ? texts : ['0', ...texts.slice(1)]);
+}
+
+/** What a facet of buckets groups a value by, and the type of that. */
+export interface Bucketing {
+  readonly of: (value: string) => string;
+  readonly type: StoredType;
+}
+
+/** The same for values of this type; what it binds is bound once, so ask once for each facet. */
+export function bucketing(
+  { dialect, params }: Statement,
+  facet: BucketFacet,
+  type: StoredType,
+): Bucketing {
+  const isReal = type === 'double' || type === 'float';
+  // -0 is no other term than 0.
+  if (facet.kind === 'terms' && isReal)
+    return { of: (value) => `CASE WHEN ${value} = 0 THEN 0 ELSE ${value} END`, type };
+  if (facet.kind === 'terms') return { of: (value) => value, type };
+  const { bins } = facet;
+  if (bins.kind === 'date') return { of: (value) => dialect.truncate(value, bins.unit), type };
+  if (bins.kind === 'whole') {
+    const factor = bins.scale === 0 ? '1' : params.add('long', 10n ** BigInt(bins.scale));
+    const divisor = params.add('long', bins.digits);
+    return { of: (value) => dialect.floorDivide(value, factor, divisor), type: 'long' };
   }
-  const none = { count: 0, min: null, max: null, avg: null, sum: null };
-  const extended = {
-    sum_of_squares: null,
-    variance: null,
-    std_deviation: null,
-    std_deviation_bounds: { upper: null, lower: null },
+  if (bins.kind === 'real') {
+    const numerator = params.add('double', bins.numerator);
+    const denominator = params.add('double', bins.denominator);
+    return { of: (value) => dialect.floorEdge(value, numerator, denominator), type: 'double' };
+  }
+  const isWhole = typeof bins.starts[0] === 'bigint';
+  const starts = params.add(isWhole ? 'long' : 'double', bins.starts);
+  const first = params.add('long', BigInt(bins.first));
+  const step = params.add('double', bins.step);
+  return {
+    of: (value) => dialect.powerBin(value, isWhole, starts, first, step),
+    type: 'long',
   };
-  return JSON.stringify({ ...none, ...(facet.extended && extended) });
 }
 
-/** Sums of whole numbers are exact (HUGEINT in the engine); what `extended` adds are doubles. */
-function stats(extended: boolean): string {
-  const real = 'CAST(v AS DOUBLE)';
-  const members = [
-    member('count', 'count(v)'),
-    member('min', 'min(v)'),
-    member('max', 'max(v)'),
-    member('avg', `avg(${real})`),
-    // Choice: no values have no sum, rather than the sum 0.
-    member('sum', 'sum(v)'),
-  ];
-  if (extended) {
-    const deviation = `stddev_pop(${real})`;
-    members.push(
-      member('sum_of_squares', `sum(${real} * ${real})`),
-      member('variance', `var_pop(${real})`),
-      member('std_deviation', deviation),
-      `'"std_deviation_bounds":' || ${object([
-        member('upper', `avg(${real}) + 2 * ${deviation}`),
-        member('lower', `avg(${real}) - 2 * ${deviation}`),
-      ])}`,
-    );
-  }
-  return object(members);
-}
-
-function member(key: string, value: string): string {
-  return `'"${key}":' || coalesce(CAST(${value} AS VARCHAR), 'null')`;
-}
-
-function object(members: readonly string[]): string {
-  return `('{' || ${members.join(` || ',' || `)} || '}')`;
+function object(members: readonly (readonly [string, string])[]): string {
+  return `{${members.map(([key, text]) => `"${key}":${text}`).join(',')}}`;
 }
 
 /** `5.0`, `99.9`. */

@@ -1,6 +1,7 @@
 import { budgets } from '../budgets.js';
 import { invalid } from '../errors.js';
 import type { DataType } from '../types.js';
+import { parseBins, type Bins } from './facet-bins.js';
 import { fieldRef, type FieldIndex } from './fields.js';
 import type { FieldRef } from './predicate.js';
 import { Problem, problemAt, show } from './problem.js';
@@ -17,16 +18,25 @@ export type Facet =
     }
   | { readonly kind: 'count'; readonly field: FieldRef }
   | { readonly kind: 'stats'; readonly field: FieldRef; readonly extended: boolean }
-  | { readonly kind: 'histogram'; readonly field: FieldRef; readonly interval: bigint | DateUnit }
+  | {
+      readonly kind: 'histogram';
+      readonly field: FieldRef;
+      readonly bins: Bins;
+      readonly nested: readonly Facet[];
+    }
   | {
       readonly kind: 'percentiles';
       readonly field: FieldRef;
       readonly percents: readonly number[];
     };
 
-const dateUnits = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
-/** What a histogram of dates counts by. */
-export type DateUnit = (typeof dateUnits)[number];
+/** A facet of buckets, which others nest under. */
+export type BucketFacet = Extract<Facet, { kind: 'terms' | 'histogram' }>;
+
+/** True for a facet that others nest under. */
+export function hasBuckets(facet: Facet): facet is BucketFacet {
+  return facet.kind === 'terms' || facet.kind === 'histogram';
+}
 
 /**
  * Parses `facets` (query language 3.1): an object from field name to options, a list of names or one name. Null if none is
@@ -64,11 +74,14 @@ function parse(
       const kind = kindOf(given.get('facet_type'), row.name, row.dataType);
       const field = fieldRef(row);
       const nested = parse(given.get('facets'), fields, `${place}.facets`, depth + 1, seen) ?? [];
-      if (nested.length > 0 && kind !== 'terms') throw new Problem('Facets nest only under terms');
+      if (nested.length > 0 && kind !== 'terms' && kind !== 'histogram')
+        throw new Problem('Facets nest only under terms and histogram');
       if (kind === 'terms') return { kind, field, limit: termLimit(given.get('limit')), nested };
       if (kind === 'stats') return { kind, field, extended: flag(given.get('extended')) };
-      if (kind === 'histogram')
-        return { kind, field, interval: interval(given.get('interval'), row.dataType) };
+      if (kind === 'histogram') {
+        const bins = parseBins(given.get('interval'), given.get('scale'), field.type);
+        return { kind, field, bins, nested };
+      }
       if (kind === 'percentiles') return { kind, field, percents: percents(given.get('percents')) };
       return { kind, field };
     } catch (error) {
@@ -106,6 +119,7 @@ const options: ReadonlySet<string> = new Set([
   'facet_type',
   'limit',
   'interval',
+  'scale',
   'extended',
   'percents',
   'facets',
@@ -155,22 +169,6 @@ function flag(input: unknown): boolean {
   const word = typeof input === 'string' ? input.toLowerCase() : '';
   if (word === 'true' || word === 'false') return word === 'true';
   throw new Problem(`extended is true or false, not ${show(input)}`);
-}
-
-function interval(input: unknown, type: DataType): bigint | DateUnit {
-  if (type === 'date') {
-    if (input === undefined) return 'month';
-    const unit = dateUnits.find((candidate) => candidate === input);
-    if (!unit)
-      throw new Problem(`interval of dates is one of ${dateUnits.join(', ')}, not ${show(input)}`);
-    return unit;
-  }
-  if (input === undefined) return 100n;
-  const number = typeof input === 'object' || typeof input === 'boolean' ? 0n : numberOf(input);
-  if (typeof number !== 'bigint' || number < 1n || number > 2n ** 63n - 1n) {
-    throw new Problem(`interval is a positive whole number, not ${show(input)}`);
-  }
-  return number;
 }
 
 function percents(input: unknown): readonly number[] {

@@ -5,7 +5,8 @@ import type { Snapshot } from '../store/store.js';
 import { arrowSelect, arrowStream } from './arrow-page.js';
 import type { QueryEngine } from './engine.js';
 import type { Language } from './dialect.js';
-import { facetAnswer } from './facet-answer.js';
+import { facetAnswers, type FacetAnswers } from './facet-answer.js';
+import type { Facet } from './facets.js';
 import type { Position } from './cursor.js';
 import { explanation } from './explain.js';
 import { exportSelect, type ExportColumn } from './export-select.js';
@@ -56,7 +57,7 @@ export async function runQuery(
   const started = performance.now();
   const steps = new Steps();
   const run = await steps.time('spellings', () => runner(engine, snapshot, request, options));
-  const facets = facetTexts(run, snapshot, request, steps);
+  const facets = facetsOf(run, snapshot, request, steps);
   // Its failure is awaited below; without this a failing page would leave it unhandled.
   facets.catch(() => undefined);
   const planned = performance.now();
@@ -64,8 +65,10 @@ export async function runQuery(
   steps.add('plan', performance.now() - planned);
   const isEmpty = request.limit === 0 || snapshot.rows === 0;
   const page = isEmpty ? [] : await steps.time('page', () => run.rows(select));
-  const total = await steps.time('total', () => totalOf(run, snapshot, request, page.length));
-  const text = await facets;
+  const answers = await facets;
+  const total =
+    answers?.total ??
+    (await steps.time('total', () => totalOf(run, snapshot, request, page.length)));
   const explained = await explanationOf(run, snapshot, request, total, steps);
   const { walk } = request;
   const isLast = page.length < request.limit || (walk?.seen ?? 0) + page.length >= total;
@@ -75,7 +78,7 @@ export async function runQuery(
     count: page.length,
     offset: walk ? null : nextOffset(request, page.length, total),
     ...(walk && { position: isLast ? null : select.positionOf(page.at(-1)!) }),
-    ...(text !== undefined && { facets: text }),
+    ...(answers && { facets: facetsJson(request.facets!, answers.texts) }),
     ...(explained !== undefined && { explain: explained }),
     took: Math.round(performance.now() - started),
   };
@@ -245,29 +248,22 @@ function nextOffset(request: QueryRequest, count: number, total: number): number
   return count > 0 && next < total ? next : null;
 }
 
-async function facetTexts(
+function facetsOf(
   run: Runner,
   snapshot: Snapshot,
   request: QueryRequest,
   steps: Steps,
-): Promise<string | undefined> {
-  const { facets } = request;
-  if (!facets) return undefined;
-  const scope = {
-    snapshot,
-    predicate: request.predicate,
-    spellings: run.spellings,
-    language: run.language,
-    rows: run.rows,
-  };
-  const texts = await steps.time('facets', () =>
-    Promise.all(
-      facets.map(
-        async (facet) => `${JSON.stringify(facet.field.name)}:${await facetAnswer(scope, facet)}`,
-      ),
-    ),
+): Promise<FacetAnswers | undefined> {
+  const { facets, predicate } = request;
+  if (!facets) return Promise.resolve(undefined);
+  return steps.time('facets', () => facetAnswers({ ...run, snapshot, predicate }, facets));
+}
+
+function facetsJson(facets: readonly Facet[], texts: readonly string[]): string {
+  const members = facets.map(
+    ({ field }, index) => `${JSON.stringify(field.name)}:${texts[index]!}`,
   );
-  return `{${texts.join(',')}}`;
+  return `{${members.join(',')}}`;
 }
 
 async function explanationOf(

@@ -37,7 +37,8 @@ const far: ReadonlySet<Predicate['kind']> = new Set([
 
 function isHeavyFacet(facet: Facet): boolean {
   if (facet.kind === 'count' || facet.kind === 'percentiles') return true;
-  return facet.kind === 'terms' && (facet.limit > fewRows || facet.nested.length > 0);
+  if (facet.kind === 'stats') return false;
+  return facet.nested.length > 0 || (facet.kind === 'terms' && facet.limit > fewRows);
 }
 
 function looksFar(predicate: Predicate): boolean {

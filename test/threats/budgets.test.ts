@@ -229,6 +229,16 @@ const cases: readonly (readonly [string, Case])[] = Object.entries({
     under: () => withBudget('facetTerms', 5_000, () => post(data(), facet(0))),
     over: () => withBudget('facetTerms', 4_999, () => post(data(), facet(0))),
   },
+  'the bins of a histogram': {
+    budget: 'facetBuckets',
+    under: () => withBudget('facetBuckets', 5_000, () => post(data(), bins(1))),
+    over: () => withBudget('facetBuckets', 4_999, () => post(data(), bins(1))),
+  },
+  'the bins of all histograms': {
+    budget: 'facetBuckets',
+    under: () => withBudget('facetBuckets', 10_000, () => post(data(), bins(1, bins(1)))),
+    over: () => withBudget('facetBuckets', 9_999, () => post(data(), bins(1, bins(1)))),
+  },
   'the terms that a facet asks for': {
     budget: 'facetTerms',
     under: () => post(data(), facet(1_000_000)),
@@ -239,6 +249,10 @@ const data = (): string => `/v2/datasets/${datasetId}/data`;
 const facet = (terms: number): object => ({
   limit: 0,
   facets: { n: { facet_type: 'terms', limit: terms } },
+});
+const bins = (interval: number, nested: object = {}): object => ({
+  limit: 0,
+  facets: { n: { facet_type: 'histogram', interval, ...nested } },
 });
 const text = (bytes: number): Buffer => Buffer.from('a\n'.repeat(bytes).slice(0, bytes));
 
