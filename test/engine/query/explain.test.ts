@@ -5,7 +5,9 @@ import { runQuery } from '../../../engine/query/run.js';
 import { openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
 import { explained, type Explained, type ExplainedNode } from './explained.js';
 import { naiveFields, naiveQuery, type NaiveField, type NaiveFilter } from './naive.js';
-import { randomColumns, randomRequest, randomRows } from './random-case.js';
+import { plainFilters } from './random-filter.js';
+import { randomMade } from './random-records.js';
+import { store } from './property-check.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';
 
@@ -180,14 +182,13 @@ describe('segments', () => {
 test(`counts what a loop over the records does, and skips no segment with a match (${cases} cases, STRANDLAKE_SEED=${seed}) (Q6)`, async () => {
   const random = new Random(seed);
   for (let done = 0; done < cases; done += 20) {
-    const columns = randomColumns(random);
-    const segments = random.list(1 + random.below(3), () =>
-      randomRows(random, columns, random.below(25)),
-    );
-    const dataset = await bench.dataset(columns, segments);
+    const made = randomMade(random);
+    const { columns } = made;
+    const segments = made.segments.map(({ rows }) => rows);
+    const dataset = await store(bench, made);
     const known = naiveFields(columns);
     for (let i = 0; i < 20; i += 1) {
-      const { filters } = randomRequest(random, known);
+      const filters = plainFilters(random, made);
       try {
         await compare(dataset, segments, known, filters);
       } catch (error) {

@@ -1,4 +1,4 @@
-import type { Columns } from '../../../engine/types.js';
+import type { Columns, Value } from '../../../engine/types.js';
 import { recordId, type TestRow } from './dataset.js';
 import { entitiesTest } from './naive-entities.js';
 import { facetsOf } from './naive-facets.js';
@@ -8,6 +8,52 @@ import { evaluate } from './naive-query-string.js';
 import { names, shape } from './naive-record.js';
 import { comparable, compare, lower, Refused, type Comparable } from './naive-values.js';
 import type { RandomRequest } from './random-request.js';
+
+export { naiveFields, type NaiveField } from './naive-fields.js';
+
+/** A filter without shorthand. */
+export type NaiveFilter =
+  | readonly [string, unknown]
+  | { readonly and: readonly NaiveFilter[] }
+  | { readonly or: readonly NaiveFilter[] }
+  | { readonly not: NaiveFilter };
+
+/** The part of a request that chooses and sorts records. */
+export interface NaiveRequest {
+  readonly filters: readonly NaiveFilter[];
+  readonly ordering: readonly string[];
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The records that match, in order; `fields` are all fields of the dataset. */
+export function naiveQuery(
+  rows: readonly TestRow[],
+  fields: readonly NaiveField[],
+  { filters, ordering }: NaiveRequest,
+): readonly TestRow[] {
+  const columns = fields.filter(({ path }) => path.length === 1).map(({ column }) => column);
+  return sorted(rows.filter(filterTest(filters, columns)), orderKeys(ordering, columns));
+}
+
+/** The terms of a field and how many records have each, most first. */
+export function naiveTerms(
+  rows: readonly TestRow[],
+  { path, column }: NaiveField,
+): (readonly [Value, number])[] {
+  const counts = new Map<Comparable, { readonly value: Value; count: number }>();
+  for (const row of rows) {
+    const own = new Map(valuesOf(row, path).map((value) => [comparable(column, value), value]));
+    for (const [key, value] of own) {
+      const known = counts.get(key);
+      if (known) known.count += 1;
+      else counts.set(key, { value, count: 1 });
+    }
+  }
+  return [...counts]
+    .sort(([a, x], [b, y]) => y.count - x.count || compare(a, b))
+    .map(([, { value, count }]) => [value, count] as const);
+}
 
 /** What an answer must be. */
 export interface NaiveAnswer {

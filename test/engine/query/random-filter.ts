@@ -1,5 +1,7 @@
 import type { Value } from '../../../engine/types.js';
 import { isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js';
+import { filterTest } from './naive-filter.js';
+import type { NaiveFilter } from './naive.js';
 import { compare, moment, numberIn } from './naive-values.js';
 import { randomScalar } from './random-records.js';
 import type { Random } from './random.js';
@@ -12,6 +14,34 @@ export function randomFilters(random: Random, made: Made): unknown {
   if (random.chance(0.01)) return [{ or: random.list(100 + random.below(200), () => pair(random, made, random.pick(fields))) }]; // prettier-ignore
   const list = random.list(random.pick([0, 1, 1, 1, 2, 3]), () => item(random, made, fields, 0));
   return list.length === 1 && random.chance(0.2) ? list[0] : list;
+}
+
+/** The same without shorthand, and with nothing that must be refused: `not` over one item, operators in lower case. */
+export function plainFilters(random: Random, made: Made): NaiveFilter[] {
+  const fields = namedFields(made.columns);
+  return random.list(random.below(3), () => plainItem(random, made, fields, 0));
+}
+
+function plainItem(random: Random, made: Made, fields: Fields, depth: number): NaiveFilter {
+  if (depth < 4 && random.chance(0.45)) {
+    const inner = (): NaiveFilter => plainItem(random, made, fields, depth + 1);
+    const kind = random.below(3);
+    if (kind === 0) return { and: random.list(random.below(4), inner) };
+    return kind === 1 ? { or: random.list(random.below(4), inner) } : { not: inner() };
+  }
+  for (;;) {
+    const chosen = pair(random, made, random.pick(fields)) as NaiveFilter;
+    if (isAllowed(chosen, made)) return chosen;
+  }
+}
+
+function isAllowed(filter: NaiveFilter, { columns }: Made): boolean {
+  try {
+    filterTest([filter], columns);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const id: NaiveField = {
