@@ -1,6 +1,8 @@
 import type { DataFolder } from '../engine/data-folder.js';
 import type { ErrorValue } from '../engine/errors.js';
 import type { Json } from '../engine/catalog/rows.js';
+import type { Segment } from '../engine/store/store.js';
+import type { CompactJob } from './compaction/compact-job.js';
 import type { FetchSettings } from './fetch/fetcher.js';
 import type { TableJob, TableResult } from './file-tables/tabulate.js';
 import type { Outcome } from './pool.js';
@@ -30,6 +32,7 @@ export type TableMessage =
 /** API process to worker process. */
 export type ToWorker =
   | TableMessage
+  | { readonly type: 'compact'; readonly job: CompactJob }
   | {
       readonly type: 'run';
       readonly taskId: number;
@@ -48,6 +51,11 @@ export type FromWorker =
       readonly type: 'table';
       readonly attempt: number;
       readonly outcome: Outcome<TableResult>;
+    }
+  | {
+      readonly type: 'compacted';
+      readonly attempt: number;
+      readonly outcome: Outcome<Segment>;
     }
   | {
       readonly type: 'progress';

@@ -1,7 +1,9 @@
 import { once, setMaxListeners } from 'node:events';
 import { Piscina } from 'piscina';
 import { AppError, fromErrorValue, type ErrorValue } from '../engine/errors.js';
+import type { Segment } from '../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
+import type { MergeJob } from './compaction/compact-job.js';
 import { Slots } from './slots.js';
 
 /** What leaves a pool thread: thrown errors would lose their class on the way. */
@@ -11,6 +13,7 @@ export type Outcome<T> =
 /** The jobs of `thread.ts`. */
 export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
+  readonly merge: { readonly job: MergeJob; readonly result: Segment };
   readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
 }
 

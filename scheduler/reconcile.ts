@@ -2,6 +2,7 @@ import type { Catalog } from '../engine/catalog/catalog.js';
 import type { Publication } from '../engine/catalog/rows.js';
 import { toErrorValue } from '../engine/errors.js';
 import type { Store } from '../engine/store/store.js';
+import type { Compaction } from './compaction/compactor.js';
 
 /**
  * Brings the catalogue into line with the datasets' logs, which are the truth (threats C2b). A log that is ahead is
@@ -48,6 +49,11 @@ async function bringForward(
     );
   }
   for await (const entry of store.history(datasetId, knownVersion + 1)) {
+    const compaction = entry.info['compaction'] as Compaction | undefined;
+    if (compaction !== undefined) {
+      await catalog.datasets.rewritten(datasetId, entry.version, compaction.bytesMore);
+      continue;
+    }
     const publication = entry.info['publication'] as Publication | undefined;
     if (publication === undefined) continue; // the table's first entry describes the table alone
     await catalog.publish({ ...publication, logVersion: entry.version });

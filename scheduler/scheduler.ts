@@ -9,6 +9,7 @@ import { budgets } from '../engine/budgets.js';
 import { notFound, toErrorValue, type ErrorValue } from '../engine/errors.js';
 import type { Store } from '../engine/store/store.js';
 import type { FetchLimits } from './fetch/limits.js';
+import { Compactor } from './compaction/compactor.js';
 import { TableCache, type FileTables } from './file-tables/tables.js';
 import { startHost, type Host } from './host.js';
 import { spillFolder, type FromWorker, type ToWorker } from './messages.js';
@@ -75,6 +76,8 @@ export interface Scheduler {
   status(): Status;
   /** Uploaded files as tables, which the worker makes beside its tasks. */
   readonly fileTables: FileTables;
+  /** Resolves when no segments are being merged and none are to be. */
+  compacted(): Promise<void>;
   /** Stops taking tasks, lets running ones finish for a while, and puts the rest back into the queue. */
   close(): Promise<void>;
 }
@@ -95,6 +98,7 @@ class TaskScheduler implements Scheduler {
   readonly #options: Required<SchedulerOptions>;
   readonly #running = new Map<number, Running>();
   readonly fileTables: TableCache;
+  readonly #compactor: Compactor;
   readonly #waiters = new Waiters();
   #host: Host | null = null;
   #sweeper: NodeJS.Timeout | undefined;
@@ -119,6 +123,9 @@ class TaskScheduler implements Scheduler {
     const { data, config, report } = this.#options;
     const send = (message: ToWorker): void => this.#host?.send(message);
     this.fileTables = new TableCache({ data, parallel: config.threads, send, report });
+    const persist = (work: () => Promise<void>): Promise<void> => this.#persist(work);
+    const { catalog, store } = this.#options;
+    this.#compactor = new Compactor({ catalog, store, data, send, persist, report });
   }
 
   async start(): Promise<void> {
@@ -142,6 +149,7 @@ class TaskScheduler implements Scheduler {
       lost: (reason, pid) => this.#background(this.#lost(reason, pid)),
     });
     this.wake();
+    this.#background(this.#compactor.lookAtAll());
   }
 
   wake(): void {
@@ -186,8 +194,13 @@ class TaskScheduler implements Scheduler {
     };
   }
 
+  compacted(): Promise<void> {
+    return this.#compactor.idle();
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true;
+    await this.#compactor.close();
     clearInterval(this.#sweeper);
     const overs = (): Promise<unknown> =>
       Promise.all([...this.#running.values()].map((running) => running.over.promise));
@@ -253,6 +266,7 @@ class TaskScheduler implements Scheduler {
   #hear(message: FromWorker): void {
     if (message.type === 'alive') return;
     if (message.type === 'table') return this.fileTables.hear(message);
+    if (message.type === 'compacted') return this.#compactor.hear(message);
     const running = this.#running.get(message.taskId);
     // An answer of an earlier attempt, or of a task that has been dealt with, comes too late.
     if (running?.attempt !== message.attempt || running.phase !== 'working') return;
@@ -283,6 +297,7 @@ class TaskScheduler implements Scheduler {
       ) => Promise<'published' | 'run again'>;
       const outcome = await publish(task, result as never, this.#context(running));
       if (outcome === 'run again') return await this.#requeue(running, false);
+      if (task.kind === 'import') this.#compactor.look(task.targetObjectId!);
       crashpoint('task.before-done');
       await this.#over(running);
     } catch (error) {
@@ -336,6 +351,7 @@ class TaskScheduler implements Scheduler {
     this.#isOwnKill = false;
     const lost = [...this.#running.values()].filter(({ phase }) => phase === 'working');
     this.fileTables.lost();
+    this.#compactor.lost();
     if (!isOwnKill) report(`the worker process ended (${reason}); starting another`);
     await Promise.all(
       lost.map((running) =>

@@ -1,7 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { toErrorValue } from '../engine/errors.js';
+import { mergeSegments } from '../engine/store/merge.js';
+import type { Segment } from '../engine/store/store.js';
 import { runChunk } from './chunk.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
+import type { MergeJob } from './compaction/compact-job.js';
 import type { Outcome } from './pool.js';
 
 /** Two thirds of the default level's time for an eighth more bytes (VCF text, blocks of 1 MB). */
@@ -10,6 +13,11 @@ const gzipLevel = 4;
 /** A chunk of a source becomes a segment in the task's scratch folder. */
 export async function chunk(job: ChunkJob): Promise<Outcome<ChunkResult>> {
   return outcome(() => runChunk(job));
+}
+
+/** Small segments become one. */
+export async function merge(job: MergeJob): Promise<Outcome<Segment>> {
+  return outcome(() => mergeSegments(job.sources, job.columns, job.file));
 }
 
 /** One block of an export becomes one gzip member. */

@@ -1,6 +1,7 @@
 import type { DataFolder } from '../engine/data-folder.js';
 import { AppError, toErrorValue } from '../engine/errors.js';
 import { list, makeFolder, moveFile } from '../engine/files.js';
+import { compact } from './compaction/compact-job.js';
 import { createTabulator } from './file-tables/worker-side.js';
 import type { FetchFile } from './fetch/fetcher.js';
 import type { FromWorker, ToWorker } from './messages.js';
@@ -24,6 +25,7 @@ export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise
   const tabulator = createTabulator(parts);
   return async (message) => {
     if (message.type === 'make-table' || message.type === 'leave-table') return tabulator(message);
+    if (message.type === 'compact') return compact(message.job, parts);
     if (message.type === 'cancel') {
       running.get(message.taskId)?.abort();
       return;

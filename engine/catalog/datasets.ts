@@ -35,6 +35,11 @@ export interface DatasetTable {
     dataset: NewDataset,
   ): Promise<{ readonly dataset: DatasetRow; readonly object: ObjectRow }>;
   update(id: number, patch: DatasetPatch): Promise<DatasetRow | undefined>;
+  /**
+   * Takes in a version of the log that has the same records in other files, so many bytes more or less. Nothing happens unless
+   * the catalogue is at the version before it: what is missing in between, the next start takes in.
+   */
+  rewritten(id: number, version: number, bytesMore: number): Promise<void>;
   /** All datasets with the log version that the catalogue has taken in, for the reconciliation at start. */
   logVersions(): Promise<readonly { readonly id: number; readonly logVersion: number }[]>;
   /** The deleted datasets whose files may still be there. */
@@ -111,6 +116,10 @@ export function datasetTable(db: Database): DatasetTable {
         }
         return datasetTable(tx).get(id);
       }),
+    rewritten: async (id, version, bytesMore) => {
+      await db.run(sql`UPDATE datasets SET log_version = ${version}, bytes = bytes + ${bytesMore}
+        WHERE id = ${id} AND log_version = ${version - 1}`);
+    },
     logVersions: async () => {
       const rows = await db.all(sql`SELECT id, log_version FROM datasets ORDER BY id`);
       return rows.map((row) => ({

@@ -22,6 +22,8 @@ export interface LogEntry {
   readonly columns: Columns | undefined;
   readonly add: readonly Segment[];
   readonly remove: readonly string[];
+  /** The same records in other files: what is added stands where the removed neighbours stood (Delta: no `dataChange`). */
+  readonly isRewrite: boolean;
   readonly info: Readonly<Record<string, unknown>>;
   readonly time: number;
 }
@@ -80,6 +82,7 @@ export async function readEntry(
 
 function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint8Array {
   const { version, time } = entry;
+  const dataChange = !entry.isRewrite;
   const actions: object[] = [];
   if (version === 0) actions.push({ protocol: { minReaderVersion: 1, minWriterVersion: 2 } });
   if (entry.columns !== undefined) {
@@ -96,7 +99,7 @@ function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint
     });
   }
   for (const path of entry.remove) {
-    actions.push({ remove: { path, deletionTimestamp: time, dataChange: true } });
+    actions.push({ remove: { path, deletionTimestamp: time, dataChange } });
   }
   for (const segment of entry.add) {
     actions.push({
@@ -105,7 +108,7 @@ function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint
         partitionValues: {},
         size: segment.bytes,
         modificationTime: time,
-        dataChange: true,
+        dataChange,
         stats: deltaStats(segment),
         tags: tagsOf(segment, columns),
       },
@@ -114,7 +117,7 @@ function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint
   const body = actions.map((action) => `${stringifyJson(action)}\n`).join('');
   const commitInfo = {
     timestamp: time,
-    operation: 'WRITE',
+    operation: entry.isRewrite ? 'OPTIMIZE' : 'WRITE',
     operationParameters: {},
     engineInfo: 'strandlake',
     strandlake: { version, lines: actions.length, checksum: sha256(body), info: entry.info },
@@ -154,7 +157,15 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   const remove = actions
     .filter(([kind]) => kind === 'remove')
     .map(([, action]) => textOf(action, 'path'));
-  return { version, columns, add, remove, info, time };
+  return { version, columns, add, remove, isRewrite: isRewrite(actions), info, time };
+}
+
+function isRewrite(actions: readonly [string, Action][]): boolean {
+  const said = actions.flatMap(([kind, action]) =>
+    kind === 'add' || kind === 'remove' ? [action['dataChange'] === false] : [],
+  );
+  if (new Set(said).size > 1) throw new Error('says dataChange of some of its files only');
+  return said[0] ?? false;
 }
 
 /** The last line: proves that the lines before it are the ones that were written, for this version. */

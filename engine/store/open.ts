@@ -5,8 +5,10 @@ import { crashpoint } from '../crashpoint.js';
 import type { DataFolder } from '../data-folder.js';
 import { AppError } from '../errors.js';
 import { list, makeFolder, moveFile, removeTree, syncFolder, UncertainPublish } from '../files.js';
+import { planMerge } from './compaction.js';
 import { Integrity } from './integrity.js';
 import { appendEntry, readEntry, type LogEntry } from './log.js';
+import { RecentVersions } from './recent.js';
 import {
   advance,
   applied,
@@ -17,7 +19,16 @@ import {
   snapshotOf,
   type LogState,
 } from './snapshot.js';
-import type { Change, Damage, HistoryEntry, Segment, Snapshot, Store } from './store.js';
+import type {
+  Change,
+  Damage,
+  HistoryEntry,
+  Mergeable,
+  Rewrite,
+  Segment,
+  Snapshot,
+  Store,
+} from './store.js';
 import { droppedMark, sweepDataset, verifyDataset } from './verify.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process commits, drops and sweeps. */
@@ -35,6 +46,7 @@ class FileStore implements Store {
   readonly #folder: DataFolder;
   readonly #dropAfterMs: number;
   readonly #cache = new Map<number, Cached>();
+  readonly #recent = new RecentVersions();
   /**
    * While an entry is being written: the last version before it. An entry has its name a moment before that is durable, and
    * nobody may see a version that could still be taken back.
@@ -70,7 +82,12 @@ class FileStore implements Store {
     if (version > current) {
       throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
     }
-    return snapshotOf(this.#folder, datasetId, await replay(this.#folder, datasetId, version));
+    const known = this.#recent.get(datasetId, version);
+    if (known !== undefined) return known;
+    const state = await replay(this.#folder, datasetId, version);
+    const snapshot = await snapshotOf(this.#folder, datasetId, state);
+    this.#recent.add(snapshot);
+    return snapshot;
   }
 
   /** The cached state brought forward by what the log has got since: one look at the disk if that is nothing. */
@@ -86,12 +103,33 @@ class FileStore implements Store {
     // Two callers may have read at once: the later version stays.
     const other = this.#cache.get(datasetId);
     if (state.version >= 0 && (other === undefined || other.state.version < state.version)) {
-      this.#cache.set(datasetId, fresh);
+      this.#keep(datasetId, fresh);
     }
     return fresh;
   }
 
+  /** Walks that began over the version before will ask for it again. */
+  #keep(datasetId: number, fresh: Cached): void {
+    const before = this.#cache.get(datasetId);
+    if (before !== undefined) this.#recent.add(before.snapshot);
+    this.#cache.set(datasetId, fresh);
+  }
+
+  async mergeable(datasetId: number): Promise<Mergeable | undefined> {
+    const { columns, segments } = (await this.#current(datasetId)).snapshot;
+    const next = planMerge(segments);
+    return next && { segments: next, columns };
+  }
+
   commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot> {
+    return this.#append(datasetId, change, scratchFolder);
+  }
+
+  rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot> {
+    return this.#append(datasetId, rewrite, scratchFolder);
+  }
+
+  #append(datasetId: number, change: Change | Rewrite, scratchFolder: string): Promise<Snapshot> {
     return this.#inTurn(datasetId, async () => {
       this.#refuseUncertain(datasetId);
       let { state } = await this.#current(datasetId);
@@ -112,7 +150,7 @@ class FileStore implements Store {
           const isDone = await appendEntry(this.#folder, datasetId, entry, state.columns);
           this.#settled.delete(datasetId);
           if (isDone) {
-            this.#cache.set(datasetId, fresh);
+            this.#keep(datasetId, fresh);
             return fresh.snapshot;
           }
           // Another process took the version: look again whether the change still fits.
@@ -194,6 +232,7 @@ class FileStore implements Store {
       await moveFile(this.#folder.log(datasetId), mark);
       await syncFolder(this.#folder.dataset(datasetId));
       this.#cache.delete(datasetId);
+      this.#recent.forget(datasetId);
       this.#integrity.forget(datasetId);
       const remove = () => removeTree(this.#folder.dataset(datasetId));
       if (this.#dropAfterMs === 0) await remove();
@@ -248,26 +287,30 @@ interface Move {
   readonly to: string;
 }
 
-function entryOf(state: LogState, change: Change, moves: readonly Move[]): LogEntry {
-  const isFirst = state.version < 0;
+function entryOf(state: LogState, change: Change | Rewrite, moves: readonly Move[]): LogEntry {
+  const isRewrite = !('columns' in change);
+  const isSame = isRewrite || (state.version >= 0 && sameColumns(state.columns, change.columns));
   return {
     version: state.version + 1,
-    columns: isFirst || !sameColumns(state.columns, change.columns) ? change.columns : undefined,
+    columns: isSame ? undefined : change.columns,
     add: moves.map((move) => move.segment),
     remove: change.remove,
+    isRewrite,
     info: change.info,
     time: Date.now(),
   };
 }
 
-function refuseConflict(datasetId: number, state: LogState, change: Change): void {
-  if (change.base !== undefined && change.base !== state.version) {
-    throw new AppError(
-      'conflict',
-      `dataset ${datasetId} is at version ${state.version}; the change was made for ${change.base}`,
-    );
+function refuseConflict(datasetId: number, state: LogState, change: Change | Rewrite): void {
+  if ('columns' in change) {
+    if (change.base !== undefined && change.base !== state.version) {
+      throw new AppError(
+        'conflict',
+        `dataset ${datasetId} is at version ${state.version}; the change was made for ${change.base}`,
+      );
+    }
+    refuseChangedColumns(datasetId, state.columns, change.columns);
   }
-  refuseChangedColumns(datasetId, state.columns, change.columns);
   for (const path of change.remove) {
     if (!state.live.has(path)) {
       throw new AppError('conflict', `dataset ${datasetId} has no segment ${path} any more`);

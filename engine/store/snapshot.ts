@@ -71,6 +71,7 @@ function copyOf(state: LogState): MutableState {
 }
 
 function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
+  const rest = entry.isRewrite ? takeBehind(datasetId, state, entry) : [];
   for (const path of entry.remove) {
     if (!state.live.delete(path)) {
       throw damaged(datasetId, entry.version, `removes ${path}, which is not there`);
@@ -83,8 +84,35 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
     state.named.add(segment.path);
     state.live.set(segment.path, segment);
   }
+  for (const segment of rest) state.live.set(segment.path, segment);
   state.version = entry.version;
   state.columns = entry.columns ?? state.columns;
+}
+
+/**
+ * Takes out the segments behind those that a rewrite removes, for they stay behind what it adds. The removed ones must be
+ * neighbours, and as many records must come as go.
+ */
+function takeBehind(
+  datasetId: number,
+  state: MutableState,
+  { version, add, remove }: LogEntry,
+): readonly Segment[] {
+  const all = [...state.live.values()];
+  const first = all.findIndex(({ path }) => path === remove[0]);
+  const end = first + remove.length;
+  const gone = all.slice(Math.max(0, first), end);
+  if (first < 0 || gone.length < remove.length || gone.some(({ path }, i) => path !== remove[i])) {
+    throw damaged(datasetId, version, 'replaces segments that are no neighbours');
+  }
+  const before = gone.reduce((sum, { rows }) => sum + rows, 0);
+  const after = add.reduce((sum, { rows }) => sum + rows, 0);
+  if (before !== after) {
+    throw damaged(datasetId, version, `replaces ${before} records by ${after}`);
+  }
+  const behind = all.slice(end);
+  for (const { path } of behind) state.live.delete(path);
+  return behind;
 }
 
 /** What a query works on. Writes the schema file of these columns if the dataset has none yet. */

@@ -42,6 +42,21 @@ export interface Change {
   readonly info: Readonly<Record<string, unknown>>;
 }
 
+/** The same records in other files: a change that no query sees. */
+export interface Rewrite {
+  /** Paths of neighbouring segments, in order. */
+  readonly remove: readonly string[];
+  /** What stands in their place: as many records, in the same order. */
+  readonly add: readonly Segment[];
+  readonly info: Readonly<Record<string, unknown>>;
+}
+
+/** Neighbouring segments that should be one, and the dataset's columns. */
+export interface Mergeable {
+  readonly segments: readonly Segment[];
+  readonly columns: Columns;
+}
+
 /** One version's `info`, for bringing the catalogue forward. */
 export interface HistoryEntry {
   readonly version: number;
@@ -63,6 +78,13 @@ export interface Store {
    * happens in between. Throws `conflict` when another commit came first and the change does not fit behind it.
    */
   commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot>;
+  /** The next segments that `planMerge` (compaction.ts) would merge; undefined if there are none. */
+  mergeable(datasetId: number): Promise<Mergeable | undefined>;
+  /**
+   * Puts segments in the place of others, like a commit. It fits behind whatever came meanwhile, and throws `conflict` only
+   * when a removed one is not there any more.
+   */
+  rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
   /** The versions from `fromVersion` on, ascending. */
   history(datasetId: number, fromVersion: number): AsyncIterable<HistoryEntry>;
   /** The last version in the log; -1 if there is none. */

@@ -212,6 +212,98 @@ describe('commits', () => {
   });
 });
 
+describe('a rewrite', () => {
+  /** Appends one record a commit, and returns the paths. */
+  async function many(count: number): Promise<readonly string[]> {
+    for (let i = 0; i < count; i++) await append(n, [[BigInt(i)]]);
+    return (await store.snapshot(id)).segments.map(({ path }) => path);
+  }
+
+  test('puts segments in the place of others, and leaves earlier versions as they were', async () => {
+    const paths = await many(5);
+    const { scratch, add } = await staged(n, [[1n, 2n, 3n]]);
+    const rewrite = { remove: paths.slice(1, 4), add, info: { x: 1 } };
+    const after = await store.rewrite(id, rewrite, scratch);
+    expect(after).toMatchObject({ version: 5, rows: 5, columns: n });
+    expect(after.segments).toHaveLength(3);
+    expect(await values()).toEqual([0n, 1n, 2n, 3n, 4n]);
+    const again = openStore(folder);
+    expect(await again.snapshot(id)).toEqual(after);
+    expect(await again.verify(id)).toEqual([]);
+    expect(await again.sweep()).toEqual([]);
+    for (const one of [store, again]) {
+      const before = await one.snapshot(id, 4);
+      expect(before.segments.map(({ path }) => path)).toEqual(paths);
+      expect((await readWithDuckdb(before.files, 'n')).columns[0]).toHaveLength(5);
+    }
+    const text = await readFile(folder.logEntry(id, 5), 'utf8');
+    expect(text.match(/"dataChange":false/g)).toHaveLength(4);
+    expect(text).not.toContain('"dataChange":true');
+    await append(n, [[5n]]);
+    expect(await values()).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
+  });
+
+  test('fits behind commits that came meanwhile, also those with new columns', async () => {
+    const paths = await many(3);
+    const { scratch, add } = await staged(n, [[0n, 1n, 2n]]);
+    await append([...n, column('t', 'string')], [[3n], ['x']]);
+    await store.rewrite(id, { remove: paths, add, info: {} }, scratch);
+    expect(await values("coalesce(t, '-') || n")).toEqual(['-0', '-1', '-2', 'x3']);
+    expect((await openStore(folder).snapshot(id)).columns).toHaveLength(2);
+  });
+
+  test('is refused when a segment is gone, and gives its own back', async () => {
+    const paths = await many(3);
+    const first = await staged(n, [[0n, 1n]]);
+    const second = await staged(n, [[1n, 2n]]);
+    const rewrite = { remove: paths.slice(0, 2), add: first.add, info: {} };
+    await store.rewrite(id, rewrite, first.scratch);
+    const late = { remove: paths.slice(1), add: second.add, info: {} };
+    await expect(store.rewrite(id, late, second.scratch)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    expect(await readdir(second.scratch)).toEqual(['0.parquet']);
+    await store.drop(id);
+    const gone = { remove: paths.slice(2), add: second.add, info: {} };
+    await expect(store.rewrite(id, gone, second.scratch)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+  });
+
+  test('of other segments than neighbours, or with other records, is refused', async () => {
+    const paths = await many(4);
+    const { scratch, add } = await staged(n, [[0n, 2n]]);
+    const apart = { remove: [paths[0]!, paths[2]!], add, info: {} };
+    await expect(store.rewrite(id, apart, scratch)).rejects.toThrow('no neighbours');
+    const swapped = { remove: [paths[1]!, paths[0]!], add, info: {} };
+    await expect(store.rewrite(id, swapped, scratch)).rejects.toThrow('no neighbours');
+    const fewer = { remove: paths.slice(0, 3), add, info: {} };
+    await expect(store.rewrite(id, fewer, scratch)).rejects.toThrow('replaces 3 records by 2');
+    expect(await openStore(folder).verify(id)).toEqual([]);
+    expect(await values()).toEqual([0n, 1n, 2n, 3n]);
+    expect(await readdir(scratch)).toEqual(['0.parquet']);
+  });
+
+  test('and commits at once from two processes all become versions', async () => {
+    const paths = await many(6);
+    const other = openStore(folder);
+    const work = [0, 2, 4].map(async (at) => {
+      const { scratch, add } = await staged(n, [[BigInt(at), BigInt(at + 1)]]);
+      await store.rewrite(id, { remove: paths.slice(at, at + 2), add, info: {} }, scratch);
+    });
+    const commits = [6n, 7n, 8n].map(async (value) => {
+      const { scratch, add } = await staged(n, [[value]]);
+      await other.commit(id, { columns: n, add, remove: [], info: {} }, scratch);
+    });
+    await Promise.all([...work, ...commits]);
+    const found = await values();
+    expect(found?.slice(0, 6)).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
+    expect(new Set(found?.slice(6))).toEqual(new Set([6n, 7n, 8n]));
+    expect(await openStore(folder).snapshot(id)).toEqual(await other.snapshot(id));
+    expect(await store.verify(id)).toEqual([]);
+  });
+});
+
 describe('damage in the log (C2b)', () => {
   const entry = (version: number) => folder.logEntry(id, version);
   const damagedNow = async (message: RegExp) => {

@@ -5,7 +5,7 @@ import { Lake } from '../lake.js';
 
 /*
  * The API process as far as tasks are concerned, to be killed by tests: opens the data folder of its argument, starts the
- * scheduler, prints `ready <worker pid>`, waits for the end of every task, prints `idle` and ends.
+ * scheduler, prints `ready <worker pid>`, waits for the end of every task and merge, prints `idle` and ends.
  */
 const lake = await Lake.open(process.argv[2] as string);
 const isArmedInWorker = process.argv[3] === 'worker';
@@ -24,6 +24,7 @@ await scheduler.start();
 writeSync(1, `ready ${scheduler.status().workerPid}\n`);
 const { rows } = await lake.catalog.tasks.list({ access: null }, { limit: 1_000, offset: 0 });
 for (const { id, status } of rows) if (!isTerminal(status)) await scheduler.wait(id);
+await scheduler.compacted();
 writeSync(1, 'idle\n');
 await scheduler.close();
 await lake.close();

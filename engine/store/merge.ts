@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { makeData, RecordBatch, Struct } from 'apache-arrow';
+import { AppError } from '../errors.js';
+import { openFile } from '../files.js';
+import type { Columns } from '../types.js';
+import { arrowSchema } from './arrow.js';
+import { readFooter, type Footer } from './footer.js';
+import { assemble } from './parquet/assemble.js';
+import { isZstd, readChunk, type LeafPart } from './parquet/read-chunk.js';
+import { parquetSchema, type ParquetSchema } from './parquet/schema.js';
+import { leafParts } from './parquet/shred.js';
+import { flushSegment, leaveSegment, type SegmentInput } from './segment.js';
+import type { Segment } from './store.js';
+
+/** A segment's file to be merged. */
+export interface MergeSource {
+  readonly file: string;
+  readonly segment: Segment;
+}
+
+/**
+ * Writes one segment with the records of several of a dataset with these columns, in their order, and returns once it is durable. What it read is compared
+ * with the checksums first, and what it wrote is counted against what it read: a record is neither lost nor changed, or the
+ * merge fails and nothing comes of it.
+ */
+export async function mergeSegments(
+  sources: readonly MergeSource[],
+  dataset: Columns,
+  file: string,
+): Promise<Segment> {
+  const columns = presentColumns(
+    dataset,
+    sources.map(({ segment }) => segment.columns),
+  );
+  const schema = parquetSchema(columns);
+  const parts: LeafPart[][] = schema.leaves.map(() => []);
+  const counts: Count[] = [];
+  for (const source of sources) {
+    const footer = await readFooter(source.file);
+    counts.push(countOf(footer));
+    await addParts(source, footer, schema, parts);
+  }
+  const segment = await leaveSegment(inputOf(sources, columns, schema, parts), file);
+  checkCounts(file, counts, countOf(await readFooter(file)));
+  await flushSegment(file);
+  return segment;
+}
+
+/** Adds the parts of a file to those of the files before it. */
+async function addParts(
+  { file, segment }: MergeSource,
+  footer: Footer,
+  schema: ParquetSchema,
+  parts: readonly LeafPart[][],
+): Promise<void> {
+  const bytes = await wholeFile(file, segment);
+  const source = parquetSchema(segment.columns);
+  try {
+    for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
+      const read = (leaf: number): LeafPart => {
+        const meta = chunks[leaf]?.meta_data;
+        if (meta === undefined) throw new RangeError(`leaf ${leaf} is missing`);
+        const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
+        const end = begin + Number(meta.total_compressed_size);
+        return readChunk(bytes.subarray(begin, end), source.leaves[leaf]!, {
+          slots: Number(meta.num_values),
+          isCompressed: isZstd(meta.codec),
+        });
+      };
+      const found = leafParts(schema, source, Number(rows), read);
+      for (const [leaf, part] of found.entries()) parts[leaf]!.push(part);
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw damaged(segment, `cannot be merged with others (${reason})`, error);
+  }
+}
+
+/** The bytes of a segment, if they are what was written. */
+async function wholeFile(path: string, segment: Segment): Promise<Uint8Array> {
+  const file = await openFile(path);
+  try {
+    const bytes = await file.read(0, file.bytes);
+    const checksum = createHash('sha256').update(bytes).digest('hex');
+    if (checksum === segment.checksum) return bytes;
+    throw damaged(segment, 'does not match its checksum; restore the file from a backup');
+  } finally {
+    await file.close();
+  }
+}
+
+function inputOf(
+  sources: readonly MergeSource[],
+  columns: Columns,
+  schema: ParquetSchema,
+  parts: readonly (readonly LeafPart[])[],
+): SegmentInput {
+  const rows = sources.reduce((sum, { segment }) => sum + segment.rows, 0);
+  const arrow = arrowSchema(columns);
+  const children = [...assemble(schema, parts, arrow.fields)];
+  const type = new Struct(arrow.fields);
+  const struct = makeData({ type, length: rows, nullCount: 0, children });
+  return { columns, rows, data: new RecordBatch(arrow, struct) };
+}
+
+/** Those of a dataset's columns that some of the segments have, and of their members likewise. */
+export function presentColumns(columns: Columns, segments: readonly Columns[]): Columns {
+  return columns.flatMap((column) => {
+    const found = segments.flatMap((own) => own.filter((one) => one.physical === column.physical));
+    if (found.length === 0) return [];
+    if (column.children === undefined) return [column];
+    const children = found.map((one) => one.children ?? []);
+    return [{ ...column, children: presentColumns(column.children, children) }];
+  });
+}
+
+/** What footers count: records, and per leaf its values and their bytes of text. */
+interface Count {
+  readonly rows: number;
+  readonly leaves: ReadonlyMap<string, readonly [values: number, textBytes: number]>;
+}
+
+function countOf(footer: Footer): Count {
+  const leaves = new Map<string, [number, number]>();
+  for (const { meta_data: chunk } of footer.row_groups.flatMap((group) => group.columns)) {
+    if (chunk === undefined) continue;
+    const key = JSON.stringify(chunk.path_in_schema);
+    const [values, textBytes] = leaves.get(key) ?? [0, 0];
+    leaves.set(key, [
+      values + Number(chunk.num_values) - Number(chunk.statistics?.null_count ?? 0n),
+      textBytes + Number(chunk.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
+    ]);
+  }
+  return { rows: Number(footer.num_rows), leaves };
+}
+
+function checkCounts(file: string, sources: readonly Count[], merged: Count): void {
+  const rows = sources.reduce((sum, source) => sum + source.rows, 0);
+  const differ = (what: string): AppError =>
+    new AppError('damaged', `merged segment ${file.split(/[\\/]/).at(-1)}: ${what}`);
+  if (rows !== merged.rows) throw differ(`has ${merged.rows} records of ${rows}`);
+  for (const [key, [values, textBytes]] of merged.leaves) {
+    const of = (i: 0 | 1): number =>
+      sources.reduce((sum, source) => sum + (source.leaves.get(key)?.[i] ?? 0), 0);
+    if (of(0) !== values) throw differ(`column ${key} has ${values} values of ${of(0)}`);
+    if (of(1) !== textBytes) throw differ(`column ${key} has ${textBytes} bytes of ${of(1)}`);
+  }
+}
+
+function damaged(segment: Segment, what: string, cause?: unknown): AppError {
+  return new AppError('damaged', `segment ${segment.path} ${what}`, undefined, cause);
+}

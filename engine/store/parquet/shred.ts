@@ -1,0 +1,95 @@
+import type { LeafPart } from './read-chunk.js';
+import type { Node, ParquetSchema } from './schema.js';
+
+/** Gives the part that a file has of its leaf `leaf`. */
+export type ReadLeaf = (leaf: number) => LeafPart;
+
+/** What tells the levels of a leaf that a file does not have: a leaf of the object that it would be in. */
+interface Stub {
+  readonly leaf: number;
+  /** The definition level at which that object is there, and how many lists it is in. */
+  readonly depth: number;
+  readonly lists: number;
+}
+
+/**
+ * The parts of all leaves of `schema` out of a file with the schema `source`, which may lack some: where a column or a member of
+ * an object is missing there, it is null.
+ */
+export function leafParts(
+  schema: ParquetSchema,
+  source: ParquetSchema,
+  rows: number,
+  read: ReadLeaf,
+): readonly LeafPart[] {
+  const parts: LeafPart[] = [];
+  const known = new Map<number, LeafPart>();
+  const readOnce = (leaf: number): LeafPart => {
+    const part = known.get(leaf) ?? read(leaf);
+    known.set(leaf, part);
+    return part;
+  };
+  const fill = (
+    node: Node,
+    found: Node | undefined,
+    stub: Stub | undefined,
+    { depth, lists }: { readonly depth: number; readonly lists: number },
+  ): void => {
+    if (node.column.type !== 'object') {
+      if (found !== undefined) parts[node.leaf] = readOnce(found.leaf);
+      else {
+        const { maxRepetition } = schema.leaves[node.leaf]!;
+        parts[node.leaf] =
+          stub === undefined
+            ? nulls(rows, maxRepetition)
+            : without(readOnce(stub.leaf), stub, maxRepetition);
+      }
+      return;
+    }
+    // An object takes one level; in a list, the list and its elements take two more.
+    const { isList } = node.column;
+    const inside = { depth: depth + (isList ? 3 : 1), lists: lists + (isList ? 1 : 0) };
+    const below = found === undefined ? stub : { leaf: found.leaf, ...inside };
+    for (const member of node.members) fill(member, same(found?.members, member), below, inside);
+  };
+  const top = { depth: 0, lists: 0 };
+  for (const node of schema.nodes) fill(node, same(source.nodes, node), undefined, top);
+  return parts;
+}
+
+function same(nodes: readonly Node[] | undefined, node: Node): Node | undefined {
+  const found = nodes?.find(({ column }) => column.physical === node.column.physical);
+  if (found === undefined) return undefined;
+  const [a, b] = [found.column, node.column];
+  if (a.type === b.type && a.isList === b.isList) return found;
+  throw new RangeError(`column ${a.name} is of another type`);
+}
+
+function nulls(rows: number, maxRepetition: number): LeafPart {
+  return {
+    slots: rows,
+    definition: new Uint16Array(rows),
+    repetition: maxRepetition > 0 ? new Uint16Array(rows) : undefined,
+    values: [],
+  };
+}
+
+/** The levels of a member that the objects do not have, from one that they have. */
+function without(part: LeafPart, stub: Stub, maxRepetition: number): LeafPart {
+  const definition = new Uint16Array(part.slots);
+  const repetition = maxRepetition > 0 ? new Uint16Array(part.slots) : undefined;
+  let slots = 0;
+  for (let slot = 0; slot < part.slots; slot++) {
+    const repeated = part.repetition?.[slot] ?? 0;
+    if (repeated > stub.lists) continue;
+    definition[slots] = Math.min(part.definition[slot]!, stub.depth);
+    if (repetition !== undefined) repetition[slots] = repeated;
+    slots++;
+  }
+  return {
+    slots,
+    definition: definition.subarray(0, slots),
+    repetition: repetition?.subarray(0, slots),
+    values: [],
+  };
+}

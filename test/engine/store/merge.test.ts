@@ -1,0 +1,176 @@
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { reservedColumns } from '../../../engine/store/arrow.js';
+import { mergeSegments, presentColumns } from '../../../engine/store/merge.js';
+import { writeSegment } from '../../../engine/store/segment.js';
+import type { Segment } from '../../../engine/store/store.js';
+import type { Column, Columns, Value } from '../../../engine/types.js';
+import { readWithDuckdb } from './duckdb.js';
+import { readByHyparquet, difference } from './parquet/oracles.js';
+import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-merge-')));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+let files = 0;
+/** A segment of these values, column by column. */
+async function written(columns: Columns, values: readonly (readonly Value[])[], commit: number) {
+  const file = join(folder, `${files++}.parquet`);
+  const rows = values[0]!.length;
+  const data = batchOf(columns, values, rows, BigInt(commit));
+  return { file, segment: await writeSegment({ columns, data, rows }, file) };
+}
+
+const column = (name: string, more: Partial<Column> = {}): Column => ({
+  name,
+  physical: name,
+  type: 'long',
+  isList: false,
+  ...more,
+});
+
+/** Some of the columns, and of their members; at least one. */
+function some(next: () => number, columns: Columns): Columns {
+  const kept = columns.filter(() => next() < 0.7);
+  return (kept.length === 0 ? columns.slice(0, 1) : kept).map((one) =>
+    one.children === undefined ? one : { ...one, children: some(next, one.children) },
+  );
+}
+
+/** The value of a narrower column as one of the wide column: members that it lacks are null. */
+function widened(wide: Column, value: Value): Value {
+  if (value === null) return null;
+  if (wide.isList) {
+    const item = { ...wide, isList: false };
+    return (value as readonly Value[]).map((element) => widened(item, element));
+  }
+  if (wide.children === undefined) return value;
+  const object = value as Readonly<Record<string, Value>>;
+  return Object.fromEntries(
+    wide.children.map((child) => [child.physical, widened(child, object[child.physical] ?? null)]),
+  );
+}
+
+describe('merging', () => {
+  const seed = Number(process.env['SEED'] ?? 20_261_121);
+  test(`keeps every value of random segments, as another reader finds them (seed ${seed})`, async () => {
+    for (let round = 0; round < 40; round++) {
+      const next = random(seed + round);
+      const wide = randomColumns(next, 6, 3);
+      const count = 2 + Math.floor(next() * 4);
+      const sources: { file: string; segment: Segment }[] = [];
+      const expected: Value[][] = wide.map(() => []);
+      const ids: Value[] = [];
+      for (let i = 0; i < count; i++) {
+        const own = some(next, wide);
+        const rows = 1 + Math.floor(next() * (next() < 0.1 ? 3_000 : 40));
+        const values = own.map((one) => {
+          const style = randomStyle(next);
+          return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
+        });
+        const source = await written(own, values, i + 1);
+        sources.push(source);
+        ids.push(...((await readWithDuckdb([source.file], '_id')).columns[0] ?? []));
+        for (const [at, one] of wide.entries()) {
+          const found = own.findIndex(({ name }) => name === one.name);
+          for (let row = 0; row < rows; row++) {
+            expected[at]!.push(found < 0 ? null : widened(one, values[found]![row]!));
+          }
+        }
+      }
+      const file = join(folder, `${files++}.parquet`);
+      const merged = await mergeSegments(sources, wide, file);
+      const present = presentColumns(
+        wide,
+        sources.map(({ segment }) => segment.columns),
+      );
+      expect(merged.columns).toEqual(present);
+      expect(merged.rows).toBe(ids.length);
+      const read = await readByHyparquet(await readFile(file), [...reservedColumns, ...present]);
+      expect(read[0]).toEqual(ids);
+      for (const [at, one] of present.entries()) {
+        const all = expected[wide.findIndex(({ name }) => name === one.name)]!;
+        const narrowed = all.map((value) => widened(one, value));
+        const where = difference(narrowed, read[at + 2]);
+        if (where !== undefined)
+          throw new Error(`seed ${seed + round}, ${one.name}: ${String(where)}`);
+      }
+      const again = await readWithDuckdb([file], '"_id"');
+      expect(again.columns[0]).toEqual(ids);
+    }
+  });
+
+  test('gives the segment that a single import of the same records would have made', async () => {
+    const next = random(7);
+    const columns = randomColumns(next, 8, 2);
+    const styles = columns.map(() => randomStyle(next));
+    const values = columns.map((one, i) =>
+      Array.from({ length: 900 }, (_, row) => randomValue(next, one, styles[i]!, row)),
+    );
+    const cut = [0, 1, 17, 400, 900];
+    const sources = [];
+    for (let i = 0; i + 1 < cut.length; i++) {
+      const piece = values.map((all) => all.slice(cut[i], cut[i + 1]));
+      sources.push(await written(columns, piece, 1));
+    }
+    const whole = await written(columns, values, 1);
+    const merged = await mergeSegments(sources, columns, join(folder, `${files++}.parquet`));
+    const { _id, ...stats } = merged.stats;
+    const { _id: __, ...others } = whole.segment.stats;
+    expect(stats).toEqual(others);
+    expect(_id).toBeDefined();
+  });
+
+  test('keeps names that mean something to JavaScript, and dots', async () => {
+    const children = [column('__proto__'), column('a.b', { type: 'string' })];
+    const object = column('constructor', { type: 'object', children });
+    const columns = [object, column('constructor.a.b', { type: 'string' })];
+    const record = (n: bigint) => JSON.parse(`{"__proto__": ${n}, "a.b": "x${n}"}`) as Value;
+    const one = (n: bigint): Value => {
+      const value = record(n) as Record<string, Value>;
+      Object.defineProperty(value, '__proto__', { value: n, enumerable: true });
+      return value;
+    };
+    const sources = [
+      await written(columns, [[one(1n)], ['p']], 1),
+      await written(
+        columns,
+        [
+          [one(2n), null],
+          [null, 'q'],
+        ],
+        2,
+      ),
+    ];
+    const file = join(folder, `${files++}.parquet`);
+    await mergeSegments(sources, columns, file);
+    const select = `constructor."__proto__", constructor."a.b", "constructor.a.b"`;
+    const before = await readWithDuckdb(
+      sources.map((source) => source.file),
+      select,
+    );
+    const after = await readWithDuckdb([file], select);
+    expect(after.columns).toEqual(before.columns);
+    expect(after.columns).toEqual([
+      [1n, 2n, null],
+      ['x1', 'x2', null],
+      ['p', null, 'q'],
+    ]);
+  });
+
+  test('stops at a source that is not what was written', async () => {
+    const n = [column('n')];
+    const sources = [await written(n, [[1n, 2n]], 1), await written(n, [[3n]], 2)];
+    const bytes = await readFile(sources[1]!.file);
+    bytes[20]! ^= 1;
+    await writeFile(sources[1]!.file, bytes);
+    const merge = mergeSegments(sources, n, join(folder, `${files++}.parquet`));
+    await expect(merge).rejects.toMatchObject({ code: 'damaged' });
+    await expect(merge).rejects.toThrow(`${sources[1]!.segment.path} does not match its checksum`);
+  });
+});
