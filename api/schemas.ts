@@ -304,6 +304,22 @@ export const schemas = {
     type: 'array',
     items: { ...object, description: 'A QueryAnswer or an error, with `status_code`.' },
   },
+  Search: body({
+    ...each({}, 'query filters ordering facets fields exclude_fields entities'),
+    entities_match: words('any', 'all'),
+    vault_scope: about(words('all', 'any', 'access'), 'access leaves out vaults that are only public.'), // prettier-ignore
+    limit: about(integer, '0 to 10,000; 100 when absent.'),
+    offset: integer,
+    ...each(flag, 'include_vaults include_subjects include_all_subjects'),
+  }),
+  SearchAnswer: resource({
+    ...each(integer, 'took total subjects_count'),
+    offset: about(nullableInteger, 'Of the next page; null when there is none.'),
+    results: objects,
+    facets: about(object, 'Only if asked for.'),
+    vaults: about(objects, 'Only if asked for: those of all that was found.'),
+    subjects: about(objects, 'Only if asked for, with entities.'),
+  }),
   Lookup: resource({
     offset: { type: 'null' },
     dataset_id: id,

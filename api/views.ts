@@ -1,3 +1,4 @@
+import { fullName } from '../engine/catalog/names.js';
 import type {
   AccountRow,
   DatasetRow,
@@ -48,11 +49,6 @@ export function userView(user: UserRow, account: AccountRow, origin: string): ob
     url: `${origin}/v1/users/${user.id}`,
     account: { id: account.id, domain: account.domain, name: account.name },
   };
-}
-
-function fullName(user: UserRow): string {
-  const name = `${user.firstName} ${user.lastName}`.trim();
-  return name === '' ? user.email : name;
 }
 
 /** What a vault's view needs beyond its row. */

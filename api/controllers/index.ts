@@ -9,6 +9,7 @@ import { ImportsController } from './imports.controller.js';
 import { ObjectsController } from './objects.controller.js';
 import { RootController } from './root.controller.js';
 import { SavedQueriesController } from './saved-queries.controller.js';
+import { SearchController } from './search.controller.js';
 import { TasksController } from './tasks.controller.js';
 import { UploadsController } from './uploads.controller.js';
 import { UsersController } from './users.controller.js';
@@ -24,6 +25,7 @@ export const controllers = [
   DownloadsController,
   DatasetsController,
   DataController,
+  SearchController,
   FieldsController,
   ImportsController,
   ExportsController,

@@ -47,6 +47,14 @@ export const datasetOperations = {
     'BatchAnswer',
     { body: 'BatchQuery' },
   ),
+  'search.find': row(
+    'POST',
+    ['/v2/search'],
+    'Search',
+    'Vaults, folders, files and datasets that the user may read, by the filters, query strings, facets and ordering of queries.',
+    'SearchAnswer',
+    { body: 'Search' },
+  ),
   'fields.create': row(
     'POST',
     ['/v2/dataset_fields', '/v1/dataset_fields'],

@@ -17,6 +17,7 @@ import { publish } from './publish.js';
 import { requestKeyTable, type RequestKeyTable } from './request-keys.js';
 import { beaconSetTable, beaconTable, savedQueryTable, type QuestionTable } from './questions.js';
 import type { BeaconRow, BeaconSetRow, Publication, SavedQueryRow } from './rows.js';
+import { searchTable, type SearchTable } from './search.js';
 import { sql } from './sql.js';
 import { taskTable, type TaskTable } from './tasks.js';
 import { tokenTable, type TokenTable } from './tokens.js';
@@ -40,6 +41,7 @@ export interface Tables {
   readonly savedQueries: QuestionTable<SavedQueryRow>;
   readonly beaconSets: QuestionTable<BeaconSetRow>;
   readonly beacons: QuestionTable<BeaconRow>;
+  readonly search: SearchTable;
   /** The next id for an object, a job or a task. */
   nextId(): Promise<number>;
   /** Takes in a commit whose log entry exists; doing it again changes nothing. */
@@ -133,6 +135,7 @@ function tablesOf(db: Database): Tables {
     savedQueries: savedQueryTable(db),
     beaconSets: beaconSetTable(db),
     beacons: beaconTable(db),
+    search: searchTable(db),
     nextId: () => nextLargeId(db),
     publish: (publication) => publish(db, publication),
   };

@@ -22,6 +22,16 @@ export function permissionOfLevel(level: number): Permission | null {
  * members need a grant; a public vault gives read to everybody.
  */
 export function vaultLevel(access: Access): Sql {
+  return levelWithout(access, sql`vaults.is_public`);
+}
+
+/** True for vaults in which the user has a right of their own, beside what a public vault gives everybody. */
+export function hasOwnRight(access: Access): Sql {
+  return sql`${levelWithout(access, sql`0`)} > 0`;
+}
+
+/** The level, where `fallback` stands for that of somebody without any right of their own. */
+function levelWithout(access: Access, fallback: Sql): Sql {
   const isAccountAdmin = access.role !== 'member';
   return sql`CASE
     WHEN vaults.user_id = ${access.userId} AND vaults.vault_type = 'user' THEN 2
@@ -30,7 +40,7 @@ export function vaultLevel(access: Access): Sql {
     ELSE COALESCE(
       (SELECT vault_permissions.level FROM vault_permissions
         WHERE vault_permissions.vault_id = vaults.id AND vault_permissions.user_id = ${access.userId}),
-      vaults.is_public)
+      ${fallback})
   END`;
 }
 

@@ -92,6 +92,12 @@ export function parseFileQuery(
 
 const pageRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
 
+/** Parses the body of a search, over fields that are not those of a dataset: `entities`, `genome_build` and `explain` are no parts of it. */
+export function parseDocumentQuery(body: unknown, index: FieldIndex): QueryRequest {
+  const given = { ...asBody(body), entities: null, genome_build: null, explain: null };
+  return parseOver(given, index, undefined, pageRule);
+}
+
 /** Parses the `params` of an export: a query without facets and offset, whose default is every record. */
 export function parseExportParams(
   params: unknown,
@@ -132,9 +138,19 @@ function parse(
   rule: LimitRule,
   filterRules?: FilterRules,
 ): QueryRequest {
+  const index = indexFields(rows, filterRules === undefined);
+  return parseOver(input, index, genes, rule, filterRules);
+}
+
+function parseOver(
+  input: unknown,
+  index: FieldIndex,
+  genes: GeneNames | undefined,
+  rule: LimitRule,
+  filterRules?: FilterRules,
+): QueryRequest {
   const started = performance.now();
   const body = asBody(input);
-  const index = indexFields(rows, filterRules === undefined);
   const errors: AppError[] = [];
   // Every part is parsed, so that a client learns of all its mistakes at once.
   const part = <T>(work: () => T): T => {

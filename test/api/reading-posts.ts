@@ -5,4 +5,5 @@ export const readingPosts: ReadonlySet<string> = new Set([
   'datasets.batch',
   'datasets.query',
   'objects.query',
+  'search.find',
 ]);

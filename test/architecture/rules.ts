@@ -19,6 +19,7 @@ export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   entities: [],
   ingest: ['expression', 'store'],
   query: ['expression', 'store'],
+  search: ['query'],
 };
 
 /** One door each: the modules that only the named files (or folders, ending in a slash) may load. */

@@ -1,0 +1,162 @@
+import type { SearchCondition, SearchVault } from '../catalog/search.js';
+import type { Predicate } from '../query/predicate.js';
+import { lower } from './text.js';
+import { matcherOf, testOf, type Leaf } from './matches.js';
+
+/** Longer lists, and larger conditions, cost the database more than they spare. */
+const mostIds = 100;
+const mostParts = 50;
+
+const everything: SearchCondition = { kind: 'all' };
+const objectTypes = ['file', 'folder', 'dataset'] as const;
+
+/**
+ * What every object of these vaults that satisfies the predicate also satisfies, and the database can check: most objects then need not be read.
+ * Where nothing is known of a condition, everything is read.
+ */
+export function necessary(predicate: Predicate, vaults: readonly SearchVault[]): SearchCondition {
+  const readable = some('vaultId', vaults.map(({ id }) => id)); // prettier-ignore
+  const asked = conditionOf(predicate, vaults);
+  if (partsOf(asked) > mostParts) return readable;
+  return { kind: 'and', items: [readable, asked] };
+}
+
+function partsOf(condition: SearchCondition): number {
+  return 'items' in condition
+    ? condition.items.reduce((sum, item) => sum + partsOf(item), 1)
+    : 'ids' in condition
+      ? condition.ids.length / 10
+      : 1;
+}
+
+function conditionOf(predicate: Predicate, vaults: readonly SearchVault[]): SearchCondition {
+  switch (predicate.kind) {
+    case 'none':
+      return { kind: 'or', items: [] };
+    case 'and': {
+      const items = predicate.items.map((item) => conditionOf(item, vaults));
+      const known = items.filter(({ kind }) => kind !== 'all');
+      return known.length === 0 ? everything : { kind: 'and', items: known };
+    }
+    case 'or': {
+      const items = predicate.items.map((item) => conditionOf(item, vaults));
+      return items.some(({ kind }) => kind === 'all') ? everything : { kind: 'or', items };
+    }
+    case 'all':
+    case 'not':
+    case 'missing':
+      return everything;
+    default:
+      return leafCondition(predicate, vaults);
+  }
+}
+
+function leafCondition(leaf: Leaf, vaults: readonly SearchVault[]): SearchCondition {
+  switch (leaf.field.name) {
+    case 'type': {
+      const test = testOf(leaf);
+      return { kind: 'types', types: objectTypes.filter(test) };
+    }
+    case 'vault':
+    case 'vault_id': {
+      const matches = matcherOf(leaf);
+      const ids = vaults.filter((vault) => matches({ vault, object: null })).map(({ id }) => id);
+      return some('vaultId', ids);
+    }
+    case 'id':
+      return leaf.kind === 'in' ? some('id', leaf.values.map(Number)) : everything;
+    case 'parent_id':
+      return leaf.kind === 'in' ? some('parentId', leaf.values.map(Number)) : everything;
+    case 'created_at':
+      return times('createdAt', leaf);
+    case 'updated_at':
+    case 'indexed_at':
+      return times('updatedAt', leaf);
+    case 'name':
+    case 'parent':
+      return texts('path', leaf);
+    case 'full_path':
+    case 'path':
+      return leaf.kind === 'prefix' ? below(leaf.text, vaults) : inFullPath(leaf, vaults);
+    case 'description':
+    case 'tags':
+      return texts(leaf.field.name, leaf);
+    default:
+      return everything;
+  }
+}
+
+function some(column: 'id' | 'vaultId' | 'parentId', ids: readonly number[]): SearchCondition {
+  return ids.length > mostIds ? everything : { kind: 'ids', column, ids };
+}
+
+function times(column: 'createdAt' | 'updatedAt', leaf: Leaf): SearchCondition {
+  if (leaf.kind !== 'range') return everything;
+  const [low, high] = [leaf.low, leaf.high].map((bound) => bound && Number(bound.value) / 1_000);
+  return {
+    kind: 'time',
+    column,
+    from: Math.floor(low ?? -8.64e15),
+    to: Math.ceil(high ?? 8.64e15),
+  };
+}
+
+/** Texts without what JSON escapes, and what the database compares as we do. */
+function isPlain(text: string): boolean {
+  return /^[A-Za-z0-9_ .-]+$/.test(text);
+}
+
+/** Texts of which every match has all. */
+function partsIn(leaf: Leaf): readonly string[] {
+  switch (leaf.kind) {
+    case 'contains':
+    case 'prefix':
+      return [leaf.text];
+    case 'words':
+    case 'phrase':
+      return leaf.words;
+    case 'wildcard':
+      return leaf.parts.flatMap((part) => (typeof part === 'object' ? [part.text] : []));
+    case 'in':
+      return leaf.values.length === 1 ? [String(leaf.values[0])] : [];
+    default:
+      return [];
+  }
+}
+
+function texts(column: 'path' | 'description' | 'tags', leaf: Leaf): SearchCondition {
+  const items = partsIn(leaf)
+    .filter(isPlain)
+    .map((text): SearchCondition => ({ kind: 'text', column, text }));
+  return items.length === 0 ? everything : { kind: 'and', items };
+}
+
+/** Each word stands either in the path or in the names of the account and the vault. */
+function inFullPath(leaf: Leaf, vaults: readonly SearchVault[]): SearchCondition {
+  const items = partsIn(leaf)
+    .filter(isPlain)
+    .map((text): SearchCondition => {
+      const wanted = text.toLowerCase();
+      const roots = vaults.filter(({ fullPath }) => lower(fullPath).includes(wanted));
+      const inRoot = some('vaultId', roots.map(({ id }) => id)); // prettier-ignore
+      if (inRoot.kind === 'all') return everything;
+      return { kind: 'or', items: [{ kind: 'text', column: 'path', text }, inRoot] };
+    })
+    .filter(({ kind }) => kind !== 'all');
+  return items.length === 0 ? everything : { kind: 'and', items };
+}
+
+/** Only vaults whose own full path begins like this, or that this leads into. */
+function below(text: string, vaults: readonly SearchVault[]): SearchCondition {
+  const roots = vaults.filter(({ fullPath }) => {
+    const root = `${fullPath}:`;
+    return text.startsWith(root) || root.startsWith(text);
+  });
+  const ids = some('vaultId', roots.map(({ id }) => id)); // prettier-ignore
+  const [only] = roots;
+  const rest = only && roots.length === 1 ? text.slice(only.fullPath.length + 1) : '';
+  const names = rest.split('/').filter(isPlain);
+  if (names.length === 0) return ids;
+  const inside = names.map((name): SearchCondition => ({ kind: 'text', column: 'path', text: name })); // prettier-ignore
+  return { kind: 'and', items: [ids, ...inside] };
+}

@@ -1,0 +1,268 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openCatalog } from '../../../engine/catalog/catalog.js';
+import type { CreatedUser } from '../../../engine/catalog/create-user.js';
+import type { Access } from '../../../engine/catalog/page.js';
+import { World } from '../catalog/world.js';
+import type { Random } from '../query/random.js';
+
+/** What a search should show of a vault or an object: kept by the test itself while it makes them. */
+export interface ModelDocument {
+  readonly _id: string;
+  readonly id: number;
+  readonly type: string;
+  readonly name: string;
+  readonly full_path: string;
+  readonly path: string;
+  readonly parent: string | null;
+  readonly parent_id: number | null;
+  readonly vault: string;
+  readonly vault_id: number;
+  readonly user: string;
+  readonly tags: readonly string[];
+  readonly storage_class: string | null;
+  readonly description: string | null;
+  /** ISO 8601 without a zone, UTC. */
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly indexed_at: string;
+}
+
+/** Somebody who searches, and what they may read: vaults by id, and whether that is a right of their own. */
+export interface Searcher {
+  readonly name: string;
+  readonly access: Access;
+  readonly readable: ReadonlyMap<number, 'own' | 'public'>;
+}
+
+/** A catalogue of random vaults, rights and objects. */
+export interface RandomCatalogue {
+  readonly world: World;
+  /** In the order of a search: vaults, then objects, oldest first. */
+  readonly documents: readonly ModelDocument[];
+  readonly searchers: readonly Searcher[];
+  close(): Promise<void>;
+}
+
+/** Names that meet in letter case, in words and in signs; some are not what a careless comparison takes them for. */
+export const names = [
+  'runs', 'RUNS 2', 'Straße', 'STRASSE', 'sample-1.vcf.gz', 'sample_1', 'Sample 1', 'a%b_c', '%', '_', 'x: y', "it's", 'q"uote',
+  'back\\slash', 'Élan', 'élan vital', 'ΣΑΣ', '\u212aelvin', 'kelvin', 'İzmir', '😀 smile', 'smile', '名前', 'null', 'true', '12', 'tp53',
+]; // prettier-ignore
+export const tags = ['cancer', 'Cancer', 'breast cancer', 'rare "one"', 'a', 'B', 'ünï', '😀'];
+export const descriptions = [
+  null, null, 'Variants of the cohort', 'the COHORT, again: cohort', 'nul\u0000 behind cohort', 'Ünïcode words', 'x', '',
+]; // prettier-ignore
+export const times = ['2015-01-10T00:00:00.000', '2016-05-01T12:30:00.125', '2016-05-01T23:59:59.999', '2016-05-02T00:00:00.000', '2020-02-29T05:00:00.000']; // prettier-ignore
+
+/** Makes one: three accounts' worth of people, and up to `objects` objects. */
+export async function randomCatalogue(random: Random, objects: number): Promise<RandomCatalogue> {
+  const folder = mkdtempSync(join(tmpdir(), 'strandlake-search-'));
+  const file = join(folder, 'catalog.sqlite');
+  const world = new World(await openCatalog(file));
+  const people = [
+    await world.user('ann@acme.org', 'acme', 'primary_owner'),
+    await world.user('bob@acme.org', 'acme'),
+    await world.user('cy@acme.org', 'acme'),
+    await world.user('dee@other.org', 'other'),
+  ];
+  const vaults = await randomVaults(world, random, people);
+  const documents: Writable[] = vaults.map(({ document }) => document);
+  for (let i = 0; i < objects; i++) documents.push(await randomObject(world, random, vaults, documents, people)); // prettier-ignore
+  await randomDeletions(world, random, documents);
+  setTimes(file, random, documents);
+  const close = async (): Promise<void> => {
+    await world.catalog.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const searchers = await Promise.all(people.map((person) => searcherOf(world, person, vaults)));
+  return { world, documents: sorted(documents), searchers, close };
+}
+
+type Writable = { -readonly [K in keyof ModelDocument]: ModelDocument[K] };
+
+interface ModelVault {
+  readonly document: Writable;
+  readonly owner: CreatedUser;
+  readonly isPersonal: boolean;
+  readonly isPublic: boolean;
+  readonly granted: ReadonlySet<number>;
+}
+
+async function randomVaults(
+  world: World,
+  random: Random,
+  people: readonly CreatedUser[],
+): Promise<readonly ModelVault[]> {
+  const { vaults } = world.catalog;
+  const found: ModelVault[] = [];
+  for (const owner of people) {
+    const { id, name } = owner.vault;
+    found.push({
+      document: vaultDocument(id, name, owner, (await vaults.get(id))!.description, [], null),
+      owner,
+      isPersonal: true,
+      isPublic: false,
+      granted: new Set(),
+    });
+  }
+  for (let i = 0; i < 6; i++) {
+    const owner = random.pick(people);
+    const name = `${random.pick(names).replaceAll(/[/:*?]/g, '-')} ${i}`;
+    const description = random.pick(descriptions);
+    const isPublic = random.chance(0.3);
+    const storage = random.chance(0.5) ? 'Archive' : null;
+    const own = [...new Set(random.list(random.below(3), () => random.pick(tags)))];
+    const { id } = await vaults.create({
+      accountId: owner.user.accountId,
+      userId: owner.user.id,
+      name,
+      isPublic,
+      tags: own,
+      ...(description !== null && { description }),
+      ...(storage !== null && { defaultStorageClass: storage }),
+    });
+    const granted = new Set<number>();
+    for (const { user } of people) {
+      if (user.id === owner.user.id || !random.chance(0.3)) continue;
+      granted.add(user.id);
+      await vaults.grant(id, user.id, random.pick(['read', 'write', 'admin'] as const));
+    }
+    const document = vaultDocument(id, name, owner, description, own, storage);
+    found.push({ document, owner, isPersonal: false, isPublic, granted });
+  }
+  return found;
+}
+
+function vaultDocument(
+  id: number,
+  name: string,
+  owner: CreatedUser,
+  description: string | null,
+  own: readonly string[],
+  storage: string | null,
+): Writable {
+  const path = `${owner.account.domain}:${name}`;
+  return {
+    _id: `vault-${id}`,
+    id,
+    type: 'vault',
+    name,
+    full_path: path,
+    path,
+    parent: null,
+    parent_id: null,
+    vault: name,
+    vault_id: id,
+    user: owner.user.email,
+    tags: own,
+    storage_class: storage,
+    description,
+    created_at: '',
+    updated_at: '',
+    indexed_at: '',
+  };
+}
+
+async function randomObject(
+  world: World,
+  random: Random,
+  vaults: readonly ModelVault[],
+  documents: readonly Writable[],
+  people: readonly CreatedUser[],
+): Promise<Writable> {
+  const { document: vault } = random.pick(vaults);
+  const folders = documents.filter(
+    (one) => one.type === 'folder' && one.vault_id === vault.id && one.full_path.length < 100,
+  );
+  const parent = folders.length > 0 && random.chance(0.7) ? random.pick(folders) : null;
+  const type = random.pick(['folder', 'folder', 'file', 'dataset'] as const);
+  const { user } = random.pick(people);
+  const description = random.pick(descriptions);
+  const own = [...new Set(random.list(random.below(3), () => random.pick(tags)))];
+  const storage = type === 'dataset' ? random.pick(['Standard', 'Archive', 'Temporary']) : null;
+  const given = {
+    vaultId: vault.id,
+    parentId: parent?.id ?? null,
+    filename: random.pick(names),
+    userId: user.id,
+    tags: own,
+    ...(description !== null && { description }),
+  };
+  const { catalog } = world;
+  const made =
+    type === 'dataset'
+      ? (await catalog.datasets.create({ ...given, storageClass: storage! })).object
+      : await catalog.objects.create({ ...given, objectType: type });
+  const path = `${parent ? parent.full_path : `${vault.full_path}:`}/${made.filename}`;
+  return {
+    _id: `${type}-${made.id}`,
+    id: made.id,
+    type,
+    name: made.filename,
+    full_path: path,
+    path,
+    parent: parent?.name ?? null,
+    parent_id: parent?.id ?? null,
+    vault: vault.name,
+    vault_id: vault.id,
+    user: user.email,
+    tags: own,
+    storage_class: storage,
+    description: made.description,
+    created_at: '',
+    updated_at: '',
+    indexed_at: '',
+  };
+}
+
+/** Deletes a few objects with all below them. */
+async function randomDeletions(world: World, random: Random, documents: Writable[]): Promise<void> {
+  for (let i = 0; i < 3; i++) {
+    const objects = documents.filter(({ type }) => type !== 'vault');
+    if (objects.length === 0) return;
+    const { id, full_path: path } = random.pick(objects);
+    await world.catalog.objects.delete(id);
+    const isGone = (one: Writable): boolean => one.id === id || one.full_path.startsWith(`${path}/`); // prettier-ignore
+    documents.splice(0, documents.length, ...documents.filter((one) => !isGone(one)));
+  }
+}
+
+function setTimes(file: string, random: Random, documents: readonly Writable[]): void {
+  const db = new DatabaseSync(file);
+  const update = (table: string): ReturnType<DatabaseSync['prepare']> =>
+    db.prepare(`UPDATE ${table} SET created_at = ?, updated_at = ? WHERE id = ?`);
+  const [vaults, objects] = [update('vaults'), update('objects')];
+  db.exec('BEGIN');
+  for (const document of documents) {
+    const [created, updated] = [random.pick(times), random.pick(times)];
+    const millis = [created, updated].map((time) => Date.parse(`${time}Z`));
+    (document.type === 'vault' ? vaults : objects).run(...millis, document.id);
+    Object.assign(document, { created_at: created, updated_at: updated, indexed_at: updated });
+  }
+  db.exec('COMMIT');
+  db.close();
+}
+
+function sorted(documents: readonly Writable[]): readonly ModelDocument[] {
+  const place = ({ type, id }: Writable): number => (type === 'vault' ? id : id + 1e15);
+  return documents.toSorted((a, b) => place(a) - place(b));
+}
+
+/** The rules of contract 5.2 and of the specification's accesses, told once more. */
+async function searcherOf(
+  world: World,
+  { user }: CreatedUser,
+  vaults: readonly ModelVault[],
+): Promise<Searcher> {
+  const readable = new Map<number, 'own' | 'public'>();
+  for (const { document, owner, isPersonal, isPublic, granted } of vaults) {
+    const isAdmin = user.role !== 'member' && !isPersonal && owner.user.accountId === user.accountId; // prettier-ignore
+    if (owner.user.id === user.id || granted.has(user.id) || isAdmin)
+      readable.set(document.id, 'own'); // prettier-ignore
+    else if (isPublic) readable.set(document.id, 'public');
+  }
+  return { name: user.email, access: await world.access(user.id), readable };
+}

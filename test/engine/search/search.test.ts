@@ -1,0 +1,224 @@
+import { afterEach, expect, test } from '@jest/globals';
+import type { SearchTable } from '../../../engine/catalog/search.js';
+import { AppError } from '../../../engine/errors.js';
+import { parseSearch } from '../../../engine/search/request.js';
+import { search, type SearchAnswer } from '../../../engine/search/search.js';
+import type { TestRow } from '../query/dataset.js';
+import { hostile } from '../query/hostile.js';
+import { naiveQuery, naiveTerms } from '../query/naive.js';
+import { Random } from '../query/random.js';
+import { randomCatalogue, type ModelDocument, type RandomCatalogue, type Searcher } from './catalogue.js'; // prettier-ignore
+import { places } from './places.js';
+import { fields, randomFilters, randomOrdering, randomQuery } from './random-search.js';
+
+const own = process.env.STRANDLAKE_SEED;
+const seeds = own === undefined ? [1, 2, 3, 4, 5, Date.now() % 1e9] : [Number(own)];
+
+let catalogue: RandomCatalogue | undefined;
+afterEach(async () => {
+  await catalogue?.close();
+  catalogue = undefined;
+});
+
+async function ask(searcher: Searcher, body: object): Promise<SearchAnswer> {
+  return search(catalogue!.world.catalog.search, searcher.access, parseSearch(body));
+}
+
+function idsOf({ documents }: SearchAnswer): readonly string[] {
+  return documents.map(({ vault, object }) =>
+    object ? `${object.objectType}-${object.id}` : `vault-${vault.id}`,
+  );
+}
+
+/** What this user may find, told by the model alone. */
+function readable(searcher: Searcher, scope: string): readonly ModelDocument[] {
+  const rights = scope === 'access' ? ['own'] : ['own', 'public'];
+  return catalogue!.documents.filter((one) =>
+    rights.includes(searcher.readable.get(one.vault_id) ?? 'none'),
+  );
+}
+
+test.each(seeds)(
+  'a search finds what a loop over the readable documents finds (seed %i)',
+  async (seed) => {
+    const random = new Random(seed);
+    catalogue = await randomCatalogue(random, 60);
+    let found = 0;
+    for (let i = 0; i < 120; i++) {
+      const searcher = random.pick(catalogue.searchers);
+      const scope = random.pick(['all', 'any', 'access']);
+      const rows = readable(searcher, scope) as unknown as readonly TestRow[];
+      const filters = randomFilters(random, catalogue.documents);
+      const ordering = randomOrdering(random);
+      const query = random.chance(0.3) ? randomQuery(random) : null;
+      const limit = random.pick([0, 1, 3, 10, 100]);
+      const offset = random.pick([0, 0, 1, 5, 1000]);
+      // Without an ordering, what asks for words would sort by relevance.
+      const isRanked = query !== null || JSON.stringify(filters).includes('"description__');
+      const sorted = isRanked && ordering.length === 0 ? ['id', '_id'] : ordering;
+      const facet = random.pick(fields.filter(({ column }) => column.type === 'string' && column.name !== '_id')); // prettier-ignore
+      const body = {
+        filters,
+        ordering: sorted,
+        limit,
+        offset,
+        vault_scope: scope,
+        include_vaults: true,
+        facets: { [facet.name]: { limit: 0 }, id: { facet_type: 'count' } },
+        ...(query && { query: query.text }),
+      };
+      const all = naiveQuery(rows, fields, { filters, ordering: sorted, limit, offset }).filter(
+        (row) => query?.has(row) ?? true,
+      );
+      const page = all.slice(offset, offset + limit);
+      found += all.length;
+      const answer = await ask(searcher, body);
+      const vaults = Object.fromEntries(
+        answer.vaults!.map(({ vault, count }) => [vault.id, count]),
+      );
+      const counts: Record<string, number> = {};
+      for (const row of all) counts[String(row.vault_id)] = (counts[String(row.vault_id)] ?? 0) + 1;
+      expect({
+        seed,
+        i,
+        who: searcher.name,
+        body,
+        total: answer.total,
+        ids: idsOf(answer),
+        offset: answer.offset,
+        facets: answer.facets,
+        vaults,
+      }).toEqual({
+        seed,
+        i,
+        who: searcher.name,
+        body,
+        total: all.length,
+        ids: page.map((row) => row['_id']),
+        offset: page.length > 0 && offset + page.length < all.length ? offset + page.length : null,
+        facets: { [facet.name]: naiveTerms(all, facet), id: new Set(all.map(({ id }) => id)).size },
+        vaults: counts,
+      });
+    }
+    // The requests are not all in vain.
+    expect(found).toBeGreaterThan(100);
+  },
+);
+
+test('hostile texts are values or mistakes, in every place (Q1, Q2)', async () => {
+  catalogue = await randomCatalogue(new Random(1), 20);
+  const [searcher] = catalogue.searchers;
+  const everything = idsOf(await ask(searcher!, {}));
+  for (const place of places) {
+    for (const text of hostile) {
+      const failure = await ask(searcher!, place(text)).catch((error: unknown) => error);
+      const code = failure instanceof AppError ? failure.code : failure instanceof Error ? failure : 'answered'; // prettier-ignore
+      expect([text.slice(0, 40), ['answered', 'invalid', 'budget'].includes(String(code))]).toEqual([text.slice(0, 40), true]); // prettier-ignore
+    }
+  }
+  expect(idsOf(await ask(searcher!, {}))).toEqual(everything);
+});
+
+test('a search ends when its client leaves, and when its time is up (Q9, W6)', async () => {
+  catalogue = await randomCatalogue(new Random(2), 20);
+  const [searcher] = catalogue.searchers;
+  const request = parseSearch({});
+  const { search: table } = catalogue.world.catalog;
+  const left = search(table, searcher!.access, request, { signal: AbortSignal.abort() });
+  await expect(left).rejects.toMatchObject({ code: 'canceled' });
+  // A table that never comes to an end.
+  let slices = 0;
+  const endless: SearchTable = {
+    ...table,
+    boundary: async (after) => after + 1,
+    objects: async () => {
+      slices += 1;
+      return Array.from({ length: 1_000 }, (_, i) => ({ id: i, vaultId: searcher!.readable.keys().next().value!, objectType: 'folder' as const })); // prettier-ignore
+    },
+  };
+  const leaving = new AbortController();
+  const two = [
+    search(endless, searcher!.access, request, { timeoutMs: 50 }),
+    search(endless, searcher!.access, request, { signal: leaving.signal }),
+  ];
+  // The third waits for a place: two at once are enough for one thread.
+  const waiting = search(endless, searcher!.access, request, { timeoutMs: 20 });
+  await expect(waiting).rejects.toMatchObject({ code: 'budget', message: expect.stringContaining('queryMs') }); // prettier-ignore
+  await expect(two[0]).rejects.toMatchObject({ code: 'budget' });
+  leaving.abort();
+  await expect(two[1]).rejects.toMatchObject({ code: 'canceled' });
+  const done = slices;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(slices).toBe(done);
+});
+
+test('what is deleted while a search goes on is left out of its page, and changes no other', async () => {
+  catalogue = await randomCatalogue(new Random(3), 20);
+  const [searcher] = catalogue.searchers;
+  const { catalog } = catalogue.world;
+  const gone = catalogue.documents.find(
+    (one) => one.type === 'file' && searcher!.readable.has(one.vault_id),
+  )!;
+  const table: SearchTable = {
+    ...catalog.search,
+    byIds: async (ids) => {
+      await catalog.objects.delete(gone.id);
+      return catalog.search.byIds(ids);
+    },
+  };
+  const all = idsOf(await ask(searcher!, {}));
+  const answer = await search(table, searcher!.access, parseSearch({}));
+  expect(idsOf(answer)).toEqual(all.filter((id) => id !== gone['_id']));
+});
+
+test('facets of every kind, nested too, are what a count by hand says', async () => {
+  catalogue = await randomCatalogue(new Random(4), 40);
+  const [searcher] = catalogue.searchers;
+  const rows = readable(searcher!, 'all');
+  const answer = await ask(searcher!, {
+    limit: 0,
+    facets: {
+      created_at: { facet_type: 'histogram', interval: 'day' },
+      updated_at: { facet_type: 'histogram' },
+      vault_id: { facet_type: 'stats' },
+      vault: { limit: 0, facets: { type: { limit: 0 } } },
+      type: { facet_type: 'count' },
+      id: { facet_type: 'percentiles', percents: [0, 50, 100] },
+    },
+  });
+  const count = (keys: readonly string[]): readonly (readonly [string, number])[] => {
+    const counts = new Map<string, number>();
+    for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+    return [...counts];
+  };
+  const byKey = (a: readonly [string, number], b: readonly [string, number]): number => (a[0] < b[0] ? -1 : 1); // prettier-ignore
+  const days = count(rows.map((row) => row.created_at.slice(0, 10))).toSorted(byKey);
+  const months = count(rows.map((row) => `${row.updated_at.slice(0, 7)}-01`)).toSorted(byKey);
+  const vaultIds = rows.map((row) => row.vault_id);
+  const sum = vaultIds.reduce((a, b) => a + b, 0);
+  const vaults = naiveTerms(rows as never, { name: 'vault', path: ['vault'], column: { name: 'vault', physical: 'vault', type: 'string', isList: false } }); // prettier-ignore
+  const ids = rows.map((row) => row.id).toSorted((a, b) => a - b);
+  const middle = (ids.length - 1) / 2;
+  expect(answer.facets).toEqual({
+    created_at: days,
+    updated_at: months,
+    vault_id: {
+      count: rows.length,
+      min: Math.min(...vaultIds),
+      max: Math.max(...vaultIds),
+      avg: sum / rows.length,
+      sum: BigInt(sum),
+    },
+    vault: vaults.map(([name, total]) => {
+      const inside = rows.filter((row) => row.vault === name).map((row) => row.type);
+      const types = count(inside).toSorted((a, b) => b[1] - a[1] || byKey(a, b));
+      return [name, total, { type: types }];
+    }),
+    type: new Set(rows.map((row) => row.type)).size,
+    id: {
+      '0.0': ids[0],
+      '50.0': (ids[Math.floor(middle)]! + ids[Math.ceil(middle)]!) / 2,
+      '100.0': ids.at(-1),
+    },
+  });
+});
