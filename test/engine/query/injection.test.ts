@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/errors.js';
+import type { Walk } from '../../../engine/query/cursor.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request.js';
 import { lookup, runQuery } from '../../../engine/query/run.js';
 import { exportSelect } from '../../../engine/query/export-select.js';
 import { pageSelect } from '../../../engine/query/page.js';
-import { column, openBench, type Bench, type Dataset } from './dataset.js';
+import { column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
 import { hostile } from './hostile.js';
 import { sixRecords } from './six-records.js';
 
@@ -58,6 +59,85 @@ const places: Readonly<Record<string, (text: string) => object>> = {
   key: (text) => ({ [text]: [text] }),
 };
 
+/** More of them, where one way of reading is shared by several: each is asked a fifth of the texts. */
+const further: typeof places = {
+  explain: (text) => ({ explain: text }),
+  'what is explained': (text) => ({
+    explain: true,
+    filters: [{ or: [['gene', text], { not: ['abstract', text] }] }],
+  }),
+  'number list': (text) => ({ filters: [['stars__in', [1, text]]] }),
+  'date list': (text) => ({ filters: [['date_created__in', ['2016-05-01', text]]] }),
+  'date range': (text) => ({ filters: [['date_created__range', ['2016-05-01', text]]] }),
+  'whole text': (text) => ({ filters: [['abstract__iexact', text]] }),
+  'inside an object': (text) => ({ filters: [[`genomic_coordinates.${text}`, text]] }),
+  _id: (text) => ({
+    filters: [
+      ['_id__in', [text, 'r1']],
+      ['_commit__prefix', text],
+    ],
+  }),
+  'query field': (text) => ({ query: `${escaped(text)}:x OR gene:ttn` }),
+  'query term': (text) => ({ query: `gene:${escaped(text)} OR stars:${escaped(text)}` }),
+  'query phrase': (text) => ({ query: `"${quoted(text)}" AND abstract:"${quoted(text)}"` }),
+  'query wildcard': (text) => ({ query: `${escaped(text)}* OR gene:?${escaped(text)}` }),
+  'query range': (text) => ({
+    query: `gene:["${quoted(text)}" TO *] OR stars:{* TO "${quoted(text)}"}`,
+  }),
+  'query comparison': (text) => ({
+    query: `date_created:>="${quoted(text)}" OR af:<${escaped(text)}`,
+  }),
+  'query presence': (text) => ({
+    query: `_exists_:"${quoted(text)}" OR _missing_:${escaped(text)}`,
+  }),
+  'query group': (text) => ({ query: `gene:(${text} OR ttn)` }),
+  'query boost': (text) => ({ query: `gene:ttn^${text}` }),
+  'variant entity': (text) => ({
+    entities: [
+      ['variant', text],
+      ['literature', ['100', text]],
+    ],
+  }),
+  'other entity': (text) => ({ entities: [['sample', text]] }),
+  'region entity': (text) => ({ entities: [['genomic_region', text]] }),
+  'region text': (text) => ({ entities: [['genomic_region', `GRCh37-${text}-1-200000000`]] }),
+  'region object': (text) => ({
+    entities: [['genomic_region', { build: null, chromosome: text, start: 1, stop: 10 }]],
+  }),
+  'region build': (text) => ({
+    entities: [['genomic_region', { build: text, chromosome: '7', start: 1, stop: 10 }]],
+  }),
+  'region start': (text) => ({
+    entities: [['genomic_region', { chromosome: '7', start: text, stop: 10 }]],
+  }),
+  'a field of each list': (text) => ({
+    fields: ['gene', `genomic_coordinates.${text}`],
+    exclude_fields: [`gene.${text}`],
+    ordering: [`genomic_coordinates.${text}`],
+  }),
+};
+
+describe.each(Object.entries(further))('hostile text as %s', (name, body) => {
+  test('is an answer or a 400, and never text of the statement (Q1)', async () => {
+    const turn = Object.keys(further).indexOf(name) % 5;
+    const waiting = hostile.filter((_, i) => i % 5 === turn);
+    await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        for (let text = waiting.pop(); text !== undefined; text = waiting.pop())
+          await attack(text, body(text));
+      }),
+    );
+  });
+});
+
+/** A text as one term of a query string, and inside quotation marks. */
+function escaped(text: string): string {
+  return text.replaceAll(/[+\-=&|><!(){}[\]^"~*?:\\/\s]/g, '\\$&');
+}
+function quoted(text: string): string {
+  return text.replaceAll(/["\\]/g, '\\$&');
+}
+
 describe.each(Object.entries(places))('hostile text as %s', (_, body) => {
   test('is an answer or a 400, and never text of the statement (Q1)', async () => {
     // Several at once: the engine has as many connections.
@@ -78,9 +158,11 @@ async function attack(text: string, body: object): Promise<void> {
     const { sql: csv } = exportSelect(dataset.snapshot, dataset.fields, request, 'csv');
     // Short words may be part of the statement anyway.
     if (text.length > 18) expect(sql + csv).not.toContain(text);
+    if (text.length > 18) expect(sql + csv).not.toContain(text.replaceAll("'", "''"));
     const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
     JSON.parse(answer.results);
     JSON.parse(answer.facets ?? '{}');
+    JSON.parse(answer.explain ?? '{}');
   } catch (error) {
     if (!(error instanceof AppError))
       throw new Error(`for ${JSON.stringify(text)}`, { cause: error });
@@ -88,6 +170,58 @@ async function attack(text: string, body: object): Promise<void> {
     expect(Object.keys(error.fields ?? {})).not.toHaveLength(0);
   }
 }
+
+test('hostile values of the sort keys go from page to page as values (Q1)', async () => {
+  const texts = [...new Set(hostile)].map((text) => text.toWellFormed());
+  const rows = texts.map((text, n) => ({ text, list: [text, null], o: { text }, n }));
+  const columns = [column('text', 'string'), listOf(column('list', 'string')), column('o', 'object', [column('text', 'string')]), column('n', 'long')]; // prettier-ignore
+  const { snapshot, fields } = await bench.dataset(columns, [rows.slice(0, 99), rows.slice(99)]);
+  const sorted = [...rows].sort((a, b) => Buffer.compare(Buffer.from(a.text), Buffer.from(b.text)) || a.n - b.n); // prettier-ignore
+  const wanted = sorted.map(({ n }) => n);
+  for (const ordering of ['text', 'list', 'o.text', '-text']) {
+    const request = parseQuery({ ordering, fields: ['n'], limit: 40 }, fields);
+    const found: number[] = [];
+    let walk: Walk = { after: null, total: null, seen: 0 };
+    for (;;) {
+      const answer = await runQuery(bench.engine, snapshot, fields, { ...request, walk });
+      found.push(...(JSON.parse(answer.results) as { n: number }[]).map(({ n }) => n));
+      if (!answer.position) break;
+      walk = { after: answer.position, total: answer.total, seen: walk.seen + answer.count };
+    }
+    if (ordering !== '-text') expect([ordering, found]).toEqual([ordering, wanted]);
+    else expect(found.map((n) => texts[n])).toEqual(wanted.map((n) => texts[n]).reverse());
+  }
+});
+
+test('hostile values are found by every way of asking for them, and nothing else is (Q1)', async () => {
+  const texts = [...new Set(hostile)].filter((text, i) => text.isWellFormed() && text.length < 400 && (i % 4 === 0 || text.length < 9)); // prettier-ignore
+  const rows = texts.map((text) => ({ text, list: [text], long: text }));
+  const columns = [column('text', 'string'), listOf(column('list', 'string')), column('long', 'text')]; // prettier-ignore
+  const { snapshot, fields } = await bench.dataset(columns, [rows]);
+  const found = async (body: object): Promise<unknown[]> => {
+    const request = parseQuery({ ...body, fields: ['text'], limit: 1_000 }, fields);
+    const { results } = await runQuery(bench.engine, snapshot, fields, request);
+    return (JSON.parse(results) as { text: string }[]).map(({ text }) => text);
+  };
+  const waiting = [...texts];
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      for (let text = waiting.pop(); text !== undefined; text = waiting.pop()) {
+        const same = texts.filter((other) => other.toLowerCase() === text!.toLowerCase());
+        expect(await found({ filters: [['text__exact', text]] })).toEqual([text]);
+        expect(await found({ filters: [['list__exact', text]] })).toEqual([text]);
+        expect(await found({ filters: [['long__exact', text]] })).toEqual([text]);
+        expect(await found({ filters: [['text', text]] })).toEqual(same);
+        expect(await found({ filters: [['text__in', [text, 'nothing']]] })).toEqual(same);
+        const starting = texts.filter((other) => other.startsWith(text!));
+        expect(await found({ filters: [['text__prefix', text]] })).toEqual(starting);
+        const holding = texts.filter((other) => other.includes(text!));
+        expect(await found({ filters: [['list__contains', text]] })).toEqual(holding);
+        expect(await found({ query: `text:["${quoted(text)}" TO "${quoted(text)}"]` })).toEqual([text]); // prettier-ignore
+      }
+    }),
+  );
+});
 
 test('hostile ids are looked up as text (Q1)', async () => {
   const found = await lookup(bench.engine, dataset.snapshot, dataset.fields, [
