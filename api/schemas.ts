@@ -272,6 +272,10 @@ export const schemas = {
       { type: 'array', items: ref('ExplainedNode') },
       'The conditions of the request, joined by AND in this order.',
     ),
+    causes: about(
+      { type: 'array', items: ref('ExplainedCause') },
+      'Only for an empty answer: why it may be empty, each confirmed by the records.',
+    ),
     segments: about(
       resource({
         ...each(integer, 'total touched skipped rows more'),
@@ -280,6 +284,14 @@ export const schemas = {
       'Files whose statistics admit a match, and their records; `more` are not named.',
     ),
     steps: about(object, 'Milliseconds by step; page and facets run at the same time.'),
+  }),
+  ExplainedCause: resource({
+    ...each(text, 'path condition hint'),
+    cause: about(text, 'wrong_build, chr_prefix, letter_case, nearest_values …'),
+    instead: about(text, 'A condition that finds something.'),
+    matches: about(integer, 'Records that satisfy it.'),
+    left: about(integer, 'Records that the request finds with it.'),
+    values: about({ type: 'array' }, 'Stored values, or paths of other conditions.'),
   }),
   ExplainedNode: resource({
     path: about(text, 'Where it stands in the request: `filters[0].or[1]`.'),

@@ -77,6 +77,8 @@ export interface Dialect {
   /** How often one of the words of `text` folds to `word`, and how many words it has. */
   wordCount(text: string, word: string): string;
   textLength(text: string): string;
+  /** How many bytes to change, insert or leave out to make one text of the other; null if their lengths differ by more than `most`. */
+  editDistance(text: string, other: string, most: number): string;
   /** How often `pattern` matches in `text`. */
   patternCount(text: string, pattern: string): string;
   /** 1 where the condition holds, else 0. */

@@ -83,6 +83,8 @@ export function duckdb(columns: Columns): Dialect {
     wordCount: (text, word) =>
       `len(${lambda('list_filter', wordList(text), (element) => `lower(${element}) = lower(${word})`)})`,
     textLength: (text) => `len(${wordList(text)})`,
+    editDistance: (text, other, most) =>
+      `CASE WHEN abs(strlen(${text}) - strlen(${other})) <= ${most} THEN levenshtein(${text}, ${other}) END`,
     patternCount: (text, pattern) => `len(regexp_extract_all(${text}, ${pattern}))`,
     indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 

@@ -9,6 +9,8 @@ import { scalarOf, textOf } from './values.js';
 export interface GeneNames {
   /** The approved symbol for a symbol or alias, whatever its letter case. */
   resolve(text: string): string | undefined;
+  /** The other names of an approved symbol. */
+  synonyms?(symbol: string): readonly string[];
 }
 
 /**

@@ -2,7 +2,7 @@ import type { FieldRow } from '../catalog/rows.js';
 import { budgets } from '../budgets.js';
 import { AppError, invalid, type FieldErrors } from '../errors.js';
 import { parseEntities, type GeneNames } from './entities.js';
-import { explainTree, type Explaining } from './explain-tree.js';
+import { explainTree, type Explaining } from './explain/tree.js';
 import { parseFacets, type Facet } from './facets.js';
 import { fieldRef, indexFields, type FieldIndex } from './fields.js';
 import { parseFilters, type FilterRules } from './filter.js';

@@ -8,7 +8,7 @@ import type { Language } from './dialect.js';
 import { facetAnswers, type FacetAnswers } from './facet-answer.js';
 import type { Facet } from './facets.js';
 import type { Position } from './cursor.js';
-import { explanation } from './explain.js';
+import { explanation } from './explain/explain.js';
 import { exportSelect, type ExportColumn } from './export-select.js';
 import type { RunOptions } from './guard.js';
 import { countSelect, pageSelect, type Select } from './page.js';

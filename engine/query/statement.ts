@@ -52,8 +52,12 @@ export function access(statement: Statement, field: FieldRef): Access | undefine
     siblings = column.children;
   }
   if (reached && field.isNumberInText)
-    return { ...reached, sql: dialect.number(reached.sql), type: 'double' };
+    return { ...reached, sql: numbersOf(dialect, reached), type: 'double' };
   return reached;
+}
+
+function numbersOf(dialect: Dialect, { sql, isMany }: Access): string {
+  return isMany ? dialect.each(sql, (element) => dialect.number(element)) : dialect.number(sql);
 }
 
 function root(dialect: Dialect, column: Column): Access {

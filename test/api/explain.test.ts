@@ -49,6 +49,31 @@ test('a query, by either address, says what each condition leaves and which segm
   }
 });
 
+test('an empty answer has its likely causes, among them the gene table’s', async () => {
+  const why = async (asked: object): Promise<unknown> => {
+    const { status, json } = await ask({ ...asked, explain: true });
+    expect([status, json['total']]).toEqual([200, 0]);
+    return (json['explain'] as Record<string, unknown>)['causes'];
+  };
+  expect(await why({ filters: [['gene', 'ABCC7']] })).toEqual([
+    {
+      path: 'filters[0]',
+      condition: '["gene","ABCC7"]',
+      cause: 'gene_name',
+      hint: 'The records have another name of the gene: ["gene","CFTR"] has 14 records.',
+      instead: '["gene","CFTR"]',
+      matches: 14,
+      left: 14,
+    },
+  ]);
+  expect(await why({ filters: [['n', 50]] })).toMatchObject([
+    { cause: 'nearest_values', values: [9, 100] },
+  ]);
+  expect(await why({ query: 'gene:TTM' })).toMatchObject([
+    { cause: 'similar_values', values: ['TTN'] },
+  ]);
+});
+
 test('every query of a batch is explained if it asks', async () => {
   const queries = [
     { dataset: id, filters, explain: true },

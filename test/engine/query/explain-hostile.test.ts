@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/errors.js';
-import { countNodes } from '../../../engine/query/explain-counts.js';
+import { countNodes } from '../../../engine/query/explain/counts.js';
 import { parseQuery } from '../../../engine/query/request.js';
 import { runQuery } from '../../../engine/query/run.js';
 import { begin } from '../../../engine/query/statement.js';
@@ -29,8 +29,11 @@ const places: Readonly<Record<string, (text: string) => object>> = {
   entity: (text) => ({ entities: [['variant', text]] }),
 }; // prettier-ignore
 
-test.each(Object.entries(places))('hostile text as %s is explained as text (Q1)', async (_, body) => {
-  const waiting = [...hostile];
+test.each(Object.keys(places))('hostile text as %s is explained as text (Q1)', async (place) => {
+  const body = places[place]!;
+  // A quarter of the texts in each place: an empty answer is searched for its causes, which takes a dozen statements.
+  const number = Object.keys(places).indexOf(place);
+  const waiting = hostile.filter((_, i) => (i + number) % 4 === 0);
   await Promise.all(
     Array.from({ length: 4 }, async () => {
       for (let text = waiting.pop(); text !== undefined; text = waiting.pop())

@@ -1,3 +1,5 @@
+import { expect } from '@jest/globals';
+import { parseJson } from '../../../engine/json.js';
 import { parseQuery } from '../../../engine/query/request.js';
 import { runQuery } from '../../../engine/query/run.js';
 import type { GeneNames } from '../../../engine/query/entities.js';
@@ -49,4 +51,24 @@ export async function explained(
   const request = parseQuery({ ...body, explain: true }, fields, genes);
   const { explain, total } = await runQuery(bench.engine, snapshot, fields, request);
   return { explain: JSON.parse(explain!) as Explained, total };
+}
+
+/** Compares what every cause says of a condition with the answer to that condition. */
+export async function confirm(
+  bench: Bench,
+  { snapshot, fields }: Dataset,
+  explain: Explained,
+  genes?: GeneNames,
+): Promise<void> {
+  for (const { instead, matches, left, path } of explain.causes ?? []) {
+    if (instead === undefined || matches === undefined) continue;
+    const key = path.replace(/[[.].*/, '');
+    const isList = key === 'entities' || key === 'filters';
+    const part = isList && !instead.startsWith('{') ? parseJson(`[${instead}]`) : instead;
+    const body = instead.startsWith('{') ? (JSON.parse(instead) as object) : { [key]: part };
+    const request = parseQuery({ ...body, limit: 0 }, fields, genes);
+    const answer = await runQuery(bench.engine, snapshot, fields, request);
+    expect([instead, answer.total]).toEqual([instead, matches]);
+    expect(left).toBeLessThanOrEqual(matches);
+  }
 }

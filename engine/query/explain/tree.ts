@@ -1,10 +1,10 @@
-import { stringifyJson } from '../json.js';
-import { parseEntities, type GeneNames } from './entities.js';
-import type { FieldIndex } from './fields.js';
-import { isPair, parseFilters, type FilterRules } from './filter.js';
-import { group, type ExplainGroup, type ExplainNode } from './explain-node.js';
-import { queryNode } from './explain-query.js';
-import type { Predicate } from './predicate.js';
+import { stringifyJson } from '../../json.js';
+import { parseEntities, type GeneNames } from '../entities.js';
+import type { FieldIndex } from '../fields.js';
+import { isPair, parseFilters, type FilterRules } from '../filter.js';
+import { group, type ExplainGroup, type ExplainNode } from './node.js';
+import { queryNode } from './query-nodes.js';
+import type { Predicate } from '../predicate.js';
 
 /** What it takes to read a condition of this request again. */
 export interface ExplainContext {

@@ -1,8 +1,8 @@
-import { leafKey } from '../store/stats.js';
-import type { LeafStats, Segment, Snapshot } from '../store/store.js';
-import type { Column, Columns } from '../types.js';
-import { reservedColumns } from '../store/arrow.js';
-import type { FieldRef, Predicate, Scalar } from './predicate.js';
+import { leafKey } from '../../store/stats.js';
+import type { LeafStats, Segment, Snapshot } from '../../store/store.js';
+import type { Column, Columns } from '../../types.js';
+import { reservedColumns } from '../../store/arrow.js';
+import type { FieldRef, Predicate, Scalar } from '../predicate.js';
 
 /** Which segments a query can find something in, by the statistics that the log keeps of them. */
 export interface SegmentsTouched {

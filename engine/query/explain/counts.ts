@@ -1,8 +1,8 @@
-import { compile } from './compile.js';
-import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './explain-node.js';
-import type { Select } from './page.js';
-import type { Predicate } from './predicate.js';
-import type { Statement } from './statement.js';
+import { compile } from '../compile.js';
+import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
+import type { Select } from '../page.js';
+import type { Predicate } from '../predicate.js';
+import type { Statement } from '../statement.js';
 
 /** How many records a node leaves. */
 export interface NodeCounts {
@@ -67,9 +67,11 @@ export class Layers {
     return name;
   }
 
-  /** Whether a record satisfies the node, where `others` stand in place of some of its conditions. */
-  condition(node: ExplainNode, others?: ReadonlyMap<ExplainLeaf, string>): string {
-    if (node.kind === 'condition') return others?.get(node) ?? this.#names.get(node)!;
+  /** Whether a record satisfies the node, where `others` stand in place of some of its nodes. */
+  condition(node: ExplainNode, others?: ReadonlyMap<ExplainNode, string>): string {
+    const other = others?.get(node);
+    if (other !== undefined) return other;
+    if (node.kind === 'condition') return this.#names.get(node)!;
     const items = node.nodes.map((child) => this.condition(child, others));
     if (items.length === 0) return node.kind === 'and' ? 'true' : 'false';
     const joined = `(${items.join(node.kind === 'or' ? ' OR ' : ' AND ')})`;

@@ -1,12 +1,13 @@
-import type { Language } from './dialect.js';
-import { countNodes, type NodeCounts, type Rows } from './explain-counts.js';
-import { leavesOf, type ExplainNode } from './explain-node.js';
-import { segmentsTouched } from './explain-segments.js';
-import type { Explaining } from './explain-tree.js';
-import type { Snapshot } from '../store/store.js';
-import { and, type Predicate } from './predicate.js';
-import { begin, type Spellings } from './statement.js';
-import { rounded, type Steps } from './steps.js';
+import { causesOf } from './causes.js';
+import type { Language } from '../dialect.js';
+import { countNodes, type NodeCounts, type Rows } from './counts.js';
+import { leavesOf, type ExplainNode } from './node.js';
+import { segmentsTouched } from './segments.js';
+import type { Explaining } from './tree.js';
+import type { Snapshot } from '../../store/store.js';
+import { and, type Predicate } from '../predicate.js';
+import { begin, type Spellings, type Statement } from '../statement.js';
+import { rounded, type Steps } from '../steps.js';
 
 /** Over which records a query is explained, and how statements run. */
 export interface ExplainScope {
@@ -41,9 +42,16 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     ...(node.kind !== 'condition' && { nodes: node.nodes.map(view) }),
   });
   const nodes = root.nodes.map(view);
+  const begun = (): Statement => begin(snapshot, undefined, scope.language);
+  const search = { records: snapshot.rows, begin: begun, rows: scope.rows };
+  const causes =
+    scope.total === 0
+      ? await steps.time('causes', () => causesOf(search, explaining, counts))
+      : undefined;
   return JSON.stringify({
     records: snapshot.rows,
     nodes,
+    ...(causes && { causes }),
     segments: segmentsTouched(snapshot, predicate),
     steps: { parse: rounded(parseMs), ...steps.list },
   });

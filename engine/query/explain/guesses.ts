@@ -1,0 +1,146 @@
+import type { GeneNames } from '../entities.js';
+import { leavesOf, type ExplainGroup, type ExplainLeaf } from './node.js';
+import { filterParts, read, readAtom, reword, type Change, type Reworded } from './reword.js';
+import type { ExplainContext } from './tree.js';
+import { shifted, shiftedText, swapped } from './shift.js';
+import { partReason, spelledOtherwise } from './spelled.js';
+import { node, or, type FieldRef, type Predicate } from '../predicate.js';
+
+/** What may be wrong with a condition, and the one that would be right: not told before records are found to satisfy it. */
+export interface Guess {
+  readonly leaf: ExplainLeaf;
+  readonly cause: string;
+  /** What stands in place of conditions of the request. */
+  readonly changes: ReadonlyMap<ExplainLeaf, Predicate>;
+  /** The other condition as a request would have it; null where it has no words for it. */
+  readonly instead: string | null;
+  /** What is wrong, without the count of the records. */
+  readonly because: string;
+  /** The values of this field that satisfy it are worth showing. */
+  readonly shows?: FieldRef;
+}
+
+/** Everything that may be wrong with a condition by itself. */
+export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly Guess[] {
+  const guesses: Guess[] = [];
+  const add = (cause: string, because: string, found: Reworded | undefined, more: Partial<Guess> = {}): void => {
+    if (found)
+      guesses.push({ leaf, cause, because, instead: found.text, changes: new Map([[leaf, found.predicate]]), ...more });
+  }; // prettier-ignore
+  for (const { cause, because, change } of valueChanges(context.genes))
+    add(cause, because, reword(leaf, context, change));
+  const { source } = leaf;
+  if (source.kind === 'build') add('wrong_build', buildReason, otherBuild(leaf, source.value));
+  if (source.kind === 'entity' && source.type === 'gene')
+    add('gene_name', geneReason, read({ ...source, value: synonyms(source.value, context.genes) }, context)); // prettier-ignore
+  if (source.kind === 'term') {
+    const { atom } = source;
+    const [only] = atom.kind === 'term' ? atom.parts : [];
+    const text = atom.kind === 'phrase' ? atom.text : typeof only === 'object' ? only.text : '';
+    if (text !== '' && (atom.kind === 'phrase' || (atom.kind === 'term' && atom.parts.length === 1))) {
+      const parts = ['any', { text }, 'any'] as const;
+      add('part_of_value', partReason, readAtom({ kind: 'term', field: atom.field, parts }, context));
+    }
+    if (atom.kind === 'range' && atom.low && atom.high)
+      add('swapped_ends', 'The ends of the range are swapped', readAtom({ ...atom, low: atom.high, high: atom.low }, context));
+  } // prettier-ignore
+  if (source.kind === 'filter') {
+    const parts = filterParts(source.key, context);
+    if (parts) for (const [cause, because, found, shows] of spelledOtherwise(parts, source.value, context))
+      add(cause, because, found, shows ? { shows: parts.field } : {});
+  } // prettier-ignore
+  return guesses;
+}
+
+/** What may be wrong with several conditions together: positions that count from 0, and ends of a range in the wrong order. */
+export function guessesAtAll(root: ExplainGroup, context: ExplainContext): readonly Guess[] {
+  return [...shifted(leavesOf(root), context), ...swapped(root, context)];
+}
+
+const buildReason = 'The records are of another genome build';
+const geneReason = 'The records have another name of the gene';
+
+interface ValueChange {
+  readonly cause: string;
+  readonly because: string;
+  readonly change: Change;
+}
+
+function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
+  const chromosome = 'The chromosome is written otherwise';
+  const build = 'The genome build is called otherwise';
+  const position = 'The position counts from another number';
+  return [
+    { cause: 'wrong_build', because: buildReason, change: swappedBuild },
+    { cause: 'build_name', because: build, change: (text) => buildNames.get(text.toLowerCase()) },
+    { cause: 'chr_prefix', because: chromosome, change: withoutChr },
+    { cause: 'chr_prefix', because: chromosome, change: withChr },
+    { cause: 'chr_prefix', because: chromosome, change: mitochondrion },
+    { cause: 'spaces', because: 'The value has spaces around it', change: different((text) => text.trim()) },
+    { cause: 'quotes', because: 'The value has quotation marks around it', change: (text) => /^\s*(["'])(.+)\1\s*$/su.exec(text)?.[2] },
+    { cause: 'number_format', because: 'The number is written otherwise', change: (text) => /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(',', '') : undefined },
+    { cause: 'gene_name', because: geneReason, change: different((text) => genes?.resolve(text)) },
+    ...[1n, -1n].flatMap((by) => [false, true].map((isBoth) => (
+      { cause: 'off_by_one', because: position, change: (text: string) => shiftedText(text, by, isBoth) }))),
+  ]; // prettier-ignore
+}
+
+function different(change: Change): Change {
+  return (text) => {
+    const other = change(text);
+    return other === text || other === '' ? undefined : other;
+  };
+}
+
+function swappedBuild(text: string): string | undefined {
+  const match = /^(GRCh)?3([78])(?=$|-)|^hg(19|38)(?=$|-)/i.exec(text);
+  if (!match) return undefined;
+  const isOld = match[2] === '7' || match[3] === '19';
+  const rest = text.slice(match[0].length);
+  if (match[3] !== undefined) return `hg${isOld ? '38' : '19'}${rest}`;
+  return `${match[1] ?? ''}3${isOld ? '8' : '7'}${rest}`;
+}
+
+const buildNames: ReadonlyMap<string, string> = new Map([
+  ['hg19', 'GRCh37'],
+  ['hg38', 'GRCh38'],
+  ['grch37', 'hg19'],
+  ['grch38', 'hg38'],
+]);
+
+/** `chr12`, `chr12:5-7`, `chr12-5-A-T`. */
+function withoutChr(text: string): string | undefined {
+  const match = /^(GRCh3[78]-)?chr(?=[0-9XYMU])(.+)$/isu.exec(text);
+  return match ? `${match[1] ?? ''}${match[2]!}` : undefined;
+}
+
+function withChr(text: string): string | undefined {
+  const match = /^(GRCh3[78]-)?(\d{1,2}|X|Y|MT?)([-:_].*)?$/isu.exec(text);
+  return match ? `${match[1] ?? ''}chr${match[2]!}${match[3] ?? ''}` : undefined;
+}
+
+function mitochondrion(text: string): string | undefined {
+  const match = /^(chr)?(MT?)$/i.exec(text);
+  if (!match) return undefined;
+  const other = match[2]!.length === 1 ? 'MT' : 'M';
+  return match[1] === undefined ? `chr${other}` : other;
+}
+
+function otherBuild(leaf: ExplainLeaf, build: string): Reworded | undefined {
+  const other = swappedBuild(build);
+  const swap = (predicate: Predicate): Predicate => {
+    if (predicate.kind === 'or') return or(predicate.items.map(swap));
+    return predicate.kind === 'in' ? node({ ...predicate, values: [other!.toUpperCase()] }) : predicate;
+  }; // prettier-ignore
+  return other === undefined || leaf.predicate.kind === 'all'
+    ? undefined
+    : { text: other, predicate: swap(leaf.predicate) };
+}
+
+function synonyms(value: unknown, genes: GeneNames | undefined): readonly string[] {
+  const names = (Array.isArray(value) ? (value as readonly unknown[]) : [value]).map(String);
+  return names.slice(0, 50).flatMap((name) => {
+    const symbol = genes?.resolve(name);
+    return symbol === undefined ? [] : [...(genes?.synonyms?.(symbol) ?? [])];
+  });
+}

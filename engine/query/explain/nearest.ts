@@ -1,0 +1,120 @@
+import { boundType, compile } from '../compile.js';
+import type { Rows } from './counts.js';
+import { isNumeric } from '../values.js';
+import type { FieldRef, Predicate, Scalar } from '../predicate.js';
+import { access, type Statement } from '../statement.js';
+
+/** Begins a statement over the records. */
+export type Begin = () => Statement;
+
+/** The stored values around those that a condition asks for. */
+export interface Around {
+  readonly field: FieldRef;
+  /** The largest below and the smallest above; null where there is none. */
+  readonly below: unknown;
+  readonly above: unknown;
+  readonly least: unknown;
+  readonly most: unknown;
+}
+
+/** The values of a number or date around those that the condition asks for, among the records that satisfy `scope`. */
+export async function valuesAround(
+  begin: Begin,
+  predicate: Predicate,
+  scope: Predicate,
+  rows: Rows,
+): Promise<Around | undefined> {
+  const asked = interval(predicate);
+  if (!asked) return undefined;
+  const { field, low, high } = asked;
+  const statement = begin();
+  const values = access(statement, field);
+  if (!values) return undefined;
+  const { dialect, params, source } = statement;
+  const type = boundType(field);
+  const below = low === null ? 'NULL' : `max(CASE WHEN v < ${params.add(type, low)} THEN v END)`;
+  const above = high === null ? 'NULL' : `min(CASE WHEN v > ${params.add(type, high)} THEN v END)`;
+  const shown = [below, above, 'min(v)', 'max(v)'].map((value) =>
+    value === 'NULL' ? 'NULL' : dialect.json(value, values.type),
+  );
+  const each = values.isMany ? dialect.spreadAll(values.sql) : values.sql;
+  const relation = `(SELECT ${each} AS v FROM ${source} WHERE ${compile(statement, scope)}) AS q`;
+  const [row = []] = await rows({
+    sql: `SELECT ${shown.join(', ')} FROM ${relation}`,
+    params: params.list,
+  });
+  const [under, over, least, most] = shown.map((_, i) => valueOf(row[i]));
+  return { field, below: under, above: over, least, most };
+}
+
+/** The ends of what a condition on a number or date asks for; a list of values counts by its first. */
+function interval(
+  predicate: Predicate,
+):
+  | { readonly field: FieldRef; readonly low: Scalar | null; readonly high: Scalar | null }
+  | undefined {
+  // prettier-ignore
+  if (predicate.kind === 'or') return predicate.items[0] && interval(predicate.items[0]);
+  if (predicate.kind !== 'in' && predicate.kind !== 'range') return undefined;
+  const { field } = predicate;
+  if (!isNumeric(field.type) && field.type !== 'date') return undefined;
+  if (predicate.kind === 'in') {
+    const value = predicate.values[0];
+    return value === undefined ? undefined : { field, low: value, high: value };
+  }
+  const { low, high } = predicate;
+  return { field, low: low && low.value, high: high && high.value };
+}
+
+const mostShown = 5;
+
+/** Stored texts that differ from `text` in few letters, the nearest first. */
+export async function similarTexts(
+  begin: Begin,
+  field: FieldRef,
+  text: string,
+  rows: Rows,
+): Promise<readonly string[]> {
+  const most = text.length <= 3 ? 1 : text.length <= 6 ? 2 : 3;
+  const statement = begin();
+  const values = access(statement, field);
+  if (!values || text.length > 64) return [];
+  const { dialect, params, source } = statement;
+  const wanted = dialect.fold(params.add('string', text));
+  const distance = dialect.editDistance(dialect.fold('v'), wanted, most);
+  const each = values.isMany ? dialect.spread(values.sql) : values.sql;
+  const near = `(SELECT v, ${distance} AS d FROM (SELECT ${each} AS v FROM ${source}) AS q) AS s`;
+  const found = await rows({
+    sql: `SELECT v FROM ${near} WHERE d <= ${most} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${mostShown}`,
+    params: params.list,
+  });
+  return found.map(([value]) => String(value));
+}
+
+/** Some values of a text field, of the first records that satisfy `scope`. */
+export async function someTexts(
+  begin: Begin,
+  field: FieldRef,
+  scope: Predicate,
+  rows: Rows,
+): Promise<readonly string[]> {
+  const statement = begin();
+  const values = access(statement, field);
+  if (!values || values.isMany) return [];
+  const { params, source } = statement;
+  const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compile(statement, scope)} LIMIT 1000) AS q`;
+  const found = await rows({
+    sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${mostShown}`,
+    params: params.list,
+  });
+  return found.map(([value]) => String(value));
+}
+
+/** A whole number beyond 2^53 stays text, because JSON.parse would round it. */
+function valueOf(json: unknown): unknown {
+  if (json === null || json === undefined) return null;
+  const value: unknown = JSON.parse(String(json));
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
+    ? String(json)
+    : value;
+}

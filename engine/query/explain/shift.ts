@@ -1,0 +1,89 @@
+import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
+import type { Guess } from './guesses.js';
+import { filterParts, read, reword, type Change } from './reword.js';
+import type { ExplainContext } from './tree.js';
+import type { Bound, Predicate } from '../predicate.js';
+
+const positions = /(^|[._ ])(start|stop|end|pos|position)$/i;
+const starts = /(^|[._ ])(start|pos|position)$/i;
+
+/** All positions of a request one further or one less, as where one side counts from 0 and the other from 1. */
+export function shifted(leaves: readonly ExplainLeaf[], context: ExplainContext): readonly Guess[] {
+  const found: Guess[] = [];
+  for (const [which, names] of [
+    ['start', starts],
+    ['position', positions],
+  ] as const) {
+    for (const by of [1n, -1n]) {
+      const at = leaves.filter(({ source }) => {
+        const field = source.kind === 'filter' && filterParts(source.key, context)?.field;
+        return field && names.test(field.name) && (field.type === 'long' || field.type === 'integer'); // prettier-ignore
+      });
+      const moved = at.map((leaf) => [leaf, reword(leaf, context, plus(by))] as const);
+      if (moved.length === 0 || moved.some(([, other]) => other === undefined)) continue;
+      found.push({
+        leaf: at[0]!,
+        cause: 'off_by_one',
+        because: `With every ${which} ${by > 0n ? 'one further' : 'one less'}, as where one side counts from 0 and the other from 1`,
+        changes: new Map(moved.map(([leaf, other]) => [leaf, other!.predicate])),
+        instead: moved.map(([, other]) => other!.text).join(', '),
+      });
+    }
+  }
+  return found;
+}
+
+function plus(by: bigint): Change {
+  return (text) => (/^-?\d{1,18}$/.test(text) ? String(BigInt(text) + by) : undefined);
+}
+
+const positionPattern =
+  /^((?:GRCh3[78]-)?[^-:]+[-:])(\d{1,15})(?:(-)(\d{1,15}))?((?:-[^-\d][^-]*)*)$/i;
+
+/** The same of a region or variant in a text, `GRCH37-13-32890598-32890599-C` or `13:32890598`. */
+export function shiftedText(text: string, by: bigint, isBoth: boolean): string | undefined {
+  const match = positionPattern.exec(text);
+  if (!match) return undefined;
+  const [, before, start, dash, stop, after = ''] = match;
+  if (dash === undefined) return isBoth ? undefined : `${before!}${BigInt(start!) + by}${after}`;
+  return `${before!}${BigInt(start!) + by}-${BigInt(stop!) + (isBoth ? by : 0n)}${after}`;
+}
+
+/** Two ends of one range that stand in the wrong order: `gte` 5 and `lte` 3. */
+export function swapped(group: ExplainGroup, context: ExplainContext): readonly Guess[] {
+  const ends = group.nodes.filter((node): node is ExplainLeaf => node.kind === 'condition');
+  const found = ends.flatMap((low) =>
+    ends.flatMap((high) => (crosses(low.predicate, high.predicate) ? exchanged(low, high, context) : [])),
+  ); // prettier-ignore
+  const inside = group.nodes.filter((node: ExplainNode): node is ExplainGroup => node.kind !== 'condition'); // prettier-ignore
+  return [...found, ...inside.flatMap((node) => swapped(node, context))];
+}
+
+function crosses(one: Predicate, other: Predicate): boolean {
+  if (one.kind !== 'range' || other.kind !== 'range') return false;
+  if (one.field.name !== other.field.name || one.high || other.low) return false;
+  return one.low !== null && other.high !== null && isAbove(one.low, other.high);
+}
+
+function isAbove(low: Bound, high: Bound): boolean {
+  return low.value > high.value;
+}
+
+function exchanged(low: ExplainLeaf, high: ExplainLeaf, context: ExplainContext): readonly Guess[] {
+  if (low.source.kind !== 'filter' || high.source.kind !== 'filter') return [];
+  const first = read({ ...low.source, value: high.source.value }, context);
+  const second = read({ ...high.source, value: low.source.value }, context);
+  if (!first || !second) return [];
+  return [
+    {
+      leaf: low,
+      cause: 'swapped_ends',
+      because: 'The ends of the range are swapped',
+      changes: new Map([
+        [low, first.predicate],
+        [high, second.predicate],
+      ]),
+      instead: `${first.text}, ${second.text}`,
+    },
+  ];
+}

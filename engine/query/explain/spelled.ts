@@ -1,0 +1,81 @@
+import { stringifyJson } from '../../json.js';
+import { read, readAtom, type Reworded } from './reword.js';
+import { shortText, type ExplainContext } from './tree.js';
+import { node, type FieldRef } from '../predicate.js';
+
+export const partReason = 'No whole value is like this, but parts of values are';
+
+/** What may be stored in place of a text: why the condition misses it, and the one that would not. */
+export type Spelled = readonly [
+  cause: string,
+  because: string,
+  found: Reworded | undefined,
+  shows?: true,
+];
+
+/** What may be stored in place of the texts of a filter. */
+export function spelledOtherwise(
+  { field, action }: { readonly field: FieldRef; readonly action: string },
+  value: unknown,
+  context: ExplainContext,
+): readonly Spelled[] {
+  const filter = (name: string, other: unknown): Reworded | undefined =>
+    read({ kind: 'filter', key: `${field.name}__${name}`, value: other }, context);
+  const letters = 'Letter case counts here';
+  const single = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
+  if (typeof single !== 'string' || single.length > 200) return [];
+  if (field.type === 'text') {
+    const word = { kind: 'term', field: field.name, parts: [{ text: single }, 'any'] } as const;
+    return action === 'exact'
+      ? [['letter_case', letters, filter('iexact', single)]]
+      : [['part_of_value', 'No whole word is like this, but some begin with it', asQuery(readAtom(word, context))]]; // prettier-ignore
+  }
+  if (field.type !== 'string') return [];
+  const literal = quoted(single);
+  const pattern = (text: string): Reworded => ({
+    text: context.rules?.refused.has('regexp') ? null : shortText([`${field.name}__regexp`, text]),
+    predicate: node({ kind: 'regexp', field, pattern: text }),
+  });
+  switch (action) {
+    case 'contains':
+      return [['letter_case', letters, pattern(`(?is).*${literal}.*`), true]];
+    case 'prefix':
+      return [
+        ['letter_case', letters, pattern(`(?is)${literal}.*`), true],
+        ['part_of_value', 'No value begins with this, but it stands inside of values', filter('contains', single), true],
+      ]; // prettier-ignore
+    case 'regexp':
+    case 'regex':
+      return [
+        ['letter_case', letters, pattern(`(?i)${single}`), true],
+        ['part_of_value', 'A pattern has to match the whole value', pattern(`(?s).*(?:${single}).*`), true],
+      ]; // prettier-ignore
+    default: {
+      const words = single.trim().split(/[-_\s]+/u).filter((word) => word !== '').map(quoted); // prettier-ignore
+      const trimmed = quoted(single.trim());
+      const number = Number(single.replaceAll(',', ''));
+      return [
+        ...(action === 'exact' ? [['letter_case', letters, filter('iexact', single), true] as const] : []),
+        ['spaces', 'The stored values have spaces around them', pattern(`(?i)\\s+${trimmed}\\s*|${trimmed}\\s+`), true],
+        ['separators', 'The words are joined otherwise', words.length > 1 ? pattern(`(?i)${words.join('[-_\\s]*')}`) : undefined, true],
+        ['number_format', 'The number is written otherwise', single.trim() !== '' && Number.isFinite(number) ? equalNumber(field, number) : undefined, true],
+        ['part_of_value', partReason, filter('contains', single), true],
+      ]; // prettier-ignore
+    }
+  }
+}
+
+function asQuery(found: Reworded | undefined): Reworded | undefined {
+  return found && { ...found, text: stringifyJson({ query: found.text }) };
+}
+
+/** The text as it is, in RE2 syntax. */
+function quoted(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
+function equalNumber(field: FieldRef, number: number): Reworded {
+  const end = { value: number, inclusive: true };
+  const ref = { ...field, type: 'double', isNumberInText: true } as const;
+  return { text: null, predicate: node({ kind: 'range', field: ref, low: end, high: end }) };
+}
