@@ -6,15 +6,13 @@ import { AppError, invalid, notFound } from '../engine/errors.js';
 import { stringifyJson } from '../engine/json.js';
 import { answerTo } from './errors.filter.js';
 import { isObject, readId } from './form.js';
+import { inLanes } from './in-lanes.js';
 import { logLine } from './log.js';
 import type { Parts } from './parts.js';
 import { queryAnswer } from './querying.js';
 import { JsonText } from './reply.interceptor.js';
 import type { Caller } from './request.js';
 import { requireResource } from './resources.js';
-
-/** Queries of one batch that run at once; the rest waits, so that one batch does not take every connection. */
-const atOnce = 4;
 
 /**
  * Several queries in one request (contract 8.6): a list in the order asked, each item the query's answer with `status_code`
@@ -27,15 +25,7 @@ export async function batchAnswer(
   signal: AbortSignal,
 ): Promise<JsonText> {
   const queries = queriesOf(body);
-  const texts: string[] = [];
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < queries.length) {
-      const index = next++;
-      texts[index] = await itemOf(parts, caller, queries[index], signal);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, queries.length) }, lane));
+  const texts = await inLanes(queries, (query) => itemOf(parts, caller, query, signal));
   return new JsonText(`[${texts.join(',')}]`);
 }
 

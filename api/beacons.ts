@@ -3,6 +3,7 @@ import { AppError } from '../engine/errors.js';
 import { entityTypes, type EntityType } from '../engine/types.js';
 import { answerTo } from './errors.filter.js';
 import { Form, isObject } from './form.js';
+import { inLanes } from './in-lanes.js';
 import { logLine } from './log.js';
 import type { Parts } from './parts.js';
 import { ask } from './querying.js';
@@ -80,16 +81,7 @@ export async function askBeacons(
   question: Question,
   signal: AbortSignal,
 ): Promise<readonly BeaconAnswer[]> {
-  const answers: BeaconAnswer[] = [];
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < beacons.length) {
-      const index = next++;
-      answers[index] = await askBeacon(parts, caller, beacons[index]!, question, signal);
-    }
-  };
-  await Promise.all(Array.from({ length: 4 }, lane));
-  return answers;
+  return inLanes(beacons, (beacon) => askBeacon(parts, caller, beacon, question, signal));
 }
 
 /**

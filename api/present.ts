@@ -83,6 +83,8 @@ export class Presenter {
   ): Promise<readonly object[]> {
     const folders = rows.filter((row) => row.objectType === 'folder').map((row) => row.id);
     const counts = await this.tables.objects.counts(folders);
+    const datasets = rows.filter((row) => row.objectType === 'dataset').map((row) => row.id);
+    const beacons = await this.tables.globalBeacons.of(datasets);
     return Promise.all(
       rows.map(async (row) => {
         const below = counts.get(row.id);
@@ -92,6 +94,7 @@ export class Presenter {
           numChildren: below?.children ?? 0,
           numDescendants: below?.descendants ?? 0,
           hasFolderChildren: (below?.folders ?? 0) > 0,
+          globalBeacon: beacons.get(row.id),
           isTransformable: row.objectType === 'file' && canImport(row.filename),
         };
         return objectView(row, parts, this.origin, extra);

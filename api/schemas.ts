@@ -332,6 +332,12 @@ export const schemas = {
     vaults: about(objects, 'Only if asked for: those of all that was found.'),
     subjects: about(objects, 'Only if asked for, with entities.'),
   }),
+  GlobalBeacon: resource({
+    ...each(id, 'id dataset_id'),
+    ...each(integer, 'datastore_id progress_percent'),
+    status: words('indexing', 'completed', 'destroying'),
+    is_deleted: flag,
+  }),
   Lookup: resource({
     offset: { type: 'null' },
     dataset_id: id,

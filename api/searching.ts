@@ -1,8 +1,11 @@
+import { budgets } from '../engine/budgets.js';
 import { accessOf } from '../engine/catalog/access.js';
+import { AppError } from '../engine/errors.js';
 import { documentFields, type SearchDocument } from '../engine/search/document.js';
 import { shownValue } from '../engine/search/facets.js';
-import { parseSearch, type SearchRequest } from '../engine/search/request.js';
+import { amongDatasets, parseSearch, type SearchRequest } from '../engine/search/request.js';
 import { search } from '../engine/search/search.js';
+import { askDatasets } from './entity-search.js';
 import type { Parts } from './parts.js';
 import type { Caller } from './request.js';
 
@@ -13,8 +16,11 @@ export async function searchAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<object> {
-  const request = parseSearch(body);
+  const asked = parseSearch(body);
+  const among = asked.entities.length > 0 ? await withEntities(parts, caller, asked, signal) : null;
+  const request = among === null ? asked : amongDatasets(asked, [...among.keys()]);
   const answer = await search(parts.catalog.search, accessOf(caller), request, { signal });
+  const subjects = [...(among?.values() ?? [])].flat();
   return {
     took: answer.took,
     total: answer.total,
@@ -29,8 +35,65 @@ export async function searchAnswer(
         count,
       })),
     }),
-    subjects_count: 0,
+    ...(among !== null &&
+      asked.includeSubjects !== 'none' && {
+        subjects: asked.includeSubjects === 'all' ? subjects : subjects.slice(0, someSubjects),
+      }),
+    subjects_count: subjects.length,
   };
+}
+
+/** Choice: how many subjects are told unless all are asked for; they are counted in full. */
+const someSubjects = 1_000;
+
+/**
+ * The datasets with what a search asks of their records, and the subjects in each. Only those with a global beacon that satisfy
+ * the rest of the search are asked.
+ */
+async function withEntities(
+  parts: Parts,
+  caller: Caller,
+  request: SearchRequest,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, readonly object[]>> {
+  const { globalBeacons, search: table } = parts.catalog;
+  const enabled = await globalBeacons.all();
+  const whole = {
+    ...amongDatasets(request, enabled),
+    limit: enabled.length,
+    offset: 0,
+    ordering: [],
+    scores: [],
+    facets: null,
+  };
+  const { documents } = await search(table, accessOf(caller), whole, { signal });
+  const paths = new Map(documents.map((one) => [one.object!.id, pathOf(one)]));
+  const timeout = AbortSignal.timeout(budgets.queryMs);
+  const ending = AbortSignal.any([signal, timeout]);
+  const answers = await askDatasets(parts, caller, [...paths.keys()], request, ending).catch(
+    (error: unknown) => {
+      if (!timeout.aborted || signal.aborted) throw error;
+      const text = `The search took longer than ${budgets.queryMs / 1000} s (budget queryMs)`;
+      throw new AppError('budget', text, undefined, error);
+    },
+  );
+  return new Map(
+    answers
+      .filter(({ isFound }) => isFound)
+      .map(({ datasetId, subjects }) => [
+        datasetId,
+        subjects.map((subject) => ({
+          subject,
+          access: true,
+          dataset_id: datasetId,
+          dataset_path: paths.get(datasetId),
+        })),
+      ]),
+  );
+}
+
+function pathOf(document: SearchDocument): unknown {
+  return documentFields.get('full_path')!.read(document);
 }
 
 /** A document with the fields asked for. */

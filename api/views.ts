@@ -3,6 +3,7 @@ import type {
   AccountRow,
   DatasetRow,
   FieldRow,
+  GlobalBeaconRow,
   Millis,
   ObjectRow,
   Permission,
@@ -129,6 +130,7 @@ export interface ObjectParts {
   readonly numDescendants: number;
   readonly hasFolderChildren: boolean;
   readonly isTransformable: boolean;
+  readonly globalBeacon: GlobalBeaconRow | undefined;
 }
 
 /** An object (contract 6.1). */
@@ -163,7 +165,7 @@ export function objectView(
     upload_key: null,
     presigned_urls: [],
     version_count: object.objectType === 'file' ? 1 : 0,
-    global_beacon: null,
+    global_beacon: parts.globalBeacon ? globalBeaconView(parts.globalBeacon) : null,
     target: null,
     user: user ? shortUserView(user) : null,
     user_id: object.userId,
@@ -172,6 +174,18 @@ export function objectView(
     vault_name: vault.name,
     inherited_metadata: {},
     url: null,
+  };
+}
+
+/** A global beacon (contract 14.4). Choice: searches ask the datasets themselves, so it is ready as soon as it is enabled. */
+export function globalBeaconView(row: GlobalBeaconRow, isDeleted = false): object {
+  return {
+    id: row.id,
+    datastore_id: 1,
+    dataset_id: row.datasetId,
+    status: isDeleted ? 'destroying' : 'completed',
+    progress_percent: 100,
+    is_deleted: isDeleted,
   };
 }
 

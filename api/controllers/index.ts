@@ -5,6 +5,7 @@ import { DatasetsController } from './datasets.controller.js';
 import { DownloadsController } from './downloads.controller.js';
 import { ExportsController } from './exports.controller.js';
 import { FieldsController } from './fields.controller.js';
+import { GlobalBeaconsController } from './global-beacons.controller.js';
 import { ImportsController } from './imports.controller.js';
 import { ObjectsController } from './objects.controller.js';
 import { RootController } from './root.controller.js';
@@ -26,6 +27,7 @@ export const controllers = [
   DatasetsController,
   DataController,
   SearchController,
+  GlobalBeaconsController,
   FieldsController,
   ImportsController,
   ExportsController,

@@ -133,6 +133,27 @@ export const objectOperations = {
     'FileAnswer',
     { body: 'FileQuery' },
   ),
+  'globalBeacons.get': row(
+    'GET',
+    ['/v2/objects/:id/beacon'],
+    'Search',
+    'The global beacon of a dataset; 404 without one.',
+    'GlobalBeacon',
+  ),
+  'globalBeacons.enable': row(
+    'POST',
+    ['/v2/objects/:id/beacon'],
+    'Search',
+    'Lets searches by entity look into a dataset; again changes nothing.',
+    'GlobalBeacon',
+  ),
+  'globalBeacons.disable': row(
+    'DELETE',
+    ['/v2/objects/:id/beacon'],
+    'Search',
+    'Keeps searches by entity out of a dataset.',
+    'GlobalBeacon',
+  ),
   'uploads.put': row(
     'PUT',
     ['/v2/uploads/:id/:revision'],

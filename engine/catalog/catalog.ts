@@ -8,6 +8,7 @@ import { SqliteDatabase, type Database } from './database.js';
 import { datasetTable, type DatasetTable } from './datasets.js';
 import { exportTable, type ExportTable } from './exports.js';
 import { fieldTable, type FieldTable } from './fields.js';
+import { globalBeaconTable, type GlobalBeaconTable } from './global-beacons.js';
 import { nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { takeInstanceLock, type InstanceLock } from './instance-lock.js';
@@ -41,6 +42,7 @@ export interface Tables {
   readonly savedQueries: QuestionTable<SavedQueryRow>;
   readonly beaconSets: QuestionTable<BeaconSetRow>;
   readonly beacons: QuestionTable<BeaconRow>;
+  readonly globalBeacons: GlobalBeaconTable;
   readonly search: SearchTable;
   /** The next id for an object, a job or a task. */
   nextId(): Promise<number>;
@@ -135,6 +137,7 @@ function tablesOf(db: Database): Tables {
     savedQueries: savedQueryTable(db),
     beaconSets: beaconSetTable(db),
     beacons: beaconTable(db),
+    globalBeacons: globalBeaconTable(db),
     search: searchTable(db),
     nextId: () => nextLargeId(db),
     publish: (publication) => publish(db, publication),

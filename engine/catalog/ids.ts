@@ -11,7 +11,15 @@ const largestGap = 100_000;
 
 /** What counts by one: ids that people read. */
 export type SmallIdKind =
-  'account' | 'user' | 'token' | 'vault' | 'field' | 'saved query' | 'beacon set' | 'beacon';
+  | 'account'
+  | 'user'
+  | 'token'
+  | 'vault'
+  | 'field'
+  | 'saved query'
+  | 'beacon set'
+  | 'beacon'
+  | 'global beacon';
 
 /** The next small id of its kind; never given twice, not even after a deletion. */
 export async function nextSmallId(db: Database, kind: SmallIdKind): Promise<number> {

@@ -1,6 +1,12 @@
 import { AppError } from '../errors.js';
 import type { Database } from './database.js';
-import { dryRunSchema, firstSchema, questionSchema, requestKeySchema } from './schema.js';
+import {
+  dryRunSchema,
+  firstSchema,
+  globalBeaconSchema,
+  questionSchema,
+  requestKeySchema,
+} from './schema.js';
 import { constant, sql } from './sql.js';
 
 /** One step of the schema; a released one never changes. */
@@ -16,6 +22,7 @@ export const migrations: readonly Migration[] = [
   { version: 2, name: 'dry runs', statements: dryRunSchema },
   { version: 3, name: 'keys of requests', statements: requestKeySchema },
   { version: 4, name: 'saved queries and beacons', statements: questionSchema },
+  { version: 5, name: 'global beacons', statements: globalBeaconSchema },
 ];
 
 /** What a catalogue file turned out to be; `version` 0 has no tables yet. */

@@ -137,6 +137,15 @@ export interface TaskRow {
   readonly updatedAt: Millis;
 }
 
+/** Says that searches by entity look into a dataset. */
+export interface GlobalBeaconRow {
+  readonly id: number;
+  readonly datasetId: number;
+  /** Who enabled it. */
+  readonly userId: number;
+  readonly createdAt: Millis;
+}
+
 /** What imports, exports and commits have in common. */
 export interface JobRow {
   readonly id: number;

@@ -257,6 +257,16 @@ const owned = `
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL`;
 
+/** Datasets that a search by entity looks into. */
+export const globalBeaconSchema: readonly string[] = [
+  `INSERT INTO counters (name, value) VALUES ('global beacon', 0)`,
+  `CREATE TABLE global_beacons (
+    id BIGINT NOT NULL PRIMARY KEY,
+    dataset_id BIGINT NOT NULL UNIQUE REFERENCES datasets (id) ON DELETE CASCADE,
+    user_id BIGINT NOT NULL REFERENCES users (id),
+    created_at BIGINT NOT NULL)`,
+];
+
 /** Saved queries, beacon sets and beacons. A deleted dataset leaves them: a beacon then counts as failed. */
 export const questionSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('saved query', 0), ('beacon set', 0), ('beacon', 0)`,

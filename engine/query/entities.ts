@@ -34,6 +34,27 @@ export function parseEntities(input: unknown, fields: FieldIndex, genes?: GeneNa
   return and([...byType.values()].map(or));
 }
 
+/** A pair of `entities`: any of the values is enough. */
+export interface AskedEntity {
+  readonly type: EntityType;
+  readonly values: readonly unknown[];
+}
+
+/** The pairs of `entities`, checked without a dataset, as a list of values for each; a 400 that names the pair otherwise. */
+export function readEntities(input: unknown): readonly AskedEntity[] {
+  if (input === undefined || input === null || input === '') return [];
+  return pairsOf(input).map((pair, i) => {
+    try {
+      const [type, values] = readPair(pair);
+      for (const value of values) if (typeof value !== 'object' || value === null) nameOf(value);
+      return { type, values };
+    } catch (error) {
+      if (error instanceof Problem) throw problemAt('entities', `entities[${i}]`, error);
+      throw error;
+    }
+  });
+}
+
 /** A list of pairs, or one pair in its place. */
 function pairsOf(input: unknown): readonly unknown[] {
   const isPair = Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';

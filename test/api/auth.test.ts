@@ -125,6 +125,7 @@ describe('a token that may only read', () => {
       { userId: owner.user.id, scope: 'read' },
       server.key,
     );
+    await server.catalog.globalBeacons.enable(fixture.datasetId, owner.user.id);
     const headers = { authorization: `Bearer ${secret}` };
     const ids: Record<string, number> = {
       vaults: fixture.vaultId,
@@ -144,7 +145,7 @@ describe('a token that may only read', () => {
     for (const [id, row] of Object.entries(operations) as [string, OperationRow][]) {
       if (/^(uploads|downloads)\./.test(id) || id === 'swagger') continue;
       for (const path of row.paths) {
-        const kind = path.split('/')[2] ?? '';
+        const kind = path.endsWith('/beacon') ? 'dataset' : (path.split('/')[2] ?? '');
         const target = path.replace(':id', String(ids[kind])).replace(':ids', 'x');
         const body = ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined;
         const { status } = await send(server.url, row.method, target, body, headers);

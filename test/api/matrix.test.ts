@@ -26,6 +26,9 @@ const needed: Readonly<Partial<Record<OperationId, 'read' | 'write' | 'admin' | 
     'objects.download': 'read',
     'objects.fields': 'read',
     'objects.query': 'read',
+    'globalBeacons.get': 'read',
+    'globalBeacons.enable': 'write',
+    'globalBeacons.disable': 'write',
     'datasets.get': 'read',
     'datasets.put': 'write',
     'datasets.patch': 'write',
@@ -93,6 +96,7 @@ beforeAll(async () => {
     anonymous: clientFor(server.url, owner.user, ''),
   };
   fixture = await makeFixture(owner, secretWord);
+  await server.catalog.globalBeacons.enable(fixture.datasetId, owner.user.id);
   const records = [{ n: 'not a number' }];
   failedImportId = idOf(
     await owner.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, records }),
@@ -110,7 +114,7 @@ const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected']
 function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
   const ids: Readonly<Record<string, number>> = {
     vaults: fixture.vaultId,
-    objects: fixture.fileId,
+    objects: path.endsWith('/beacon') ? fixture.datasetId : fixture.fileId,
     datasets: fixture.datasetId,
     dataset: fixture.datasetId,
     dataset_fields: fixture.fieldId,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hostile } from '../engine/query/hostile.js';
 import { places } from '../engine/search/places.js';
-import { grant, idOf, listOf, startServer, type Answer, type Client, type TestServer } from './server.js'; // prettier-ignore
+import { grant, idOf, listOf, startServer, waitFor, type Answer, type Client, type TestServer } from './server.js'; // prettier-ignore
 
 let server: TestServer;
 let ann: Client;
@@ -165,9 +165,7 @@ describe('nothing of what the caller may not read is found (A2, A3)', () => {
     ]; // prettier-ignore
     for (const body of bodies) {
       const { text } = await bob.post('/v2/search', body);
-      expect([body, text.includes(secretWord), text.includes(`:${secretId},`)]).toEqual([body, false, false]); // prettier-ignore
-      // Somebody else who may read nothing of it gets the same, down to the counts.
-      expect((await ann.post('/v2/search', body)).status).toBe(200);
+      expect([body, text.includes(secretWord), text.includes(`"vault_id":${secretId},`)]).toEqual([body, false, false]); // prettier-ignore
     }
     expect(await find(bob, { query: secretWord })).toMatchObject({ total: 0, results: [] });
     expect(await find(bob, { query: 'runs', limit: 0 })).toMatchObject({ total: 3 });
@@ -209,6 +207,118 @@ test('changes show at once', async () => {
     await dee.delete(`/v2/vaults/${id}`);
     expect(await find(dee, { filters: [['vault_id', id]] })).toMatchObject({ total: 0 });
   }
+});
+
+describe('entities are looked for in datasets with a global beacon (contract 14.4)', () => {
+  let ids: number[];
+  const names = ['One', 'Two', 'Plain', 'Hidden', 'Off'];
+  const records: readonly (readonly object[])[] = [
+    [{ gene: 'BRCA2', sample: 'S1' }, { gene: 'BRCA2', sample: 'S1' }, { gene: 'TP53', sample: 'S2' }],
+    [{ gene: 'brca2', sample: 'S3' }, { gene: 'KRAS', sample: 'S1' }],
+    [{ word: 'BRCA2' }],
+    [{ gene: 'BRCA2', sample: 'zyzzyva' }],
+    [{ gene: 'BRCA2', sample: 'S9' }],
+  ]; // prettier-ignore
+
+  beforeAll(async () => {
+    const places = [vaultId, vaultId, vaultId, secretId, vaultId];
+    ids = [];
+    for (const [i, filename] of names.entries()) {
+      const object = { vault_id: places[i], object_type: 'dataset', filename, tags: ['entities'] };
+      const id = idOf(await ann.post('/v2/objects', object));
+      ids.push(id);
+      for (const name of Object.keys(records[i]![0]!)) {
+        const entity = name === 'word' ? {} : { entity_type: name };
+        await ann.post('/v2/dataset_fields', { dataset_id: id, name, data_type: 'string', ...entity }); // prettier-ignore
+      }
+      const imported = await ann.post('/v2/dataset_imports', {
+        dataset_id: id,
+        records: records[i],
+      });
+      await waitFor(ann, `/v2/dataset_imports/${idOf(imported)}`);
+      if (filename !== 'Off') expect((await ann.post(`/v2/objects/${id}/beacon`)).status).toBe(200);
+    }
+  });
+
+  async function namesOf(client: Client, body: object): Promise<readonly unknown[]> {
+    return ((await find(client, body)).results as readonly Result[]).map(({ name }) => name);
+  }
+
+  test('any or all of them, with the other parts of a search', async () => {
+    const cases: readonly (readonly [object, readonly string[]])[] = [
+      [{ entities: [['gene', 'BRCA2']] }, ['One', 'Two']],
+      [{ entities: ['gene', 'BRCA2'] }, ['One', 'Two']],
+      [{ entities: [['gene', 'FANCD1']] }, ['One', 'Two']], // an alias
+      [{ entities: [['gene', 'KRAS'], ['gene', 'TP53']] }, ['One', 'Two']],
+      [{ entities: [['gene', 'BRCA2'], ['gene', 'TP53']], entities_match: 'all' }, ['One']],
+      [{ entities: [['gene', ['KRAS', 'TP53']], ['sample', 'S3']], entities_match: 'all' }, ['Two']],
+      [{ entities: [['sample', 'S1']], vault_scope: 'any' }, ['One', 'Two']],
+      [{ entities: [['variant', 'GRCH38-7-140753336-140753336-T']] }, []],
+      [{ entities: [['variant', 'GRCH38-7-140753336-140753336-T'], ['gene', 'TP53']] }, ['One']],
+      [{ entities: [['gene', 'BRCA2']], query: 'two' }, ['Two']],
+      [{ entities: [['gene', 'BRCA2']], filters: [['type', 'folder']] }, []],
+      [{ entities: [['gene', 'BRCA2']], ordering: ['-name'], limit: 1 }, ['Two']],
+    ]; // prettier-ignore
+    for (const [body, expected] of cases) expect([body, await namesOf(bob, body)]).toEqual([body, expected]); // prettier-ignore
+    expect(await namesOf(ann, { entities: [['gene', 'BRCA2']] })).toEqual(['One', 'Two', 'Hidden']);
+    expect(await namesOf(dee, { entities: [['gene', 'BRCA2']] })).toEqual([]);
+  });
+
+  test('subjects are the samples of the records found, counted and told on request', async () => {
+    const entities = [['gene', 'BRCA2']];
+    const asked = await find(bob, { entities, include_subjects: true, limit: 0 });
+    const subject = (name: string, i: number): object => ({ subject: name, access: true, dataset_id: ids[i], dataset_path: `acme:Lab:/${names[i]}` }); // prettier-ignore
+    expect(asked).toMatchObject({ total: 2, subjects: [subject('S1', 0), subject('S3', 1)], subjects_count: 2 }); // prettier-ignore
+    expect((await bob.post('/v2/search', { entities, include_all_subjects: true })).text).not.toContain(secretWord); // prettier-ignore
+    expect(await find(ann, { entities, include_subjects: true })).toMatchObject({
+      subjects_count: 3,
+    });
+    expect(Object.keys(await find(bob, { include_subjects: true }))).not.toContain('subjects');
+    const both = {
+      entities: [
+        ['gene', 'TP53'],
+        ['gene', 'KRAS'],
+      ],
+      include_subjects: true,
+    };
+    expect(await find(bob, both)).toMatchObject({ subjects: [subject('S2', 0), subject('S1', 1)] });
+  });
+
+  test('a beacon is enabled, shown and disabled', async () => {
+    const path = `/v2/objects/${ids[4]}/beacon`;
+    const none = await bob.get(path);
+    expect([none.status, none.json]).toEqual([
+      404,
+      { detail: `No Global Beacon for Dataset:${ids[4]}` },
+    ]);
+    expect((await bob.post(path)).status).toBe(403);
+    expect((await dee.get(path)).json).toEqual({ detail: 'Not found' });
+    expect((await ann.post(`/v2/objects/${runsId}/beacon`)).status).toBe(404);
+    const enabled = (await ann.post(path)).json;
+    expect(enabled).toEqual({ id: expect.any(Number), datastore_id: 1, dataset_id: ids[4], status: 'completed', progress_percent: 100, is_deleted: false }); // prettier-ignore
+    expect((await ann.post(path)).json).toEqual(enabled);
+    expect((await bob.get(path)).json).toEqual(enabled);
+    expect((await bob.get(`/v2/objects/${ids[4]}`)).json['global_beacon']).toEqual(enabled);
+    expect((await bob.get(`/v2/objects/${runsId}`)).json['global_beacon']).toBe(null);
+    expect(await namesOf(bob, { entities: [['sample', 's9']] })).toEqual(['Off']);
+    const disabled = await ann.delete(path);
+    expect(disabled.json).toEqual({ ...enabled, status: 'destroying', is_deleted: true });
+    expect((await ann.delete(path)).status).toBe(404);
+    expect(await namesOf(bob, { entities: [['sample', 's9']] })).toEqual([]);
+    await ann.post(path);
+    await ann.delete(`/v2/objects/${ids[4]}`);
+    expect(await namesOf(ann, { entities: [['sample', 's9']] })).toEqual([]);
+  });
+
+  test('what is no entity is named', async () => {
+    const bad = ['x', [['bogus', 'x']], [['gene']], [['gene', '']], [['gene', []]], { gene: 'x' }, [['gene', null]]]; // prettier-ignore
+    for (const entities of bad) {
+      const { status, json } = await bob.post('/v2/search', { entities });
+      expect([entities, status, Object.keys(json)]).toEqual([entities, 400, ['entities']]);
+    }
+    const { json } = await bob.post('/v2/search', { entities_match: 'some' });
+    expect(String(json['entities_match'])).toMatch(/any or all/);
+  });
 });
 
 describe('bad requests are named', () => {

@@ -12,7 +12,7 @@ import { places } from './places.js';
 import { fields, randomFilters, randomOrdering, randomQuery } from './random-search.js';
 
 const own = process.env.STRANDLAKE_SEED;
-const seeds = own === undefined ? [1, 2, 3, 4, 5, Date.now() % 1e9] : [Number(own)];
+const seeds = own === undefined ? [1, 2, 3, Date.now() % 1e9] : [Number(own)];
 
 let catalogue: RandomCatalogue | undefined;
 afterEach(async () => {
