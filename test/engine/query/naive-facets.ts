@@ -94,8 +94,10 @@ function histogram(type: StoredType, values: readonly Comparable[], interval: un
   const edge = (value: Comparable): Comparable => {
     if (type === 'date') return dateEdge(value as bigint, interval as string);
     const width = BigInt((interval as string | undefined) ?? 100);
-    if (typeof value === 'number') return Math.floor(value / Number(width)) * Number(width);
-    return (value as bigint) - ((((value as bigint) % width) + width) % width);
+    // The width is whole, so that the bin of a fraction is that of the whole number below it.
+    const whole = BigInt(typeof value === 'number' ? Math.floor(value) : (value as bigint));
+    const bin = whole - (((whole % width) + width) % width);
+    return typeof value === 'number' ? Number(bin) : bin;
   };
   const bins = new Map<Comparable, number>();
   for (const value of values) bins.set(edge(value), (bins.get(edge(value)) ?? 0) + 1);

@@ -2,7 +2,7 @@ import type { Columns } from '../../../engine/types.js';
 import { column, fieldRows, listOf, type Bench, type Dataset, type TestRow } from './dataset.js';
 
 /** The columns of the worked examples (query language, section 7). */
-const columns: Columns = [
+export const sixColumns: Columns = [
   column('gene', 'string'),
   column('variant', 'string'),
   column('pmid', 'string'),
@@ -27,7 +27,8 @@ const at = (chromosome: string, start: number, stop: number) => ({
   stop,
 });
 
-const records: readonly TestRow[] = [
+/** Their records, with the ids that they have there. */
+export const sixRows: readonly TestRow[] = [
   {
     _id: 'r1',
     gene: 'BRCA1',
@@ -104,7 +105,7 @@ const records: readonly TestRow[] = [
 
 /** The dataset of the worked examples, in two segments. */
 export async function sixRecords(bench: Bench): Promise<Dataset> {
-  const { snapshot } = await bench.dataset(columns, [records.slice(0, 2), records.slice(2)]);
+  const { snapshot } = await bench.dataset(sixColumns, [sixRows.slice(0, 2), sixRows.slice(2)]);
   const entities = { gene: 'gene', variant: 'variant', pmid: 'literature' } as const;
-  return { snapshot, fields: fieldRows(snapshot.datasetId, columns, [], entities) };
+  return { snapshot, fields: fieldRows(snapshot.datasetId, sixColumns, [], entities) };
 }
