@@ -462,6 +462,15 @@ export function fileIdentity(path: string): string | undefined {
   return `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
 }
 
+/** True if anything has this name, a link that leads nowhere too. Synchronous, as `fileIdentity` is. */
+export function isTaken(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw wrapped(path, 'read', error);
+  }
+}
+
 /** Removes a file; nothing happens if it is gone already. */
 export async function removeFile(path: string): Promise<void> {
   await step(path, 'remove', 'remove', () => fs.rm(path, { force: true }));

@@ -10,6 +10,8 @@ export interface Database {
   get(statement: Sql): Promise<Raw | undefined>;
   /** Returns how many rows it changed. */
   run(statement: Sql): Promise<number>;
+  /** Another number after every commit, so that what was read can be kept for as long as it stays; undefined in a transaction. */
+  readonly state?: number;
   /** All of the work or nothing; inside a transaction it is simply part of that one. */
   atomic<T>(work: (db: Database) => Promise<T>): Promise<T>;
 }
@@ -27,6 +29,7 @@ export class SqliteDatabase implements Database {
   readonly #writer: Connection;
   readonly #reader: Connection;
   #queue: Promise<unknown> = Promise.resolve();
+  #state = 0;
 
   constructor(file: string, readOnly = false) {
     this.#writer = new Connection(file, readOnly);
@@ -39,6 +42,10 @@ export class SqliteDatabase implements Database {
     }
   }
 
+  get state(): number {
+    return this.#state;
+  }
+
   async all(statement: Sql): Promise<readonly Raw[]> {
     return this.#reader.all(statement);
   }
@@ -48,7 +55,13 @@ export class SqliteDatabase implements Database {
   }
 
   async run(statement: Sql): Promise<number> {
-    return this.#alone(async () => this.#writer.run(statement));
+    return this.#alone(async () => {
+      try {
+        return this.#writer.run(statement);
+      } finally {
+        this.#state += 1;
+      }
+    });
   }
 
   async atomic<T>(work: (db: Database) => Promise<T>): Promise<T> {
@@ -63,6 +76,7 @@ export class SqliteDatabase implements Database {
         this.#writer.rollback();
         throw error;
       } finally {
+        this.#state += 1; // in the same turn as the commit: nobody has read in between
         open.end();
       }
     });

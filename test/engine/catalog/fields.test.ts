@@ -109,3 +109,24 @@ test('once there are data, fields stay, lists stay lists and _commit is left alo
   );
   await expect(catalog.fields.delete(gene!.id)).rejects.toThrow('only while its dataset is empty');
 });
+
+test('the fields of a dataset are those of the last commit, however often they were read', async () => {
+  const { catalog } = world;
+  const names = async (): Promise<string[]> =>
+    (await catalog.fields.all(datasetId)).map(({ name, title }) => `${name}=${title}`);
+  expect(await names()).toEqual([]);
+  const gene = await catalog.fields.create({ datasetId, name: 'gene' });
+  expect(await names()).toEqual(['gene=gene']);
+  await catalog.fields.edit(gene.id, { title: 'Gene' });
+  expect(await names()).toEqual(['gene=Gene']);
+  const failing = catalog.transaction(async (tx) => {
+    await tx.fields.update(gene.id, { title: 'lost' });
+    expect((await tx.fields.all(datasetId)).map(({ title }) => title)).toEqual(['lost']);
+    await names();
+    throw new Error('changed my mind');
+  });
+  await expect(failing).rejects.toThrow('changed my mind');
+  expect(await names()).toEqual(['gene=Gene']);
+  await catalog.fields.delete(gene.id);
+  expect(await names()).toEqual([]);
+});
