@@ -15,6 +15,7 @@ import { countSelect, pageSelect, type Select } from './page.js';
 import { Params } from './params.js';
 import { all, node, none, type Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
+import { prune } from './prune.js';
 import { mayTakeLong } from './weight.js';
 import { SpellingFinder } from './spellings.js';
 import type { Spellings } from './statement.js';
@@ -57,13 +58,15 @@ export async function runQuery(
   const started = performance.now();
   const steps = new Steps();
   const run = await steps.time('spellings', () => runner(engine, snapshot, request, options));
-  const facets = facetsOf(run, snapshot, request, steps);
+  // A walk's positions have the numbers of the files.
+  const scope = request.walk ? snapshot : run.scope;
+  const facets = facetsOf(run, request, steps);
   // Its failure is awaited below; without this a failing page would leave it unhandled.
   facets.catch(() => undefined);
   const planned = performance.now();
-  const select = pageSelect(snapshot, fields, request, run.spellings, engine.language);
+  const select = pageSelect(scope, fields, request, run.spellings, engine.language);
   steps.add('plan', performance.now() - planned);
-  const isEmpty = request.limit === 0 || snapshot.rows === 0;
+  const isEmpty = request.limit === 0 || scope.rows === 0;
   const page = isEmpty ? [] : await steps.time('page', () => run.rows(select));
   const answers = await facets;
   const total =
@@ -93,7 +96,7 @@ export async function runArrow(
   options: QueryOptions = {},
 ): Promise<{ body: Uint8Array; total: number; offset: number | null }> {
   const run = await runner(engine, snapshot, request, options);
-  const select = arrowSelect(snapshot, fields, request, run.spellings, engine.language);
+  const select = arrowSelect(run.scope, fields, request, run.spellings, engine.language);
   const page = request.limit === 0 ? [] : await run.rows(select);
   const total = await totalOf(run, snapshot, request, page.length);
   return {
@@ -150,7 +153,7 @@ export async function runCells(
 ): Promise<CellPage> {
   const steps = new Steps();
   const run = await steps.time('spellings', () => runner(engine, snapshot, request, options));
-  const select = exportSelect(snapshot, fields, request, shape, run.spellings, engine.language);
+  const select = exportSelect(run.scope, fields, request, shape, run.spellings, engine.language);
   const page = request.limit === 0 ? [] : await steps.time('page', () => run.rows(select));
   const total = await steps.time('total', () => totalOf(run, snapshot, request, page.length));
   const explain = await explanationOf(run, snapshot, request, total, steps);
@@ -185,14 +188,17 @@ export async function lookup(
     offset: 0,
     facets: null,
   };
-  const select = pageSelect(snapshot, fields, request, undefined, engine.language);
-  const rows = await (await runner(engine, snapshot, request, options)).rows(select);
+  const run = await runner(engine, snapshot, request, options);
+  const select = pageSelect(run.scope, fields, request, undefined, engine.language);
+  const rows = await run.rows(select);
   // `_id` is the first key of every record.
   const records = new Map(rows.map(([text]) => [idOf(text as string), text as string]));
   return `[${wanted.flatMap((id) => records.get(id) ?? []).join(',')}]`;
 }
 
 interface Runner {
+  /** The snapshot without the segments that hold no match. */
+  readonly scope: Snapshot;
   readonly language: Language;
   readonly spellings: Spellings;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
@@ -216,7 +222,8 @@ async function runner(
   };
   const spell: Runner['spell'] = (predicate) => finderOf(engine).find(snapshot, predicate, rows);
   const spellings = await spell(request.predicate);
-  return { language: engine.language, rows, spell, spellings };
+  const scope = prune(snapshot, request.predicate, spellings);
+  return { scope, language: engine.language, rows, spell, spellings };
 }
 
 const finders = new WeakMap<QueryEngine, SpellingFinder>();
@@ -239,7 +246,7 @@ async function totalOf(
   if (request.predicate.kind === 'none') return 0;
   if (request.walk && request.walk.total !== null) return request.walk.total;
   if (request.limit > count && (count > 0 || request.offset === 0)) return request.offset + count;
-  const [row] = await run.rows(countSelect(snapshot, request, run.spellings, run.language));
+  const [row] = await run.rows(countSelect(run.scope, request, run.spellings, run.language));
   return Number(row?.[0] ?? 0);
 }
 
@@ -250,13 +257,14 @@ function nextOffset(request: QueryRequest, count: number, total: number): number
 
 function facetsOf(
   run: Runner,
-  snapshot: Snapshot,
   request: QueryRequest,
   steps: Steps,
 ): Promise<FacetAnswers | undefined> {
   const { facets, predicate } = request;
   if (!facets) return Promise.resolve(undefined);
-  return steps.time('facets', () => facetAnswers({ ...run, snapshot, predicate }, facets));
+  return steps.time('facets', () =>
+    facetAnswers({ ...run, snapshot: run.scope, predicate }, facets),
+  );
 }
 
 function facetsJson(facets: readonly Facet[], texts: readonly string[]): string {

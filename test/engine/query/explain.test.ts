@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mayHold } from '../../../engine/query/explain/segments.js';
+import { segmentTest } from '../../../engine/query/prune.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request.js';
 import { runQuery } from '../../../engine/query/run.js';
 import { openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
@@ -238,7 +238,7 @@ async function compare(
   visit(explain.nodes, filters, [], true);
   expect(explain.nodes.at(-1)?.left ?? rows.length).toBe(total);
   const { predicate } = parseQuery({ filters }, dataset.fields);
-  const skipped = dataset.snapshot.segments.map((segment) => !mayHold(segment, predicate));
+  const skipped = dataset.snapshot.segments.map((segment) => !segmentTest(predicate)(segment));
   expect(skipped.filter(Boolean)).toHaveLength(explain.segments.skipped);
   for (const [i, isSkipped] of skipped.entries())
     if (isSkipped) expect(naiveCount(segments[i]!, known, filters)).toBe(0);
