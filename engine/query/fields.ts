@@ -1,4 +1,5 @@
 import type { FieldRow } from '../catalog/rows.js';
+import type { DataType } from '../types.js';
 import type { FieldRef } from './predicate.js';
 
 /** The fields that a request may name; the one door from a name in a request to a stored column. */
@@ -31,23 +32,36 @@ export function isReserved(path: readonly string[]): boolean {
   return path.length === 1 && (path[0] === '_id' || path[0] === '_commit');
 }
 
-const reserved: readonly FieldRow[] = ['_id', '_commit'].map((name) => ({
-  id: 0,
-  datasetId: 0,
-  name,
-  path: [name],
-  title: name,
-  description: '',
-  dataType: 'string',
-  isList: null,
-  entityType: null,
-  expression: null,
-  isHidden: false,
-  isReadOnly: true,
-  isValid: true,
-  ordering: null,
-  dependsOn: [],
-  urlTemplate: null,
-  createdAt: 0,
-  updatedAt: 0,
-}));
+/** A field that no catalogue keeps: one of a file, of a dry run or of search, or one that every dataset has. */
+export function looseField(
+  path: readonly string[],
+  dataType: DataType,
+  more: Partial<FieldRow> = {},
+): FieldRow {
+  const name = path.join('.');
+  return {
+    id: 0,
+    datasetId: 0,
+    name,
+    path,
+    title: name,
+    description: '',
+    dataType,
+    isList: null,
+    entityType: null,
+    expression: null,
+    isHidden: false,
+    isReadOnly: true,
+    isValid: true,
+    ordering: null,
+    dependsOn: [],
+    urlTemplate: null,
+    createdAt: 0,
+    updatedAt: 0,
+    ...more,
+  };
+}
+
+const reserved: readonly FieldRow[] = ['_id', '_commit'].map((name) =>
+  looseField([name], 'string'),
+);

@@ -3,7 +3,7 @@ import { AppError } from '../errors.js';
 import { binKey, type Bins, type DateUnit } from '../query/facet-bins.js';
 import type { BucketFacet, Facet } from '../query/facets.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
-import { compareValues } from './matches.js';
+import { sortable } from './text.js';
 
 type Single = string | number;
 
@@ -65,11 +65,16 @@ class Buckets implements Tally {
     const facet = this.#facet;
     const limit = facet.kind === 'terms' ? facet.limit : Infinity;
     checkCount(this.#field, facet.kind, Math.min(limit, this.#buckets.size));
-    const byCount = facet.kind === 'terms';
+    const isByCount = facet.kind === 'terms';
     return [...this.#buckets]
-      .sort(([a, x], [b, y]) => (byCount && y.count - x.count) || compareValues(a, b))
+      .map(([key, bucket]) => ({
+        key,
+        ...bucket,
+        place: typeof key === 'string' ? sortable(key) : key,
+      }))
+      .sort((a, b) => (isByCount && b.count - a.count) || (a.place < b.place ? -1 : 1))
       .slice(0, limit)
-      .map(([key, { count, nested }]) => {
+      .map(({ key, count, nested }) => {
         const shown =
           facet.kind === 'terms' ? shownValue(this.#field, key) : shownBin(facet.bins, Number(key));
         return nested.length === 0

@@ -1,11 +1,11 @@
 import type { FieldRow } from '../catalog/rows.js';
 import { invalid } from '../errors.js';
 import { readEntities, type AskedEntity } from '../query/entities.js';
-import type { FieldIndex } from '../query/fields.js';
+import { looseField, type FieldIndex } from '../query/fields.js';
 import { and, node } from '../query/predicate.js';
 import { parseDocumentQuery, type QueryRequest } from '../query/request.js';
 import { show } from '../query/problem.js';
-import { documentFields, type DocumentField } from './document.js';
+import { documentFields } from './document.js';
 
 /** A checked search. */
 export interface SearchRequest extends QueryRequest {
@@ -23,7 +23,10 @@ export interface SearchRequest extends QueryRequest {
 const searched = ['name', 'full_path', 'description', 'tags'];
 
 const rows: ReadonlyMap<string, FieldRow> = new Map(
-  [...documentFields.values()].map((field) => [field.name, rowOf(field)]),
+  [...documentFields.values()].map(({ name, type, isList }) => [
+    name,
+    looseField([name], type, { isList }),
+  ]),
 );
 const index: FieldIndex = {
   find: (name) => rows.get(name),
@@ -80,27 +83,4 @@ function flag(key: string, body: Readonly<Record<string, unknown>>): boolean {
   if (word === true || word === 'true' || word === 1 || word === '1') return true;
   if (word === false || word === 'false' || word === '' || word === 0 || word === '0') return false;
   throw invalid(key, `Expected true or false, not ${show(value)}`);
-}
-
-function rowOf({ name, type, isList }: DocumentField): FieldRow {
-  return {
-    id: 0,
-    datasetId: 0,
-    name,
-    path: [name],
-    title: name,
-    description: '',
-    dataType: type,
-    isList,
-    entityType: null,
-    expression: null,
-    isHidden: false,
-    isReadOnly: true,
-    isValid: true,
-    ordering: null,
-    dependsOn: [],
-    urlTemplate: null,
-    createdAt: 0,
-    updatedAt: 0,
-  };
 }

@@ -1,4 +1,5 @@
 import type { FieldRow } from '../../engine/catalog/rows.js';
+import { looseField } from '../../engine/query/fields.js';
 import type { Snapshot } from '../../engine/store/store.js';
 import type { Columns } from '../../engine/types.js';
 
@@ -21,36 +22,9 @@ export interface FileTable {
 export function fieldsOf(columns: Columns, above: readonly string[] = []): readonly FieldRow[] {
   return columns.flatMap((column, ordering) => {
     const path = [...above, column.name];
-    const field: FieldRow = {
-      ...blank,
-      name: path.join('.'),
-      path,
-      // To clients JSON is of type object; what compares values needs to know it from one with members.
-      dataType: column.type === 'json' ? 'object' : column.type,
-      isList: column.isList,
-      ordering,
-    };
+    // To clients JSON is of type object; what compares values needs to know it from one with members.
+    const dataType = column.type === 'json' ? 'object' : column.type;
+    const field = looseField(path, dataType, { title: '', isList: column.isList, ordering });
     return [field, ...fieldsOf(column.children ?? [], path)];
   });
 }
-
-const blank: FieldRow = {
-  id: 0,
-  datasetId: 0,
-  name: '',
-  path: [],
-  title: '',
-  description: '',
-  dataType: 'string',
-  isList: null,
-  entityType: null,
-  expression: null,
-  isHidden: false,
-  isReadOnly: true,
-  isValid: true,
-  ordering: null,
-  dependsOn: [],
-  urlTemplate: null,
-  createdAt: 0,
-  updatedAt: 0,
-};

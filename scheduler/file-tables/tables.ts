@@ -1,8 +1,8 @@
-import { join } from 'node:path';
 import { budgets } from '../../engine/budgets.js';
 import type { DataFolder } from '../../engine/data-folder.js';
 import { AppError, fromErrorValue, notFound } from '../../engine/errors.js';
 import { removeTree, sweep } from '../../engine/files.js';
+import { looseSnapshot } from '../../engine/store/loose.js';
 import type { FromWorker, ToWorker } from '../messages.js';
 import { canceled, type Outcome } from '../pool.js';
 import { Slots } from '../slots.js';
@@ -218,15 +218,11 @@ function tableOf(
   folder: string,
   { columns, segments }: TableResult,
 ): FileTable {
-  const snapshot = {
-    datasetId: file.objectId,
-    version: attempt, // never given twice, as what the SQL engine remembers of a version needs
-    columns,
-    segments,
-    rows: segments.reduce((sum, { rows }) => sum + rows, 0),
-    bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
-    files: [schemaName, ...segments.map(({ path }) => path)].map((name) => join(folder, name)),
-  };
+  const snapshot = looseSnapshot(
+    { folder, schema: schemaName, columns, segments },
+    // A version never given twice, as what the SQL engine remembers of one needs.
+    { datasetId: file.objectId, version: attempt },
+  );
   return { snapshot, fields: fieldsOf(columns), isAllText: tableKind(file.filename).isAllText };
 }
 

@@ -4,7 +4,9 @@ import type { FieldRow, NewField } from '../../engine/catalog/rows.js';
 import { writeStream } from '../../engine/files.js';
 import { parseJson } from '../../engine/json.js';
 import { exportSelect } from '../../engine/query/export-select.js';
+import { looseField } from '../../engine/query/fields.js';
 import { parseQuery } from '../../engine/query/request.js';
+import { looseSnapshot } from '../../engine/store/loose.js';
 import { schemaFile } from '../../engine/store/schema-file.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { Columns } from '../../engine/types.js';
@@ -36,17 +38,10 @@ export async function sampleOf(
 ): Promise<Sample> {
   const segments = await firstSegments(runs, columns, context);
   if (segments.length === 0) return { records: [], leftOut: 0 };
-  const schema = join(context.scratch, 'schema.parquet');
-  await writeStream(schema, [schemaFile(columns)]);
-  const snapshot = {
-    datasetId: 0,
-    version: 0,
-    columns,
-    segments,
-    rows: segments.reduce((sum, { rows }) => sum + rows, 0),
-    bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
-    files: [schema, ...segments.map(({ path }) => join(context.scratch, path))],
-  };
+  const schema = 'schema.parquet';
+  await writeStream(join(context.scratch, schema), [schemaFile(columns)]);
+  const loose = { folder: context.scratch, schema, columns, segments };
+  const snapshot = looseSnapshot(loose, { datasetId: 0, version: 0 });
   const rows = fieldsAfterwards(columns, fields, described);
   const asked = { limit: sampleRecords, exclude_fields: ['_id', '_commit'] };
   const { sql, params } = exportSelect(snapshot, rows, parseQuery(asked, rows), 'json');
@@ -95,12 +90,9 @@ function fieldsAfterwards(
   const known = new Set(fields.map(({ path }) => path.join('\n')));
   const said = new Map(described.map((field) => [(field.path ?? [field.name]).join('\n'), field]));
   const added = pathsOf(columns).filter((path) => !known.has(path.join('\n')));
-  const rows = added.map((path) => ({
-    ...blank,
-    path,
-    name: path.join('.'),
-    ordering: said.get(path.join('\n'))?.ordering ?? next++,
-  }));
+  const rows = added.map((path) =>
+    looseField(path, 'string', { ordering: said.get(path.join('\n'))?.ordering ?? next++ }),
+  );
   return [...fields, ...rows];
 }
 
@@ -110,24 +102,3 @@ function pathsOf(columns: Columns, above: readonly string[] = []): readonly (rea
     return [path, ...pathsOf(children ?? [], path)];
   });
 }
-
-const blank: FieldRow = {
-  id: 0,
-  datasetId: 0,
-  name: '',
-  path: [],
-  title: '',
-  description: '',
-  dataType: 'string',
-  isList: null,
-  entityType: null,
-  expression: null,
-  isHidden: false,
-  isReadOnly: false,
-  isValid: true,
-  ordering: null,
-  dependsOn: [],
-  urlTemplate: null,
-  createdAt: 0,
-  updatedAt: 0,
-};
