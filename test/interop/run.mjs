@@ -13,6 +13,7 @@ const project = process.cwd();
 const built = new URL('../../dist/', import.meta.url);
 const { openDataFolder, makeFolder } = await import(new URL('engine/files.js', built));
 const { openStore } = await import(new URL('engine/store/open.js', built));
+const { mergeSegments } = await import(new URL('engine/store/merge.js', built));
 const { writeSegment } = await import(new URL('engine/store/segment.js', built));
 const { readWithDuckdb } = await import(new URL('test/engine/store/duckdb.js', built));
 const { Lake } = await import(new URL('test/scheduler/lake.js', built));
@@ -127,6 +128,40 @@ await check('an empty dataset has its columns and no rows', async () => {
   const names = run(`describe ${table(id)}`).map((row) => row.name);
   assert.deepEqual(names, ['_id', '_commit', ...variants.map((c) => c.physical)]);
 });
+
+await check(
+  'merged segments are the same rows to ClickHouse, in the versions before and after',
+  async () => {
+    const id = 6;
+    let before;
+    for (let i = 0; i < 20; i++) {
+      const own = records.map((record) => record.with(5, BigInt(i)));
+      before = await commit(id, everything, [columnsOf(everything, own)], BigInt(40 + i));
+    }
+    const all = select(id, ['_id', '_commit'].map((name) => column(name)).concat(everything));
+    const { segments, columns } = await store.mergeable(id);
+    assert.equal(segments.length, 20);
+    const scratch = folder.taskScratch(60, 1);
+    await makeFolder(scratch);
+    const sources = segments.map((segment) => ({
+      file: folder.datasetFile(id, segment.path),
+      segment,
+    }));
+    const merged = await mergeSegments(sources, columns, join(scratch, '0.parquet'));
+    const remove = segments.map(({ path }) => path);
+    const after = await store.rewrite(id, { remove, add: [merged], info: {} }, scratch);
+    assert.deepEqual([after.segments.length, after.version], [1, before.version + 1]);
+    const rows = select(id, ['_id', '_commit'].map((name) => column(name)).concat(everything));
+    assert.equal(rows.length, 20 * records.length);
+    assert.deepEqual(rows, all);
+    for (const { version } of [before, after]) {
+      const [{ n }] = run(
+        `select count() n from ${table(id)} settings delta_lake_snapshot_version = ${version}`,
+      );
+      assert.equal(n, rows.length);
+    }
+  },
+);
 
 for (const name of ['clinvar_grch38.vcf.gz', 'freebayes_7_samples.vcf']) {
   await check(`${name}, imported by the pool, has the same values there as in DuckDB`, async () => {
