@@ -204,14 +204,13 @@ const plainInJson: ReadonlySet<StoredType> = new Set([
   'blob',
 ]);
 
-/** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
+/** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`; a cast would write the year 0 as `0001 (BC)`. */
 function dateText(value: string): string {
   const micros = `epoch_us(${value})`;
   // make_timestamp drops the time zone without asking the ICU library for every row.
-  const time = `make_timestamp(${micros})`;
-  const text = `replace(CAST(${time} AS VARCHAR), ' ', 'T')`;
-  return `CASE WHEN ${micros} % 86400000000 = 0 THEN CAST(CAST(${time} AS DATE) AS VARCHAR)
-    WHEN ${micros} % 1000000 = 0 THEN ${text} ELSE rpad(${text}, 26, '0') END`;
+  const text = (format: string): string => `strftime(make_timestamp(${micros}), '${format}')`;
+  return `CASE WHEN ${micros} % 86400000000 = 0 THEN ${text('%Y-%m-%d')}
+    WHEN ${micros} % 1000000 = 0 THEN ${text('%Y-%m-%dT%H:%M:%S')} ELSE ${text('%Y-%m-%dT%H:%M:%S.%f')} END`;
 }
 
 function typeName(column: Column): string {

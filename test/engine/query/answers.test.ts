@@ -123,6 +123,17 @@ describe('a record', () => {
     expect([answer.total, answer.facets]).toEqual([3, '{"flag":{"count":0,"min":null,"max":null,"avg":null,"sum":null},"later":[]}']); // prettier-ignore
   });
 
+  test('has dates from the year 0 to 9999', async () => {
+    const dates = ['0000-01-01', '0000-02-29T23:59:59', '0000-12-31T23:59:59.000001', '0001-01-01', '1969-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999']; // prettier-ignore
+    const of = await bench.dataset([column('when', 'date'), listOf(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
+    const { results, facets } = await ask({ fields: ['when', 'all'], facets: ['when'] }, of);
+    expect(JSON.parse(results)).toEqual(dates.map((when) => ({ when, all: dates })));
+    expect(JSON.parse(facets!)).toEqual({ when: dates.map((when) => [when, 1]) });
+    const found = dates.map(async (when) => (await ask({ filters: [['when', when]] }, of)).total);
+    expect(await Promise.all(found)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect((await ask({ filters: [['when__lt', '0001-01-01']] }, of)).total).toBe(3);
+  });
+
   test('is found by longs beyond 2^53, exactly', async () => {
     const totals = [9007199254740993n, 9007199254740992n, '9007199254740993', 9223372036854775808n];
     const found = await Promise.all(

@@ -18,6 +18,8 @@ export interface EngineAnswer {
   readonly results: string;
   readonly facets?: string;
   readonly walk?: readonly string[];
+  /** And those of the whole answer at once. */
+  readonly whole?: readonly string[];
 }
 
 /** How the answer to a request differs from the naive one; null if it does not. */
@@ -62,6 +64,8 @@ function unlike(wanted: NaiveAnswer, found: EngineAnswer): string | null {
     return 'facets that nobody asked for';
   }
   if (found.walk === undefined) return null;
+  if (found.walk.join() !== found.whole?.join())
+    return `walked: ${found.walk.join()}, in one page: ${found.whole?.join()}`;
   const [walked, all] = [[...found.walk], [...wanted.ids]];
   if (wanted.isRanked) [walked, all].forEach((ids) => ids.sort());
   return walked.join() === all.join() ? null : `walked: ${walked.join()}, should be ${all.join()}`;
@@ -115,18 +119,23 @@ export function asking(
 ): (request: RandomRequest) => Promise<EngineAnswer> {
   return async ({ body, walk }) => {
     const request = parseQuery(body, fields);
-    const whole = await runQuery(engine, snapshot, fields, request);
-    if (walk === null) return whole;
+    const answer = await runQuery(engine, snapshot, fields, request);
+    if (walk === null) return answer;
+    const onlyIds = { ...request, fields: [['_id']], excludeFields: [], facets: null, offset: 0 };
+    const whole = await runQuery(engine, snapshot, fields, { ...onlyIds, limit: 10_000 });
     const ids: string[] = [];
     let state: Walk = { after: null, total: null, seen: 0 };
     const limits = [...walk];
     for (;;) {
       const limit = limits.pop() ?? 10;
-      const page = { ...request, fields: [['_id']], excludeFields: [], facets: null, offset: 0, limit, walk: state }; // prettier-ignore
-      const answer = await runQuery(engine, snapshot, fields, page);
-      ids.push(...(JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id));
-      if (!answer.position) return { ...whole, walk: ids };
-      state = { after: answer.position, total: answer.total, seen: state.seen + answer.count };
+      const page = await runQuery(engine, snapshot, fields, { ...onlyIds, limit, walk: state });
+      ids.push(...idsOf(page.results));
+      if (!page.position) return { ...answer, walk: ids, whole: idsOf(whole.results) };
+      state = { after: page.position, total: page.total, seen: state.seen + page.count };
     }
   };
+}
+
+function idsOf(results: string): string[] {
+  return (JSON.parse(results) as { _id: string }[]).map(({ _id: id }) => id);
 }

@@ -139,7 +139,7 @@ function numberWritten(random: Random, type: string, value: Value): unknown {
 function dateWritten(random: Random, date: string): unknown {
   if (random.chance(0.3)) return date.slice(0, 10);
   if (date.length === 10) return random.chance(0.2) ? `${date} 12:30` : date;
-  if (random.chance(0.3) && !/^(0001|9999)/.test(date)) return date + random.pick(['Z', '+01:00', '-0530', '+00:00']); // prettier-ignore
+  if (random.chance(0.3) && !/^(0000|0001|9999)/.test(date)) return date + random.pick(['Z', '+01:00', '-0530', '+00:00']); // prettier-ignore
   return random.chance(0.2) ? date.replace('T', ' ') : date;
 }
 
