@@ -275,14 +275,15 @@ function facetsJson(facets: readonly Facet[], texts: readonly string[]): string 
 }
 
 async function explanationOf(
-  { language, rows, spell }: Runner,
+  { language, rows, spell, spellings }: Runner,
   snapshot: Snapshot,
   { explain, predicate }: QueryRequest,
   total: number,
   steps: Steps,
 ): Promise<string | undefined> {
   if (!explain) return undefined;
-  return explanation({ snapshot, predicate, total, steps, language, rows, spell }, explain);
+  const scope = { snapshot, predicate, total, steps, language, rows, spell, spellings };
+  return explanation(scope, explain);
 }
 
 function idOf(record: string): string {

@@ -1,5 +1,15 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { idOf, send, startServer, type Answer, type Client, type TestServer } from './server.js';
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  idOf,
+  send,
+  startServer,
+  waitFor,
+  type Answer,
+  type Client,
+  type TestServer,
+} from './server.js';
 
 let server: TestServer;
 let ann: Client;
@@ -137,4 +147,49 @@ test('no part of an answer in another form', async () => {
     400,
     { explain: ['The explanation is part of the JSON answer alone, not of text/csv.'] },
   ]);
+});
+
+describe('real records, 50 of ClinVar on GRCh38', () => {
+  const lines = gunzipSync(readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz'))
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  const count = (pattern: RegExp): number => lines.filter((line) => pattern.test(line)).length;
+  let clinvar: number;
+  beforeAll(async () => {
+    clinvar = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'clinvar' }));
+    const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'clinvar.vcf.gz' }); // prettier-ignore
+    await send('', 'PUT', String(file.json['upload_url']), readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz')); // prettier-ignore
+    const made = await ann.post('/v2/dataset_imports', { dataset_id: clinvar, object_id: idOf(file) }); // prettier-ignore
+    const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+    expect(json).toMatchObject({ status: 'completed', error_message: null });
+  });
+  const explain = async (body: object): Promise<Record<string, unknown>> => {
+    const { json } = await ann.post(`/v2/datasets/${clinvar}/data`, { ...body, explain: true });
+    return json['explain'] as Record<string, unknown>;
+  };
+
+  test('what conditions leave is what a search through the lines of the file finds', async () => {
+    const { nodes } = await explain({
+      filters: [['info.CLNSIG', 'benign'], ['genomic_coordinates.chromosome__in', [2, 'chrX']]],
+    }); // prettier-ignore
+    expect(nodes).toMatchObject([
+      { matches: count(/CLNSIG=Benign(;|$)/), left: count(/CLNSIG=Benign(;|$)/) },
+      { matches: count(/^(2|X)\t/), left: count(/^(2|X)\t.*CLNSIG=Benign(;|$)/) },
+    ]);
+  });
+
+  test.each<[string, object, object]>([
+    ['the wrong build', { genome_build: 'GRCh37' }, { cause: 'wrong_build', instead: 'GRCh38', matches: 50 }],
+    ['the wrong build in a variant', { entities: [['variant', 'GRCh37-1-925952-925952-A']] }, { cause: 'wrong_build', matches: 1 }],
+    ['words joined otherwise', { filters: [['info.CLNSIG', 'uncertain significance']] }, { cause: 'separators', matches: 3 }],
+    ['letter case', { filters: [['info.CLNSIG__contains', 'PATHOGENIC']] }, { cause: 'letter_case', matches: 7 }],
+    ['a part of the value', { filters: [['info.GENEINFO', 'SAMD11']] }, { cause: 'part_of_value', matches: 2, values: ['SAMD11:148398'] }],
+    ['a position that counts from 0', { filters: [['genomic_coordinates.start', 925951], ['genomic_coordinates.chromosome', '1']] }, { cause: 'off_by_one', matches: 1, left: 1 }],
+    ['the nearest position', { filters: [['genomic_coordinates.start', 265000]] }, { cause: 'nearest_values', values: [264985, 265015] }],
+    ['the other chromosome', { filters: [['genomic_coordinates.start', 925952], ['genomic_coordinates.chromosome', 2]] }, { cause: 'removes_last', path: 'filters[1]', left: 1 }],
+  ])('%s', async (_, body, expected) => {
+    const { causes } = await explain(body);
+    expect(causes).toContainEqual(expect.objectContaining(expected));
+  }); // prettier-ignore
 });

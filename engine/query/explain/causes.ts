@@ -123,17 +123,32 @@ async function guessed(scope: CauseScope, guess: Guess, matches: number): Promis
 async function nearest(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
   const around = await valuesAround(scope.begin, leaf.predicate, all, scope.rows);
   if (around) return [{ ...about(leaf, ...closeness(around)), values: valuesOf(around) }];
-  const [field] = fieldsOf(leaf.predicate).filter(({ type }) => type === 'string');
-  if (!field) return [];
-  for (const text of textsOf(leaf.predicate).slice(0, 3)) {
-    const values = await similarTexts(scope.begin, field, text, scope.rows);
-    if (values.length > 0)
-      return [{ ...about(leaf, 'similar_values', `${field.name} has values that are nearly the same.`), values }]; // prettier-ignore
+  const fields = fieldsOf(leaf.predicate);
+  const strings = fields.filter(({ type }) => type === 'string').slice(0, mostFields);
+  for (const field of strings) {
+    for (const text of textsOf(leaf.predicate).slice(0, mostTexts)) {
+      const values = await similarTexts(scope.begin, field, text, scope.rows);
+      if (values.length > 0)
+        return [{ ...about(leaf, 'similar_values', `${field.name} has values that are nearly the same.`), values }]; // prettier-ignore
+    }
   }
+  const names = fields.slice(0, mostFields).map(({ name }) => name);
+  const more = fields.length > names.length ? ` and ${fields.length - names.length} more fields` : ''; // prettier-ignore
+  const cause = about(
+    leaf,
+    'no_such_value',
+    `No value of ${names.join(', ')}${more} is like this.`,
+  );
+  const [field] = fields;
+  if (fields.length !== 1 || field?.type !== 'string') return [cause];
   const present = not(node({ kind: 'missing', field }));
   const values = await someTexts(scope.begin, field, present, scope.rows);
-  return values.length === 0 ? [] : [{ ...about(leaf, 'no_such_value', `Values of ${field.name} are like these.`), values }]; // prettier-ignore
+  return [values.length === 0 ? cause : { ...cause, values }];
 }
+
+/** A term without a field is asked of every text field: similar values are looked for in a few of them. */
+const mostFields = 5;
+const mostTexts = 3;
 
 function textsOf(predicate: Predicate): readonly string[] {
   switch (predicate.kind) {

@@ -17,6 +17,8 @@ export interface ExplainScope {
   readonly steps: Steps;
   readonly language: Language;
   readonly rows: Rows;
+  /** What is known of the spellings in the whole predicate. */
+  readonly spellings: Spellings;
   readonly spell: (predicate: Predicate) => Promise<Spellings>;
 }
 
@@ -52,7 +54,7 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     records: snapshot.rows,
     nodes,
     ...(causes && { causes }),
-    segments: segmentsTouched(snapshot, predicate),
+    segments: segmentsTouched(snapshot, predicate, scope.spellings),
     steps: { parse: rounded(parseMs), ...steps.list },
   });
 }

@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../store/store.js';
 import type { Predicate } from '../predicate.js';
 import { segmentTest } from '../prune.js';
+import type { Spellings } from '../statement.js';
 
 /** Which segments a query can find something in, by the statistics that the log keeps of them. */
 export interface SegmentsTouched {
@@ -18,8 +19,12 @@ export interface SegmentsTouched {
 const namedPaths = 20;
 
 /** Sorts out the segments whose statistics say that no record of theirs satisfies the predicate. */
-export function segmentsTouched({ segments }: Snapshot, predicate: Predicate): SegmentsTouched {
-  const touched = segments.filter(segmentTest(predicate));
+export function segmentsTouched(
+  { segments }: Snapshot,
+  predicate: Predicate,
+  spellings: Spellings,
+): SegmentsTouched {
+  const touched = segments.filter(segmentTest(predicate, spellings));
   return {
     total: segments.length,
     touched: touched.length,
