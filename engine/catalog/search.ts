@@ -89,13 +89,17 @@ export interface SearchTable {
 
 const idsPerStatement = 500;
 
+/** Choice: a search looks at the first 10,000 characters of a description above 40 kB, and at no tags of 100,000 or more together. */
+const descriptionCharacters = 10_000;
+const tagCharacters = 100_000;
+
 /** The searches of a catalogue. */
 export function searchTable(db: Database): SearchTable {
   return {
     vaults: async (access, scope) => {
       const isOwn = scope === 'own' ? hasOwnRight(access) : sql`1 = 1`;
       const rows = await db.all(sql`SELECT vaults.id AS id, vaults.name AS name,
-          accounts.domain AS domain, vaults.description AS description, vaults.tags AS tags,
+          accounts.domain AS domain, ${beginning(sql`vaults.description`)} AS description, vaults.tags AS tags,
           vaults.default_storage_class AS "storageClass", vaults.created_at AS "createdAt",
           vaults.updated_at AS "updatedAt", ${userColumns}
         FROM vaults JOIN accounts ON accounts.id = vaults.account_id
@@ -115,13 +119,14 @@ export function searchTable(db: Database): SearchTable {
     },
     objects: async ({ after, upTo, condition, columns }) => {
       const where = sql`objects.id > ${after} AND objects.id <= ${upTo} AND ${compile(condition)}`;
-      return select(db, where, columns);
+      return select(db, where, columns, shortTags);
     },
     byIds: async (ids) => {
       const found: SearchObject[] = [];
       for (let i = 0; i < ids.length; i += idsPerStatement) {
         const part = ids.slice(i, i + idsPerStatement);
-        found.push(...(await select(db, isOneOf(sql`objects.id`, part), everyColumn)));
+        const where = isOneOf(sql`objects.id`, part);
+        found.push(...(await select(db, where, everyColumn, sql`objects.tags`)));
       }
       return found;
     },
@@ -131,26 +136,36 @@ export function searchTable(db: Database): SearchTable {
 const userColumns = sql`users.first_name AS "firstName", users.last_name AS "lastName", users.email AS email`;
 
 /** Where each column comes from. */
-const sources: Readonly<Record<SearchColumn, Sql>> = {
+const sources: Readonly<Record<Exclude<SearchColumn, 'tags'>, Sql>> = {
   parentId: sql`objects.parent_id AS "parentId"`,
   path: sql`objects.path AS path`,
-  description: sql`objects.description AS description`,
-  tags: sql`objects.tags AS tags`,
+  description: sql`${beginning(sql`objects.description`)} AS description`,
   user: sql`objects.user_id AS "userId"`,
   storageClass: sql`datasets.storage_class AS "storageClass"`,
   createdAt: sql`objects.created_at AS "createdAt"`,
   updatedAt: sql`objects.updated_at AS "updatedAt"`,
 };
-const everyColumn: ReadonlySet<SearchColumn> = new Set(Object.keys(sources) as SearchColumn[]);
+const everyColumn: ReadonlySet<SearchColumn> = new Set([
+  'tags',
+  ...(Object.keys(sources) as (keyof typeof sources)[]),
+]);
+const shortTags = sql`CASE WHEN LENGTH(objects.tags) < ${tagCharacters} THEN objects.tags ELSE '[]' END`;
+
+function beginning(description: Sql): Sql {
+  // SUBSTR stops at NUL, which short ones may well have.
+  return sql`CASE WHEN OCTET_LENGTH(${description}) <= ${4 * descriptionCharacters} THEN ${description}
+    ELSE SUBSTR(${description}, 1, ${descriptionCharacters}) END`;
+}
 
 async function select(
   db: Database,
   where: Sql,
   columns: ReadonlySet<SearchColumn>,
+  tags: Sql,
 ): Promise<readonly SearchObject[]> {
   const wanted = [
     sql`objects.id AS id, objects.vault_id AS "vaultId", objects.object_type AS "objectType"`,
-    ...[...columns].map((column) => sources[column]),
+    ...[...columns].map((column) => (column === 'tags' ? sql`${tags} AS tags` : sources[column])),
   ];
   const datasets = columns.has('storageClass')
     ? sql` LEFT JOIN datasets ON datasets.id = objects.id`

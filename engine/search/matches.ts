@@ -93,7 +93,7 @@ export function testOf(leaf: Leaf): Test {
       return (value) => String(value).startsWith(leaf.text);
     case 'regexp': {
       const pattern = RE2JS.compile(leaf.pattern);
-      return (value) => pattern.testExact(String(value));
+      return (value) => isShort(value) && pattern.testExact(String(value));
     }
     case 'words': {
       const wanted = leaf.words.map(lower);
@@ -107,6 +107,7 @@ export function testOf(leaf: Leaf): Test {
       const texts = leaf.parts.flatMap((part) => (typeof part === 'object' ? [lower(part.text)] : [])); // prettier-ignore
       const pattern = RE2JS.compile(wildcardPattern(leaf.parts));
       return (value) => {
+        if (!isShort(value)) return false;
         const folded = lower(String(value));
         return texts.every((text) => folded.includes(text)) && pattern.test(String(value));
       };
@@ -114,6 +115,13 @@ export function testOf(leaf: Leaf): Test {
     case 'overlap':
       throw new Error('documents have no genomic regions');
   }
+}
+
+/** Choice: a search looks for patterns in texts of at most 40,000 characters, so that none keeps others waiting. */
+const patternCharacters = 40_000;
+
+function isShort(value: string | number): boolean {
+  return typeof value === 'number' || value.length <= patternCharacters;
 }
 
 function oneOf(field: FieldRef, values: readonly Scalar[], ignoreCase: boolean): Test {

@@ -377,6 +377,24 @@ test('patterns that explode elsewhere end (Q3)', async () => {
   }
 });
 
+test('long texts are looked at as far as said, and keep nobody waiting', async () => {
+  const vault = idOf(await dee.post('/v2/vaults', { name: 'Long' }));
+  const make = (body: object): Promise<Answer> =>
+    dee.post('/v2/objects', { vault_id: vault, object_type: 'folder', filename: 'long', ...body });
+  const filler = 'ab '.repeat(700_000);
+  await make({ description: `first ${filler} last` });
+  await make({ tags: ['a'.repeat(50_000), 'short'] });
+  await make({ tags: ['a'.repeat(150_000), 'short'], filename: 'over' });
+  const total = async (body: object): Promise<unknown> => (await find(dee, { limit: 0, ...body })).total; // prettier-ignore
+  expect(await total({ query: 'description:first' })).toBe(1);
+  expect(await total({ query: 'description:last' })).toBe(0);
+  expect(await total({ query: 'description:fir*' })).toBe(1);
+  expect(await total({ filters: [['tags', 'short']] })).toBe(1);
+  expect(await total({ filters: [['tags__regexp', '(a|aa)+']] })).toBe(0);
+  expect(await total({ filters: [['tags__prefix', 'aaaa']] })).toBe(1);
+  expect(await total({ query: `description:${'?'.repeat(9)}x tags:${'*a'.repeat(10)}x` })).toBe(0);
+});
+
 test('a search says the same as the lists of vaults and objects', async () => {
   for (const client of [ann, bob, dee]) {
     const vaults = listOf(await client.get('/v2/vaults?limit=1000')).map((one) => one.full_path);
