@@ -1,9 +1,15 @@
 import type { DatasetRow, FieldRow } from '../engine/catalog/rows.js';
 import { genesAsked } from '../engine/entities/asked.js';
 import { AppError, invalid } from '../engine/errors.js';
-import { parseJson } from '../engine/json.js';
 import { parseQuery } from '../engine/query/request.js';
-import { lookup, runArrow, runQuery, runText, type QueryAnswer } from '../engine/query/run.js';
+import {
+  lookup,
+  runArrow,
+  runFacets,
+  runQuery,
+  runText,
+  type QueryAnswer,
+} from '../engine/query/run.js';
 import { visibleData, type Visible } from '../scheduler/visible.js';
 import { queryHash, readCursor, writeCursor, type CursorAsked } from './cursor.js';
 import type { Parts } from './parts.js';
@@ -118,27 +124,21 @@ export async function lookupAnswer(
   );
 }
 
-/** The values of one field (contract 8.4); `total` counts the different ones. */
+/** A facet of one field (contract 8.4); `total` counts the different values. */
 export async function fieldFacets(
   parts: Parts,
   dataset: DatasetRow,
   field: FieldRow,
   options: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
-): Promise<object> {
-  const facet = async (wanted: object): Promise<[unknown, QueryAnswer]> => {
-    const answer = await ask(
-      parts,
-      dataset,
-      { limit: 0, facets: { [field.name]: wanted } },
-      signal,
-    );
-    const values = parseJson(answer.facets ?? '{}') as Readonly<Record<string, unknown>>;
-    return [values[field.name], answer];
-  };
-  const [facets, answer] = await facet(options);
-  const [distinct] = await facet({ facet_type: 'count' });
-  return { facets, total: distinct, took: Math.round(answer.took) };
+): Promise<JsonText> {
+  const { snapshot, fields } = await queryable(parts, dataset);
+  const { facets } = parseQuery({ facets: { [field.name]: options } }, fields);
+  const [facet] = facets!;
+  const counted = { kind: 'count', field: facet!.field } as const;
+  const answer = await runFacets(parts.queryEngine, snapshot, [facet!, counted], { signal });
+  const [text, total] = answer.texts;
+  return new JsonText(`{"facets":${text!},"total":${total!},"took":${answer.took}}`);
 }
 
 /** How many records a query finds. */

@@ -233,7 +233,10 @@ export const schemas = {
   }),
   Query: body({
     ...query,
-    facets: about(object, 'By field: {facet_type, limit, …}; a list of names means defaults.'),
+    facets: about(
+      object,
+      'By field: {facet_type, limit, interval, scale, extended, percents, facets}; a list of names means defaults.',
+    ),
     limit: about(integer, '0 to 10,000; 100 when absent.'),
     offset: integer,
     cursor: about({}, '`true` begins a walk over one version; then what the last answer gave.'),

@@ -3,6 +3,7 @@ import { accessOf } from '../../engine/catalog/access.js';
 import type { FieldFilter } from '../../engine/catalog/fields.js';
 import type { DatasetRow, FieldRow } from '../../engine/catalog/rows.js';
 import { AppError, notFound } from '../../engine/errors.js';
+import { parseJson } from '../../engine/json.js';
 import { Access, Subject, Who } from '../access.js';
 import { fieldNew, fieldPatch } from '../field-shape.js';
 import { Form } from '../form.js';
@@ -129,14 +130,25 @@ export class FieldsController {
   }
 }
 
-/** The options of a facet, as a query string says them. */
+/** The options of a facet, as a query string says them; those of facets below it are JSON, or their fields' names. */
 function facetOptions(query: QueryString): Readonly<Record<string, unknown>> {
   const percents = values(query, 'percents').flatMap((text) => text.split(','));
+  const single = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
   return given<Readonly<Record<string, unknown>>>({
-    facet_type: value(query, 'facet_type'),
-    limit: value(query, 'limit'),
-    interval: value(query, 'interval'),
-    extended: value(query, 'extended'),
-    percents: percents.length === 0 ? undefined : percents.map(Number),
+    ...Object.fromEntries(single.map((name) => [name, value(query, name)])),
+    percents: percents.length === 0 ? undefined : percents,
+    facets: nestedFacets(values(query, 'facets')),
   });
+}
+
+function nestedFacets(texts: readonly string[]): unknown {
+  const [first] = texts;
+  if (first === undefined || texts.length > 1 || !/^\s*[[{]/.test(first))
+    return first === undefined ? undefined : texts;
+  try {
+    return parseJson(first);
+  } catch {
+    // A field's name may begin with a bracket; what is none is refused by that name.
+    return first;
+  }
 }

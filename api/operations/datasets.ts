@@ -94,12 +94,18 @@ export const datasetOperations = {
     'GET',
     field('/facets'),
     'Dataset fields',
-    'The values of a field.',
+    'A facet of a field over all records, with its options; `total` counts the different values.',
     'FieldFacets',
     {
       query: {
         facet_type: 'terms, count, stats, histogram or percentiles.',
-        limit: 'Terms at most.',
+        limit: 'Terms at most; 10 when absent, 0 for all.',
+        interval:
+          'Of a histogram: a number, a unit of dates, or with `scale=log` the step of the exponent.',
+        scale: 'Of a histogram of numbers: linear or log.',
+        extended: 'true adds the deviation and the like to stats.',
+        percents: 'Of percentiles: numbers from 0 to 100, separated by commas or repeated.',
+        facets: 'Facets of each term or bin: names of fields, repeated, or facets as JSON.',
       },
     },
   ),

@@ -87,6 +87,29 @@ export async function runQuery(
   };
 }
 
+/** Facets over all records, several of one field too: their JSON texts. */
+export async function runFacets(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  facets: readonly Facet[],
+  options: QueryOptions = {},
+): Promise<{ readonly texts: readonly string[]; readonly took: number }> {
+  const started = performance.now();
+  const request: QueryRequest = {
+    predicate: all,
+    scores: [],
+    fields: null,
+    excludeFields: [],
+    ordering: [],
+    limit: 0,
+    offset: 0,
+    facets,
+  };
+  const run = await runner(engine, snapshot, request, options);
+  const { texts } = await facetAnswers({ ...run, snapshot, predicate: all }, facets);
+  return { texts, took: Math.round(performance.now() - started) };
+}
+
 /** The page as an Arrow IPC stream. */
 export async function runArrow(
   engine: QueryEngine,

@@ -383,4 +383,42 @@ describe('fields', () => {
     expect((await facets('score')).json['facets']).toMatchObject({ count: 2, min: 0.5, max: 1.5 });
     expect((await facets('gene', '?facet_type=odd')).status).toBe(400);
   });
+
+  test('take every option of a facet from the address', async () => {
+    const facets = async (name: string, options: string): Promise<unknown> => {
+      const [field] = listOf(await ann.get(`/v2/datasets/${id}/fields?name=${name}`));
+      const path = `/v2/dataset_fields/${String(field?.['id'])}/facets?${options}`;
+      return (await ann.get(path)).json;
+    };
+    const bins = [[0.5, 1], [1.5, 1]]; // prettier-ignore
+    const answers = {
+      'facet_type=count': 2,
+      'facet_type=histogram&interval=0.5': bins,
+      'facet_type=histogram&scale=log&interval=1': [[0.1, 1], [1, 1]], // prettier-ignore
+      'facet_type=percentiles&percents=0,100': { '0.0': 0.5, '100.0': 1.5 },
+      'facet_type=percentiles&percents=0&percents=100': { '0.0': 0.5, '100.0': 1.5 },
+      'facet_type=terms&limit=1': [[0.5, 1]],
+      [`facet_type=histogram&interval=10&facets=${encodeURIComponent('{"score":{"facet_type":"count"}}')}`]:
+        [[0, 2, { score: 2 }]], // prettier-ignore
+      'facet_type=histogram&interval=1&facets=gene&facets=score': [
+        [0, 1, { gene: expect.any(Array), score: expect.objectContaining({ count: 1 }) }],
+        [1, 1, { gene: expect.any(Array), score: expect.objectContaining({ count: 1 }) }],
+      ],
+      'facet_type=stats&extended=true': expect.objectContaining({ variance: 0.25, sum: 2 }),
+    };
+    for (const [options, wanted] of Object.entries(answers))
+      expect([options, await facets('score', options)]).toEqual([
+        options,
+        { facets: wanted, total: 2, took: expect.any(Number) },
+      ]);
+    const refused = {
+      'facet_type=histogram&interval=-1':
+        'interval is a positive number, not "-1" (at facets.score)',
+      'facet_type=percentiles&percents=x': 'Expected a number, not "x" (at facets.score)',
+      'facets=gene': 'Facets nest only under terms and histogram (at facets.score)',
+      'facet_type=terms&facets={': 'Unknown field: { (at facets.score.facets.{)',
+    };
+    for (const [options, message] of Object.entries(refused))
+      expect([options, await facets('score', options)]).toEqual([options, { facets: [message] }]);
+  });
 });

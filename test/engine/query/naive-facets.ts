@@ -1,7 +1,8 @@
 import type { Columns, StoredType } from '../../../engine/types.js';
 import type { TestRow } from './dataset.js';
 import { fieldNamed, isNumeric, valuesOf, type NaiveField } from './naive-fields.js';
-import { dateShown, shown } from './naive-record.js';
+import { binsOf, type NaiveBin } from './naive-bins.js';
+import { shown } from './naive-record.js';
 import { comparable, compare, Refused, type Comparable } from './naive-values.js';
 
 type Options = Readonly<Record<string, unknown>>;
@@ -14,7 +15,7 @@ export class About {
   ) {}
 }
 
-/** The answers of facets of one level over these records (query language 3). */
+/** The answers of facets over these records (query language 3, and what issue 4 adds: facets under any bucket, all kinds of bins). */
 export function facetsOf(
   input: unknown,
   columns: Columns,
@@ -24,65 +25,102 @@ export function facetsOf(
   const answers = entries.map(([name, options]) => {
     const field = fieldNamed(columns, name);
     if (!field) throw new Refused('no such field');
-    return [name, answerOf(field, (options ?? {}) as Options)] as const;
+    return [name, answerOf(field, (options ?? {}) as Options, columns)] as const;
   });
   return (rows) => Object.fromEntries(answers.map(([name, answer]) => [name, answer(rows)]));
 }
 
-function answerOf(field: NaiveField, options: Options): (rows: readonly TestRow[]) => unknown {
+function answerOf(
+  field: NaiveField,
+  options: Options,
+  columns: Columns,
+): (rows: readonly TestRow[]) => unknown {
   const { type } = field.column;
   if (['text', 'blob', 'object', 'json'].includes(type)) throw new Refused('no facets');
   const kind = options['facet_type'] ?? (isNumeric(type) ? 'stats' : 'terms');
   const item = { ...field.column, isList: false };
+  const nested = options['facets'] === undefined ? undefined : facetsOf(options['facets'], columns);
+  const shownBucket = ({ shown: key, count, rows }: Bucket): unknown =>
+    nested ? [key, count, nested(rows)] : [key, count];
   const every = (rows: readonly TestRow[]): Comparable[] =>
     rows.flatMap((row) => valuesOf(row, field.path).map((value) => comparable(item, value)));
   switch (kind) {
     case 'terms': {
-      const limit = (options['limit'] ?? 10) as number;
-      return (rows) => terms(rows, field).slice(0, limit === 0 ? undefined : limit);
+      const limit = Number(options['limit'] ?? 10);
+      return (rows) =>
+        terms(rows, field)
+          .slice(0, limit === 0 ? undefined : limit)
+          .map(shownBucket);
     }
     case 'count':
       return (rows) => terms(rows, field).length;
     case 'stats':
-      return (rows) => stats(type, every(rows));
+      return (rows) => stats(type, every(rows), options['extended'] === true);
     case 'histogram':
-      return (rows) => histogram(type, every(rows), options['interval']);
+      return (rows) => histogram(rows, field, options).map(shownBucket);
     case 'percentiles':
-      return (rows) => percentiles(every(rows), options['percents'] as readonly number[]);
+      return (rows) => percentiles(every(rows), percentsOf(options['percents']));
     default:
       throw new Refused('no such facet');
   }
 }
 
+/** A term or bin, its count, and the records in it. */
+interface Bucket {
+  readonly shown: unknown;
+  readonly count: number;
+  readonly rows: readonly TestRow[];
+}
+
 /** Each distinct value of a record counts once; by count, then by value. */
-function terms(rows: readonly TestRow[], { path, column }: NaiveField): [unknown, number][] {
-  const counts = new Map<Comparable, [unknown, number]>();
+function terms(rows: readonly TestRow[], { path, column }: NaiveField): Bucket[] {
+  const found = new Map<Comparable, { shown: unknown; rows: TestRow[] }>();
   for (const row of rows) {
     const own = new Map(valuesOf(row, path).map((value) => [comparable(column, value), value]));
     for (const [key, value] of own) {
-      const known = counts.get(key);
-      if (known) known[1] += 1;
-      else counts.set(key, [shown({ ...column, isList: false }, value), 1]);
+      const known = found.get(key);
+      if (known) known.rows.push(row);
+      else found.set(key, { shown: shown({ ...column, isList: false }, value), rows: [row] });
     }
   }
-  return [...counts]
-    .sort(([a, x], [b, y]) => y[1] - x[1] || compare(a, b))
-    .map(([, entry]) => entry);
+  return [...found]
+    .sort(([a, x], [b, y]) => y.rows.length - x.rows.length || compare(a, b))
+    .map(([, bucket]) => ({ ...bucket, count: bucket.rows.length }));
 }
 
-function stats(type: StoredType, values: readonly Comparable[]): unknown {
-  if (values.length === 0) return { count: 0, min: null, max: null, avg: null, sum: null };
+function stats(type: StoredType, values: readonly Comparable[], isExtended: boolean): unknown {
+  if (values.length === 0) {
+    const none = { count: 0, min: null, max: null, avg: null, sum: null };
+    const bounds = { upper: null, lower: null };
+    return isExtended ? { ...none, sum_of_squares: null, variance: null, std_deviation: null, std_deviation_bounds: bounds } : none; // prettier-ignore
+  }
   const sorted = [...values].sort(compare);
   const doubles = values.map(Number);
   const scale = doubles.reduce((sum, value) => sum + Math.abs(value), 0);
   const sum = doubles.reduce((all, value) => all + value, 0);
   const isWhole = type === 'integer' || type === 'long';
-  return {
+  const mean = sum / values.length;
+  const plain = {
     count: values.length,
     min: shownNumber(type, sorted[0]!),
     max: shownNumber(type, sorted.at(-1)!),
-    avg: new About(sum / values.length, scale / values.length),
+    avg: new About(mean, scale / values.length),
     sum: isWhole ? values.reduce((all, value) => (all as bigint) + (value as bigint), 0n) : new About(sum, scale), // prettier-ignore
+  };
+  if (!isExtended) return plain;
+  const squares = doubles.reduce((all, value) => all + value * value, 0);
+  const variance = doubles.reduce((all, value) => all + (value - mean) ** 2, 0) / values.length;
+  const deviation = Math.sqrt(variance);
+  // A deviation of nothing may come out as the root of a rounding.
+  const size = Math.sqrt(squares);
+  const isOne = compare(sorted[0]!, sorted.at(-1)!) === 0;
+  const about = (value: number): About => new About(value, isOne ? 100 * size : size);
+  return {
+    ...plain,
+    sum_of_squares: new About(squares, squares),
+    variance: new About(variance, squares),
+    std_deviation: about(deviation),
+    std_deviation_bounds: { upper: about(mean + 2 * deviation), lower: about(mean - 2 * deviation) }, // prettier-ignore
   };
 }
 
@@ -90,42 +128,35 @@ function shownNumber(type: StoredType, value: Comparable): unknown {
   return shown({ name: '', physical: '', type, isList: false }, value);
 }
 
-function histogram(type: StoredType, values: readonly Comparable[], interval: unknown): unknown {
-  const edge = (value: Comparable): Comparable => {
-    if (type === 'date') return dateEdge(value as bigint, interval as string);
-    const width = BigInt((interval as string | undefined) ?? 100);
-    // The width is whole, so that the bin of a fraction is that of the whole number below it.
-    const whole = BigInt(typeof value === 'number' ? Math.floor(value) : (value as bigint));
-    const bin = whole - (((whole % width) + width) % width);
-    return typeof value === 'number' ? Number(bin) : bin;
-  };
-  const bins = new Map<Comparable, number>();
-  for (const value of values) bins.set(edge(value), (bins.get(edge(value)) ?? 0) + 1);
-  return [...bins]
-    .sort(([a], [b]) => compare(a, b))
-    .map(([key, count]) => [type === 'date' ? dateShown(key as bigint) : key, count]);
+/** Every element counts, but a record is in a bin once. */
+function histogram(
+  rows: readonly TestRow[],
+  { path, column }: NaiveField,
+  options: Options,
+): Bucket[] {
+  const binOf = binsOf(column.type, options['interval'], options['scale']);
+  const bins = new Map<Comparable, { bin: NaiveBin; count: number; rows: Set<TestRow> }>();
+  for (const row of rows) {
+    for (const value of valuesOf(row, path)) {
+      const bin = binOf(comparable({ ...column, isList: false }, value));
+      const known = bins.get(bin.order) ?? { bin, count: 0, rows: new Set() };
+      known.count += 1;
+      known.rows.add(row);
+      bins.set(bin.order, known);
+    }
+  }
+  return [...bins.values()]
+    .sort((a, b) => compare(a.bin.order, b.bin.order))
+    .map(({ bin, count, rows: own }) => ({ shown: bin.shown, count, rows: [...own] }));
 }
 
-const widths: Readonly<Record<string, bigint>> = { second: 1n, minute: 60n, hour: 3_600n, day: 86_400n }; // prettier-ignore
-
-function dateEdge(micros: bigint, unit: string): bigint {
-  const whole = (width: bigint, from = 0n): bigint => micros - ((((micros - from) % width) + width) % width); // prettier-ignore
-  const width = widths[unit];
-  if (width !== undefined) return whole(width * 1_000_000n);
-  // 1970-01-05 was a Monday.
-  if (unit === 'week') return whole(7n * 86_400_000_000n, 4n * 86_400_000_000n);
-  const date = new Date(Number(whole(86_400_000_000n) / 1000n));
-  const month = date.getUTCMonth();
-  date.setUTCDate(1);
-  date.setUTCMonth(unit === 'year' ? 0 : unit === 'quarter' ? month - (month % 3) : month);
-  return BigInt(date.getTime()) * 1000n;
+function percentsOf(given: unknown): readonly number[] {
+  if (given === undefined) return [1, 5, 25, 50, 75, 95, 99];
+  return (Array.isArray(given) ? given : [given]).map(Number);
 }
 
 /** Linear interpolation between the values next to the place. */
-function percentiles(
-  values: readonly Comparable[],
-  percents: readonly number[] = [1, 5, 25, 50, 75, 95, 99],
-): unknown {
+function percentiles(values: readonly Comparable[], percents: readonly number[]): unknown {
   const sorted = values.map(Number).sort((a, b) => a - b);
   const at = (percent: number): About | null => {
     if (sorted.length === 0) return null;

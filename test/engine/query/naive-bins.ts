@@ -1,0 +1,107 @@
+import type { StoredType } from '../../../engine/types.js';
+import { dateShown } from './naive-record.js';
+import { compare, type Comparable } from './naive-values.js';
+
+/** A bin of a histogram: what it is shown as, and where it stands. */
+export interface NaiveBin {
+  readonly shown: unknown;
+  readonly order: Comparable;
+}
+
+/** The bin of each value of a field of this type. */
+export function binsOf(
+  type: StoredType,
+  interval: unknown,
+  scale: unknown,
+): (value: Comparable) => NaiveBin {
+  if (type === 'date') {
+    return (value) => {
+      const edge = dateEdge(value as bigint, (interval ?? 'month') as string);
+      return { shown: dateShown(edge), order: edge };
+    };
+  }
+  const isLog = scale === 'log';
+  const [digits, decimals] = fraction(interval ?? (isLog ? 1 : 100));
+  if (isLog) return (value) => logBin(value, digits, decimals);
+  return (value) =>
+    typeof value === 'bigint'
+      ? wholeBin(value, digits, decimals)
+      : realBin(value as number, digits, decimals);
+}
+
+/** A positive number as whole digits and how many of them stand behind the point. */
+function fraction(input: unknown): readonly [bigint, number] {
+  const [mantissa = '', exponent = '0'] = String(input).trim().toLowerCase().split('e');
+  const [before = '', after = ''] = mantissa.split('.');
+  const decimals = after.length - Number(exponent);
+  const digits = BigInt(before + after);
+  return decimals < 0 ? [digits * 10n ** BigInt(-decimals), 0] : [digits, decimals];
+}
+
+function floorDivide(a: bigint, b: bigint): bigint {
+  return a / b - (a % b < 0n ? 1n : 0n);
+}
+
+/** The number that `digits` with so many decimals are: exact if it is whole. */
+function numberFrom(digits: bigint, decimals: number): bigint | number {
+  const unit = 10n ** BigInt(decimals);
+  return digits % unit === 0n ? digits / unit : Number(`${digits}e-${decimals}`);
+}
+
+function wholeBin(value: bigint, digits: bigint, decimals: number): NaiveBin {
+  const bin = floorDivide(value * 10n ** BigInt(decimals), digits);
+  return { shown: numberFrom(bin * digits, decimals), order: bin };
+}
+
+/** The exact quotient finds the bins to look at; edges are doubles. */
+function realBin(value: number, digits: bigint, decimals: number): NaiveBin {
+  const [numerator, denominator] = [Number(digits), Number(`1e${decimals}`)];
+  if (Math.abs(value) >= (2 ** 50 * numerator) / denominator) return { shown: value, order: value };
+  const [top, bottom] = ratio(value);
+  const middle = floorDivide(top * 10n ** BigInt(decimals), bottom * digits);
+  const edges = [-2n, -1n, 0n, 1n, 2n].map((by) => (Number(middle + by) * numerator) / denominator);
+  const edge = edges.findLast((candidate) => candidate <= value)! + 0;
+  return { shown: edge, order: edge };
+}
+
+/** A double as a fraction of two whole numbers. */
+function ratio(value: number): readonly [bigint, bigint] {
+  let bottom = 1n;
+  let top = value;
+  while (!Number.isInteger(top)) {
+    top *= 2;
+    bottom *= 2n;
+  }
+  return [BigInt(top), bottom];
+}
+
+function logBin(value: Comparable, digits: bigint, decimals: number): NaiveBin {
+  if (compare(value, 0) === 0) return { shown: 0, order: 0 };
+  const isBelow = compare(value, 0) < 0;
+  const size = typeof value === 'bigint' ? (isBelow ? -value : value) : Math.abs(value as number);
+  const step = Number(`${digits}e-${decimals}`);
+  const smallest = typeof size === 'bigint' ? 1 : Number.MIN_VALUE;
+  const middle = Math.floor(Math.log10(Number(size)) / step);
+  // Tries the powers of ten around the right one, from above.
+  for (let bin = middle + 3; ; bin--) {
+    const exponent = Number(numberFrom(BigInt(bin) * digits, decimals));
+    const power = Number.isInteger(exponent) ? Number(`1e${exponent}`) : 10 ** exponent;
+    const edge = Math.max(power, smallest);
+    if (edge <= size) return { shown: isBelow ? -edge : edge, order: isBelow ? -edge : edge };
+  }
+}
+
+const widths: Readonly<Record<string, bigint>> = { second: 1n, minute: 60n, hour: 3_600n, day: 86_400n }; // prettier-ignore
+
+function dateEdge(micros: bigint, unit: string): bigint {
+  const whole = (width: bigint, from = 0n): bigint => micros - ((((micros - from) % width) + width) % width); // prettier-ignore
+  const width = widths[unit];
+  if (width !== undefined) return whole(width * 1_000_000n);
+  // 1970-01-05 was a Monday.
+  if (unit === 'week') return whole(7n * 86_400_000_000n, 4n * 86_400_000_000n);
+  const date = new Date(Number(whole(86_400_000_000n) / 1000n));
+  const month = date.getUTCMonth();
+  date.setUTCDate(1);
+  date.setUTCMonth(unit === 'year' ? 0 : unit === 'quarter' ? month - (month % 3) : month);
+  return BigInt(date.getTime()) * 1000n;
+}
