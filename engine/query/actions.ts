@@ -5,7 +5,7 @@ import { isReserved } from './fields.js';
 import { and, node, none, or, type Bound, type FieldRef, type Predicate } from './predicate.js';
 import { Problem, show } from './problem.js';
 import { floating, isNumeric, limits, momentOf, numberOf, scalarOf, textOf } from './values.js';
-import { words } from './words.js';
+import { words } from '../text/words.js';
 
 type Type = StoredType | 'auto';
 

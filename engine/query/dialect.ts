@@ -21,6 +21,12 @@ export interface Dialect {
   readonly keepsOrder: boolean;
   /** What puts records into insertion order: the list behind ORDER BY. */
   insertionOrder(): string;
+  /**
+   * For a bound list of whole numbers, file × 2^32 + row of the numbers that `place` tells: true of a record that is in it, and
+   * where in it. Absent where places are no numbers.
+   */
+  readonly listedPlace?:
+    ((list: string) => { readonly is: string; readonly at: string }) | undefined;
   /** Where a record stands: which file of the snapshot, and which row of it; an id (file 0) where rows have no number. */
   place(): { readonly file: string; readonly row: string; readonly type: 'long' | 'string' };
 
@@ -74,11 +80,12 @@ export interface Dialect {
   wholeNumber(text: string): string;
   /** The number that a text is; null if it is none. */
   number(text: string): string;
-  /** How often one of the words of `text` folds to `word`, and how many words it has. */
-  wordCount(text: string, word: string): string;
+  /** How many words a text has. */
   textLength(text: string): string;
   /** How many bytes to change, insert or leave out to make one text of the other; null if their lengths differ by more than `most`. */
   editDistance(text: string, other: string, most: number): string;
+  /** How often `pattern` matches in the words of `text` with a slash on either side of each: `/breast//cancer/`. */
+  phraseCount(text: string, pattern: string): string;
   /** How often `pattern` matches in `text`. */
   patternCount(text: string, pattern: string): string;
   /** 1 where the condition holds, else 0. */

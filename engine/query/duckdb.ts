@@ -1,7 +1,7 @@
 import { reservedColumns } from '../store/arrow.js';
 import type { Column, Columns, StoredType } from '../types.js';
 import type { Dialect } from './dialect.js';
-import { separators } from './words.js';
+import { separators } from '../text/words.js';
 
 /**
  * The SQL of DuckDB over these columns; a fresh one for each statement, because it numbers the variables of its lambdas. They
@@ -34,6 +34,12 @@ export function duckdb(columns: Columns): Dialect {
     },
     keepsOrder: true,
     insertionOrder: () => (hidesPlace ? 'r."_id"' : 'r.file_index, r.file_row_number'),
+    listedPlace: hidesPlace
+      ? undefined
+      : (list) => {
+          const place = '(CAST(r.file_index AS BIGINT) * 4294967296 + r.file_row_number)';
+          return { is: inList(place, list, false), at: `list_position(${list}, ${place})` };
+        },
     // Ids are in insertion order too.
     place: () =>
       hidesPlace
@@ -80,11 +86,11 @@ export function duckdb(columns: Columns): Dialect {
     wholeNumber: (text) => `TRY_CAST(${text} AS BIGINT)`,
     // NaN is above every number there is.
     number: (text) => `nullif(TRY_CAST(${text} AS DOUBLE), 'NaN'::DOUBLE)`,
-    wordCount: (text, word) =>
-      `len(${lambda('list_filter', wordList(text), (element) => `lower(${element}) = lower(${word})`)})`,
     textLength: (text) => `len(${wordList(text)})`,
     editDistance: (text, other, most) =>
       `CASE WHEN abs(strlen(${text}) - strlen(${other})) <= ${most} THEN levenshtein(${text}, ${other}) END`,
+    phraseCount: (text, pattern) =>
+      `len(regexp_extract_all('/' || array_to_string(${wordList(text)}, '//') || '/', ${pattern}))`,
     patternCount: (text, pattern) => `len(regexp_extract_all(${text}, ${pattern}))`,
     indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 

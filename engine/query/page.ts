@@ -95,8 +95,14 @@ export function pageRows(
   projection: readonly Projected[],
 ): string {
   const { dialect, params, source } = statement;
-  const where = compile(statement, request.predicate);
   const columns = storedColumns(dialect, projection);
+  if (request.places) {
+    const list = columns.length > 0 ? columns.join(', ') : '1';
+    if (request.places.length === 0) return `(SELECT ${list} FROM ${source} WHERE false) AS ${dialect.relation}`; // prettier-ignore
+    const { is, at } = dialect.listedPlace!(params.add('long', request.places));
+    return `(SELECT ${list} FROM ${source} WHERE ${is} ORDER BY ${at}) AS ${dialect.relation}`;
+  }
+  const where = compile(statement, request.predicate);
   const order =
     snapshot.rows === 0 ? '' : orderBy(statement, sortKeys(statement, request), request.predicate);
   const limit = Number.isFinite(request.limit) && request.limit < Number.MAX_SAFE_INTEGER;

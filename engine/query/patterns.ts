@@ -1,5 +1,5 @@
 import type { WildPart } from './predicate.js';
-import { escapePattern, separators } from './words.js';
+import { separators } from '../text/words.js';
 
 /** The start or end of a word: RE2's own `\b` knows ASCII only. Folding the classes too would make it slow to compile. */
 const before = `(?:^|[${separators}])`;
@@ -12,13 +12,17 @@ export function wordPattern(word: string): string {
 
 /** Words one behind the other, whatever is between them. */
 export function phrasePattern(words: readonly string[]): string {
-  return `${phraseStart(words)}${behind}`;
+  const list = words.map(folded);
+  return `${before}${list.join(`[${separators}]+`)}${behind}`;
 }
 
-/** The same without the end of the last word, to count matches: what stands behind one may begin the next. */
-export function phraseStart(words: readonly string[]): string {
-  const list = words.map((word) => `(?i:${escapePattern(word)})`);
-  return `${before}${list.join(`[${separators}]+`)}`;
+/** The same among words with a slash on either side of each, as `Dialect.phraseCount` counts it. */
+export function phraseBetweenSlashes(words: readonly string[]): string {
+  return `/${words.map(folded).join('//')}/`;
+}
+
+function folded(word: string): string {
+  return `(?i:${escapePattern(word)})`;
 }
 
 /** A whole value, or a word of it. Inside a word a wildcard stands for characters of words. */
@@ -30,4 +34,12 @@ export function wildcardPattern(parts: readonly WildPart[]): string {
       )
       .join('');
   return `^${like('(?s:.)')}$|${before}${like(`[^${separators}]`)}${behind}`;
+}
+
+/** A pattern that matches exactly this text: of ASCII, all but letters, digits and underscores is escaped. */
+function escapePattern(text: string): string {
+  return text.replaceAll(
+    /(?![A-Za-z0-9_])\p{ASCII}/gu,
+    (char) => `\\x{${char.codePointAt(0)!.toString(16)}}`,
+  );
 }

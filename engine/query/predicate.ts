@@ -1,3 +1,4 @@
+import type { Weight } from '../text/bm25.js';
 import type { StoredType } from '../types.js';
 
 /** A field of the dataset as a predicate names it: found in the dataset's own fields, never taken from a request. */
@@ -73,6 +74,8 @@ export type WildPart = { readonly text: string } | 'one' | 'any';
 export interface Score {
   readonly item: Predicate;
   readonly boost: number;
+  /** What its conditions count, once the stored texts have been looked at (weigh.ts). */
+  readonly weights?: ReadonlyMap<Predicate, Weight>;
 }
 
 /** Matches every record. */

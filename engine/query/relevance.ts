@@ -1,17 +1,34 @@
+import { tierOf } from '../text/search.js';
+import type { Weight } from '../text/bm25.js';
 import { compile } from './compile.js';
-import { phraseStart, wildcardPattern } from './patterns.js';
+import { phraseBetweenSlashes, wildcardPattern } from './patterns.js';
 import type { Predicate, Score } from './predicate.js';
 import { access, type Statement } from './statement.js';
 
 /**
- * The relevance of a record (query language 4.4), largest first; undefined if nothing ranks. Each clause that a record satisfies counts 1, and a text
- * less than 1 more for how often it holds the words and how short it is: BM25's saturation of term frequency (k1 1.2, b 0.75)
- * with a fixed average length. Those parts are divided by the number of clauses, so that a record which satisfies more of them
- * always comes first.
+ * The relevance of a record (query language 4.4) in SQL, largest first; undefined if nothing ranks: for each clause that the record
+ * satisfies its boost times BM25 in all fields that it looks into (k1 1.2, b 0.75, lengths and rarity of the whole
+ * snapshot), and a constant above all that BM25 can come to, so that a record which satisfies more clauses comes first. Where the index of
+ * words answers (text-plan.ts), it computes the same double.
  */
 export function relevance(statement: Statement, scores: readonly Score[]): string | undefined {
-  const parts = scores.filter(({ boost }) => boost > 0).map((score) => part(statement, score, scores.length)); // prettier-ignore
-  return parts.length === 0 ? undefined : `(${parts.join(' + ')})`;
+  const ranking = scores.filter(({ boost }) => boost > 0);
+  if (ranking.length === 0) return undefined;
+  const weights = ranking.map((score) =>
+    leavesOf(score.item).map((leaf) => score.weights?.get(leaf) ?? unweighed(leaf)),
+  );
+  const most = weights.map((all) => ({ ...unknown, most: all.reduce((sum, one) => sum + one.most, 0) })); // prettier-ignore
+  const tier = tierOf(most) || 1;
+  const parts = ranking.map(({ item, boost }, i) => {
+    const { dialect, params } = statement;
+    const factor = params.add('double', boost);
+    const satisfied = (): string => dialect.indicator(compile(statement, item));
+    const terms = leavesOf(item).flatMap((leaf, j) => term(statement, leaf, weights[i]![j]!));
+    const isEnough = ranking.length === 1 && terms.length > 0;
+    const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfied()}`];
+    return `${factor} * (${[...base, ...terms].join(' + ')})`;
+  });
+  return `(${parts.join(' + ')})`;
 }
 
 /** What the text conditions of filters contribute: a clause for every word. Those that are negated rank nothing. */
@@ -21,37 +38,38 @@ export function scoresOf(predicate: Predicate): readonly Score[] {
   return predicate.words.map((word) => ({ item: { ...predicate, words: [word] }, boost: 1 }));
 }
 
-function part(statement: Statement, { item, boost }: Score, clauses: number): string {
-  const { dialect, params } = statement;
-  const closeness = leavesOf(item).flatMap((leaf) => frequency(statement, leaf));
-  const satisfied = dialect.indicator(compile(statement, item));
-  const factor = params.add('double', boost);
-  if (closeness.length === 0) return `${factor} * ${satisfied}`;
-  const share = 1 / (clauses * closeness.length);
-  return `${factor} * (${satisfied} + ${params.add('double', share)} * (${closeness.join(' + ')}))`;
-}
-
-type Leaf = Extract<Predicate, { kind: 'words' | 'phrase' | 'wildcard' }>;
+/** A condition that says more of a record than that it satisfies it. */
+export type Leaf = Extract<Predicate, { kind: 'words' | 'phrase' | 'wildcard' }>;
 
 /** A clause that names no field is one leaf for each of them. */
-function leavesOf(item: Predicate): readonly Leaf[] {
+export function leavesOf(item: Predicate): readonly Leaf[] {
   if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(leavesOf);
   return item.kind === 'words' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
 }
 
-/** From 0 to 1: how often a text holds what is wanted, against its length. Strings are names, whose length says nothing. */
-function frequency(statement: Statement, leaf: Leaf): string[] {
+/** Where nothing was counted: an average length of 100 words, and every word as rare as the others. */
+const unknown: Weight = { most: 2.2, base: 0.3, slope: 0.009 };
+
+function unweighed({ field }: Leaf): Weight {
+  return field.type === 'text' ? unknown : { most: 0, base: 0, slope: 0 };
+}
+
+/** BM25 of one condition; the same order of operations as in bm25.ts. */
+function term(statement: Statement, leaf: Leaf, { most, base, slope }: Weight): string[] {
   const { dialect, params } = statement;
   const values = access(statement, leaf.field);
-  if (!values || leaf.field.type !== 'text') return [];
+  if (!values || most === 0) return [];
+  const mostAt = params.add('double', most);
+  if (leaf.field.type !== 'text') {
+    return [`${mostAt} * ${dialect.indicator(compile(statement, leaf))}`];
+  }
   const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
-  const length = dialect.textLength(text);
-  const [first, ...more] = leaf.kind === 'wildcard' ? [] : leaf.words;
-  const count =
+  const times =
     leaf.kind === 'wildcard'
       ? dialect.patternCount(text, params.add('string', wildcardPattern(leaf.parts)))
-      : more.length === 0
-        ? dialect.wordCount(text, params.add('string', first!))
-        : dialect.patternCount(text, params.add('string', phraseStart(leaf.words)));
-  return [`coalesce(${count} / (${count} + 1.2 * (0.25 + 0.75 * ${length} / 100.0)), 0)`];
+      : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.words)));
+  const [baseAt, slopeAt] = [params.add('double', base), params.add('double', slope)];
+  return [
+    `coalesce((${mostAt} * ${times}) / (${times} + (${baseAt} + ${slopeAt} * ${dialect.textLength(text)})), 0)`,
+  ];
 }

@@ -16,6 +16,7 @@ import { Params } from './params.js';
 import { all, node, none, type Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
 import { prune } from './prune.js';
+import { textPlan } from './text-plan.js';
 import { mayTakeLong } from './weight.js';
 import { SpellingFinder } from './spellings.js';
 import type { Spellings } from './statement.js';
@@ -63,13 +64,18 @@ export async function runQuery(
   const facets = facetsOf(run, request, steps);
   // Its failure is awaited below; without this a failing page would leave it unhandled.
   facets.catch(() => undefined);
+  const texts = await steps.time('texts', () =>
+    textPlan({ ...run, scope }, snapshot, request, options),
+  );
   const planned = performance.now();
-  const select = pageSelect(scope, fields, request, run.spellings, engine.language);
+  const of = texts.snapshot;
+  const select = pageSelect(of, fields, texts.request, run.spellings, engine.language);
   steps.add('plan', performance.now() - planned);
-  const isEmpty = request.limit === 0 || scope.rows === 0;
+  const isEmpty = request.limit === 0 || of.rows === 0;
   const page = isEmpty ? [] : await steps.time('page', () => run.rows(select));
   const answers = await facets;
   const total =
+    texts.total ??
     answers?.total ??
     (await steps.time('total', () => totalOf(run, snapshot, request, page.length)));
   const explained = await explanationOf(run, snapshot, request, total, steps);
@@ -80,7 +86,9 @@ export async function runQuery(
     results: `[${page.map((row) => row[0] as string).join(',')}]`,
     count: page.length,
     offset: walk ? null : nextOffset(request, page.length, total),
-    ...(walk && { position: isLast ? null : select.positionOf(page.at(-1)!) }),
+    ...(walk && {
+      position: isLast ? null : (texts.position ?? select.positionOf(page.at(-1)!)),
+    }),
     ...(answers && { facets: facetsJson(request.facets!, answers.texts) }),
     ...(explained !== undefined && { explain: explained }),
     took: Math.round(performance.now() - started),
@@ -119,9 +127,11 @@ export async function runArrow(
   options: QueryOptions = {},
 ): Promise<{ body: Uint8Array; total: number; offset: number | null }> {
   const run = await runner(engine, snapshot, request, options);
-  const select = arrowSelect(run.scope, fields, request, run.spellings, engine.language);
+  const texts = await textPlan(run, snapshot, request, options);
+  const { language } = engine;
+  const select = arrowSelect(texts.snapshot, fields, texts.request, run.spellings, language);
   const page = request.limit === 0 ? [] : await run.rows(select);
-  const total = await totalOf(run, snapshot, request, page.length);
+  const total = texts.total ?? (await totalOf(run, snapshot, request, page.length));
   return {
     body: arrowStream(select.columns, page),
     total,
@@ -176,9 +186,13 @@ export async function runCells(
 ): Promise<CellPage> {
   const steps = new Steps();
   const run = await steps.time('spellings', () => runner(engine, snapshot, request, options));
-  const select = exportSelect(run.scope, fields, request, shape, run.spellings, engine.language);
+  const texts = await steps.time('texts', () => textPlan(run, snapshot, request, options));
+  const { language } = engine;
+  const of = texts.snapshot;
+  const select = exportSelect(of, fields, texts.request, shape, run.spellings, language);
   const page = request.limit === 0 ? [] : await steps.time('page', () => run.rows(select));
-  const total = await steps.time('total', () => totalOf(run, snapshot, request, page.length));
+  const total =
+    texts.total ?? (await steps.time('total', () => totalOf(run, snapshot, request, page.length)));
   const explain = await explanationOf(run, snapshot, request, total, steps);
   return {
     cells: page as CellPage['cells'],

@@ -1,5 +1,6 @@
 /** What a query does one after the other, or at the same time: the page and the facets. */
-export type Step = 'plan' | 'spellings' | 'page' | 'total' | 'facets' | 'counts' | 'causes';
+export type Step =
+  'plan' | 'spellings' | 'texts' | 'page' | 'total' | 'facets' | 'counts' | 'causes';
 
 /** How long the steps of one query took, in milliseconds. */
 export class Steps {

@@ -1,4 +1,4 @@
-import { words } from '../query/words.js';
+import { words } from '../text/words.js';
 
 /** A text in lower case, character by character, as the engine of datasets has it. */
 export function lower(text: string): string {

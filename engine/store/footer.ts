@@ -52,9 +52,10 @@ export async function checkFooter(
   path: string,
   rows: number,
   leaves: readonly LeafCount[],
+  indexBytes = 0,
 ): Promise<void> {
   const footer = await readFooter(path);
-  checkExtent(path, footer);
+  checkExtent(path, footer, indexBytes);
   if (Number(footer.num_rows) !== rows) {
     throw damaged(path, `has ${footer.num_rows} rows where ${rows} were written`);
   }
@@ -71,15 +72,16 @@ export async function checkFooter(
   }
 }
 
-/** Column chunks lie one behind the other, from the first magic bytes to the footer: nothing was lost between them. */
-function checkExtent(path: string, { dataBytes, row_groups }: Footer): void {
+/** Column chunks lie one behind the other, from the first magic bytes to the index of texts or the footer: nothing was lost. */
+function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes: number): void {
   let at = magicBytes;
   for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
     const begin = Number(chunk?.dictionary_page_offset ?? chunk?.data_page_offset);
     if (begin !== at) throw damaged(path, `has a column chunk at byte ${begin}, not at ${at}`);
     at += Number(chunk?.total_compressed_size);
   }
-  if (at !== dataBytes) throw damaged(path, `has its footer at byte ${dataBytes}, not at ${at}`);
+  const end = at + indexBytes;
+  if (end !== dataBytes) throw damaged(path, `has its footer at byte ${dataBytes}, not at ${end}`);
 }
 
 /** What a footer says of one leaf, all row groups together. Bounds of long texts may be cut, and are bounds all the same. */

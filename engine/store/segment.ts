@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
 import { crashpoint } from '../crashpoint.js';
 import { AppError } from '../errors.js';
+import { writeIndex } from '../text/index-writer.js';
 import { createFile, flushFile, removeFile } from '../files.js';
 import type { Columns } from '../types.js';
 import { arrowSchema } from './arrow.js';
@@ -42,18 +43,20 @@ export async function flushSegment(path: string): Promise<void> {
 /** The same for pool threads, which do not wait for the disk: the segment must be flushed before it is noted or committed. */
 export async function leaveSegment(input: SegmentInput, path: string): Promise<Segment> {
   const batches = asBatches(input);
+  const index = writeIndex(input.columns, batches) ?? [];
   const encoder = new ParquetEncoder(input.columns);
   const digest = createHash('sha256');
   await removeFile(path); // of a first pass over the chunk, with other types
   const file = await createFile(path);
   try {
-    for (const piece of encoder.pieces(batches)) {
+    for (const piece of encoder.pieces(batches, index)) {
       digest.update(piece);
       await file.write(piece);
       crashpoint('segment.partial');
     }
     await file.leave();
-    await checkFooter(path, input.rows, encoder.leaves);
+    const indexBytes = index.reduce((sum, { length }) => sum + length, 0);
+    await checkFooter(path, input.rows, encoder.leaves, indexBytes);
     return {
       path: basename(path),
       rows: input.rows,

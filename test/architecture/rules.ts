@@ -15,11 +15,12 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   catalog: [],
   expression: [],
-  store: [],
+  store: ['text'],
+  text: [],
   entities: [],
   ingest: ['expression', 'store'],
-  query: ['expression', 'store'],
-  search: ['query'],
+  query: ['expression', 'store', 'text'],
+  search: ['query', 'text'],
 };
 
 /** One door each: the modules that only the named files (or folders, ending in a slash) may load. */
@@ -60,7 +61,7 @@ const words: readonly {
     word: /(?<![\w$.#])RegExp\s*\(/,
     name: 'RegExp() of text',
     // These put constants of their own together; a user's pattern never becomes one.
-    through: ['engine/catalog/tokens.ts', 'engine/query/words.ts'],
+    through: ['engine/catalog/tokens.ts', 'engine/text/words.ts'],
   },
   {
     word: /(?<![\w$.#])require\s*\(|\bgetBuiltinModule\b|\bprocess\s*\.\s*binding\b/,

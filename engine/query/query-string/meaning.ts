@@ -14,7 +14,7 @@ import {
   type WildPart,
 } from '../predicate.js';
 import { Problem } from '../problem.js';
-import { words } from '../words.js';
+import { words } from '../../text/words.js';
 import type { Atom, Clause, Level, ValueAtom } from './grammar.js';
 import type { RangeEnd } from './tokens.js';
 

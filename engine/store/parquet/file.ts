@@ -67,8 +67,14 @@ export class ParquetEncoder {
     }
   }
 
-  /** The bytes of the file, in order. A piece is valid until the next one is asked for. */
-  *pieces(batches: readonly RecordBatch[]): Generator<Uint8Array<ArrayBuffer>> {
+  /**
+   * The bytes of the file, in order, with `extra` ones that only we know between the last row group and the footer. A piece is
+   * valid until the next one is asked for.
+   */
+  *pieces(
+    batches: readonly RecordBatch[],
+    extra: readonly Uint8Array[] = [],
+  ): Generator<Uint8Array> {
     const file = new ByteSink(2 * pieceBytes);
     const sinks: Sinks = {
       file,
@@ -98,6 +104,7 @@ export class ParquetEncoder {
       // The footer comes by itself: until then the file is a torn one.
       yield file.written();
       file.end = 0;
+      yield* extra;
       writeFooter(file, this.#schema, this.#groups);
       yield file.written();
     } finally {

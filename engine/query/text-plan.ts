@@ -1,0 +1,182 @@
+import { AppError } from '../errors.js';
+import { budgets } from '../budgets.js';
+import type { Snapshot } from '../store/store.js';
+import { foldWord } from '../text/fold.js';
+import type { TextQuery } from '../text/match.js';
+import type { RankedRow } from '../text/rank.js';
+import { search, Turns, type RankedPhrase } from '../text/search.js';
+import type { Position } from './cursor.js';
+import type { Language } from './dialect.js';
+import type { Select } from './page.js';
+import type { FieldRef, Predicate } from './predicate.js';
+import type { QueryRequest } from './request.js';
+import { textField } from './text-field.js';
+import { weighed } from './weigh.js';
+
+/** How a query that is ranked by its words is to be answered. */
+export interface TextPlan {
+  /** The snapshot and the request to make statements of. */
+  readonly snapshot: Snapshot;
+  readonly request: QueryRequest;
+  /** Absent where it is to be counted. */
+  readonly total?: number;
+  /** Behind the last record of the page, in a walk. */
+  readonly position?: Position;
+}
+
+/** What the plan needs of a running query. */
+interface Running {
+  /** The snapshot without the files that cannot hold a match. */
+  readonly scope: Snapshot;
+  readonly language: Language;
+  readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
+}
+
+/** Pages that begin further behind are left to the SQL engine, which sorts on disk. */
+const deepest = 200_000;
+
+/**
+ * Looks at the index of words for a query that has no other order. If the query is about the words of one text field alone, the index
+ * tells the total and the records of the page, and the SQL engine has only to fetch these. For all others it tells, where
+ * it can, how rare the words are, which the order depends on.
+ */
+export async function textPlan(
+  run: Running,
+  snapshot: Snapshot,
+  request: QueryRequest,
+  options: { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: number | undefined },
+): Promise<TextPlan> {
+  if (request.ordering.length > 0 || request.scores.length === 0 || snapshot.rows === 0) {
+    return { snapshot: run.scope, request };
+  }
+  const turns = new Turns(givingUp(options));
+  const found = await ranked(run, snapshot, request, turns);
+  if (found !== undefined) return found;
+  if (request.limit === 0) return { snapshot: run.scope, request };
+  // How rare a word is, all records tell.
+  return { snapshot: run.scope, request: await weighed(run, snapshot, request, turns) };
+}
+
+async function ranked(
+  run: Running,
+  snapshot: Snapshot,
+  request: QueryRequest,
+  turns: Turns,
+): Promise<TextPlan | undefined> {
+  const { predicate, offset, limit, walk } = request;
+  if (offset + limit > deepest || !run.language(snapshot.columns).listedPlace) return undefined;
+  const fields = new Set<string>();
+  const query = queryOf(predicate, fields);
+  const phrases = request.scores.map((score) => phraseOf(score, fields));
+  if (query === undefined || phrases.includes(undefined) || fields.size !== 1) return undefined;
+  const field = await textField(snapshot, fieldOf(predicate)!);
+  if (field === undefined) return undefined;
+  const wanted = (phrases as readonly RankedPhrase[]).filter(({ boost }) => boost > 0);
+  if (wanted.length === 0) return undefined;
+  const after = walk?.after ? rowOf(walk.after) : undefined;
+  const { rows, total } = await search(field, query, wanted, { after, offset, limit }, turns);
+  return fetching(snapshot, request, rows, total);
+}
+
+/** The plan that fetches these rows: of their files alone. */
+function fetching(
+  snapshot: Snapshot,
+  { walk: _walk, ...request }: QueryRequest,
+  rows: readonly RankedRow[],
+  total: number,
+): TextPlan {
+  const segments = [...new Set(rows.map(({ segment }) => segment))].sort((a, b) => a - b);
+  const files = [snapshot.files[0]!, ...segments.map((segment) => snapshot.files[segment + 1]!)];
+  const fileOf = new Map(segments.map((segment, i) => [segment, BigInt(i + 1)]));
+  const places = rows.map(({ segment, row }) => (fileOf.get(segment)! << 32n) + BigInt(row));
+  const narrowed = {
+    ...snapshot,
+    files,
+    segments: segments.map((segment) => snapshot.segments[segment]!),
+    rows: rows.length === 0 ? 0 : snapshot.rows,
+  };
+  const last = rows.at(-1);
+  return {
+    snapshot: narrowed,
+    request: { ...request, places, offset: 0, scores: [] },
+    total,
+    ...(last && {
+      position: { keys: [last.score], file: last.segment + 1, row: BigInt(last.row) },
+    }),
+  };
+}
+
+function rowOf({ keys, file, row }: Position): RankedRow {
+  return { score: Number(keys[0]), segment: file - 1, row: Number(row) };
+}
+
+/** What the words of one field say by themselves; undefined if something else counts too. Notes the fields. */
+function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
+  switch (predicate.kind) {
+    case 'words':
+      fields.add(predicate.field.path.join('\n'));
+      return { kind: 'and', items: predicate.words.map((word) => phrase([word])) };
+    case 'phrase':
+      fields.add(predicate.field.path.join('\n'));
+      return phrase(predicate.words);
+    case 'or': {
+      const items = predicate.items.map((item) => queryOf(item, fields));
+      return items.includes(undefined) ? undefined : { kind: 'or', items: items as TextQuery[] };
+    }
+    case 'and': {
+      const isNot = (item: Predicate): boolean => item.kind === 'not';
+      const items = predicate.items
+        .filter((item) => !isNot(item))
+        .map((item) => queryOf(item, fields));
+      const others = predicate.items
+        .filter(isNot)
+        .map((item) => (item.kind === 'not' ? queryOf(item.item, fields) : undefined));
+      // A negation alone is true of records without a text, of which the index knows nothing.
+      if (items.length === 0 || items.includes(undefined) || others.includes(undefined)) {
+        return undefined;
+      }
+      const item: TextQuery = { kind: 'and', items: items as TextQuery[] };
+      if (others.length === 0) return item;
+      return { kind: 'without', item, other: { kind: 'or', items: others as TextQuery[] } };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function phrase(words: readonly string[]): TextQuery {
+  return { kind: 'phrase', words: words.map(foldWord) };
+}
+
+function phraseOf(
+  { item, boost }: QueryRequest['scores'][number],
+  fields: Set<string>,
+): RankedPhrase | undefined {
+  if (item.kind !== 'words' && item.kind !== 'phrase') return undefined;
+  if (item.kind === 'words' && item.words.length !== 1) return undefined;
+  fields.add(item.field.path.join('\n'));
+  return { words: item.words.map(foldWord), boost };
+}
+
+function fieldOf(predicate: Predicate): FieldRef | undefined {
+  if (predicate.kind === 'words' || predicate.kind === 'phrase') return predicate.field;
+  if (predicate.kind !== 'and' && predicate.kind !== 'or') return undefined;
+  for (const item of predicate.items) {
+    const field = fieldOf(item);
+    if (field !== undefined) return field;
+  }
+  return undefined;
+}
+
+function givingUp({
+  signal,
+  timeoutMs = budgets.queryMs,
+}: Parameters<typeof textPlan>[3]): () => void {
+  const until = performance.now() + timeoutMs;
+  return () => {
+    if (signal?.aborted) throw new AppError('canceled', 'The client gave up');
+    if (performance.now() < until) return;
+    const text = `The query took longer than ${timeoutMs / 1000} s (budget queryMs)`;
+    throw new AppError('budget', text);
+  };
+}

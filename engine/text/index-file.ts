@@ -1,0 +1,156 @@
+import { basename } from 'node:path';
+import { AppError } from '../errors.js';
+import { openFile } from '../files.js';
+import { ByteCache } from './cache.js';
+import { partNames, type ColumnSummary, type PartName } from './column-writer.js';
+import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';
+
+/** A file whose content never changes: `checksum` tells it from any other that may have had its name. */
+export interface IndexedFile {
+  readonly path: string;
+  readonly checksum: string;
+}
+
+/** The index of the texts in one segment's file: what there is, and the bytes of it. */
+export interface TextIndex {
+  readonly file: IndexedFile;
+  /** Rows of the segment. */
+  readonly rows: number;
+  readonly columns: ReadonlyMap<string, ColumnPlace>;
+}
+
+/** A column of an index, and where in the file its parts begin. */
+export interface ColumnPlace {
+  readonly summary: ColumnSummary;
+  readonly begins: Readonly<Record<PartName, number>>;
+}
+
+const footerTailBytes = 8;
+const pageBytes = 64 << 10;
+const mostPages = 128 << 20;
+const mostSummaries = 16 << 20;
+
+const pages = new ByteCache<Uint8Array>(mostPages);
+const summaries = new ByteCache<TextIndex | null>(mostSummaries);
+
+/** The index in a segment's file; undefined if it has none, or one of another version. */
+export async function openIndex(file: IndexedFile): Promise<TextIndex | undefined> {
+  const key = keyOf(file);
+  const known = summaries.get(key);
+  if (known !== undefined) return known ?? undefined;
+  const index = await readSummary(file);
+  summaries.set(key, index ?? null, 500 + 500 * (index?.columns.size ?? 0));
+  return index;
+}
+
+/** Bytes of a part of a column's index. */
+export async function readPart(
+  { file }: TextIndex,
+  { summary, begins }: ColumnPlace,
+  part: PartName,
+  from = 0,
+  length = summary.sizes[part],
+): Promise<Uint8Array> {
+  if (from < 0 || length < 0 || from + length > summary.sizes[part]) {
+    throw damagedIndex(file, `points outside its ${part}`);
+  }
+  return readBytes(file, begins[part] + from, length);
+}
+
+/** What is wrong with an index whose bytes are not what the writer makes. */
+export function damagedIndex(file: IndexedFile, problem: string, cause?: unknown): AppError {
+  const message = `The text index of segment ${basename(file.path)} ${problem}; restore the file from a backup`;
+  return new AppError('damaged', message, undefined, cause);
+}
+
+async function readSummary(file: IndexedFile): Promise<TextIndex | undefined> {
+  const reader = await openFile(file.path);
+  try {
+    const footer = await reader.read(reader.bytes - footerTailBytes, footerTailBytes);
+    const end = reader.bytes - footerTailBytes - viewOf(footer).getUint32(0, true);
+    if (end < indexTailBytes) throw damagedIndex(file, 'has no place in front of the footer');
+    const tail = viewOf(await reader.read(end - indexTailBytes, indexTailBytes));
+    if (tail.getUint32(4, true) !== indexMagic) return undefined;
+    const length = tail.getUint32(0, true);
+    const text = await reader.read(end - indexTailBytes - length, length);
+    const summary = parse(file, text);
+    if (summary.version !== indexVersion) return undefined;
+    return placed(file, summary, end - indexTailBytes - length - summary.bytes);
+  } finally {
+    await reader.close();
+  }
+}
+
+function parse(file: IndexedFile, text: Uint8Array): IndexSummary {
+  try {
+    return JSON.parse(Buffer.from(text).toString()) as IndexSummary;
+  } catch (error) {
+    throw damagedIndex(file, 'has a summary that cannot be read', error);
+  }
+}
+
+function placed(file: IndexedFile, summary: IndexSummary, begin: number): TextIndex {
+  let at = begin;
+  const columns = new Map<string, ColumnPlace>();
+  for (const column of summary.columns) {
+    const begins = {} as Record<PartName, number>;
+    for (const part of partNames) {
+      begins[part] = at;
+      at += column.sizes[part];
+    }
+    columns.set(column.name, { summary: column, begins });
+  }
+  if (begin < 0 || at !== begin + summary.bytes) {
+    throw damagedIndex(file, `has parts of ${at - begin} bytes, should be ${summary.bytes}`);
+  }
+  return { file, rows: summary.rows, columns };
+}
+
+/** By pages that are kept: a lookup in an index that was used before opens no file. */
+async function readBytes(file: IndexedFile, from: number, length: number): Promise<Uint8Array> {
+  const first = Math.floor(from / pageBytes);
+  const last = Math.floor((from + Math.max(length, 1) - 1) / pageBytes);
+  const found: (Uint8Array | undefined)[] = [];
+  for (let page = first; page <= last; page++) found.push(pages.get(`${keyOf(file)}\n${page}`));
+  if (found.includes(undefined)) await fill(file, first, found);
+  const start = from - first * pageBytes;
+  const whole = found.length === 1 ? found[0]! : Buffer.concat(found as Uint8Array[]);
+  if (start + length > whole.length) throw damagedIndex(file, 'ends early');
+  return whole.subarray(start, start + length);
+}
+
+async function fill(
+  file: IndexedFile,
+  first: number,
+  found: (Uint8Array | undefined)[],
+): Promise<void> {
+  const reader = await openFile(file.path);
+  try {
+    for (let i = 0; i < found.length;) {
+      let run = 0;
+      while (i + run < found.length && found[i + run] === undefined) run += 1;
+      if (run === 0) {
+        i += 1;
+        continue;
+      }
+      const bytes = await reader.read((first + i) * pageBytes, run * pageBytes);
+      for (let j = 0; j < run; j++, i++) {
+        // A copy of its own: a page that is kept must not keep its neighbours.
+        const page = bytes.slice(j * pageBytes, (j + 1) * pageBytes);
+        found[i] = page;
+        pages.set(`${keyOf(file)}\n${first + i}`, page, page.length);
+      }
+    }
+  } finally {
+    await reader.close();
+  }
+}
+
+function keyOf({ path, checksum }: IndexedFile): string {
+  return `${path}\n${checksum}`;
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  if (bytes.length < 8) return new DataView(new ArrayBuffer(8));
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,185 @@
+import type { ColumnReader, Hits, WordEntry } from './column-reader.js';
+
+/** What texts are looked for. A word is a phrase of one; words are folded (fold.ts). */
+export type TextQuery =
+  | { readonly kind: 'phrase'; readonly words: readonly Uint8Array[] }
+  | { readonly kind: 'and' | 'or'; readonly items: readonly TextQuery[] }
+  /** Texts that satisfy `item` and not `other`. */
+  | { readonly kind: 'without'; readonly item: TextQuery; readonly other: TextQuery };
+
+type Phrase = Extract<TextQuery, { kind: 'phrase' }>;
+
+const none: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
+
+/** Answers queries about the texts of one column of one segment; each phrase is looked up once. */
+export class Matcher {
+  readonly column: ColumnReader;
+  readonly #hits = new Map<string, Promise<Hits>>();
+  readonly #entries = new Map<string, Promise<WordEntry | undefined>>();
+
+  constructor(column: ColumnReader) {
+    this.column = column;
+  }
+
+  /** The texts that satisfy a query, ascending. */
+  async texts(query: TextQuery): Promise<Uint32Array> {
+    if (query.kind === 'phrase') return (await this.hits(query)).texts;
+    if (query.kind === 'without') {
+      return without(await this.texts(query.item), await this.texts(query.other));
+    }
+    let found: Uint32Array | undefined;
+    for (const item of query.items) {
+      const texts = await this.texts(item);
+      if (found === undefined) found = texts;
+      else found = query.kind === 'and' ? intersection(found, texts) : union(found, texts);
+      if (query.kind === 'and' && found.length === 0) break;
+    }
+    return found ?? none.texts;
+  }
+
+  /** The texts with a phrase, and how often each has it, counted without overlaps. */
+  hits(phrase: Phrase): Promise<Hits> {
+    const key = keyOf(phrase);
+    let hits = this.#hits.get(key);
+    if (hits === undefined) this.#hits.set(key, (hits = this.#find(phrase)));
+    return hits;
+  }
+
+  /** In how many rows a phrase is. */
+  async rowsWith(phrase: Phrase): Promise<number> {
+    if (phrase.words.length === 1) return (await this.#entry(phrase.words[0]!))?.rows ?? 0;
+    return this.count((await this.hits(phrase)).texts);
+  }
+
+  /** How many rows have one of these texts. */
+  async count(texts: Uint32Array): Promise<number> {
+    if (!this.column.summary.isShared || texts.length === 0) return texts.length;
+    const { counts } = await this.column.texts();
+    let sum = 0;
+    for (const text of texts) sum += counts![text]!;
+    return sum;
+  }
+
+  /** Lets go of what was looked up: a word may be in every row. */
+  forget(): void {
+    this.#hits.clear();
+  }
+
+  #entry(word: Uint8Array): Promise<WordEntry | undefined> {
+    const key = keyOf({ kind: 'phrase', words: [word] });
+    let entry = this.#entries.get(key);
+    if (entry === undefined) this.#entries.set(key, (entry = this.column.find(word)));
+    return entry;
+  }
+
+  async #find({ words }: Phrase): Promise<Hits> {
+    const entries: WordEntry[] = [];
+    for (const word of words) {
+      const entry = await this.#entry(word);
+      if (entry === undefined) return none;
+      entries.push(entry);
+    }
+    if (entries.length === 1) return this.column.hits(entries[0]!);
+    return this.#consecutive(entries);
+  }
+
+  /** The texts in which the words stand one behind the other. */
+  async #consecutive(entries: readonly WordEntry[]): Promise<Hits> {
+    const known = new Map<WordEntry, Placed>();
+    for (const entry of entries) {
+      if (known.has(entry)) continue;
+      const hits = await this.column.hits(entry);
+      known.set(entry, { hits, ...(await this.column.positions(entry, hits)) });
+    }
+    const placed = entries.map((entry) => known.get(entry)!);
+    const common = [...known.values()]
+      .map(({ hits }) => hits.texts)
+      .sort((a, b) => a.length - b.length)
+      .reduce(intersection);
+    const texts: number[] = [];
+    const times: number[] = [];
+    const at = placed.map(() => 0);
+    for (const text of common) {
+      for (const [i, { hits }] of placed.entries()) {
+        while (hits.texts[at[i]!] !== text) at[i]! += 1;
+      }
+      const count = occurrences(placed, at);
+      if (count === 0) continue;
+      texts.push(text);
+      times.push(count);
+    }
+    return { texts: Uint32Array.from(texts), times: Uint32Array.from(times) };
+  }
+}
+
+interface Placed {
+  readonly hits: Hits;
+  readonly starts: Uint32Array;
+  readonly list: Uint32Array;
+}
+
+/** How often the words stand one behind the other in the text that hit `at[i]` of each word is about. */
+function occurrences(placed: readonly Placed[], at: readonly number[]): number {
+  const next = placed.map(({ starts }, i) => starts[at[i]!]!);
+  const [first] = placed;
+  const end = first!.starts[at[0]! + 1]!;
+  let count = 0;
+  let free = 0; // positions before this are part of an occurrence already
+  for (let p = first!.starts[at[0]!]!; p < end; p++) {
+    const position = first!.list[p]!;
+    if (position < free) continue;
+    const isWhole = placed.every(({ list, starts }, i) => {
+      const last = starts[at[i]! + 1]!;
+      while (next[i]! < last && list[next[i]!]! < position + i) next[i]! += 1;
+      return next[i]! < last && list[next[i]!] === position + i;
+    });
+    if (!isWhole) continue;
+    count += 1;
+    free = position + placed.length;
+  }
+  return count;
+}
+
+function keyOf({ words }: Phrase): string {
+  return words.map((word) => Buffer.from(word).toString('latin1')).join('\0');
+}
+
+/** Of lists in ascending order. */
+function intersection(a: Uint32Array, b: Uint32Array): Uint32Array {
+  if (a.length > b.length) return intersection(b, a);
+  const out = new Uint32Array(a.length);
+  let end = 0;
+  let q = 0;
+  for (const text of a) {
+    while (q < b.length && b[q]! < text) q += 1;
+    if (q === b.length) break;
+    if (b[q] === text) out[end++] = text;
+  }
+  return out.subarray(0, end);
+}
+
+function union(a: Uint32Array, b: Uint32Array): Uint32Array {
+  const out = new Uint32Array(a.length + b.length);
+  let end = 0;
+  let p = 0;
+  let q = 0;
+  while (p < a.length || q < b.length) {
+    const x = p < a.length ? a[p]! : Infinity;
+    const y = q < b.length ? b[q]! : Infinity;
+    out[end++] = Math.min(x, y);
+    if (x <= y) p += 1;
+    if (y <= x) q += 1;
+  }
+  return out.subarray(0, end);
+}
+
+function without(a: Uint32Array, b: Uint32Array): Uint32Array {
+  const out = new Uint32Array(a.length);
+  let end = 0;
+  let q = 0;
+  for (const text of a) {
+    while (q < b.length && b[q]! < text) q += 1;
+    if (b[q] !== text) out[end++] = text;
+  }
+  return out.subarray(0, end);
+}

@@ -1,0 +1,126 @@
+import { setImmediate } from 'node:timers/promises';
+import { bm25, weightOf, type FieldStatistics, type Weight } from './bm25.js';
+import { ColumnReader } from './column-reader.js';
+import { openIndex, type IndexedFile } from './index-file.js';
+import { Matcher, type TextQuery } from './match.js';
+import { Ranking, scoresOf, type RankedPage, type RankedRow } from './rank.js';
+
+/** A segment, and the column of it that is searched: undefined if it has none, so that no row has a text. */
+export interface SearchedSegment extends IndexedFile {
+  readonly column: string | undefined;
+}
+
+/** Texts with this phrase rank before those without. */
+export interface RankedPhrase {
+  readonly words: readonly Uint8Array[];
+  readonly boost: number;
+}
+
+/** The texts of one field in all segments of a snapshot. */
+export interface TextField {
+  /** By segment; undefined where there is no text. */
+  readonly matchers: readonly (Matcher | undefined)[];
+  readonly statistics: FieldStatistics;
+}
+
+/** Opens the indexes of a field; undefined if a segment has texts and no index of them. */
+export async function openField(
+  segments: readonly SearchedSegment[],
+): Promise<TextField | undefined> {
+  const matchers: (Matcher | undefined)[] = [];
+  let [records, words] = [0, 0];
+  for (const segment of segments) {
+    if (segment.column === undefined) {
+      matchers.push(undefined);
+      continue;
+    }
+    const index = await openIndex(segment);
+    const place = index?.columns.get(segment.column);
+    if (index === undefined || place === undefined) return undefined;
+    matchers.push(new Matcher(new ColumnReader(index, place)));
+    records += place.summary.records;
+    words += place.summary.words;
+  }
+  return { matchers, statistics: { records, words } };
+}
+
+/** Between these the process looks after everything else. */
+const turnMs = 10;
+
+/** Lets others work when a turn is over, and gives up when it is told to. */
+export class Turns {
+  readonly #giveUp: () => void;
+  #began = performance.now();
+
+  /** `giveUp` throws when nobody wants the answer any more. */
+  constructor(giveUp: () => void) {
+    this.#giveUp = giveUp;
+  }
+
+  async next(): Promise<void> {
+    if (performance.now() - this.#began < turnMs) return;
+    await setImmediate();
+    this.#giveUp();
+    this.#began = performance.now();
+  }
+}
+
+/** In how many records of a field a phrase is. */
+export async function recordsWith(
+  { matchers }: TextField,
+  words: readonly Uint8Array[],
+  turns: Turns,
+): Promise<number> {
+  let sum = 0;
+  for (const matcher of matchers) {
+    if (matcher === undefined) continue;
+    sum += await matcher.rowsWith({ kind: 'phrase', words });
+    await turns.next();
+  }
+  return sum;
+}
+
+/** What a ranked clause adds to a record that satisfies it, besides its BM25: see `tierOf`. */
+export function tierOf(weights: readonly Weight[]): number {
+  // More than all clauses can add together, so that a record which satisfies more of them comes first (query language 4.4).
+  return weights.length === 1 ? 0 : weights.reduce((sum, { most }) => sum + most, 1);
+}
+
+/** A page of the records that satisfy `query`, by score and then in the order of insertion, and how many there are in all. */
+export async function search(
+  field: TextField,
+  query: TextQuery,
+  phrases: readonly RankedPhrase[],
+  page: RankedPage,
+  turns: Turns,
+): Promise<{ readonly rows: readonly RankedRow[]; readonly total: number }> {
+  const weights: Weight[] = [];
+  for (const { words } of phrases) {
+    weights.push(weightOf(field.statistics, await recordsWith(field, words, turns)));
+  }
+  const tier = tierOf(weights);
+  const ranking = new Ranking(page);
+  let total = 0;
+  for (const [segment, matcher] of field.matchers.entries()) {
+    if (matcher === undefined) continue;
+    const texts = await matcher.texts(query);
+    if (texts.length > 0) {
+      total += await matcher.count(texts);
+      if (page.limit > 0) {
+        const clauses = [];
+        for (const [i, { words, boost }] of phrases.entries()) {
+          const weight = weights[i]!;
+          const hits = await matcher.hits({ kind: 'phrase', words });
+          const score = (times: number, length: number): number =>
+            boost * (tier + bm25(weight, times, length));
+          clauses.push({ hits, score });
+        }
+        const table = await matcher.column.texts();
+        ranking.add(segment, texts, scoresOf(texts, clauses, table), table);
+      }
+    }
+    matcher.forget();
+    await turns.next();
+  }
+  return { rows: await ranking.rows(field.matchers as readonly Matcher[]), total };
+}

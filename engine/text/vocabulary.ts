@@ -1,0 +1,140 @@
+import { hashOf, Numbers } from './bytes.js';
+import { foldCode } from './fold.js';
+import { isSeparator } from './words.js';
+
+/** Per ASCII character the folded one, 0 for separators. */
+const ascii = Uint8Array.from({ length: 128 }, (_, code) =>
+  isSeparator(code) ? 0 : foldCode(code),
+);
+
+/**
+ * Cuts texts in UTF-8 into words, folds these, and numbers them in the order in which they come first. `tokens` holds the words of
+ * all texts that were read, one behind the other.
+ */
+export class Vocabulary {
+  words = 0;
+  readonly tokens = new Numbers(1 << 14);
+  #arena = new Uint8Array(1 << 16);
+  #end = 0;
+  readonly #starts = new Numbers();
+  readonly #hashes = new Numbers();
+  #places = new Uint32Array(1 << 11);
+
+  /** Reads a text; returns how many words it has. */
+  read(bytes: Uint8Array, from: number, to: number): number {
+    this.#reserve(2 * (to - from) + 8);
+    const before = this.tokens.length;
+    const arena = this.#arena;
+    let start = this.#end;
+    let end = start;
+    let at = from;
+    while (at < to) {
+      const byte = bytes[at]!;
+      if (byte < 0x80) {
+        at += 1;
+        const folded = ascii[byte]!;
+        if (folded !== 0) arena[end++] = folded;
+        else if (end > start) end = start = this.#word(start, end);
+        continue;
+      }
+      const code = codeAt(bytes, at);
+      at += code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+      if (!isSeparator(code)) end = encode(arena, end, foldCode(code));
+      else if (end > start) end = start = this.#word(start, end);
+    }
+    if (end > start) this.#word(start, end);
+    return this.tokens.length - before;
+  }
+
+  /** A word by its number; valid until the next text is read. */
+  word(number: number): Uint8Array {
+    const from = this.#starts.list[number]!;
+    const to = number + 1 < this.words ? this.#starts.list[number + 1]! : this.#end;
+    return this.#arena.subarray(from, to);
+  }
+
+  /** Takes the word that was written behind the others; returns where the next one begins. */
+  #word(start: number, end: number): number {
+    const arena = this.#arena;
+    const hash = hashOf(arena, start, end);
+    const mask = this.#places.length - 1;
+    let place = hash & mask;
+    for (;;) {
+      const number = this.#places[place]! - 1;
+      if (number < 0) break;
+      if (this.#hashes.list[number] === hash >>> 0 && this.#isWord(number, start, end)) {
+        this.tokens.push(number);
+        return start;
+      }
+      place = (place + 1) & mask;
+    }
+    this.#starts.push(start);
+    this.#hashes.push(hash >>> 0);
+    this.#end = end;
+    this.tokens.push(this.words);
+    this.words += 1;
+    this.#places[place] = this.words;
+    if (this.words * 2 > mask) this.#widen();
+    return end;
+  }
+
+  #isWord(number: number, start: number, end: number): boolean {
+    const from = this.#starts.list[number]!;
+    const to = number + 1 < this.words ? this.#starts.list[number + 1]! : this.#end;
+    if (to - from !== end - start) return false;
+    const arena = this.#arena;
+    for (let p = from, q = start; p < to; p++, q++) if (arena[p] !== arena[q]) return false;
+    return true;
+  }
+
+  #reserve(size: number): void {
+    if (this.#end + size <= this.#arena.length) return;
+    const wider = new Uint8Array(Math.max(this.#arena.length * 2, this.#end + size));
+    wider.set(this.#arena.subarray(0, this.#end));
+    this.#arena = wider;
+  }
+
+  #widen(): void {
+    const places = new Uint32Array(this.#places.length * 4);
+    const mask = places.length - 1;
+    for (let number = 0; number < this.words; number++) {
+      let place = this.#hashes.list[number]! & mask;
+      while (places[place] !== 0) place = (place + 1) & mask;
+      places[place] = number + 1;
+    }
+    this.#places = places;
+  }
+}
+
+/** The code point that begins at a byte above 127 of valid UTF-8. */
+function codeAt(bytes: Uint8Array, at: number): number {
+  const first = bytes[at]!;
+  const second = bytes[at + 1]! & 0x3f;
+  if (first < 0xe0) return ((first & 0x1f) << 6) | second;
+  const third = bytes[at + 2]! & 0x3f;
+  if (first < 0xf0) return ((first & 0x0f) << 12) | (second << 6) | third;
+  return ((first & 0x07) << 18) | (second << 12) | (third << 6) | (bytes[at + 3]! & 0x3f);
+}
+
+function encode(into: Uint8Array, end: number, code: number): number {
+  if (code < 0x80) {
+    into[end] = code;
+    return end + 1;
+  }
+  if (code < 0x800) {
+    into[end] = 0xc0 | (code >> 6);
+    into[end + 1] = 0x80 | (code & 0x3f);
+    return end + 2;
+  }
+  if (code < 0x10000) {
+    into[end] = 0xe0 | (code >> 12);
+    into[end + 1] = 0x80 | ((code >> 6) & 0x3f);
+    into[end + 2] = 0x80 | (code & 0x3f);
+    return end + 3;
+  }
+  into[end] = 0xf0 | (code >> 18);
+  into[end + 1] = 0x80 | ((code >> 12) & 0x3f);
+  into[end + 2] = 0x80 | ((code >> 6) & 0x3f);
+  into[end + 3] = 0x80 | (code & 0x3f);
+  return end + 4;
+}

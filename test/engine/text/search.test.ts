@@ -1,0 +1,180 @@
+import { DuckDBInstance } from '@duckdb/node-api';
+import { tableFromIPC } from 'apache-arrow';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseQuery } from '../../../engine/query/request.js';
+import { runArrow, runQuery, runText } from '../../../engine/query/run.js';
+import { foldWord } from '../../../engine/text/fold.js';
+import { words } from '../../../engine/text/words.js';
+import { random, type Random } from '../../random.js';
+import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
+import { below, pick, randomText, randomWord } from './random-texts.js';
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const columns = [column('t', 'text'), column('n', 'integer'), column('s', 'string')];
+
+let bench: Bench;
+let indexed: Dataset;
+/** The same records in files of another writer, which makes no index. */
+let scanned: Dataset;
+let records: readonly TestRow[];
+
+beforeAll(async () => {
+  bench = await openBench();
+  const one = random(seed);
+  const row = (text: string | null): TestRow => ({
+    t: text,
+    n: below(one, 4),
+    s: randomWord(one),
+  });
+  const shared = Array.from({ length: 40 }, () => randomText(one));
+  const segments = [
+    Array.from({ length: 300 }, () => row(randomText(one))),
+    Array.from({ length: 5000 }, () => row(pick(one, shared))),
+    [row(null)],
+    Array.from({ length: 200 }, () => row(randomText(one))),
+  ];
+  records = segments.flat();
+  indexed = await bench.dataset(columns, segments);
+  scanned = await withoutIndex(indexed);
+}, 60_000);
+afterAll(() => bench.close());
+
+async function withoutIndex({ snapshot, fields }: Dataset): Promise<Dataset> {
+  const home = join(bench.folder, 'datasets', '999');
+  mkdirSync(home);
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  const files: string[] = [];
+  for (const [i, file] of snapshot.files.entries()) {
+    files.push(join(home, `${i}.parquet`));
+    await connection.run(`COPY (FROM read_parquet('${file}')) TO '${files[i]!}' (FORMAT parquet)`);
+  }
+  connection.closeSync();
+  const segments = snapshot.segments.map((segment) => ({ ...segment, checksum: 'other' }));
+  return { fields, snapshot: { ...snapshot, datasetId: 999, files, segments } };
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+async function ask(body: Body, of: Dataset): Promise<{ ids: string[]; total: number }> {
+  const request = parseQuery({ fields: ['_id'], ...body }, of.fields);
+  const { results, total } = await runQuery(bench.engine, of.snapshot, of.fields, request);
+  return { ids: (JSON.parse(results) as { _id: string }[]).map(({ _id }) => _id), total };
+}
+
+/** Pages of a walk, put together. */
+async function walk(body: Body, of: Dataset, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  let at: { after: never; total: number | null; seen: number } | undefined = { after: null as never, total: null, seen: 0 }; // prettier-ignore
+  while (at) {
+    const request = { ...parseQuery({ fields: ['_id'], ...body, limit }, of.fields), walk: at };
+    const page = await runQuery(bench.engine, of.snapshot, of.fields, request);
+    ids.push(...(JSON.parse(page.results) as { _id: string }[]).map(({ _id }) => _id));
+    at = page.position
+      ? { after: page.position as never, total: page.total, seen: ids.length }
+      : undefined;
+  }
+  return ids;
+}
+
+/** What the words of texts are put together from when a query asks for them. */
+function quoted(random: Random, most: number): string {
+  const list = Array.from({ length: 1 + below(random, most) }, () => randomWord(random));
+  return list.join(' ').replaceAll(/[\\"]/g, '');
+}
+
+function randomBody(random: Random): Body {
+  const phrase = (): string => `t:"${quoted(random, 3)}"`;
+  switch (below(random, 7)) {
+    case 0:
+      return { filters: [['t', quoted(random, 1)]] };
+    case 1:
+      return { filters: [['t__contains', quoted(random, 3)]] };
+    case 2:
+      return { query: phrase() };
+    case 3:
+      return { query: `${phrase()} OR ${phrase()}^3` };
+    case 4:
+      return { query: `${phrase()} AND NOT ${phrase()}` };
+    case 5:
+      return { query: `+${phrase()} ${phrase()}`, filters: [['t', quoted(random, 1)]] };
+    default:
+      return { query: phrase(), filters: [['n', below(random, 4)]] };
+  }
+}
+
+describe(`the index of words (SEED=${seed})`, () => {
+  test('finds the records that a scan finds, in the same order', async () => {
+    const one = random(seed + 1);
+    let found = 0;
+    for (let i = 0; i < 150; i++) {
+      const body = randomBody(one);
+      const page = { limit: below(one, 60), offset: below(one, 4) === 0 ? below(one, 200) : 0 };
+      const got = { body, ...(await ask({ ...body, ...page }, indexed)) };
+      expect(got).toEqual({ body, ...(await ask({ ...body, ...page }, scanned)) });
+      found += got.total > 0 ? 1 : 0;
+    }
+    expect(found).toBeGreaterThan(40);
+  }, 60_000);
+
+  test('is walked in pages that come to the whole, whatever their size', async () => {
+    const one = random(seed + 2);
+    for (const body of [{ filters: [['t', 'cancer']] }, { query: 't:(Breast OR type OR ß)' }]) {
+      const whole = (await ask({ ...body, limit: 10_000 }, indexed)).ids;
+      expect(whole.length).toBeGreaterThan(0);
+      expect(await walk(body, indexed, 50 + below(one, 900))).toEqual(whole);
+    }
+  }, 60_000);
+
+  test('gives lines and typed values in the same order, and none where nothing is found', async () => {
+    for (const wanted of ['cancer', 'nowhere']) {
+      const asked = { filters: [['t', wanted]], fields: ['_id'], limit: 20 };
+      const { snapshot, fields } = indexed;
+      const request = parseQuery(asked, fields);
+      const { ids, total } = await ask(asked, indexed);
+      expect(ids).toHaveLength(wanted === 'cancer' ? 20 : 0);
+      const text = await runText(bench.engine, snapshot, fields, request, 'csv');
+      expect(text.body.split('\r\n').slice(1, -1)).toEqual(ids);
+      const arrow = await runArrow(bench.engine, snapshot, fields, request);
+      expect([...(tableFromIPC(arrow.body).getChild('_id') ?? [])].map(String)).toEqual(ids);
+      expect([text.total, arrow.total]).toEqual([total, total]);
+    }
+  });
+
+  test('ranks by BM25 as a loop over the records does', async () => {
+    for (const wanted of ['cancer', 'cancer breast', 'of the', 'ß']) {
+      const got = await ask({ filters: [['t', wanted]], limit: 10_000 }, indexed);
+      expect(got.ids).toEqual(naive(wanted));
+    }
+  });
+});
+
+/** BM25 (k1 1.2, b 0.75) of all words over all records, read from the formula. */
+function naive(wanted: string): string[] {
+  const folded = (text: string): string[] => words(text).map((word) => Buffer.from(foldWord(word)).toString()); // prettier-ignore
+  const terms = folded(wanted);
+  const texts = records.map(({ t }) => (t === null ? null : folded(t as string)));
+  const present = texts.filter((text) => text !== null);
+  const average = present.reduce((sum, text) => sum + text.length, 0) / present.length;
+  const scores = texts.map((text) => {
+    let score = 0;
+    for (const term of terms) {
+      const frequency = text?.filter((word) => word === term).length ?? 0;
+      if (frequency === 0) return null;
+      const documents = present.filter((other) => other.includes(term)).length;
+      const idf = Math.log(1 + (present.length - documents + 0.5) / (documents + 0.5));
+      const length = text!.length / average;
+      score += (idf * frequency * 2.2) / (frequency + 1.2 * (0.25 + 0.75 * length));
+    }
+    return score;
+  });
+  const ids = indexed.snapshot.segments.flatMap(({ rows }, segment) =>
+    Array.from({ length: rows }, (_, row) => `0000000001${segment.toString(36).padStart(4, '0')}${row.toString(36).padStart(5, '0')}`),
+  ); // prettier-ignore
+  return ids
+    .map((id, i) => ({ id, i, score: scores[i] ?? null }))
+    .filter(({ score }) => score !== null)
+    .sort((a, b) => Math.round((b.score! - a.score!) * 1e9) || a.i - b.i)
+    .map(({ id }) => id);
+}
