@@ -24,18 +24,24 @@ export async function countNodes(
   const layers = new Layers(statement, leavesOf(root));
   const nodes: ExplainNode[] = [];
   const counted: (readonly string[])[] = [];
-  const visit = (node: ExplainNode, context: readonly string[]): void => {
+  /** Counts a node where all of `left` hold, and what is inside it where `before` does. */
+  const visit = (node: ExplainNode, before: readonly string[], left: readonly string[]): void => {
     if (node !== root) {
       nodes.push(node);
-      const self = layers.condition(node);
-      counted.push([self], [self, ...context]);
+      counted.push([layers.condition(node)], left);
     }
     if (node.kind === 'condition') return;
-    const passed = node.kind === 'or' ? undefined : layers.passed(node);
-    for (const [i, child] of node.nodes.entries())
-      visit(child, passed === undefined || i === 0 ? context : [...context, `${passed} >= ${i}`]);
+    if (node.kind === 'or') {
+      for (const child of node.nodes) visit(child, before, [layers.condition(child), ...before]);
+      return;
+    }
+    const passed = layers.passed(node);
+    for (const [i, child] of node.nodes.entries()) {
+      const inside = i === 0 ? before : [...before, `${passed} >= ${i}`];
+      visit(child, inside, [`${passed} > ${i}`, ...before]);
+    }
   };
-  visit(root, []);
+  visit(root, [], []);
   if (nodes.length === 0) return new Map();
   const [row = []] = await rows(layers.counts(counted));
   const count = (column: number): number => Number(row[column] ?? 0);

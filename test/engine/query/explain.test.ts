@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { budgets } from '../../../engine/budgets.js';
 import { segmentTest } from '../../../engine/query/prune.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request.js';
 import { runQuery } from '../../../engine/query/run.js';
@@ -123,6 +124,24 @@ describe('explain tells what each condition matches, and what is left after it',
     expect(explain.nodes[0]).toMatchObject({ matches: 1, left: 1 });
     expect(explain.nodes[0]!.condition).toContain('"g9","… 4991 more"');
     expect(explain.nodes[1]!.condition.length).toBeLessThan(400);
+  });
+
+  test('the widest and the deepest filters that may be (T0)', async () => {
+    const wide = Array.from({ length: budgets.filterNodes - 1 }, (_, i) => ['stars__gte', i - 1]);
+    const { explain } = await explained(bench, six, { filters: [{ and: wide }] });
+    // Of six records with 0, 1, 1, 2, 3 and 4 stars.
+    const lefts = explain.nodes[0]!.nodes!.map(({ left }) => left);
+    expect([lefts.length, ...lefts.slice(0, 8)]).toEqual([wide.length, 6, 6, 5, 3, 2, 1, 0, 0]);
+    let deep: unknown = ['gene', 'TTN'];
+    for (let i = 1; i < budgets.filterDepth; i += 1)
+      deep = i % 2 ? { not: [deep] } : { or: [deep] };
+    let [node] = (await explained(bench, six, { filters: [deep] })).explain.nodes;
+    for (let i = budgets.filterDepth - 1; i > 0; i -= 1) {
+      const negations = Math.floor((i + 1) / 2);
+      expect(node!.matches).toBe(negations % 2 ? 5 : 1);
+      node = node!.nodes![0];
+    }
+    expect(node).toMatchObject({ condition: '["gene","TTN"]', matches: 1 });
   });
 
   test('steps that were needed have their times', async () => {
