@@ -131,6 +131,18 @@ test('the query of a file is explained', async () => {
       ],
     },
   });
+  const why = async (pair: readonly unknown[]): Promise<unknown> => {
+    const answer = await ann.post(`/v2/objects/${idOf(made)}/data`, { filters: [pair], explain: true }); // prettier-ignore
+    return (answer.json['explain'] as Record<string, unknown>)['causes'];
+  };
+  expect(await why(['n__gt', 99])).toMatchObject([{ cause: 'out_of_range', values: [1, 3] }]);
+  expect(await why(['gene__exact', 'ttn'])).toMatchObject([
+    { cause: 'letter_case', instead: '["gene__iexact","ttn"]', matches: 2, values: ['TTN'] },
+  ]);
+  // Patterns are not for files, so none is recommended.
+  const [cause] = (await why(['gene__contains', 'ftr'])) as readonly object[];
+  expect(cause).toMatchObject({ cause: 'letter_case', matches: 1, values: ['CFTR'] });
+  expect(cause).not.toHaveProperty('instead');
 });
 
 test('no part of an answer in another form', async () => {
