@@ -43,6 +43,8 @@ export interface SchedulerOptions {
   readonly cancelMs?: number;
   /** How long `close` lets tasks finish. */
   readonly closeMs?: number;
+  /** A dataset without commits for so long has fewer segments merged, too; never, if it is not finite. */
+  readonly quietMs?: number;
   /** What a failing disk has stopped is tried again after so long. */
   readonly retryMs?: number;
   /** How far fetching from other hosts may go; the budgets unless given. */
@@ -115,6 +117,7 @@ class TaskScheduler implements Scheduler {
       silenceMs: 25_000,
       cancelMs: 800,
       closeMs: 4_000,
+      quietMs: 5_000,
       retryMs: 1_000,
       fetchLimits: {},
       startHost,
@@ -124,8 +127,8 @@ class TaskScheduler implements Scheduler {
     const send = (message: ToWorker): void => this.#host?.send(message);
     this.fileTables = new TableCache({ data, parallel: config.threads, send, report });
     const persist = (work: () => Promise<void>): Promise<void> => this.#persist(work);
-    const { catalog, store } = this.#options;
-    this.#compactor = new Compactor({ catalog, store, data, send, persist, report });
+    const { catalog, store, quietMs } = this.#options;
+    this.#compactor = new Compactor({ catalog, store, data, send, persist, report, quietMs });
   }
 
   async start(): Promise<void> {

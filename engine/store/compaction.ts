@@ -11,17 +11,27 @@ import type { Segment } from './store.js';
 /** The most that a merged segment may hold: a row group, and what a pool thread can hold decoded. */
 const mostBytes = 16 << 20;
 const mostValues = 4_000_000;
-const mostSources = 1_024;
+/** More would keep a thread for seconds, and an import that somebody waits for may have no other. */
+const mostSources = 256;
 /** Lighter segments are small. */
 const small = 0.5;
 
 /** So many small neighbours are merged when the largest is no more than this part of them, or when they are too many. */
-const fewNeighbours = 16;
-const manyNeighbours = 64;
-const largestPart = 1 / 4;
+interface Rule {
+  readonly few: number;
+  readonly many: number;
+  readonly largest: number;
+}
+const busy: Rule = { few: 16, many: 64, largest: 1 / 4 };
+/** When no commit has come for a while: fewer files are left, for more rewriting. */
+const quiet: Rule = { few: 4, many: 64, largest: 1 / 2 };
 
-/** The first neighbours that should be one segment; undefined if there are none. */
-export function planMerge(segments: readonly Segment[]): readonly Segment[] | undefined {
+/** The first neighbours that should be one segment, now or when it has become quiet; undefined if there are none. */
+export function planMerge(
+  segments: readonly Segment[],
+  isQuiet = false,
+): readonly Segment[] | undefined {
+  const rule = isQuiet ? quiet : busy;
   let run: Weighed[] = [];
   for (const segment of segments) {
     const weight = weightOf(segment);
@@ -29,11 +39,11 @@ export function planMerge(segments: readonly Segment[]): readonly Segment[] | un
       run.push({ segment, weight });
       continue;
     }
-    const due = dueOf(run);
+    const due = dueOf(run, rule);
     if (due !== undefined) return filled(due);
     run = [];
   }
-  const due = dueOf(run);
+  const due = dueOf(run, rule);
   return due && filled(due);
 }
 
@@ -64,14 +74,14 @@ function leafCount(columns: Columns): number {
  * so each merge puts a record into a segment of four times the weight, and a million records that came one by one are
  * rewritten ten times each at most.
  */
-function dueOf(run: readonly Weighed[]): readonly Weighed[] | undefined {
-  if (run.length < fewNeighbours) return undefined;
+function dueOf(run: readonly Weighed[], rule: Rule): readonly Weighed[] | undefined {
+  if (run.length < rule.few) return undefined;
   const weight = weightOfAll(run);
   let largest = 0;
   for (const [i, one] of run.entries()) if (one.weight > run[largest]!.weight) largest = i;
-  const isEven = run[largest]!.weight <= weight * largestPart;
-  if (isEven || weight >= 1 || run.length >= manyNeighbours) return run;
-  return dueOf(run.slice(0, largest)) ?? dueOf(run.slice(largest + 1));
+  const isEven = run[largest]!.weight <= weight * rule.largest;
+  if (isEven || weight >= 1 || run.length >= rule.many) return run;
+  return dueOf(run.slice(0, largest), rule) ?? dueOf(run.slice(largest + 1), rule);
 }
 
 function weightOfAll(run: readonly Weighed[]): number {

@@ -115,9 +115,9 @@ class FileStore implements Store {
     this.#cache.set(datasetId, fresh);
   }
 
-  async mergeable(datasetId: number): Promise<Mergeable | undefined> {
+  async mergeable(datasetId: number, isQuiet = false): Promise<Mergeable | undefined> {
     const { columns, segments } = (await this.#current(datasetId)).snapshot;
-    const next = planMerge(segments);
+    const next = planMerge(segments, isQuiet);
     return next && { segments: next, columns };
   }
 

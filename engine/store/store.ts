@@ -79,7 +79,7 @@ export interface Store {
    */
   commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot>;
   /** The next segments that `planMerge` (compaction.ts) would merge; undefined if there are none. */
-  mergeable(datasetId: number): Promise<Mergeable | undefined>;
+  mergeable(datasetId: number, isQuiet?: boolean): Promise<Mergeable | undefined>;
   /**
    * Puts segments in the place of others, like a commit. It fits behind whatever came meanwhile, and throws `conflict` only
    * when a removed one is not there any more.

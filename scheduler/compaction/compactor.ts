@@ -24,6 +24,8 @@ export interface CompactorOptions {
   /** Repeats work that only a failing disk can stop until it succeeds. */
   persist(work: () => Promise<void>): Promise<void>;
   report(message: string): void;
+  /** After so long without a commit, also fewer segments are merged; never, if it is not finite. */
+  readonly quietMs: number;
 }
 
 /** A worker that dies may have died of something else; twice it was this merge. */
@@ -37,6 +39,8 @@ const mostAttempts = 2;
 export class Compactor {
   readonly #options: CompactorOptions;
   readonly #due = new Set<number>();
+  readonly #quiet = new Set<number>();
+  readonly #timers = new Map<number, NodeJS.Timeout>();
   /** Datasets with a merge that failed in a way that will not pass; until the next start. */
   readonly #givenUp = new Set<number>();
   #asked: { readonly attempt: number; resolve(outcome: Outcome<Segment> | 'lost'): void } | null =
@@ -54,6 +58,22 @@ export class Compactor {
     if (this.#isClosing || this.#givenUp.has(datasetId)) return;
     this.#due.add(datasetId);
     this.#start();
+    this.#whenQuiet(datasetId);
+  }
+
+  #whenQuiet(datasetId: number): void {
+    const { quietMs } = this.#options;
+    clearTimeout(this.#timers.get(datasetId));
+    this.#quiet.delete(datasetId);
+    if (!Number.isFinite(quietMs)) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(datasetId);
+      if (this.#isClosing || this.#givenUp.has(datasetId)) return;
+      this.#quiet.add(datasetId);
+      this.#due.add(datasetId);
+      this.#start();
+    }, quietMs);
+    this.#timers.set(datasetId, timer.unref());
   }
 
   #start(): void {
@@ -85,6 +105,7 @@ export class Compactor {
   /** Stops; an entry that is being written is written to its end. */
   async close(): Promise<void> {
     this.#isClosing = true;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
     this.lost();
     await this.#running;
   }
@@ -101,6 +122,8 @@ export class Compactor {
         // A disk may have room again when the next commit comes; the rest stays as it is.
         if (code === 'damaged' || code === 'internal') this.#givenUp.add(datasetId);
         this.#options.report(`dataset ${datasetId}: segments were not merged: ${message}`);
+      } finally {
+        this.#quiet.delete(datasetId);
       }
     }
   }
@@ -108,7 +131,7 @@ export class Compactor {
   /** One merge; false when none is due. */
   async #compact(datasetId: number): Promise<boolean> {
     const { store, data } = this.#options;
-    const mergeable = await store.mergeable(datasetId);
+    const mergeable = await store.mergeable(datasetId, this.#quiet.has(datasetId));
     if (mergeable === undefined) return false;
     for (let left = mostAttempts; left > 0; left--) {
       const attempt = ++this.#attempts;

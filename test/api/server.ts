@@ -84,7 +84,16 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     spillMb: 256,
   });
   const config = { threads: 1, workerMemoryMb: 512 };
-  const scheduler = createScheduler({ catalog, store, data, config, ...options.scheduler });
+  // Tests look at what is there while nothing goes on.
+  const quietMs = Infinity;
+  const scheduler = createScheduler({
+    catalog,
+    store,
+    data,
+    config,
+    quietMs,
+    ...options.scheduler,
+  });
   await scheduler.start();
   const logs: string[] = [];
   const app = await createApp({

@@ -13,7 +13,7 @@ import {
 import { readWithDuckdb } from '../engine/store/duckdb.js';
 import { hostInProcess } from '../faults/in-process.js';
 import { random } from '../random.js';
-import { Lake } from './lake.js';
+import { Lake, until } from './lake.js';
 import { killed, KillableServer } from './processes/killable.js';
 
 /*
@@ -138,6 +138,23 @@ describe('a merge that is killed at', () => {
     lake = await Lake.open(root);
     await expectMerged();
   });
+});
+
+test('when no commit comes for a while, fewer segments are merged, too', async () => {
+  lake = await Lake.open(await copy());
+  const { rows } = await lake.catalog.tasks.list({ access: null }, { limit: 1, offset: 0 });
+  await lake.catalog.tasks.cancel(rows[0]!.id);
+  const running = await start({ quietMs: Infinity });
+  await running.compacted();
+  expect((await lake.store.snapshot(datasetId)).segments).toHaveLength(commits);
+  await running.close();
+  const quiet = await start({ quietMs: 20 });
+  await until(async () => (await lake.store.snapshot(datasetId)).segments.length === 1);
+  await quiet.compacted();
+  await quiet.close();
+  const { files } = await lake.store.snapshot(datasetId);
+  const { columns } = await readWithDuckdb(files, 'n');
+  expect(columns[0]).toEqual(allRecords.slice(0, 30));
 });
 
 describe('a merge on a disk that fails', () => {

@@ -16,13 +16,16 @@ const segment = (rows: number, bytes = rows * 10): Segment => ({
 });
 
 /** Commits of these sizes, with whatever is due merged after each; what is left, and how often records were rewritten. */
-function committed(sizes: readonly number[]): { left: Segment[]; rewritten: number; most: number } {
+function committed(
+  sizes: readonly number[],
+  isQuiet = false,
+): { left: Segment[]; rewritten: number; most: number } {
   let left: Segment[] = [];
   let rewritten = 0;
   let most = 0;
   for (const rows of sizes) {
     left.push(segment(rows));
-    for (let due = planMerge(left); due !== undefined; due = planMerge(left)) {
+    for (let due = planMerge(left, isQuiet); due !== undefined; due = planMerge(left, isQuiet)) {
       const at = left.indexOf(due[0]!);
       // Neighbours, in order.
       expect(left.slice(at, at + due.length)).toEqual(due);
@@ -49,11 +52,11 @@ describe('what is merged', () => {
 
   test('is all that there is among many small ones, up to a full segment', () => {
     const tiny = Array.from({ length: 1_000 }, () => segment(100));
-    expect(planMerge(tiny)).toEqual(tiny);
+    expect(planMerge(tiny)).toEqual(tiny.slice(0, 256));
     const medium = Array.from({ length: 100 }, () => segment(10_000));
     expect(planMerge(medium)).toEqual(medium.slice(0, 12));
     const behind = [segment(100_000), ...tiny, segment(100_000)];
-    expect(planMerge(behind)).toEqual(tiny);
+    expect(planMerge(behind)).toEqual(tiny.slice(0, 256));
   });
 
   test.each([
@@ -72,5 +75,13 @@ describe('what is merged', () => {
     expect(most).toBeLessThan(64 * (large + 1));
     expect(left.length - large).toBeLessThan(40 * (large + 1));
     expect(rewritten / rows).toBeLessThan(10);
+  });
+
+  test('leaves a few segments only when it is quiet, even after each commit', () => {
+    const { left, rewritten, most } = committed(Array.from({ length: 20_000 }, () => 1), true); // prettier-ignore
+    expect(left.reduce((sum, one) => sum + one.rows, 0)).toBe(20_000);
+    expect(most).toBeLessThan(20);
+    expect(left.length).toBeLessThan(20);
+    expect(rewritten / 20_000).toBeLessThan(20);
   });
 });
