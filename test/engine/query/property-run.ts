@@ -22,7 +22,8 @@ export function seeds(share: number, shares: number): readonly number[] {
     seed === undefined && cases === undefined
       ? [...saved(), fresh]
       : Array.from({ length: count }, (_, i) => Number(seed ?? fresh) + i);
-  return all.filter((_, i) => i % shares === share);
+  // One seed alone is for every file: none may be without a test.
+  return all.length < shares ? all : all.filter((_, i) => i % shares === share);
 }
 
 function saved(): readonly number[] {
