@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { reservedColumns } from '../../../engine/store/arrow.js';
+import { readFooter } from '../../../engine/store/footer.js';
 import { mergeSegments, presentColumns } from '../../../engine/store/merge.js';
 import { writeSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
@@ -54,6 +55,14 @@ function widened(wide: Column, value: Value): Value {
   return Object.fromEntries(
     wide.children.map((child) => [child.physical, widened(child, object[child.physical] ?? null)]),
   );
+}
+
+/** What lies between the last column chunk and the footer. */
+async function indexOf(file: string): Promise<Uint8Array> {
+  const { row_groups: groups, dataBytes } = await readFooter(file);
+  const chunks = groups.flatMap((group) => group.columns);
+  const begin = chunks.reduce((at, { meta_data: m }) => at + Number(m!.total_compressed_size), 4);
+  return (await readFile(file)).subarray(begin, dataBytes);
 }
 
 describe('merging', () => {
@@ -124,6 +133,26 @@ describe('merging', () => {
     const { _id: __, ...others } = whole.segment.stats;
     expect(stats).toEqual(others);
     expect(_id).toBeDefined();
+  });
+
+  test('indexes the words of all texts again, as one import would have', async () => {
+    const columns = [column('t', { type: 'text' }), column('n')];
+    const texts = Array.from({ length: 300 }, (_, i) =>
+      i % 7 === 0 ? null : `variant ${i % 11} of gene G${i % 5}, ${'benign '.repeat(i % 3)}`,
+    );
+    const numbers = texts.map((_, i) => BigInt(i));
+    const cut = [0, 40, 41, 300];
+    const sources = [];
+    for (let i = 0; i + 1 < cut.length; i++) {
+      const piece = [texts.slice(cut[i], cut[i + 1]), numbers.slice(cut[i], cut[i + 1])];
+      sources.push(await written(columns, piece, 1));
+    }
+    const whole = await written(columns, [texts, numbers], 1);
+    const file = join(folder, `${files++}.parquet`);
+    await mergeSegments(sources, columns, file);
+    const index = await indexOf(file);
+    expect(index.byteLength).toBeGreaterThan(100);
+    expect(Buffer.compare(index, await indexOf(whole.file))).toBe(0);
   });
 
   test('keeps names that mean something to JavaScript, and dots', async () => {
