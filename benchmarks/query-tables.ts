@@ -70,11 +70,15 @@ export function peerVersions(): Readonly<Record<string, string>> {
  * Starts the peers. Their tables are made from the dataset's files once and kept; a folder without the mark at the end, left by
  * a run that was interrupted, is made again.
  */
-export async function startPeers(records: number, segments: readonly string[]): Promise<Peers> {
+export async function startPeers(
+  source: string,
+  records: number,
+  segments: readonly string[],
+): Promise<Peers> {
   const versions = Object.values(peerVersions()).join(' ');
   const folder = resolve(cache, `query-${records}`);
   const mark = join(folder, 'made');
-  const wanted = JSON.stringify([records, versions, columns, clickhouseTable]);
+  const wanted = JSON.stringify([source, versions, columns, clickhouseTable]);
   const isMade = existsSync(mark) && readFileSync(mark, 'utf8') === wanted;
   if (!isMade) rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

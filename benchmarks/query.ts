@@ -74,7 +74,7 @@ async function withData(
     const seconds = await server.import(datasetId, objectId, records, undefined, more);
     say(`Strandlake imported ${shown(records)} records in ${seconds.toFixed(1)} s`);
     await server.idle();
-    const peers = await startPeers(records, segmentsOf(server.data, datasetId));
+    const peers = await startPeers(file, records, segmentsOf(server.data, datasetId));
     try {
       const path = `/v2/datasets/${datasetId}/data`;
       return await measure({ records, server, path, peers, sample: await sampleOf(peers) });
@@ -94,12 +94,7 @@ async function compare({ records, server, path, peers, sample }: Ready): Promise
     '|---|---|---|---|---|---|---|',
   ];
   for (const question of questions(sample)) {
-    const times = await timed(question, path, connections, peers);
-    const [ours, duckdb, chdb] = times;
-    const ratio = ours / Math.min(duckdb, chdb);
-    const kept = ratio <= question.bar ? 'kept' : 'missed';
-    const cells = [...times.map((ms) => ms.toFixed(1)), ratio.toFixed(2), question.bar, kept];
-    lines.push(`| ${question.name} | ${cells.join(' | ')} |`);
+    lines.push(`| ${question.name} | ${await lineOf(question, path, connections, peers)} |`);
     say(lines.at(-1)!);
   }
   connections.close();
@@ -108,6 +103,26 @@ async function compare({ records, server, path, peers, sample }: Ready): Promise
     `| peak memory of the process, MB | ${memory.map((mb) => mb.toFixed(0)).join(' | ')} | - | - | |`,
   );
   return lines.join('\n');
+}
+
+/** The cells of one question; one that fails, or on whose answer the three do not agree, does not keep the others from being asked. */
+async function lineOf(
+  question: Question,
+  path: string,
+  connections: Connections,
+  peers: Peers,
+): Promise<string> {
+  try {
+    const times = await timed(question, path, connections, peers);
+    const [ours, duckdb, chdb] = times;
+    const ratio = ours / Math.min(duckdb, chdb);
+    const kept = ratio <= question.bar ? 'kept' : 'missed';
+    return [...times.map((ms) => ms.toFixed(1)), ratio.toFixed(2), question.bar, kept].join(' | ');
+  } catch (error) {
+    process.exitCode = 1;
+    say(String(error));
+    return `- | - | - | - | ${question.bar} | failed`;
+  }
 }
 
 /** The medians of all three, taken in turn. */
