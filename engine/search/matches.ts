@@ -87,10 +87,11 @@ export function testOf(leaf: Leaf): Test {
         return (above > 0 || (above === 0 && low!.inclusive)) && (below < 0 || (below === 0 && high!.inclusive)); // prettier-ignore
       };
     }
+    // Half of a character is in no text, although JavaScript would find it.
     case 'contains':
-      return (value) => String(value).includes(leaf.text);
+      return (value) => leaf.text.isWellFormed() && String(value).includes(leaf.text);
     case 'prefix':
-      return (value) => String(value).startsWith(leaf.text);
+      return (value) => leaf.text.isWellFormed() && String(value).startsWith(leaf.text);
     case 'regexp': {
       const pattern = RE2JS.compile(leaf.pattern);
       return (value) => isShort(value) && pattern.testExact(String(value));
