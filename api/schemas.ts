@@ -292,7 +292,7 @@ export const schemas = {
     ...each(text, 'path condition hint'),
     cause: about(text, 'wrong_build, chr_prefix, letter_case, nearest_values …'),
     instead: about(text, 'A condition that finds something.'),
-    matches: about(integer, 'Records that satisfy it.'),
+    matches: about(integer, 'Records that satisfy it; absent where it is several conditions.'),
     left: about(integer, 'Records that the request finds with it.'),
     values: about({ type: 'array' }, 'Stored values, or paths of other conditions.'),
   }),

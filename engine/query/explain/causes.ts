@@ -64,8 +64,12 @@ async function search(
   const told = right.filter(
     (one, i) => !right.some((other, j) => i !== j && says(other, one, j < i)),
   );
-  for (const { guess, matches, left } of told)
-    found.push({ ...(await guessed(scope, guess, matches)), matches, left });
+  for (const { guess, matches, left } of told) {
+    // Several conditions need not be joined by AND, so records that satisfy all of them say nothing.
+    const isOne = guess.changes.size === 1;
+    const cause = await guessed(scope, guess, isOne ? matches : left);
+    found.push({ ...cause, ...(isOne && { matches }), left });
+  }
   // What makes the whole answer not empty comes first.
   found.sort((a, b) => Number((b.left ?? 0) > 0) - Number((a.left ?? 0) > 0));
   for (const leaf of barren) {
