@@ -142,17 +142,19 @@ function oneOf(
   if (values.length > longestWrittenList) {
     const list = params.add(paramType, values);
     const isFolded = exact === undefined;
-    return isMany ? dialect.someInList(sql, list, isFolded) : dialect.isInList(sql, list, isFolded);
+    return isMany
+      ? dialect.someInList(sql, list, paramType, isFolded)
+      : dialect.isInList(sql, list, paramType, isFolded);
   }
   const added = values.map((value) => params.add(paramType, value));
   if (exact) {
-    if (!isMany) return dialect.isOneOf(sql, added);
+    if (!isMany) return dialect.isOneOf(sql, added, paramType);
     return added.length === 1
       ? dialect.listHas(sql, added[0]!)
-      : dialect.some(sql, (value) => dialect.isOneOf(value, added));
+      : dialect.some(sql, (value) => dialect.isOneOf(value, added, paramType));
   }
   const places = added.map((place) => dialect.fold(place));
-  const test = (value: string): string => dialect.isOneOf(dialect.fold(value), places);
+  const test = (value: string): string => dialect.isOneOf(dialect.fold(value), places, paramType);
   return isMany ? dialect.some(sql, test) : test(sql);
 }
 

@@ -57,11 +57,12 @@ export interface Dialect {
   /** Every element of a list, one row each. */
   spreadAll(list: string): string;
 
-  isOneOf(value: string, places: readonly string[]): string;
-  /** True of a value that the bound list holds, or that it holds but for letter case. */
-  isInList(value: string, list: string, isFolded: boolean): string;
+  /** True of a value that equals one of the bound ones, which are of this type. */
+  isOneOf(value: string, places: readonly string[], type: ParamType): string;
+  /** True of a value that the bound list of this type holds, or that it holds but for letter case. */
+  isInList(value: string, list: string, type: ParamType, isFolded: boolean): string;
   /** The same of any element. */
-  someInList(values: string, list: string, isFolded: boolean): string;
+  someInList(values: string, list: string, type: ParamType, isFolded: boolean): string;
   /** True of a text that is not all ASCII in this letter case. */
   isNotWritten(text: string, letters: 'upper' | 'lower'): string;
   /** Lower case; the same function folds stored values and bound ones. */
@@ -95,8 +96,8 @@ export interface Dialect {
   json(value: string, type: StoredType): string;
   /** JSON text of an object from the texts of its members, null where one is missing; null if there is no object. */
   jsonObject(object: string, members: readonly string[]): string;
-  /** JSON text of a list from the list of its items' texts; null if there is no list. */
-  jsonItems(texts: string): string;
+  /** JSON text of a list from the list of its items' texts; null if there is no list. Objects leave out such a member. */
+  jsonItems(texts: string, isInside: boolean): string;
   /** JSON text of a whole list, where there is a quicker way than item by item. */
   jsonList(list: string, type: StoredType): string | undefined;
   /** Plain text of a scalar, for a table cell. */
@@ -109,6 +110,8 @@ export interface Dialect {
   with(isKept: boolean): string;
   /** JSON text of a list of JSON texts, with `null` for one that is null; never null itself. */
   jsonArray(texts: readonly string[]): string;
+  /** How many different values a group has; -0 is no other than 0. */
+  countDistinct(value: string, type: StoredType): string;
   /** The sum of a group's values of a numeric column, and their mean as a double; null without a value. Sums of whole numbers are exact. */
   sum(value: string, type: StoredType): string;
   mean(value: string, type: StoredType): string;

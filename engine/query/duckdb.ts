@@ -67,9 +67,9 @@ export function duckdb(columns: Columns): Dialect {
 
     isOneOf: (value, places) =>
       places.length === 1 ? `${value} = ${places[0]!}` : `${value} IN (${places.join(', ')})`,
-    isInList: inList,
+    isInList: (value, list, _, isFolded) => inList(value, list, isFolded),
     // list_has_any would hash the long list again for every record.
-    someInList: (values, list, isFolded) =>
+    someInList: (values, list, _, isFolded) =>
       `EXISTS (SELECT 1 FROM (SELECT unnest(${values}) AS e) AS q WHERE ${inList('q.e', list, isFolded)})`,
     // strlen counts bytes: beyond ASCII it differs from the length in characters.
     isNotWritten: (text, letters) =>
@@ -108,6 +108,7 @@ export function duckdb(columns: Columns): Dialect {
     with: (isKept) => `AS ${isKept ? '' : 'NOT '}MATERIALIZED`,
     jsonArray: (texts) =>
       `('[' || ${joined(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
+    countDistinct: (value) => `count(DISTINCT ${value})`,
     // HUGEINT for whole numbers; a plain sum of doubles would depend on how the threads share the rows.
     sum,
     mean: (value, type) => `CAST(${sum(value, type)} AS DOUBLE) / count(${value})`,

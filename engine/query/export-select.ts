@@ -63,7 +63,7 @@ function leaves(
   value: string,
   path: readonly string[],
 ): readonly Cell[] {
-  if (column.isList) return [{ path, sql: columnJson(dialect, column, value) }];
+  if (column.isList) return [{ path, sql: columnJson(dialect, column, value, path.length > 1) }];
   if (column.type !== 'object') return [{ path, sql: dialect.text(value, column.type) }];
   return (column.children ?? []).flatMap((child) =>
     leaves(dialect, child, dialect.member(value, child.physical), [...path, child.name]),

@@ -251,8 +251,9 @@ class Planner {
     count: string,
     from: string,
   ): string {
+    // No name of these is that of a column behind FROM with another value: ClickHouse would take it for that.
     const padded = Array.from({ length: this.#depth }, (_, i) => `${keys[i] ?? 'NULL'} AS k${i}`);
-    return `SELECT ${[`${branch} AS branch`, `${place} AS place`, ...padded, `${text} AS t`, `${count} AS n`].join(', ')} FROM ${from}`;
+    return `SELECT ${[`${branch} AS branch`, `${place} AS place`, ...padded, `${text} AS t`, `${count} AS amount`].join(', ')} FROM ${from}`;
   }
 
   #keys(parents: readonly Parent[]): readonly string[] {

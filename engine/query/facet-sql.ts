@@ -14,7 +14,7 @@ export function aggregates(
 ): readonly string[] {
   const whole = (sql: string): string => dialect.json(sql, 'long');
   const real = (sql: string): string => dialect.json(sql, 'double');
-  if (facet.kind === 'count') return [whole(`count(DISTINCT ${value})`)];
+  if (facet.kind === 'count') return [whole(dialect.countDistinct(value, type))];
   if (facet.kind === 'percentiles') {
     const fractions = facet.percents.map((percent) => percent / 100);
     const quantiles = dialect.quantiles(value, params.add('double', fractions));

@@ -18,8 +18,13 @@ export function recordJson(dialect: Dialect, projection: readonly Projected[]): 
   return `'{' || ${dialect.join(members)} || '}'`;
 }
 
-/** The JSON text of one column's value; null if it has none. */
-export function columnJson(dialect: Dialect, column: Column, value: string): string {
+/** The JSON text of one column's value, maybe inside an object; null if it has none. */
+export function columnJson(
+  dialect: Dialect,
+  column: Column,
+  value: string,
+  isInside = false,
+): string {
   if (!column.isList) return itemJson(dialect, column, value);
   const whole = dialect.jsonList(value, column.type);
   if (whole) return whole;
@@ -28,13 +33,13 @@ export function columnJson(dialect: Dialect, column: Column, value: string): str
     value,
     (element) => `coalesce(${itemJson(dialect, column, element)}, 'null')`,
   );
-  return dialect.jsonItems(items);
+  return dialect.jsonItems(items, isInside);
 }
 
 function itemJson(dialect: Dialect, column: Column, value: string): string {
   if (column.type !== 'object') return dialect.json(value, column.type);
   const members = (column.children ?? []).map((child) => {
-    const inside = columnJson(dialect, child, dialect.member(value, child.physical));
+    const inside = columnJson(dialect, child, dialect.member(value, child.physical), true);
     return `${dialect.literal(`${JSON.stringify(child.name)}:`)} || ${inside}`;
   });
   return dialect.jsonObject(value, members);

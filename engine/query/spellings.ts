@@ -123,7 +123,7 @@ export class SpellingFinder {
     const value = values.isMany ? dialect.spread(values.sql) : values.sql;
     const places = equality.values.map((each) => dialect.fold(params.add('string', each)));
     const sql = `SELECT DISTINCT v FROM (SELECT ${value} AS v FROM ${source})
-      WHERE ${dialect.isOneOf(dialect.fold('v'), places)} LIMIT ${mostSpellings + 1}`;
+      WHERE ${dialect.isOneOf(dialect.fold('v'), places, 'string')} LIMIT ${mostSpellings + 1}`;
     const found = (await rows({ sql, params: params.list })).map((row) => row[0] as string);
     const spelled = found.length > mostSpellings ? null : found;
     if (this.#spelled.size > remembered) this.#spelled.clear();

@@ -1,6 +1,7 @@
 /*
  * Opens datasets that the store wrote with ClickHouse (chdb, the same engine embedded), which knows nothing of us, and
- * proves that it sees the same rows in every version. `npm run test:interop` builds, installs and runs this.
+ * proves that it sees the same rows in every version, and that queries have the same answers in its dialect.
+ * `npm run test:interop` builds, installs and runs this.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
@@ -8,7 +9,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const { query } = createRequire(import.meta.url)('chdb');
+const { query, queryBind } = createRequire(import.meta.url)('chdb');
 const project = process.cwd();
 const built = new URL('../../dist/', import.meta.url);
 const { openDataFolder, makeFolder } = await import(new URL('engine/files.js', built));
@@ -18,6 +19,7 @@ const { writeSegment } = await import(new URL('engine/store/segment.js', built))
 const { readWithDuckdb } = await import(new URL('test/engine/store/duckdb.js', built));
 const { Lake } = await import(new URL('test/scheduler/lake.js', built));
 const { createScheduler } = await import(new URL('scheduler/scheduler.js', built));
+const { compareDialects } = await import(new URL('test/interop/dialects.js', built));
 const { batchOf, random } = await import(new URL('test/engine/store/random.js', built));
 
 const root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-interop-')));
@@ -196,6 +198,8 @@ for (const name of ['clinvar_grch38.vcf.gz', 'freebayes_7_samples.vcf']) {
     });
   });
 }
+
+await compareDialects(project, queryBind, check);
 
 await rm(root, { recursive: true });
 console.log(`${passed} passed, ${failed} failed`);

@@ -1,0 +1,125 @@
+import { expect, test } from '@jest/globals';
+import { clickhouse } from '../../../engine/query/clickhouse.js';
+import type { Language } from '../../../engine/query/dialect.js';
+import { duckdb } from '../../../engine/query/duckdb.js';
+import { exportSelect } from '../../../engine/query/export-select.js';
+import { countSelect, pageSelect } from '../../../engine/query/page.js';
+import { Params } from '../../../engine/query/params.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request.js';
+import type { Snapshot } from '../../../engine/store/store.js';
+import type { Columns } from '../../../engine/types.js';
+import { column, fieldRows, listOf } from './dataset.js';
+import { hostile } from './hostile.js';
+
+const folder = "/lake/it's";
+const languages: Readonly<Record<string, Language>> = {
+  duckdb,
+  clickhouse: clickhouse(() => folder),
+};
+
+function snapshotOf(columns: Columns): Snapshot {
+  return { datasetId: 7, version: 3, columns, segments: [], rows: 1, bytes: 0, files: ['/a'] };
+}
+
+/** Columns of every shape, each of them under this name. */
+function columnsNamed(name: string): readonly Columns[] {
+  const inside = [column(name, 'string'), listOf(column(`${name}2`, 'date'))];
+  return [
+    [column(name, 'string')],
+    [listOf(column(name, 'double'))],
+    [column(name, 'object', inside)],
+    [listOf(column(name, 'object', inside))],
+  ];
+}
+
+function statements(language: Language, columns: Columns): readonly string[] {
+  const fields = fieldRows(7, columns, []);
+  const snapshot = snapshotOf(columns);
+  return fields.flatMap(({ name, dataType }) => {
+    const ordering = dataType === 'object' ? [] : [name];
+    const request = parseQuery({ filters: [{ not: [name, null] }], ordering }, fields);
+    const all = parseExportParams(null, fields);
+    return [
+      pageSelect(snapshot, fields, request, undefined, language).sql,
+      pageSelect({ ...snapshot, rows: 0 }, fields, request, undefined, language).sql,
+      countSelect(snapshot, request, undefined, language).sql,
+      exportSelect(snapshot, fields, all, 'csv', undefined, language).sql,
+    ];
+  });
+}
+
+/** The statement without its quoted names and texts. */
+function unquoted(sql: string, isBackslashed: boolean): string {
+  const inside = isBackslashed ? String.raw`(?:[^Q\\]|\\[^])*` : '(?:[^Q]|QQ)*';
+  const quoted = ['"', "'"].map((quote) => quote + inside.replaceAll('Q', quote) + quote);
+  return sql.replaceAll(new RegExp(quoted.join('|'), 'g'), '…');
+}
+
+test.each(Object.entries(languages))('%s: hostile field names stay inside of quotes (Q1)', (name, language) => {
+  const isBackslashed = name === 'clickhouse';
+  const wanted = columnsNamed('plain').map((columns) =>
+    statements(language, columns).map((sql) => unquoted(sql, isBackslashed)),
+  );
+  expect(wanted.flat().join()).not.toContain('plain');
+  // NUL and halves of characters cannot be in a stored name; dots and signs would change the request itself, and DuckDB's own
+  // file_index the order.
+  const names = hostile.filter((text) => text !== '' && text.isWellFormed() && !/\0|[.]|__|^-|^_|^file_/.test(text));
+  expect(names.length).toBeGreaterThan(150);
+  for (const each of names) {
+    const found = columnsNamed(each).map((columns) =>
+      statements(language, columns).map((sql) => unquoted(sql, isBackslashed)),
+    );
+    expect([each, found]).toEqual([each, wanted]);
+  }
+}); // prettier-ignore
+
+test.each(Object.entries(languages))('%s: a statement is the same whatever its values are (Q1)', (_, language) => {
+  const columns = [column('a', 'string'), listOf(column('b', 'string')), column('t', 'text')];
+  const fields = fieldRows(7, columns, []);
+  const sqlOf = (body: unknown): string =>
+    pageSelect(snapshotOf(columns), fields, parseQuery(body, fields), undefined, language).sql;
+  const bodies = (text: string): readonly object[] => [
+    ...['', '__exact', '__contains', '__prefix'].map((action) => ({ filters: [[`a${action}`, text]] })),
+    { filters: [['a__in', [text, 'x']]] },
+    { filters: [['b__in', Array.from({ length: 40 }, (_, i) => `${text}${i}`)]] },
+    { filters: [['b__contains', text]] },
+    { query: `a:"${text.replaceAll(/["\\]/g, '\\$&')} x"` },
+  ];
+  // A text of letters, for a comparison of one without asks for no folding.
+  const wanted = bodies('Word').map(sqlOf);
+  const texts = hostile.filter((text) => /[A-Za-z]/.test(text) && text.length < 5_000);
+  for (const text of texts) expect([text, bodies(text).map(sqlOf)]).toEqual([text, wanted]);
+}); // prettier-ignore
+
+const dialect = languages['clickhouse']!([column('_e', 'string'), column('r', 'string')]);
+
+test('a bound value has its type beside its place in ClickHouse', () => {
+  const params = new Params(dialect.bound);
+  expect(params.add('string', 'x')).toBe('{p1:String}');
+  expect(params.add('long', [1n, 2n])).toBe('{p2:Array(Int64)}');
+  expect(params.add('date', 0n)).toBe("fromUnixTimestamp64Micro({p3:Int64}, 'UTC')");
+});
+
+test('records come from the table at the version of the snapshot, whose folder is bound', () => {
+  const params = new Params(dialect.bound);
+  const source = dialect.source(snapshotOf([]), params);
+  expect(source).toContain('deltaLakeLocal({p1:String})');
+  expect(source).toContain('delta_lake_snapshot_version = 3)');
+  expect(params.list).toEqual([{ type: 'string', value: folder }]);
+});
+
+test('no column has the name of the relation or of a variable', () => {
+  expect(dialect.relation).toBe('__er');
+  expect(dialect.each('list', (element) => element)).toBe('arrayMap(__e1 -> __e1, list)');
+});
+
+test.each([
+  ['BRCA[12]', '^(?-s:BRCA[12])$'],
+  ['a|b', '^(?-s:a|b)$'],
+  [String.raw`\Qa)`, String.raw`^(?-s:\Qa)\E)$`],
+  [String.raw`\Qa\E`, String.raw`^(?-s:\Qa\E)$`],
+  [String.raw`\\Qa`, String.raw`^(?-s:\\Qa)$`],
+  [String.raw`\Qa\\`, String.raw`^(?-s:\Qa\\\E)$`],
+])('the whole-match pattern of %s', (pattern, wanted) => {
+  expect(dialect.wholePattern(pattern)).toBe(wanted);
+});

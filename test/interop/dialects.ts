@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../engine/errors.js';
+import { parseJson } from '../../engine/json.js';
+import type { QueryEngine } from '../../engine/query/engine.js';
+import { exportSelect } from '../../engine/query/export-select.js';
+import type { Predicate } from '../../engine/query/predicate.js';
+import { parseQuery, type QueryRequest } from '../../engine/query/request.js';
+import { runQuery } from '../../engine/query/run.js';
+import type { Dataset } from '../engine/query/dataset.js';
+import { asking, difference, store } from '../engine/query/property-check.js';
+import { randomMade } from '../engine/query/random-records.js';
+import { randomRequest, type RandomRequest } from '../engine/query/random-request.js';
+import { Random } from '../engine/query/random.js';
+import { sixRecords } from '../engine/query/six-records.js';
+import type { QueryBind } from './chdb-engine.js';
+import { bare, settledMade } from './settle.js';
+import { openTables, type Tables } from './tables.js';
+import { compareDates, compareFolding, compareJson, compareNumbers } from './texts.js';
+
+/** Runs a piece of work and reports whether the claim holds. */
+type Check = (claim: string, work: () => Promise<void>) => Promise<void>;
+
+/** Run the same cases again with STRANDLAKE_SEED, more of them with STRANDLAKE_CASES. */
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+const cases = Number(process.env['STRANDLAKE_CASES'] ?? 500);
+const casesPerDataset = 50;
+
+/** Compares what the compiler's two dialects answer over the same Delta tables, request by request. */
+export async function compareDialects(
+  project: string,
+  queryBind: QueryBind,
+  check: Check,
+): Promise<void> {
+  const tables = await openTables(queryBind);
+  const replay = `STRANDLAKE_SEED=${seed}`;
+  try {
+    await check('every character has one JSON text in both dialects', () => compareJson(tables));
+    await check('every character but the named ones folds alike', () => compareFolding(tables));
+    await check(`numbers of every size have one JSON text (${replay})`, () =>
+      compareNumbers(tables, seed),
+    );
+    await check(`moments have one JSON text, and begin the same units (${replay})`, () =>
+      compareDates(tables, seed),
+    );
+    const lines = await examples(project);
+    await check(`${lines.length} worked examples have one answer in both dialects`, () =>
+      compareExamples(tables, lines),
+    );
+    await check(`${cases} random queries have the answer of a loop over the records in ClickHouse, and to the byte that of DuckDB (${replay})`, () =>
+      compareSettled(tables, new Random(seed)),
+    ); // prettier-ignore
+    await check(`${cases} random queries over lists and objects of nothing differ in how those are shown alone (${replay})`, () =>
+      compareGaps(tables, new Random(seed)),
+    ); // prettier-ignore
+  } finally {
+    await tables.duckdb.close();
+  }
+}
+
+/** The cases of the worked examples that are answered. */
+async function examples(project: string): Promise<readonly string[]> {
+  const text = await readFile(join(project, 'test/engine/query/examples.txt'), 'utf8');
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#') && !/==> 400 /.test(line));
+}
+
+async function compareExamples(tables: Tables, lines: readonly string[]): Promise<void> {
+  const dataset = await sixRecords(tables.duckdb);
+  for (const line of lines) {
+    const input = parseJson(line.slice(0, line.indexOf('==>')));
+    const body = Array.isArray(input) ? { filters: input } : input;
+    const request = parseQuery(body, dataset.fields);
+    const [one, other] = await both(tables, dataset, request);
+    assert.deepEqual(rounded(other), rounded(one), line);
+  }
+}
+
+/** Over records that hold nothing which ClickHouse reads in another way. */
+async function compareSettled(tables: Tables, random: Random): Promise<void> {
+  for (let done = 0; done < cases; done += casesPerDataset) {
+    const made = settledMade(randomMade(random));
+    const dataset = await store(tables.duckdb, made);
+    const ask = asking(tables.clickhouse, dataset);
+    const askDuckdb = asking(tables.duckdb, dataset);
+    for (let i = 0; i < casesPerDataset; i += 1) {
+      const asked = withWholeObjects(randomRequest(random, made), dataset);
+      const where = `case ${done + i}: ${shown({ body: asked.body, made })}`;
+      let results = '';
+      const differs = await difference(made, asked, async (request) => {
+        const answer = await ask(request);
+        ({ results } = answer);
+        return answer;
+      });
+      assert.equal(differs, null, where);
+      const request = parsed(asked.body, dataset);
+      if (!request) continue;
+      // Sums of doubles depend on the order of adding, so the loop alone judges facets.
+      assert.equal(results, (await askDuckdb({ ...asked, walk: null })).results, where);
+      if (i % 4 === 0) await compareCells(tables, dataset, request, where);
+    }
+  }
+}
+
+/**
+ * Over any records, where two rules of the decision record apply: nothing is shown in another way, and conditions on an object as
+ * a whole are left out, which is absent in ClickHouse when it is empty.
+ */
+async function compareGaps(tables: Tables, random: Random): Promise<void> {
+  let left = 0;
+  for (let done = 0; done < cases; done += casesPerDataset) {
+    const made = randomMade(random);
+    const dataset = await store(tables.duckdb, made);
+    for (let i = 0; i < casesPerDataset; i += 1) {
+      const { body } = randomRequest(random, made);
+      const request = parsed({ ...body, facets: null }, dataset);
+      if (!request || testsObject(request.predicate)) {
+        left += 1;
+        continue;
+      }
+      const [one, other] = await both(tables, dataset, request);
+      const where = `case ${done + i}: ${shown({ body, made })}`;
+      assert.deepEqual({ ...other, results: bareOf(other.results) }, { ...one, results: bareOf(one.results) }, where); // prettier-ignore
+    }
+  }
+  console.log(`    ${left} left out: refused, or a condition on an object as a whole`);
+}
+
+/** The page as the cells of a table. */
+async function compareCells(
+  { duckdb, clickhouse }: Tables,
+  { snapshot, fields }: Dataset,
+  request: QueryRequest,
+  where: string,
+): Promise<void> {
+  const cells = async (engine: QueryEngine): Promise<unknown> => {
+    const { language } = engine;
+    const { sql, params } = exportSelect(snapshot, fields, request, 'csv', undefined, language);
+    return engine.run(sql, params);
+  };
+  if (request.limit === 0) return;
+  assert.deepEqual(await cells(clickhouse.engine), await cells(duckdb.engine), where);
+}
+
+interface Answer {
+  readonly results: string;
+  readonly facets?: unknown;
+}
+
+async function both(
+  { duckdb, clickhouse }: Tables,
+  { snapshot, fields }: Dataset,
+  request: QueryRequest,
+): Promise<readonly [Answer, Answer]> {
+  const answer = async (engine: QueryEngine): Promise<Answer> => {
+    const { took: _, ...rest } = await runQuery(engine, snapshot, fields, request);
+    return { ...rest, ...(rest.facets !== undefined && { facets: parseJson(rest.facets) }) };
+  };
+  return Promise.all([answer(duckdb.engine), answer(clickhouse.engine)]);
+}
+
+/** Undefined if it is refused. */
+function parsed(body: unknown, dataset: Dataset): QueryRequest | undefined {
+  try {
+    return parseQuery(body, dataset.fields);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+/** Not for parts of objects: where an object has none of them, DuckDB shows it empty, ClickHouse as absent. */
+function withWholeObjects(request: RandomRequest, dataset: Dataset): RandomRequest {
+  const { fields, excludeFields } = parsed(request.body, dataset) ?? noNames;
+  if (![...(fields ?? []), ...excludeFields].some((path) => path.length > 1)) return request;
+  const { fields: _, exclude_fields: __, ...body } = request.body;
+  return { ...request, body };
+}
+
+const noNames = { fields: null, excludeFields: [] };
+
+function testsObject(predicate: Predicate): boolean {
+  if (predicate.kind === 'missing') return predicate.field.type === 'object';
+  if (predicate.kind === 'not') return testsObject(predicate.item);
+  return 'items' in predicate && predicate.items.some(testsObject);
+}
+
+function bareOf(results: string): unknown {
+  return (parseJson(results) as readonly unknown[]).map(bare);
+}
+
+/** Numbers to ten digits: the engines add up in different orders. */
+function rounded({ facets, ...rest }: Answer): unknown {
+  const round = (value: unknown): unknown => {
+    if (typeof value === 'bigint' || typeof value === 'number')
+      return Number(value).toPrecision(10);
+    if (Array.isArray(value)) return value.map(round);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, round(member)]));
+  };
+  return { ...rest, facets: round(facets) };
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'bigint' ? `${part}n` : part,
+  );
+}
