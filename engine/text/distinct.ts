@@ -62,6 +62,7 @@ class Texter {
         if (this.isShared && texts > firstLook && texts > row * mostDistinct) return undefined;
       }
     }
+    if (this.isShared && this.#from.length > row * mostDistinct) return undefined;
     return {
       count: this.#from.length,
       of: this.#of,

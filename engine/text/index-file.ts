@@ -73,18 +73,19 @@ async function readSummary(file: IndexedFile): Promise<TextIndex | undefined> {
     if (tail.getUint32(4, true) !== indexMagic) return undefined;
     const length = tail.getUint32(0, true);
     const text = await reader.read(end - indexTailBytes - length, length);
-    const summary = parse(file, text);
-    if (summary.version !== indexVersion) return undefined;
-    return placed(file, summary, end - indexTailBytes - length - summary.bytes);
+    return parse(file, text, end - indexTailBytes - length);
   } finally {
     await reader.close();
   }
 }
 
-function parse(file: IndexedFile, text: Uint8Array): IndexSummary {
+/** The index whose summary begins at `at`; undefined if it is of another version. */
+function parse(file: IndexedFile, text: Uint8Array, at: number): TextIndex | undefined {
   try {
-    return JSON.parse(Buffer.from(text).toString()) as IndexSummary;
+    const summary = JSON.parse(Buffer.from(text).toString()) as IndexSummary;
+    return summary.version === indexVersion ? placed(file, summary, at - summary.bytes) : undefined;
   } catch (error) {
+    if (error instanceof AppError) throw error;
     throw damagedIndex(file, 'has a summary that cannot be read', error);
   }
 }
@@ -93,6 +94,10 @@ function placed(file: IndexedFile, summary: IndexSummary, begin: number): TextIn
   let at = begin;
   const columns = new Map<string, ColumnPlace>();
   for (const column of summary.columns) {
+    const numbers = [column.records, column.texts, column.words, ...Object.values(column.sizes)];
+    if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) {
+      throw damagedIndex(file, `has a summary of ${column.name} that lacks a number`);
+    }
     const begins = {} as Record<PartName, number>;
     for (const part of partNames) {
       begins[part] = at;
@@ -100,7 +105,7 @@ function placed(file: IndexedFile, summary: IndexSummary, begin: number): TextIn
     }
     columns.set(column.name, { summary: column, begins });
   }
-  if (begin < 0 || at !== begin + summary.bytes) {
+  if (!(begin >= 0 && at === begin + summary.bytes)) {
     throw damagedIndex(file, `has parts of ${at - begin} bytes, should be ${summary.bytes}`);
   }
   return { file, rows: summary.rows, columns };

@@ -148,7 +148,7 @@ class Candidates {
     for (let from = 0; from < order.length;) {
       const score = scores[order[from]!]!;
       const segment = segments[order[from]!]!;
-      let to = from;
+      let to = from + 1;
       while (to < order.length && scores[order[to]!] === score && segments[order[to]!] === segment)
         to += 1;
       const members = order.subarray(from, to);

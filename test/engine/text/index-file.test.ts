@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { parquetReadObjects } from 'hyparquet';
+import { parseQuery } from '../../../engine/query/request.js';
+import { runQuery } from '../../../engine/query/run.js';
+import { ColumnReader } from '../../../engine/text/column-reader.js';
+import { foldWord } from '../../../engine/text/fold.js';
+import { openIndex } from '../../../engine/text/index-file.js';
+import { Matcher } from '../../../engine/text/match.js';
+import { words } from '../../../engine/text/words.js';
+import { random } from '../../random.js';
+import { column, openBench, type Bench, type Dataset } from '../query/dataset.js';
+import { pick, randomText } from './random-texts.js';
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+
+async function matcherOf({ snapshot }: Dataset): Promise<Matcher> {
+  const file = { path: snapshot.files[1]!, checksum: snapshot.segments[0]!.checksum };
+  const index = await openIndex(file);
+  return new Matcher(new ColumnReader(index!, index!.columns.get('t')!));
+}
+
+describe(`the index of a segment (SEED=${seed})`, () => {
+  test.each([
+    ['texts of their own', 0],
+    ['shared texts', 30],
+  ])('tells of every word where it is and how often: %s', async (_, shared) => {
+    const one = random(seed + shared);
+    const some = Array.from({ length: shared }, () => randomText(one));
+    const texts = Array.from({ length: shared ? 1500 : 300 }, () => (shared ? pick(one, some) : randomText(one))); // prettier-ignore
+    const dataset = await bench.dataset([column('t', 'text')], [texts.map((t) => ({ t }))]);
+    const matcher = await matcherOf(dataset);
+    const { column: reader } = matcher;
+    const folded = texts.map((text) =>
+      words(text ?? '').map((word) => Buffer.from(foldWord(word)).toString()),
+    );
+    const { records, isShared, words: total } = reader.summary;
+    expect({ records, isShared, total }).toEqual({
+      records: texts.filter((text) => text !== null).length,
+      isShared: shared > 0,
+      total: folded.flat().length,
+    });
+    const { lengths } = await reader.texts();
+    for (const word of [...new Set(folded.flat()), 'absent', 'zzz', '']) {
+      const phrase = { kind: 'phrase', words: [Buffer.from(word)] } as const;
+      const wanted = folded.flatMap((text, row) => (text.includes(word) ? [row] : []));
+      const hits = await matcher.hits(phrase);
+      expect([word, ...(await reader.rowsOf(hits.texts))]).toEqual([word, ...wanted]);
+      expect(await matcher.rowsWith(phrase)).toBe(wanted.length);
+      for (const [i, text] of hits.texts.entries()) {
+        const [row] = await reader.rowsOf(Uint32Array.of(text));
+        expect(hits.times[i]).toBe(folded[row!]!.filter((other) => other === word).length);
+        expect(lengths[text]).toBe(folded[row!]!.length);
+      }
+    }
+  });
+
+  test('is made for texts alone, and no reader of Parquet sees it', async () => {
+    const none = await bench.dataset([column('t', 'string')], [[{ t: 'breast cancer' }]]);
+    const path = none.snapshot.files[1]!;
+    expect(await openIndex({ path, checksum: 'none' })).toBeUndefined();
+    const some = await bench.dataset([column('t', 'text')], [[{ t: 'breast cancer' }]]);
+    const bytes = readFileSync(some.snapshot.files[1]!);
+    expect(bytes.length).toBeGreaterThan(readFileSync(path).length);
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+    expect(await parquetReadObjects({ file, columns: ['t'] })).toEqual([{ t: 'breast cancer' }]);
+  });
+
+  test('that is not what was written, is told and never answers', async () => {
+    const rows = Array.from({ length: 50 }, (_, i) => ({ t: `word${i} cancer` }));
+    const whole = await bench.dataset([column('t', 'text')], [rows]);
+    const path = whole.snapshot.files[1]!;
+    const bytes = readFileSync(path);
+    const footer = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);
+    const summary = footer - 8 - bytes.readUInt32LE(footer - 8);
+    expect(bytes.subarray(footer - 4, footer).toString()).toBe('STX1');
+    const request = parseQuery({ filters: [['t', 'cancer']] }, whole.fields);
+    for (let at = summary - 300; at < footer; at += 7) {
+      const changed = Buffer.from(bytes);
+      changed[at]! ^= 0xff;
+      writeFileSync(path, changed);
+      const segments = [{ ...whole.snapshot.segments[0]!, checksum: `changed at ${at}` }];
+      // The checksum finds every change (integrity.ts); this is what happens to one that gets past it.
+      const asked = runQuery(bench.engine, { ...whole.snapshot, segments }, whole.fields, request);
+      const outcome = await asked.then(
+        ({ total }) => total,
+        (error: { code?: string }) => error.code ?? String(error),
+      );
+      expect(typeof outcome === 'number' || outcome === 'damaged' ? '' : `${at}: ${outcome}`).toBe(
+        '',
+      );
+    }
+    writeFileSync(path, bytes);
+  });
+});
