@@ -1,16 +1,17 @@
 import { budgets } from '../budgets.js';
 import { compile } from './compile.js';
 import {
-  aggregateCount,
-  aggregates,
-  bucketing,
-  type Bucketing,
-  type FlatFacet,
-} from './facet-sql.js';
+  selected,
+  valuesRelation,
+  type Column,
+  type Parent,
+  type Selected,
+} from './facet-relation.js';
+import { aggregateCount, aggregates, bucketing, type FlatFacet } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from './facets.js';
 import type { Select } from './page.js';
 import type { FieldRef, Predicate } from './predicate.js';
-import { access, type Access, type Statement } from './statement.js';
+import { access, type Statement } from './statement.js';
 
 /**
  * All facets of a request as one statement. Its rows are of several kinds, which `branch` numbers:
@@ -55,26 +56,6 @@ export function planFacets(
   const planner = new Planner(statement, facets);
   const roots = planner.level(facets, []);
   return planner.finish(predicate, roots);
-}
-
-/** A bucket facet above the one at hand. */
-interface Parent {
-  readonly column: Column;
-  readonly bucketing: Bucketing;
-  /** The relation of the buckets that are shown, if they are not all of them. */
-  readonly shown: string | undefined;
-}
-
-interface Column extends Access {
-  readonly name: string;
-}
-
-/** Something to select from the records under a name; one row for each of its values if it is a list. */
-interface Selected {
-  readonly name: string;
-  readonly sql: string;
-  readonly isMany: boolean;
-  readonly isEvery: boolean;
 }
 
 class Planner {
@@ -164,7 +145,9 @@ class Planner {
     const branch = this.#nextBranch();
     const own = { column, bucketing: bucketing(this.#statement, facet, column.type) };
     const keys = parents.map((_, index) => `x${index}`);
-    const from = this.#relation(parents, [this.#selected('v', own, facet.kind === 'histogram')]);
+    const from = this.#relation(parents, [
+      selected(this.#statement.dialect, 'v', own, facet.kind === 'histogram'),
+    ]);
     const isTotal = parents.length === 0 && !column.isMany && !this.#total;
     const above = keys.map((key) => `${key} IS NOT NULL`);
     const conditions = isTotal ? above : [...above, 'v IS NOT NULL'];
@@ -261,42 +244,9 @@ class Planner {
     return parents.map(({ bucketing: { type } }, index) => dialect.json(`x${index}`, type));
   }
 
-  #selected(
-    name: string,
-    { column, bucketing: { of } }: Omit<Parent, 'shown'>,
-    isEvery: boolean,
-  ): Selected {
-    const { dialect } = this.#statement;
-    const sql = column.isMany ? dialect.each(column.name, of) : of(column.name);
-    return { name, sql, isMany: column.isMany, isEvery };
-  }
-
-  /**
-   * One row for each combination of a record's buckets `x0`, `x1`… among those shown of the parents, and its own values. A record
-   * is in a bucket once, however many elements of its list are.
-   */
   #relation(parents: readonly Parent[], own: readonly Selected[]): string {
     this.#scans += 1;
-    const { dialect } = this.#statement;
-    const buckets = parents.map((parent, index) => this.#selected(`x${index}`, parent, false));
-    const selected = [...buckets, ...own];
-    const names = selected.map(({ name }) => name);
-    let from =
-      selected.length === 0
-        ? 'matching'
-        : `(SELECT ${selected.map(({ name, sql }) => (name === sql ? name : `${sql} AS ${name}`)).join(', ')} FROM matching) AS found`;
-    // One at a time: several in one SELECT would be zipped instead of combined.
-    for (const { name, isMany, isEvery } of selected) {
-      if (!isMany) continue;
-      const spread = isEvery ? dialect.spreadAll(name) : dialect.spread(name);
-      const others = names.filter((other) => other !== name);
-      from = `(SELECT ${[...others, `${spread} AS ${name}`].join(', ')} FROM ${from}) AS found`;
-    }
-    const last = parents.findLastIndex(({ shown }) => shown !== undefined);
-    if (last < 0) return from;
-    const keys = parents.slice(0, last + 1).map((_, index) => `x${index}`);
-    const theirs = [...keys.slice(0, -1), 'v'].join(', ');
-    return `(SELECT ${names.join(', ')} FROM ${from} WHERE (${keys.join(', ')}) IN (SELECT ${theirs} FROM ${parents[last]!.shown!})) AS kept`;
+    return valuesRelation(this.#statement.dialect, parents, own);
   }
 
   #nextBranch(): number {
