@@ -75,6 +75,14 @@ export async function startServer(): Promise<BenchServer> {
       },
     },
   );
+  const end = (): void => {
+    child.kill('SIGTERM');
+    rmSync(data, { recursive: true, force: true, maxRetries: 3 });
+  };
+  const endBySignal = (): never => process.exit(130);
+  // An interrupted benchmark leaves neither a server nor its data behind.
+  process.once('exit', end);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, endBySignal);
   const origin = `http://127.0.0.1:${port}`;
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   await answers(origin, headers, child).catch((error: unknown) => {
@@ -164,6 +172,9 @@ export async function startServer(): Promise<BenchServer> {
       memory.stop();
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
+      process.removeListener('exit', end);
+      for (const signal of ['SIGINT', 'SIGTERM'] as const)
+        process.removeListener(signal, endBySignal);
       rmSync(data, { recursive: true, force: true });
     },
   };
