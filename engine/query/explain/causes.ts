@@ -5,7 +5,7 @@ import { verify, type Clash } from './verify.js';
 import type { NodeCounts, Rows } from './counts.js';
 import { guessesAt, guessesAtAll, type Guess } from './guesses.js';
 import { someTexts, similarTexts, valuesAround, type Around, type Begin } from './nearest.js';
-import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
+import { positiveLeaves, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import type { Explaining } from './tree.js';
 import { all, not, node, type Predicate } from '../predicate.js';
 
@@ -46,7 +46,7 @@ async function search(
 ): Promise<void> {
   const { root } = explaining;
   const barren = blamed.leaves.slice(0, mostLeaves);
-  const clashing = blamed.clashes.flatMap(({ nodes }) => nodes.flatMap(positive)).slice(0, mostLeaves); // prettier-ignore
+  const clashing = blamed.clashes.flatMap(({ nodes }) => nodes.flatMap(positiveLeaves)).slice(0, mostLeaves); // prettier-ignore
   const guesses = [
     ...guessesAtAll(root, explaining),
     ...barren.flatMap((leaf) => guessesAt(leaf, explaining)),
@@ -80,11 +80,6 @@ async function search(
     found.push(about(node, 'excludes_all', 'Every record satisfies what is negated here.'));
   for (const clash of verified.clashes) found.push(...(await together(scope, root, clash)));
 }
-
-/** The conditions of a node that are not negated. */
-function positive(node: ExplainNode): readonly ExplainLeaf[] {
-  return node.kind === 'not' ? [] : node.kind === 'condition' ? [node] : node.nodes.flatMap(positive);
-} // prettier-ignore
 
 /** What else is found with a cause, and adds nothing to it. */
 const implied: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,5 @@
 import type { GeneNames } from '../entities.js';
-import { leavesOf, type ExplainGroup, type ExplainLeaf } from './node.js';
+import { positiveLeaves, type ExplainGroup, type ExplainLeaf } from './node.js';
 import { filterParts, read, readAtom, reword, type Change, type Reworded } from './reword.js';
 import type { ExplainContext } from './tree.js';
 import { shifted, shiftedText, swapped } from './shift.js';
@@ -54,7 +54,7 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
 
 /** What may be wrong with several conditions together: positions that count from 0, and ends of a range in the wrong order. */
 export function guessesAtAll(root: ExplainGroup, context: ExplainContext): readonly Guess[] {
-  return [...shifted(leavesOf(root), context), ...swapped(root, context)];
+  return [...shifted(positiveLeaves(root), context), ...swapped(root, context)];
 }
 
 const buildReason = 'The records are of another genome build';

@@ -47,3 +47,9 @@ export function group(
 export function leavesOf(node: ExplainNode): readonly ExplainLeaf[] {
   return node.kind === 'condition' ? [node] : node.nodes.flatMap(leavesOf);
 }
+
+/** The same without those that are negated. */
+export function positiveLeaves(node: ExplainNode): readonly ExplainLeaf[] {
+  if (node.kind === 'not') return [];
+  return node.kind === 'condition' ? [node] : node.nodes.flatMap(positiveLeaves);
+}

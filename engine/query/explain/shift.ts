@@ -55,8 +55,11 @@ export function swapped(group: ExplainGroup, context: ExplainContext): readonly 
   const found = ends.flatMap((low) =>
     ends.flatMap((high) => (crosses(low.predicate, high.predicate) ? exchanged(low, high, context) : [])),
   ); // prettier-ignore
-  const inside = group.nodes.filter((node: ExplainNode): node is ExplainGroup => node.kind !== 'condition'); // prettier-ignore
-  return [...found, ...inside.flatMap((node) => swapped(node, context))];
+  const inside = group.nodes.filter((node: ExplainNode): node is ExplainGroup => node.kind === 'and' || node.kind === 'or'); // prettier-ignore
+  return [
+    ...(group.kind === 'and' ? found : []),
+    ...inside.flatMap((node) => swapped(node, context)),
+  ];
 }
 
 function crosses(one: Predicate, other: Predicate): boolean {
