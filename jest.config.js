@@ -6,5 +6,7 @@ export default {
   testEnvironment: 'node',
   testTimeout: 60_000,
   maxWorkers: 2,
+  // What test files leave behind adds up to gigabytes, in which collecting garbage takes longer than the tests.
+  workerIdleMemoryLimit: '1GB',
   reporters: ['default', '<rootDir>/dist/test/reporter.js'],
 };
