@@ -1,9 +1,9 @@
-import type { RecordBatch } from 'apache-arrow';
-import type { Columns } from '../types.js';
+import { makeData, Utf8, type Data, type RecordBatch, type Struct } from 'apache-arrow';
+import type { Column, Columns } from '../types.js';
 import { writeColumn, type ColumnSummary } from './column-writer.js';
 
 /** Changes with the form of the index, and with what is a word (words.ts, fold.ts): an index of another version is not used. */
-export const indexVersion = 1;
+export const indexVersion = 2;
 /** The last bytes of an index: the length of its summary, then this. */
 export const indexMagic = 0x31585453; // STX1
 export const indexTailBytes = 8;
@@ -17,13 +17,22 @@ export interface IndexSummary {
   readonly columns: readonly ColumnSummary[];
 }
 
-/** Whether a segment with these columns has an index: only texts that are neither in a list nor in an object are indexed. */
+/** Whether a segment with these columns has an index: all texts have one but those in lists. */
 export function hasIndex(columns: Columns): boolean {
-  return columns.some(isIndexed);
+  return columns.some((column) => isIndexed(column) || hasIndex(membersOf(column)));
 }
 
-function isIndexed({ type, isList }: Columns[number]): boolean {
+function isIndexed({ type, isList }: Column): boolean {
   return type === 'text' && !isList;
+}
+
+function membersOf({ type, isList, children = [] }: Column): Columns {
+  return type === 'object' && !isList ? children : [];
+}
+
+/** A column in an index is named by the physical names on the way to it. */
+export function indexedName(path: readonly string[]): string {
+  return JSON.stringify(path);
 }
 
 /**
@@ -36,22 +45,54 @@ export function writeIndex(
   batches: readonly RecordBatch[],
 ): readonly Uint8Array[] | undefined {
   if (!hasIndex(columns)) return undefined;
-  const names = batches[0]?.schema.fields.map(({ name }) => name) ?? [];
   const pieces: Uint8Array[] = [];
   const summaries: ColumnSummary[] = [];
-  for (const column of columns.filter(isIndexed)) {
-    const at = names.indexOf(column.physical);
-    const { summary, parts } = writeColumn(
-      column.physical,
-      batches.map(({ data }) => data.children[at]!),
-    );
-    summaries.push(summary);
-    pieces.push(...parts);
-  }
+  const write = (below: Columns, parents: readonly Data[], above: readonly string[]): void => {
+    for (const column of below) {
+      const path = [...above, column.physical];
+      const members = membersOf(column);
+      if (!isIndexed(column) && !hasIndex(members)) continue;
+      const datas = parents.map((parent) => memberOf(parent, column.physical));
+      write(members, datas, path);
+      if (!isIndexed(column)) continue;
+      const { summary, parts } = writeColumn(indexedName(path), datas);
+      summaries.push(summary);
+      pieces.push(...parts);
+    }
+  };
+  write(
+    columns,
+    batches.map(({ data }) => data),
+    [],
+  );
   const rows = batches.reduce((sum, { numRows }) => sum + numRows, 0);
   const data = pieces.reduce((sum, { length }) => sum + length, 0);
   pieces.push(ending({ version: indexVersion, rows, bytes: data, columns: summaries }));
   return pieces;
+}
+
+/** A member of objects; missing where its object is. */
+function memberOf(parent: Data, name: string): Data {
+  const at = (parent.type as Struct).children.findIndex((field) => field.name === name);
+  const member = parent.children[at]!;
+  if (parent.nullCount === 0) return member;
+  const { length, children } = member;
+  const nullBitmap = new Uint8Array((length + 7) >> 3);
+  let present = 0;
+  for (let i = 0; i < length; i++) {
+    if (!parent.getValid(i) || !member.getValid(i)) continue;
+    nullBitmap[i >> 3]! |= 1 << (i & 7);
+    present++;
+  }
+  const common = { length, nullCount: length - present, nullBitmap };
+  return member.type instanceof Utf8
+    ? makeData({
+        ...common,
+        type: member.type,
+        valueOffsets: member.valueOffsets,
+        data: member.values,
+      })
+    : makeData({ ...common, type: member.type as Struct, children });
 }
 
 /** The summary and its length. */

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parquetReadObjects } from 'hyparquet';
 import { parseQuery } from '../../../engine/query/request.js';
 import { runQuery } from '../../../engine/query/run.js';
+import { indexedName } from '../../../engine/text/index-writer.js';
 import { ColumnReader } from '../../../engine/text/column-reader.js';
 import { foldWord } from '../../../engine/text/fold.js';
 import { openIndex } from '../../../engine/text/index-file.js';
@@ -22,7 +23,7 @@ afterAll(() => bench.close());
 async function matcherOf({ snapshot }: Dataset): Promise<Matcher> {
   const file = { path: snapshot.files[1]!, checksum: snapshot.segments[0]!.checksum };
   const index = await openIndex(file);
-  return new Matcher(new ColumnReader(index!, index!.columns.get('t')!));
+  return new Matcher(new ColumnReader(index!, index!.columns.get(indexedName(['t']))!));
 }
 
 describe(`the index of a segment (SEED=${seed})`, () => {

@@ -12,7 +12,12 @@ import { column, openBench, type Bench, type Dataset, type TestRow } from '../qu
 import { below, pick, randomText, randomWord } from './random-texts.js';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-const columns = [column('t', 'text'), column('n', 'integer'), column('s', 'string')];
+const columns = [
+  column('t', 'text'),
+  column('n', 'integer'),
+  column('s', 'string'),
+  column('o', 'object', [column('n', 'integer'), column('t', 'text')]),
+];
 
 let bench: Bench;
 let indexed: Dataset;
@@ -27,6 +32,7 @@ beforeAll(async () => {
     t: text,
     n: below(one, 4),
     s: randomWord(one),
+    o: pick(one, [null, { n: 1 }, { t: text }, { n: 2, t: text }]),
   });
   const shared = Array.from({ length: 40 }, () => randomText(one));
   const segments = [
@@ -85,12 +91,13 @@ function quoted(random: Random, most: number): string {
 }
 
 function randomBody(random: Random): Body {
-  const phrase = (): string => `t:"${quoted(random, 3)}"`;
+  const field = pick(random, ['t', 'o.t']);
+  const phrase = (): string => `${field}:"${quoted(random, 3)}"`;
   switch (below(random, 7)) {
     case 0:
-      return { filters: [['t', quoted(random, 1)]] };
+      return { filters: [[field, quoted(random, 1)]] };
     case 1:
-      return { filters: [['t__contains', quoted(random, 3)]] };
+      return { filters: [[`${field}__contains`, quoted(random, 3)]] };
     case 2:
       return { query: phrase() };
     case 3:
@@ -98,7 +105,7 @@ function randomBody(random: Random): Body {
     case 4:
       return { query: `${phrase()} AND NOT ${phrase()}` };
     case 5:
-      return { query: `+${phrase()} ${phrase()}`, filters: [['t', quoted(random, 1)]] };
+      return { query: `+${phrase()} ${phrase()}`, filters: [[field, quoted(random, 1)]] };
     default:
       return { query: phrase(), filters: [['n', below(random, 4)]] };
   }
