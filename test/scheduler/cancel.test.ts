@@ -12,6 +12,7 @@ let scheduler: Scheduler;
 beforeEach(async () => {
   lake = await Lake.make();
   scheduler = createScheduler({
+    quietMs: Infinity,
     catalog: lake.catalog,
     store: lake.store,
     data: lake.data,
@@ -53,6 +54,7 @@ test(
         expect([where, status, canceled]).toMatchObject([where, 'completed', { code: 'invalid' }]);
       ends[status as 'canceled' | 'completed'] += 1;
       if (status === 'completed') rows += 120_000;
+      await scheduler.compacted();
       expect([where, await lake.damage()]).toEqual([where, []]);
       expect((await lake.store.snapshot(datasetId)).rows).toBe(rows);
       await expect(scheduler.cancel(task.id)).rejects.toMatchObject({ code: 'invalid' });

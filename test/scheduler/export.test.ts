@@ -21,6 +21,7 @@ afterEach(async () => {
 
 async function open(): Promise<void> {
   scheduler = createScheduler({
+    quietMs: Infinity,
     catalog: lake.catalog,
     store: lake.store,
     data: lake.data,

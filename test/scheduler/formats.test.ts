@@ -16,6 +16,7 @@ let scheduler: Scheduler;
 beforeAll(async () => {
   lake = await Lake.make();
   scheduler = createScheduler({
+    quietMs: Infinity,
     catalog: lake.catalog,
     store: lake.store,
     data: lake.data,

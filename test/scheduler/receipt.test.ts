@@ -16,7 +16,14 @@ beforeAll(async () => {
   const { catalog, store, data } = lake;
   const config = { threads: 2, workerMemoryMb: 512 };
   // In this process, so that a test can change a budget.
-  scheduler = createScheduler({ catalog, store, data, config, startHost: hostInProcess });
+  scheduler = createScheduler({
+    quietMs: Infinity,
+    catalog,
+    store,
+    data,
+    config,
+    startHost: hostInProcess,
+  });
   await scheduler.start();
 });
 afterAll(async () => {

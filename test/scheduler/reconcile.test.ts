@@ -16,6 +16,7 @@ afterEach(() => lake.remove());
 /** Starts, waits for these tasks, and ends. */
 async function run(taskIds: readonly number[] = []): Promise<void> {
   const scheduler = createScheduler({
+    quietMs: Infinity,
     catalog: lake.catalog,
     store: lake.store,
     data: lake.data,

@@ -26,6 +26,7 @@ async function start(
 ): Promise<Scheduler> {
   const { threads = 2, ...more } = options;
   scheduler = createScheduler({
+    quietMs: Infinity,
     catalog: lake.catalog,
     store: lake.store,
     data: lake.data,

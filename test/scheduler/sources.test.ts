@@ -13,7 +13,7 @@ beforeAll(async () => {
   lake = await Lake.make();
   const { catalog, store, data } = lake;
   const config = { threads: 2, workerMemoryMb: 512 };
-  scheduler = createScheduler({ catalog, store, data, config });
+  scheduler = createScheduler({ quietMs: Infinity, catalog, store, data, config });
   await scheduler.start();
 });
 afterAll(async () => {

@@ -79,6 +79,7 @@ interface Came {
 async function importAll(threads: number): Promise<Map<string, Came>> {
   const lake = await Lake.make();
   const scheduler = createScheduler({
+    quietMs: Infinity,
     catalog: lake.catalog,
     store: lake.store,
     data: lake.data,
