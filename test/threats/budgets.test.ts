@@ -256,7 +256,7 @@ const bins = (interval: number, nested: object = {}): object => ({
 });
 const text = (bytes: number): Buffer => Buffer.from('a\n'.repeat(bytes).slice(0, bytes));
 
-describe('T0: just under passes, just over is named at once', () => {
+describe('T0: just under passes, just over is named', () => {
   test.each(cases)('%s', async (_, { budget, under, over }) => {
     await under();
     const before = process.memoryUsage().rss;
