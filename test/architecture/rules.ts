@@ -14,6 +14,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Which part of the engine may import which other part; files directly in `engine/` may be imported by all of it. */
 export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   catalog: [],
+  columns: ['query', 'store', 'text'],
   expression: [],
   store: ['text'],
   text: [],
@@ -25,7 +26,10 @@ export const insideEngine: Readonly<Record<string, readonly string[]>> = {
 
 /** One door each: the modules that only the named files (or folders, ending in a slash) may load. */
 const doors: readonly { readonly modules: RegExp; readonly through: readonly string[] }[] = [
-  { modules: /^(node:)?fs(\/promises)?$/, through: ['engine/files.ts'] },
+  {
+    modules: /^(node:)?fs(\/promises)?$/,
+    through: ['engine/files.ts', 'engine/files-sync.ts'],
+  },
   {
     modules: /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/,
     through: ['scheduler/fetch/'],
