@@ -1,7 +1,7 @@
 import { parquetMetadata, readOffsetIndex, type FileMetaData } from 'hyparquet';
 import { AppError } from '../errors.js';
 import { openFileSync, type SyncFileReader } from '../files-sync.js';
-import { isZstd } from '../store/parquet/read-chunk.js';
+import { isZstd } from '../store/parquet/chunk-pages.js';
 import { leafKey } from '../store/stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
 

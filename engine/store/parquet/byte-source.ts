@@ -36,11 +36,16 @@ export class ByteSource {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
-  take(size: number): Uint8Array {
+  skip(size: number): void {
     const end = this.at + size;
-    if (size < 0 || end > this.bytes.length) throw new RangeError(`no ${size} bytes at ${this.at}`);
-    const taken = this.bytes.subarray(this.at, end);
+    if (!(size >= 0 && end <= this.bytes.length))
+      throw new RangeError(`no ${size} bytes at ${this.at}`);
     this.at = end;
-    return taken;
+  }
+
+  take(size: number): Uint8Array {
+    const from = this.at;
+    this.skip(size);
+    return this.bytes.subarray(from, this.at);
   }
 }

@@ -1,55 +1,122 @@
 import type { ByteSource } from './byte-source.js';
 
-/** Reads `count` numbers of `width` bits in the RLE / bit-packing hybrid (Encodings.md, "RLE") into `out`. */
+/**
+ * Reads `count` numbers of `width` bits in the RLE / bit-packing hybrid (Encodings.md, "RLE") into `out`, from `to` on. All
+ * callers give the same kind of array, for a loop that sees several kinds takes twice the time.
+ */
 export function readHybrid(
   source: ByteSource,
   width: number,
   count: number,
-  out: Int32Array | Uint16Array | Uint8Array,
+  out: Int32Array,
+  to = 0,
 ): void {
   let done = 0;
   while (done < count) {
     const header = source.varint();
     if (header % 2 === 0) {
-      let value = 0;
-      for (let shift = 0; shift < width; shift += 8) value |= source.byte() << shift;
+      const value = runValue(source, width);
       const end = done + header / 2;
       if (end > count) throw new RangeError('a run is longer than its page');
-      out.fill(value, done, end);
+      out.fill(value, to + done, to + end);
       done = end;
     } else {
       // Packed in groups of eight: the last group may have more than there is room for.
       const packed = ((header - 1) / 2) * 8;
       const size = Math.min(packed, count - done);
-      unpackBits(source.take((packed / 8) * width), width, size, out, done);
+      const { at } = source;
+      source.skip((packed / 8) * width);
+      unpackBits(source, at, width, size, out, to + done);
       done += size;
     }
   }
 }
 
-/** Unpacks `count` numbers of up to 32 bits from the lowest bit on, to `out` from `to` on. */
+/** The value that all of `count` numbers have if they are a single run, which is then read; else undefined, and nothing is. */
+export function readConstant(source: ByteSource, width: number, count: number): number | undefined {
+  const { at } = source;
+  const header = source.varint();
+  if (header === 2 * count) return runValue(source, width);
+  source.at = at;
+  return undefined;
+}
+
+function runValue(source: ByteSource, width: number): number {
+  let value = 0;
+  for (let shift = 0; shift < width; shift += 8) value |= source.byte() << shift;
+  return value;
+}
+
+/** Unpacks `count` numbers of up to 32 bits from byte `from` and its lowest bit on, to `out` from `to` on. */
 export function unpackBits(
-  bytes: Uint8Array,
+  { bytes, view }: ByteSource,
+  from: number,
   width: number,
   count: number,
-  out: Int32Array | Uint16Array | Uint8Array,
+  out: Int32Array,
   to: number,
 ): void {
-  if (width === 0) {
-    out.fill(0, to, to + count);
-    return;
+  const end = to + count;
+  switch (width) {
+    case 0:
+      out.fill(0, to, end);
+      return;
+    case 1:
+      unpackFlags(bytes, from, count, out, to);
+      return;
+    case 8:
+      for (let at = from; to < end; at++, to++) out[to] = bytes[at]!;
+      return;
+    case 16:
+      for (let at = from; to < end; at += 2, to++) out[to] = bytes[at]! | (bytes[at + 1]! << 8);
+      return;
   }
-  const unit = 2 ** width;
-  let word = 0; // below 2^40: a double holds it
-  let bits = 0;
-  let at = 0;
-  for (let i = 0; i < count; i++) {
-    while (bits < width) {
-      word += bytes[at++]! * 2 ** bits;
-      bits += 8;
-    }
-    out[to + i] = word % unit;
-    word = Math.floor(word / unit);
-    bits -= width;
+  const mask = width === 32 ? -1 : (1 << width) - 1;
+  // A word from the byte where a number begins holds all of it if it has 25 bits or less; near the end there is no word.
+  const whole = width > 25 ? to : Math.min(end, to + wholeWords(bytes.length - from, width));
+  let bit = 0;
+  for (; to < whole; to++, bit += width) {
+    out[to] = (view.getInt32(from + (bit >>> 3), true) >>> (bit & 7)) & mask;
   }
+  for (; to < end; to++, bit += width) out[to] = wordAt(bytes, from + (bit >>> 3), bit & 7) & mask;
+}
+
+/** Of numbers of this width, how many begin four bytes or more before the end. */
+function wholeWords(bytes: number, width: number): number {
+  return Math.max(0, Math.floor(((bytes - 4) * 8) / width));
+}
+
+/** 32 bits from a bit of a byte on; zeros behind the end. */
+function wordAt(bytes: Uint8Array, at: number, shift: number): number {
+  const low = byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8) | (byteAt(bytes, at + 2) << 16);
+  const word = low | (byteAt(bytes, at + 3) << 24);
+  return shift === 0 ? word : (word >>> shift) | (byteAt(bytes, at + 4) << (32 - shift));
+}
+
+function byteAt(bytes: Uint8Array, at: number): number {
+  return at < bytes.length ? bytes[at]! : 0;
+}
+
+function unpackFlags(
+  bytes: Uint8Array,
+  from: number,
+  count: number,
+  out: Int32Array,
+  to: number,
+): void {
+  const whole = to + (count & ~7);
+  const end = to + count;
+  let at = from;
+  for (; to < whole; to += 8) {
+    const byte = bytes[at++]!;
+    out[to] = byte & 1;
+    out[to + 1] = (byte >>> 1) & 1;
+    out[to + 2] = (byte >>> 2) & 1;
+    out[to + 3] = (byte >>> 3) & 1;
+    out[to + 4] = (byte >>> 4) & 1;
+    out[to + 5] = (byte >>> 5) & 1;
+    out[to + 6] = (byte >>> 6) & 1;
+    out[to + 7] = byte >>> 7;
+  }
+  for (let bit = 0; to < end; bit++) out[to++] = (bytes[at]! >>> bit) & 1;
 }

@@ -1,5 +1,14 @@
+import { give, take } from '../../buffers.js';
 import type { ByteSource } from './byte-source.js';
-import { readHybrid, unpackBits } from './decode-hybrid.js';
+import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
+import { readHybrid } from './decode-hybrid.js';
+import {
+  pickTexts,
+  readDeltaTexts,
+  readPlainTexts,
+  textTarget,
+  type TextTarget,
+} from './decode-texts.js';
 import { encodingId } from './encoding.js';
 import { physicalType } from './schema.js';
 
@@ -21,23 +30,21 @@ export function readValues(
   switch (encoding) {
     case encodingId.plain:
       return plain(source, physical, count);
-    case encodingId.rle: {
-      source.length();
-      const flags = new Uint8Array(count);
-      readHybrid(source, 1, count, flags);
-      return { kind: 'flags', flags };
-    }
+    case encodingId.rle:
+      return { kind: 'flags', flags: readFlags(source, count) };
     case encodingId.deltaBinaryPacked:
       return physical === physicalType.int32
-        ? { kind: 'words', words: deltaWords(source, count, false) }
-        : { kind: 'pairs', words: deltaWords(source, count, true) };
+        ? deltaWords(source, count)
+        : deltaPairs(source, count);
     case encodingId.deltaByteArray:
       return deltaTexts(source, count);
     case encodingId.rleDictionary: {
       if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
-      const indices = new Int32Array(count);
+      const indices = take(Int32Array, count);
       readHybrid(source, source.byte(), count, indices);
-      return picked(dictionary, indices);
+      const found = picked(dictionary, indices, count);
+      give(indices);
+      return found;
     }
     default:
       throw new RangeError(`encoding ${encoding} is not one of ours`);
@@ -52,8 +59,12 @@ function plain(source: ByteSource, physical: number, count: number): Decoded {
     case physicalType.int64:
     case physicalType.double:
       return { kind: 'pairs', words: wordsOf(source.take(8 * count)) };
-    case physicalType.byteArray:
-      return plainTexts(source, count);
+    case physicalType.byteArray: {
+      const rest = source.bytes.length - source.at - 4 * count;
+      if (rest < 0) throw new RangeError('texts go beyond their page');
+      const target = textTarget(count, rest);
+      return textsOf(target, readPlainTexts(source, count, target, 0, 0));
+    }
     default:
       throw new RangeError(`no plain values of type ${physical}`);
   }
@@ -63,72 +74,56 @@ function wordsOf(bytes: Uint8Array): Int32Array {
   return new Int32Array(new Uint8Array(bytes).buffer); // copied, for its place may be odd
 }
 
-function plainTexts(source: ByteSource, count: number): Decoded {
-  const rest = source.bytes.length - source.at - 4 * count;
-  if (rest < 0) throw new RangeError('texts go beyond their page');
-  const bytes = new Uint8Array(rest);
-  const offsets = new Int32Array(count + 1);
-  let end = 0;
-  for (let i = 0; i < count; i++) {
-    const text = source.take(source.length());
-    bytes.set(text, end);
-    end += text.length;
-    offsets[i + 1] = end;
-  }
+function textsOf({ bytes, offsets }: TextTarget, end: number): Decoded {
   return { kind: 'texts', bytes: bytes.subarray(0, end), offsets };
 }
 
-/** Whole numbers within 2^53, so that doubles are exact; 64-bit ones come as low and high half. */
-function deltaWords(source: ByteSource, count: number, isPairs: boolean): Int32Array {
-  const words = new Int32Array(isPairs ? 2 * count : count);
-  const put = (i: number, value: number): void => {
-    if (!isPairs) {
-      words[i] = value;
-      return;
-    }
-    words[2 * i] = value % 2 ** 32;
-    words[2 * i + 1] = Math.floor(value / 2 ** 32);
-  };
-  const blockValues = source.varint();
-  const miniblocks = source.varint();
-  const total = source.varint();
-  if (total !== count) throw new RangeError(`${total} differences for ${count} values`);
-  let value = source.zigzag();
-  if (count > 0) put(0, value);
-  const size = blockValues / miniblocks;
-  const packed = new Int32Array(size);
-  for (let done = 1; done < count;) {
-    const least = source.zigzag();
-    const widths = source.take(miniblocks);
-    for (let m = 0; m < miniblocks && done < count; m++) {
-      const width = widths[m]!;
-      unpackBits(source.take((size / 8) * width), width, size, packed, 0);
-      for (let i = 0; i < size && done < count; i++) {
-        value += least + (packed[i]! >>> 0);
-        put(done++, value);
-      }
-    }
+/** Booleans behind their length (RLE). */
+function readFlags(source: ByteSource, count: number): Uint8Array {
+  source.length();
+  const bits = take(Int32Array, count);
+  readHybrid(source, 1, count, bits);
+  const flags = new Uint8Array(count);
+  for (let i = 0; i < count; i++) flags[i] = bits[i]!;
+  give(bits);
+  return flags;
+}
+
+function deltaWords(source: ByteSource, count: number): Decoded {
+  const words = new Int32Array(count);
+  readDeltaInts(source, count, words, 0);
+  return { kind: 'words', words };
+}
+
+/** Our encoder writes only differences of numbers that doubles hold; they come as low and high half. */
+function deltaPairs(source: ByteSource, count: number): Decoded {
+  const values = take(Float64Array, count);
+  readDeltaDoubles(source, count, values, 0);
+  const words = new Int32Array(2 * count);
+  for (let i = 0; i < count; i++) {
+    words[2 * i] = values[i]!; // modulo 2^32
+    words[2 * i + 1] = Math.floor(values[i]! / 2 ** 32);
   }
-  return words;
+  give(values);
+  return { kind: 'pairs', words };
 }
 
 function deltaTexts(source: ByteSource, count: number): Decoded {
-  const prefixes = deltaWords(source, count, false);
-  const suffixes = deltaWords(source, count, false);
-  const offsets = new Int32Array(count + 1);
-  for (let i = 0; i < count; i++) offsets[i + 1] = offsets[i]! + prefixes[i]! + suffixes[i]!;
-  const bytes = new Uint8Array(offsets[count]!);
-  for (let i = 0; i < count; i++) {
-    const begin = offsets[i]!;
-    const shared = prefixes[i]!;
-    if (shared > 0) bytes.copyWithin(begin, offsets[i - 1]!, offsets[i - 1]! + shared);
-    bytes.set(source.take(suffixes[i]!), begin + shared);
+  // How long they are is known only from their lengths, which have to be read twice.
+  const { at } = source;
+  const lengths = take(Int32Array, count);
+  let textBytes = 0;
+  for (let part = 0; part < 2; part++) {
+    readDeltaInts(source, count, lengths, 0);
+    for (let i = 0; i < count; i++) textBytes += lengths[i]!;
   }
-  return { kind: 'texts', bytes, offsets };
+  give(lengths);
+  source.at = at;
+  const target = textTarget(count, textBytes);
+  return textsOf(target, readDeltaTexts(source, count, target, 0, 0));
 }
 
-function picked(dictionary: Decoded, indices: Int32Array): Decoded {
-  const count = indices.length;
+function picked(dictionary: Decoded, indices: Int32Array, count: number): Decoded {
   switch (dictionary.kind) {
     case 'words': {
       const words = new Int32Array(count);
@@ -144,18 +139,14 @@ function picked(dictionary: Decoded, indices: Int32Array): Decoded {
       return { kind: 'pairs', words };
     }
     case 'texts': {
-      const { bytes: from, offsets: at } = dictionary;
-      const offsets = new Int32Array(count + 1);
-      for (let i = 0; i < count; i++) {
-        offsets[i + 1] = offsets[i]! + at[indices[i]! + 1]! - at[indices[i]!]!;
-      }
-      const bytes = new Uint8Array(offsets[count]!);
-      for (let i = 0; i < count; i++) {
-        let to = offsets[i]!;
-        const end = at[indices[i]! + 1]!;
-        for (let k = at[indices[i]!]!; k < end; k++) bytes[to++] = from[k]!;
-      }
-      return { kind: 'texts', bytes, offsets };
+      const { bytes, offsets } = dictionary;
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      let textBytes = 0;
+      for (let i = 0; i < count; i++)
+        textBytes += offsets[indices[i]! + 1]! - offsets[indices[i]!]!;
+      if (!Number.isSafeInteger(textBytes)) throw new RangeError('a dictionary lacks an entry');
+      const target = textTarget(count, textBytes);
+      return textsOf(target, pickTexts({ bytes, offsets, view }, indices, count, target, 0, 0));
     }
     default:
       throw new RangeError('flags have no dictionary');

@@ -1,0 +1,83 @@
+import type { ByteSource } from './byte-source.js';
+import { unpackBits } from './decode-hybrid.js';
+
+/*
+ * DELTA_BINARY_PACKED (Encodings.md): blocks of the least difference and what the others have more, packed in miniblocks.
+ */
+
+/** The numbers of a miniblock, as they are packed; the format allows no miniblock that our encoder would not write. */
+let packed = new Int32Array(32);
+
+/** Reads `count` whole numbers of 32 bits to `out` from `to` on; of those with 64 bits the low half. */
+export function readDeltaInts(
+  source: ByteSource,
+  count: number,
+  out: Int32Array,
+  to: number,
+): void {
+  const { miniblocks, size, first } = head(source, count);
+  if (count === 0) return;
+  let value = first | 0;
+  out[to] = value;
+  const end = to + count;
+  for (let i = to + 1; i < end;) {
+    const least = source.zigzag() | 0;
+    const { at: widths } = source;
+    source.skip(miniblocks);
+    for (let m = 0; m < miniblocks && i < end; m++) {
+      const width = source.bytes[widths + m]!;
+      const { at } = source;
+      source.skip((size / 8) * width);
+      const stop = i + size < end ? i + size : end;
+      if (width === 0) {
+        for (; i < stop; i++) out[i] = value = (value + least) | 0;
+        continue;
+      }
+      unpackBits(source, at, width, size, packed, 0);
+      for (let k = 0; i < stop; i++, k++) out[i] = value = (value + least + packed[k]!) | 0;
+    }
+  }
+}
+
+/** The same for whole numbers of 64 bits that doubles hold exactly. */
+export function readDeltaDoubles(
+  source: ByteSource,
+  count: number,
+  out: Float64Array,
+  to: number,
+): void {
+  const { miniblocks, size, first } = head(source, count);
+  if (count === 0) return;
+  let value = first;
+  out[to] = value;
+  const end = to + count;
+  for (let i = to + 1; i < end;) {
+    const least = source.zigzag();
+    const { at: widths } = source;
+    source.skip(miniblocks);
+    for (let m = 0; m < miniblocks && i < end; m++) {
+      const width = source.bytes[widths + m]!;
+      const { at } = source;
+      source.skip((size / 8) * width);
+      const stop = i + size < end ? i + size : end;
+      unpackBits(source, at, width, size, packed, 0);
+      for (let k = 0; i < stop; i++, k++) out[i] = value += least + (packed[k]! >>> 0);
+    }
+  }
+}
+
+function head(
+  source: ByteSource,
+  count: number,
+): { readonly miniblocks: number; readonly size: number; readonly first: number } {
+  const blockValues = source.varint();
+  const miniblocks = source.varint();
+  const total = source.varint();
+  if (total !== count) throw new RangeError(`${total} differences for ${count} values`);
+  const size = blockValues / miniblocks;
+  if (!Number.isInteger(size) || size % 8 !== 0 || size > 65_536) {
+    throw new RangeError(`a miniblock of ${size} differences`);
+  }
+  if (packed.length < size) packed = new Int32Array(size);
+  return { miniblocks, size, first: source.zigzag() };
+}
