@@ -67,8 +67,7 @@ export async function permissionOn(
   principal: Pick<Principal, 'user'>,
   vaultId: number,
 ): Promise<Permission | null> {
-  const permissions = await tables.vaults.permissions(accessOf(principal), [vaultId]);
-  return permissions.get(vaultId) ?? null;
+  return tables.vaults.permission(accessOf(principal), vaultId);
 }
 
 /**

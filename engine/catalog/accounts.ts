@@ -1,6 +1,7 @@
 import { invalid } from '../errors.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
+import { Kept } from './kept.js';
 import { fold } from './names.js';
 import type { AccountRow } from './rows.js';
 import { sql } from './sql.js';
@@ -21,6 +22,7 @@ const accounts = table<AccountRow, { domainKey: string }>(
 
 /** The accounts of a catalogue. */
 export function accountTable(db: Database): AccountTable {
+  const kept = new Kept<number, AccountRow>(db);
   const byDomain = async (domain: string): Promise<AccountRow | undefined> => {
     const row = await db.get(
       sql`SELECT ${accounts.columns} FROM accounts WHERE domain_key = ${fold(domain)}`,
@@ -29,10 +31,11 @@ export function accountTable(db: Database): AccountTable {
   };
   return {
     byDomain,
-    get: async (id) => {
-      const row = await db.get(sql`SELECT ${accounts.columns} FROM accounts WHERE id = ${id}`);
-      return row && accounts.parse(row);
-    },
+    get: (id) =>
+      kept.get(id, async () => {
+        const row = await db.get(sql`SELECT ${accounts.columns} FROM accounts WHERE id = ${id}`);
+        return row && accounts.parse(row);
+      }),
     create: async ({ domain, name }) => {
       if (!/^[a-zA-Z0-9-]{1,100}$/.test(domain)) {
         throw invalid('domain', 'A domain consists of letters, digits and hyphens.');

@@ -10,7 +10,10 @@ export interface Database {
   get(statement: Sql): Promise<Raw | undefined>;
   /** Returns how many rows it changed. */
   run(statement: Sql): Promise<number>;
-  /** Another number after every commit, so that what was read can be kept for as long as it stays; undefined in a transaction. */
+  /**
+   * Another number after every commit, of this or of another process, so that what was read can be kept for as long as it stays;
+   * undefined in a transaction. Until the code that runs now has run, other processes' commits do not show.
+   */
   readonly state?: number;
   /** All of the work or nothing; inside a transaction it is simply part of that one. */
   atomic<T>(work: (db: Database) => Promise<T>): Promise<T>;
@@ -28,13 +31,20 @@ const busyTimeoutMs = 5_000;
 export class SqliteDatabase implements Database {
   readonly #writer: Connection;
   readonly #reader: Connection;
+  readonly #isShared: boolean;
   #queue: Promise<unknown> = Promise.resolve();
-  #state = 0;
+  #changes = 0;
+  /** The state, once it was looked at: a look is as dear as a small SELECT. */
+  #state: number | undefined;
+  readonly #forget = (): void => {
+    this.#state = undefined;
+  };
 
   constructor(file: string, readOnly = false) {
     this.#writer = new Connection(file, readOnly);
+    this.#isShared = file !== ':memory:';
     try {
-      const isOne = readOnly || file === ':memory:';
+      const isOne = readOnly || !this.#isShared;
       this.#reader = isOne ? this.#writer : new Connection(file, true);
     } catch (error) {
       this.#writer.close();
@@ -43,6 +53,12 @@ export class SqliteDatabase implements Database {
   }
 
   get state(): number {
+    if (!this.#isShared) return this.#changes;
+    if (this.#state === undefined) {
+      this.#state = this.#reader.version();
+      // Before the next event of this process: whoever asks later than a commit sees it.
+      process.nextTick(this.#forget);
+    }
     return this.#state;
   }
 
@@ -59,7 +75,7 @@ export class SqliteDatabase implements Database {
       try {
         return this.#writer.run(statement);
       } finally {
-        this.#state += 1;
+        this.#changed();
       }
     });
   }
@@ -76,7 +92,7 @@ export class SqliteDatabase implements Database {
         this.#writer.rollback();
         throw error;
       } finally {
-        this.#state += 1; // in the same turn as the commit: nobody has read in between
+        this.#changed(); // in the same turn as the commit: nobody has read in between
         open.end();
       }
     });
@@ -87,6 +103,11 @@ export class SqliteDatabase implements Database {
       if (this.#reader !== this.#writer) this.#reader.close();
       this.#writer.close();
     });
+  }
+
+  #changed(): void {
+    this.#changes += 1;
+    this.#forget();
   }
 
   /** One writer at a time. Waiting here from inside a transaction would never end: use the transaction's own tables there. */
@@ -160,6 +181,11 @@ class Connection {
       if (!this.#db.isTransaction) faultpoint('commit'); // it is a transaction by itself
       return Number(this.#prepare(statement.text).run(...statement.values).changes);
     });
+  }
+
+  /** Another number whenever another connection has committed (SQLite's `data_version`). */
+  version(): number {
+    return explained(() => Number(this.#prepare('PRAGMA data_version').get()?.['data_version']));
   }
 
   begin(): void {

@@ -1,4 +1,5 @@
 import type { Database } from './database.js';
+import { Kept } from './kept.js';
 import { endsWith } from './like.js';
 import { fold } from './names.js';
 import { insertObject, type NewObject } from './objects.js';
@@ -68,10 +69,12 @@ export const datasets = table<DatasetRow>(
 
 /** The datasets of a catalogue. */
 export function datasetTable(db: Database): DatasetTable {
-  const get = async (id: number): Promise<DatasetRow | undefined> => {
-    const row = await db.get(sql`SELECT ${datasets.columns} FROM datasets WHERE id = ${id}`);
-    return row && datasets.parse(row);
-  };
+  const kept = new Kept<number, DatasetRow>(db);
+  const get = (id: number): Promise<DatasetRow | undefined> =>
+    kept.get(id, async () => {
+      const row = await db.get(sql`SELECT ${datasets.columns} FROM datasets WHERE id = ${id}`);
+      return row && datasets.parse(row);
+    });
   return {
     get,
     list: async (filter, page) =>

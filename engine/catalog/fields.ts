@@ -1,6 +1,7 @@
 import { AppError, invalid } from '../errors.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
+import { Kept } from './kept.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
 import { mayAccess } from './permission.js';
 import { noteMade } from './request-keys.js';
@@ -68,14 +69,10 @@ const fields = table<FieldRow>(
 
 const orderBy = sql`CASE WHEN fields.ordering IS NULL THEN 1 ELSE 0 END, fields.ordering, fields.name, fields.id`;
 
-/** So many datasets' fields are kept in memory. */
-const keptDatasets = 200;
-
 /** The fields of a catalogue. */
 export function fieldTable(db: Database): FieldTable {
   /** Every query needs them: read again for each, they took a third of its time outside the engine. */
-  const kept = new Map<number, readonly FieldRow[]>();
-  let keptState: number | undefined;
+  const kept = new Kept<number, readonly FieldRow[]>(db, 200);
   const get = async (id: number): Promise<FieldRow | undefined> => {
     const row = await db.get(sql`SELECT ${fields.columns} FROM fields WHERE id = ${id}`);
     return row && fields.parse(row);
@@ -129,18 +126,13 @@ export function fieldTable(db: Database): FieldTable {
         page,
       ),
     all: async (datasetId) => {
-      const { state } = db;
-      if (state !== keptState || kept.size >= keptDatasets) kept.clear();
-      keptState = state;
-      const known = kept.get(datasetId);
-      if (known !== undefined) return known;
-      const rows = await db.all(
-        sql`SELECT ${fields.columns} FROM fields WHERE fields.dataset_id = ${datasetId} ORDER BY ${orderBy}`,
-      );
-      const found = rows.map((row) => fields.parse(row));
-      if (state !== undefined && state === db.state && state === keptState)
-        kept.set(datasetId, found);
-      return found;
+      const found = await kept.get(datasetId, async () => {
+        const rows = await db.all(
+          sql`SELECT ${fields.columns} FROM fields WHERE fields.dataset_id = ${datasetId} ORDER BY ${orderBy}`,
+        );
+        return rows.map((row) => fields.parse(row));
+      });
+      return found ?? [];
     },
     create: (field) =>
       db.atomic(async (tx) => {

@@ -2,6 +2,7 @@ import { invalid } from '../errors.js';
 import type { Database } from './database.js';
 import { namesOf, normalizePath } from './full-path.js';
 import { nextLargeId } from './ids.js';
+import { Kept } from './kept.js';
 import { checkFilename, fold, numberedName } from './names.js';
 import { listObjects, type ObjectFilter } from './object-list.js';
 import { isBelow, objects } from './object-row.js';
@@ -75,7 +76,9 @@ export function objectTable(db: Database): ObjectTable {
     const row = await db.get(sql`SELECT ${objects.columns} FROM objects WHERE ${where}`);
     return row && objects.parse(row);
   };
-  const get = (id: number): Promise<ObjectRow | undefined> => one(sql`id = ${id}`);
+  const kept = new Kept<number, ObjectRow>(db);
+  const get = (id: number): Promise<ObjectRow | undefined> =>
+    kept.get(id, () => one(sql`id = ${id}`));
   const byPath = (vaultId: number, path: string): Promise<ObjectRow | undefined> =>
     one(sql`vault_id = ${vaultId} AND path_key = ${fold(normalizePath(path))}`);
 

@@ -2,6 +2,7 @@ import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import { invalid } from '../errors.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
+import { Kept } from './kept.js';
 import { listPage, type Listed, type Page } from './page.js';
 import type { TokenRow } from './rows.js';
 import { sql } from './sql.js';
@@ -60,6 +61,7 @@ export function tokenTable(db: Database): TokenTable {
     const row = await db.get(sql`SELECT ${tokens.columns} FROM tokens WHERE id = ${id}`);
     return row && tokens.parse(row);
   };
+  const kept = new Kept<string, TokenRow>(db);
   return {
     get,
     list: async ({ userId }, page) => {
@@ -95,12 +97,15 @@ export function tokenTable(db: Database): TokenTable {
     authenticate: async (secret, key, now = Date.now()) => {
       // The index compares hashes, whose bytes nobody can steer without the key; the last word has a constant-time compare.
       const hash = hashSecret(secret, key);
-      const row = await db.get(
-        sql`SELECT ${tokens.columns}, tokens.hash FROM tokens WHERE hash = ${hash}`,
-      );
-      if (row === undefined) return undefined;
-      if (!timingSafeEqual(Buffer.from(row['hash'] as string), Buffer.from(hash))) return undefined;
-      const token = tokens.parse(row);
+      const token = await kept.get(hash, async () => {
+        const row = await db.get(
+          sql`SELECT ${tokens.columns}, tokens.hash FROM tokens WHERE hash = ${hash}`,
+        );
+        if (row === undefined) return undefined;
+        const isSame = timingSafeEqual(Buffer.from(row['hash'] as string), Buffer.from(hash));
+        return isSame ? tokens.parse(row) : undefined;
+      });
+      if (token === undefined) return undefined;
       const isExpired = token.expiresAt !== null && token.expiresAt <= now;
       return token.revokedAt !== null || isExpired ? undefined : token;
     },

@@ -1,6 +1,7 @@
 import { invalid } from '../errors.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
+import { Kept } from './kept.js';
 import { fold } from './names.js';
 import { listPage, type Listed, type Page } from './page.js';
 import type { Role, UserRow } from './rows.js';
@@ -50,10 +51,12 @@ const users = table<UserRow, { emailKey: string }>(
 
 /** The users of a catalogue. */
 export function userTable(db: Database): UserTable {
-  const get = async (id: number): Promise<UserRow | undefined> => {
-    const row = await db.get(sql`SELECT ${users.columns} FROM users WHERE id = ${id}`);
-    return row && users.parse(row);
-  };
+  const kept = new Kept<number, UserRow>(db);
+  const get = (id: number): Promise<UserRow | undefined> =>
+    kept.get(id, async () => {
+      const row = await db.get(sql`SELECT ${users.columns} FROM users WHERE id = ${id}`);
+      return row && users.parse(row);
+    });
   const byEmail = async (email: string): Promise<UserRow | undefined> => {
     const row = await db.get(
       sql`SELECT ${users.columns} FROM users WHERE email_key = ${fold(email)}`,

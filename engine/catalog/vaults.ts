@@ -2,6 +2,7 @@ import { invalid } from '../errors.js';
 import type { Database } from './database.js';
 import { parseFullPath, type FullPath } from './full-path.js';
 import { nextSmallId } from './ids.js';
+import { Kept } from './kept.js';
 import { contains } from './like.js';
 import { checkVaultName, fold } from './names.js';
 import { listPage, type Access, type AccessFilter, type Listed, type Page } from './page.js';
@@ -73,6 +74,8 @@ export interface VaultTable {
   delete(id: number): Promise<Removed>;
   /** What the user may do in each of these vaults; vaults without any right are not in the map. */
   permissions(access: Access, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
+  /** What the user may do in this one; null for nothing. */
+  permission(access: Access, id: number): Promise<Permission | null>;
   grant(id: number, userId: number, permission: Permission | null): Promise<void>;
   grants(
     id: number,
@@ -109,6 +112,17 @@ export function vaultTable(db: Database): VaultTable {
   const get = (id: number): Promise<VaultRow | undefined> => one(sql`vaults.id = ${id}`);
   const byName = (accountId: number, name: string): Promise<VaultRow | undefined> =>
     one(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${fold(name)}`);
+  const levels = async (
+    access: Access,
+    ids: readonly number[],
+  ): Promise<readonly { readonly id: number; readonly level: number }[]> => {
+    const rows = await db.all(
+      sql`SELECT vaults.id AS id, ${vaultLevel(access)} AS level FROM vaults
+          WHERE ${isOneOf(sql`vaults.id`, ids)}`,
+    );
+    return rows.map((row) => ({ id: row['id'] as number, level: row['level'] as number }));
+  };
+  const kept = new Kept<string, number>(db);
 
   return {
     get,
@@ -181,16 +195,20 @@ export function vaultTable(db: Database): VaultTable {
         return removed;
       }),
     permissions: async (access, ids) => {
-      const rows = await db.all(
-        sql`SELECT vaults.id AS id, ${vaultLevel(access)} AS level FROM vaults
-            WHERE ${isOneOf(sql`vaults.id`, ids)}`,
-      );
       const found = new Map<number, Permission>();
-      for (const row of rows) {
-        const permission = permissionOfLevel(row['level'] as number);
-        if (permission !== null) found.set(row['id'] as number, permission);
+      for (const { id, level } of await levels(access, ids)) {
+        const permission = permissionOfLevel(level);
+        if (permission !== null) found.set(id, permission);
       }
       return found;
+    },
+    permission: async (access, id) => {
+      const { userId, accountId, role } = access;
+      const level = await kept.get(`${userId} ${accountId} ${role} ${id}`, async () => {
+        const [row] = await levels(access, [id]);
+        return row?.level;
+      });
+      return permissionOfLevel(level ?? 0);
     },
     grant: async (id, userId, permission) => {
       await db.atomic(async (tx) => {

@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Access } from '../../../engine/catalog/page.js';
+import { openCatalog, type Catalog } from '../../../engine/catalog/catalog.js';
+import type { CreatedUser } from '../../../engine/catalog/create-user.js';
+import { createUser } from '../../../engine/catalog/create-user.js';
+import { random } from '../../random.js';
+import { everything, key } from './world.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'catalog-kept-'));
+let server: Catalog;
+let command: Catalog;
+let file = 0;
+let owner: CreatedUser;
+let member: CreatedUser;
+let vault: number;
+let dataset: number;
+const secret = 'a-secret-of-thirty-characters-';
+
+beforeEach(async () => {
+  const path = join(folder, `${++file}.sqlite`);
+  server = await openCatalog(path);
+  command = await openCatalog(path, 'command');
+  const made = (email: string) =>
+    server.transaction((tx) =>
+      createUser(tx, { email, domain: 'acme', token: { secret: secretOf(email) } }, key),
+    );
+  owner = await made('a@acme.org');
+  member = await made('b@acme.org');
+  const general = { accountId: owner.account.id, userId: owner.user.id, name: 'shared' };
+  vault = (await server.vaults.create(general)).id;
+  const of = { vaultId: vault, parentId: null, userId: owner.user.id, storageClass: 'Standard' };
+  dataset = (await server.datasets.create({ ...of, filename: 'variants' })).dataset.id;
+});
+afterEach(async () => {
+  await command.close();
+  await server.close();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function secretOf(email: string): string {
+  return email.charAt(0) + secret.slice(1);
+}
+
+/** What a request looks up by its keys, and the same read by other statements, of which nothing is kept. */
+async function looked(): Promise<{ readonly kept: unknown; readonly fresh: unknown }> {
+  const { user } = member;
+  const access: Access = { userId: user.id, accountId: user.accountId, role: 'member' };
+  const token = await server.tokens.authenticate(secretOf(user.email), key);
+  const { rows } = await server.tokens.list({ userId: user.id }, everything);
+  const permissions = await server.vaults.permissions(access, [vault]);
+  const kept = {
+    user: await server.users.get(user.id),
+    account: await server.accounts.get(user.accountId),
+    token,
+    permission: await server.vaults.permission(access, vault),
+    object: await server.objects.get(dataset),
+    dataset: await server.datasets.get(dataset),
+    fields: await server.fields.all(dataset),
+  };
+  const fresh = {
+    user: await server.users.byEmail(user.email),
+    account: await server.accounts.byDomain('acme'),
+    token: rows.find((row) => row.revokedAt === null),
+    permission: permissions.get(vault) ?? null,
+    object: (await server.objects.list({ access: null, ids: [dataset] }, everything)).rows[0],
+    dataset: (await server.datasets.list({ access: null, ids: [dataset] }, everything)).rows[0],
+    fields: (await server.fields.list({ access: null, datasetId: dataset }, everything)).rows,
+  };
+  return { kept, fresh };
+}
+
+test('a right that another process takes away is gone at the next event', async () => {
+  const access: Access = {
+    userId: member.user.id,
+    accountId: owner.account.id,
+    role: 'member',
+  };
+  await server.vaults.grant(vault, member.user.id, 'write');
+  expect(await server.vaults.permission(access, vault)).toBe('write');
+  expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeDefined();
+  expect((await server.users.get(member.user.id))?.isActive).toBe(true);
+  await command.vaults.grant(vault, member.user.id, null);
+  await command.tokens.revoke(member.token!.row.id);
+  await command.users.update(member.user.id, { isActive: false });
+  await setImmediate();
+  expect(await server.vaults.permission(access, vault)).toBeNull();
+  expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeUndefined();
+  expect((await server.users.get(member.user.id))?.isActive).toBe(false);
+});
+
+test('a right that this process takes away is gone at once', async () => {
+  const access: Access = {
+    userId: member.user.id,
+    accountId: owner.account.id,
+    role: 'member',
+  };
+  await server.vaults.grant(vault, member.user.id, 'write');
+  expect(await server.vaults.permission(access, vault)).toBe('write');
+  await server.vaults.grant(vault, member.user.id, null);
+  expect(await server.vaults.permission(access, vault)).toBeNull();
+  expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeDefined();
+  await server.tokens.revoke(member.token!.row.id);
+  expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeUndefined();
+});
+
+test('a token that is kept expires all the same', async () => {
+  const token = { userId: member.user.id, expiresAt: 2_000 };
+  const made = await server.tokens.create(token, key);
+  expect(await server.tokens.authenticate(made.secret, key, 1_999)).toBeDefined();
+  expect(await server.tokens.authenticate(made.secret, key, 2_000)).toBeUndefined();
+});
+
+test('what an open transaction has written is neither seen outside it nor kept', async () => {
+  const before = await server.users.get(member.user.id);
+  const failed = server.transaction(async (tx) => {
+    await tx.users.update(member.user.id, { firstName: 'Nobody' });
+    expect((await tx.users.get(member.user.id))?.firstName).toBe('Nobody');
+    await setImmediate();
+    expect(await server.users.get(member.user.id)).toEqual(before);
+    throw new Error('no');
+  });
+  await expect(failed).rejects.toThrow('no');
+  expect(await server.users.get(member.user.id)).toEqual(before);
+});
+
+test('what is kept is what is there, whichever process has changed it', async () => {
+  const seed = Number(process.env['SEED'] ?? Date.now() % 1e9);
+  const next = random(seed);
+  const below = (end: number): number => Math.floor(next() * end);
+  const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;
+  const changes: readonly ((at: Catalog) => Promise<unknown>)[] = [
+    (at) => at.vaults.grant(vault, member.user.id, pick(['read', 'write', 'admin', null] as const)),
+    (at) => at.vaults.update(vault, { isPublic: next() < 0.5 }),
+    (at) => at.users.update(member.user.id, { firstName: `name ${below(1000)}` }),
+    (at) => at.objects.update(dataset, { description: `text ${below(1000)}` }),
+    (at) => at.datasets.update(dataset, { availability: pick(['available', 'archived'] as const) }),
+    (at) => at.fields.create({ datasetId: dataset, name: `f${below(1e9)}` }),
+    (at) => at.tokens.touch(member.token!.row, Date.now() + 1e9 + below(1000)),
+    () => setImmediate(),
+  ];
+  for (let i = 0; i < 300; i++) {
+    const isOther = next() < 0.5;
+    await pick(changes)(isOther ? command : server);
+    if (isOther) await setImmediate();
+    const { kept, fresh } = await looked();
+    expect({ seed, i, ...(kept as object) }).toEqual({ seed, i, ...(fresh as object) });
+  }
+});
