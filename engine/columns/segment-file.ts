@@ -15,6 +15,10 @@ export interface SegmentChunk {
   readonly slots: number;
   readonly nulls: number;
   readonly isCompressed: boolean;
+  /** The least and the greatest of whole numbers of 64 bits and dates; undefined if there are none, and of other types. */
+  readonly range: readonly [bigint, bigint] | undefined;
+  /** Of text: how many bytes all values have together. */
+  readonly textBytes: number;
   /** Where Parquet's OffsetIndex of the chunk is; undefined if it has none. */
   readonly offsetIndex: { readonly begin: number; readonly bytes: number } | undefined;
 }
@@ -144,6 +148,8 @@ export class SegmentFile {
           slots: Number(meta.num_values),
           nulls: Number(meta.statistics?.null_count ?? 0n),
           isCompressed: isZstd(meta.codec),
+          range: rangeOf(meta.statistics?.min_value, meta.statistics?.max_value),
+          textBytes: Number(meta.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
           offsetIndex:
             index === undefined || offset_index_length === undefined
               ? undefined
@@ -166,6 +172,10 @@ const parsers = {
   timestampFromMicroseconds: (value: bigint) => value,
   stringFromBytes: (value: Uint8Array | undefined) => value,
 };
+
+function rangeOf(min: unknown, max: unknown): readonly [bigint, bigint] | undefined {
+  return typeof min === 'bigint' && typeof max === 'bigint' ? [min, max] : undefined;
+}
 
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
