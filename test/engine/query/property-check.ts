@@ -82,7 +82,8 @@ export function canonical(value: unknown): string {
   return `{${entries.sort().join()}}`;
 }
 
-function isAlike(wanted: unknown, found: unknown): boolean {
+/** Whether an answer is a naive one, sums but for roundings. */
+export function isAlike(wanted: unknown, found: unknown): boolean {
   if (wanted instanceof About) {
     const number = typeof found === 'bigint' ? Number(found) : found;
     // What is beyond the largest double has no JSON; whether it gets there depends on the order of the sum.

@@ -1,0 +1,140 @@
+import type { Bins, DateUnit } from '../../query/facet-bins.js';
+import { NotCovered } from '../not-covered.js';
+import { isSmall, type NumberSlots } from './number-slots.js';
+
+/** Finds the slots of `count` numbers from `start` on. */
+export type SlotFinder = (
+  values: Float64Array,
+  start: number,
+  count: number,
+  into: Uint32Array,
+) => void;
+
+/** How numbers become slots, and slots become what their bins are known by. */
+export interface Slotting {
+  readonly find: SlotFinder;
+  /** The number of a term, the place of a whole or logarithmic bin, the lower edge of others. */
+  readonly key: (slot: number) => number;
+}
+
+/** Every number by itself; -0 is no other than 0. */
+export function plainSlots(slots: NumberSlots): Slotting {
+  return {
+    find: (values, start, count, into) => slots.slots(values, start, count, into),
+    key: (slot) => slots.key(slot) + 0,
+  };
+}
+
+/** By bins, which are those of the SQL path (duckdb.ts) in the same arithmetic. */
+export function binSlots(slots: NumberSlots, bins: Bins): Slotting {
+  if (bins.kind === 'real') return realSlots(slots, bins.numerator, bins.denominator);
+  const key = (slot: number): number => slots.key(slot);
+  if (bins.kind === 'whole') return { find: wholeFinder(slots, bins), key };
+  if (bins.kind === 'log') return { find: logFinder(slots, bins), key };
+  return dateSlots(slots, bins.unit);
+}
+
+/** The largest whole number below which doubles are exact. */
+const exact = 2 ** 53;
+
+function wholeFinder(
+  slots: NumberSlots,
+  { digits, scale }: Extract<Bins, { kind: 'whole' }>,
+): SlotFinder {
+  const [factor, divisor] = [10 ** scale, Number(digits)];
+  return (values, start, count, into) => {
+    for (let i = 0; i < count; i++) {
+      const product = values[start + i]! * factor;
+      if (product >= exact || product <= -exact) throw new NotCovered('bins beyond 2^53');
+      // Of whole numbers below 2^53 no quotient rounds up to the next whole number.
+      into[i] = slots.slot(Math.floor(product / divisor));
+    }
+  };
+}
+
+/** Where the edge of a bin is a bin's number times the numerator over the denominator, and doubles too large for that their own. */
+function realSlots(slots: NumberSlots, numerator: number, denominator: number): Slotting {
+  const edge = (bin: number): number => (bin * numerator) / denominator;
+  const ownFrom = edge(2 ** 50);
+  const slotOf = (bin: number): number =>
+    isSmall(bin) ? slots.slot(bin) : slots.other(edge(bin) + 0);
+  const exactly = (value: number, bin: number): number => {
+    if (Math.abs(value) >= ownFrom) return slots.other(value);
+    if (edge(bin + 1) <= value) return slotOf(bin + 1);
+    return slotOf(edge(bin) > value ? bin - 1 : bin);
+  };
+  return {
+    find: (values, start, count, into) => {
+      for (let i = 0; i < count; i++) {
+        const value = values[start + i]!;
+        const quotient = (value * denominator) / numerator;
+        const off = quotient - Math.round(quotient);
+        const bin = Math.floor(quotient);
+        // The quotient may round to the bin beside the right one.
+        const isFar = quotient < 1e6 && quotient > -1e6 && (off > 1e-9 || off < -1e-9);
+        into[i] = isFar ? slotOf(bin) : exactly(value, bin);
+      }
+    },
+    key: (slot) => (slots.isOther(slot) ? slots.key(slot) : edge(slots.key(slot)) + 0),
+  };
+}
+
+function logFinder(
+  slots: NumberSlots,
+  { starts, first, step }: Extract<Bins, { kind: 'log' }>,
+): SlotFinder {
+  const edges = Float64Array.from(starts, Number);
+  const last = edges.length - 1;
+  const binOf = (size: number): number => {
+    const exponent = Math.log10(size) / step;
+    const guess = Math.floor(exponent) - first + 1;
+    if (Math.abs(exponent - Math.round(exponent)) > 1e-9 && size > 1e-300) return guess;
+    const bin = Math.max(1, Math.min(last, guess));
+    if (edges[bin]! <= size) return bin + 1;
+    return edges[bin - 1]! > size ? bin - 1 : bin;
+  };
+  return (values, start, count, into) => {
+    for (let i = 0; i < count; i++) {
+      const value = values[start + i]!;
+      const bin = value === 0 ? 0 : value > 0 ? binOf(value) : -binOf(-value);
+      into[i] = slots.slot(bin);
+    }
+  };
+}
+
+const day = 86_400e6;
+const widths: Readonly<Record<string, number>> = { week: 7 * day, day, hour: 3_600e6, minute: 60e6, second: 1e6 }; // prettier-ignore
+const months: Readonly<Record<string, number>> = { month: 1, quarter: 3, year: 12 };
+
+/** In microseconds since 1970, in UTC. */
+function dateSlots(slots: NumberSlots, unit: DateUnit): Slotting {
+  const width = widths[unit];
+  if (width !== undefined) {
+    // 1970-01-05 was a Monday.
+    const zero = unit === 'week' ? 4 * day : 0;
+    return {
+      find: (values, start, count, into) => {
+        for (let i = 0; i < count; i++)
+          into[i] = slots.slot(Math.floor((values[start + i]! - zero) / width));
+      },
+      key: (slot) => slots.key(slot) * width + zero,
+    };
+  }
+  const many = months[unit]!;
+  let [lastDay, lastSlot] = [NaN, 0];
+  return {
+    find: (values, start, count, into) => {
+      for (let i = 0; i < count; i++) {
+        const own = Math.floor(values[start + i]! / day);
+        if (own !== lastDay) {
+          lastDay = own;
+          const date = new Date(own * 86_400_000);
+          const month = 12 * (date.getUTCFullYear() - 1970) + date.getUTCMonth();
+          lastSlot = slots.slot(Math.floor(month / many));
+        }
+        into[i] = lastSlot;
+      }
+    },
+    key: (slot) => Date.UTC(1970, slots.key(slot) * many) * 1000,
+  };
+}

@@ -1,0 +1,89 @@
+import { NotCovered } from '../not-covered.js';
+
+/** The different ones of many texts, which are UTF-8, in the order in which they come; a limited number of them. */
+export class TextTable {
+  readonly #most: number;
+  #bytes = Buffer.allocUnsafe(1 << 14);
+  #ends = new Uint32Array(1 << 9);
+  #hashes = new Uint32Array(1 << 9);
+  #table = new Uint32Array(1 << 10);
+  #size = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** How many different texts there are. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The number of the text from `start` to `end`. */
+  add(bytes: Buffer, start: number, end: number): number {
+    let hash = end - start;
+    for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
+    hash = (hash ^ (hash >>> 15)) >>> 0;
+    const mask = this.#table.length - 1;
+    let place = hash & mask;
+    for (let entry = this.#table[place]!; entry !== 0; entry = this.#table[place]!) {
+      if (this.#hashes[entry - 1] === hash && this.#is(entry - 1, bytes, start, end))
+        return entry - 1;
+      place = (place + 1) & mask;
+    }
+    return this.#new(bytes, start, end, hash);
+  }
+
+  /** The text of a number. */
+  text(number: number): string {
+    return this.#bytes.toString('utf8', this.#start(number), this.#ends[number]);
+  }
+
+  #start(number: number): number {
+    return number === 0 ? 0 : this.#ends[number - 1]!;
+  }
+
+  #is(number: number, bytes: Buffer, start: number, end: number): boolean {
+    const own = this.#start(number);
+    if (this.#ends[number]! - own !== end - start) return false;
+    for (let i = start, j = own; i < end; i++, j++) if (bytes[i] !== this.#bytes[j]) return false;
+    return true;
+  }
+
+  #new(bytes: Buffer, start: number, end: number, hash: number): number {
+    const number = this.#size;
+    if (number === this.#most) throw new NotCovered(`more than ${this.#most} different texts`);
+    const from = this.#start(number);
+    const to = from + end - start;
+    if (to > 0x7fff_ffff) throw new NotCovered('too many bytes of different texts');
+    if (to > this.#bytes.length) {
+      const longer = Buffer.allocUnsafe(Math.max(2 * this.#bytes.length, to));
+      this.#bytes.copy(longer, 0, 0, from);
+      this.#bytes = longer;
+    }
+    bytes.copy(this.#bytes, from, start, end);
+    if (number === this.#ends.length) this.#grow();
+    this.#ends[number] = to;
+    this.#hashes[number] = hash;
+    this.#size += 1;
+    this.#enter(hash, number + 1);
+    return number;
+  }
+
+  /** The table has twice as many places as there is room for texts. */
+  #grow(): void {
+    const [ends, hashes] = [this.#ends, this.#hashes];
+    this.#ends = new Uint32Array(2 * ends.length);
+    this.#ends.set(ends);
+    this.#hashes = new Uint32Array(2 * ends.length);
+    this.#hashes.set(hashes);
+    this.#table = new Uint32Array(4 * ends.length);
+    for (let number = 0; number < this.#size; number++) this.#enter(hashes[number]!, number + 1);
+  }
+
+  #enter(hash: number, entry: number): void {
+    const mask = this.#table.length - 1;
+    let place = hash & mask;
+    while (this.#table[place] !== 0) place = (place + 1) & mask;
+    this.#table[place] = entry;
+  }
+}
