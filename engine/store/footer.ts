@@ -72,13 +72,21 @@ export async function checkFooter(
   }
 }
 
-/** Column chunks lie one behind the other, from the first magic bytes to the index of texts or the footer: nothing was lost. */
+/**
+ * Column chunks lie one behind the other, from the first magic bytes to the places of their pages, the index of texts and the footer:
+ * nothing was lost.
+ */
 function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes: number): void {
   let at = magicBytes;
   for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
     const begin = Number(chunk?.dictionary_page_offset ?? chunk?.data_page_offset);
     if (begin !== at) throw damaged(path, `has a column chunk at byte ${begin}, not at ${at}`);
     at += Number(chunk?.total_compressed_size);
+  }
+  for (const column of row_groups.flatMap((group) => group.columns)) {
+    const begin = Number(column.offset_index_offset);
+    if (begin !== at) throw damaged(path, `has an index of pages at byte ${begin}, not at ${at}`);
+    at += column.offset_index_length!;
   }
   const end = at + indexBytes;
   if (end !== dataBytes) throw damaged(path, `has its footer at byte ${dataBytes}, not at ${end}`);

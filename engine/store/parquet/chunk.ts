@@ -26,10 +26,18 @@ export interface ChunkMeta {
   readonly storedBytes: number;
   readonly dictionaryOffset: number | undefined;
   readonly dataOffset: number;
-  readonly dataPages: number;
+  readonly pages: readonly PagePlace[];
   readonly range: Range;
   /** Of text: its bytes, without lengths. */
   readonly textBytes: number | undefined;
+}
+
+/** Where a data page is, and the first of its rows, counted from the row group's. */
+export interface PagePlace {
+  readonly offset: number;
+  /** Header included. */
+  readonly bytes: number;
+  readonly firstRow: number;
 }
 
 /** Where pages are put together, and where they go. */
@@ -41,19 +49,17 @@ export interface Sinks {
   offset: number;
 }
 
-const pageBytes = 1 << 20;
-const pageSlots = 65_536;
-
 /** Writes the dictionary and the pages of one column chunk. */
 export function writeChunk(
   sinks: Sinks,
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
+  rowsPerPage: number,
 ): ChunkMeta {
   const encoder = chooseEncoder(leaf, values);
   try {
-    return writePages(sinks, leaf, levels, values, encoder);
+    return writePages(sinks, leaf, levels, values, rowsPerPage, encoder);
   } finally {
     encoder.release();
   }
@@ -64,22 +70,33 @@ function writePages(
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
+  rowsPerPage: number,
   encoder: Encoder,
 ): ChunkMeta {
   const begin = file.end;
-  const pages = cutPages(leaf, levels, values.count, encoder.valueBytes);
+  const cuts = cutPages(leaf, levels, values.count, rowsPerPage);
   dictionary.end = 0;
   encoder.writeDictionary(dictionary);
-  const plain = [dictionary.written(), pageBody(page, leaf, levels, encoder, pages[0]!)];
-  const tried = tryCompression(plain);
-  const stored = tried === undefined ? uncompressed : compressed;
-  const [entries, first] = tried ?? plain.map(uncompressed);
+  // The first page may be unlike the others: what values are rare at first, say.
+  const middle = cuts.length >> 1;
+  const sample = pageBody(page, leaf, levels, encoder, cuts[middle]!);
+  const tried = tryCompression(dictionary.written(), sample, cuts.length);
   let plainBytes = 0;
-  if (encoder.entries > 0) plainBytes += writeDictionaryPage(file, entries!, encoder);
+  if (encoder.entries > 0) {
+    const body = tried?.dictionary ?? uncompressed(dictionary.written());
+    plainBytes += writeDictionaryPage(file, body, encoder);
+  }
   const dataOffset = file.end;
-  for (const [i, cut] of pages.entries()) {
-    const body = i === 0 ? first! : stored(pageBody(page, leaf, levels, encoder, cut));
+  const pages: PagePlace[] = [];
+  for (const [i, cut] of cuts.entries()) {
+    const from = file.end;
+    let body = i === middle ? tried?.page : undefined;
+    if (body === undefined) {
+      const plain = pageBody(page, leaf, levels, encoder, cut);
+      body = tried === undefined ? uncompressed(plain) : compressed(plain);
+    }
     plainBytes += writeDataPage(file, body, cut.end - cut.slot, encoder);
+    pages.push({ offset: offset + from, bytes: file.end - from, firstRow: i * rowsPerPage });
   }
   return {
     leaf,
@@ -91,7 +108,7 @@ function writePages(
     storedBytes: file.end - begin,
     dictionaryOffset: encoder.entries > 0 ? offset + begin : undefined,
     dataOffset: offset + dataOffset,
-    dataPages: pages.length,
+    pages,
     range: encoder.range,
     textBytes:
       values.kind === 'texts' ? values.offsets[values.count]! - values.offsets[0]! : undefined,
@@ -106,29 +123,58 @@ interface PageCut {
   readonly valueEnd: number;
 }
 
-/** Pages of about `pageBytes`; each begins with a row (parquet.thrift, `DataPageHeaderV2` and page indexes ask for it). */
+/** All leaves of a row group are cut at the same rows. */
 function cutPages(
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: number,
-  valueBytes: number,
+  rowsPerPage: number,
 ): readonly PageCut[] {
-  const { slots, definition, repetition } = levels;
-  const step = Math.min(pageSlots, Math.ceil(pageBytes / (valueBytes + 0.25)));
+  const { slots, repetition } = levels;
   const pages: PageCut[] = [];
   let value = 0;
   for (let slot = 0; slot < slots;) {
-    let end = Math.min(slots, slot + step);
-    if (repetition !== undefined) while (end < slots && repetition[end] !== 0) end++;
-    let valueEnd = value;
-    if (end === slots) valueEnd = values;
-    else if (definition === undefined) valueEnd += end - slot;
-    else for (let i = slot; i < end; i++) if (definition[i] === leaf.maxDefinition) valueEnd++;
+    let end = Math.min(slots, slot + rowsPerPage);
+    if (repetition !== undefined) end = rowsBehind(repetition, slot, slots, rowsPerPage);
+    const valueEnd = end === slots ? values : value + valuesAmong(leaf, levels, slot, end, value);
     pages.push({ slot, end, value, valueEnd });
     slot = end;
     value = valueEnd;
   }
   return pages;
+}
+
+/** The slot behind so many rows from `slot` on, where a row begins. */
+function rowsBehind(repetition: Int32Array, slot: number, slots: number, rows: number): number {
+  let left = rows;
+  let end = slot + 1;
+  for (; end < slots; end++) if (repetition[end] === 0 && --left === 0) break;
+  return end;
+}
+
+/** How many of the slots have a value; `before` is how many have one before them. */
+function valuesAmong(
+  { maxDefinition, maxRepetition }: ParquetLeaf,
+  { definition, picks, first, values }: LeafLevels,
+  slot: number,
+  end: number,
+  before: number,
+): number {
+  if (definition === undefined) return end - slot;
+  if (maxRepetition > 0 || picks === undefined) {
+    let count = 0;
+    for (let i = slot; i < end; i++) if (definition[i] === maxDefinition) count++;
+    return count;
+  }
+  // Outside lists there is one item for each slot, so that the picks tell.
+  let low = before;
+  let high = values;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (picks[middle]! < first + end) low = middle + 1;
+    else high = middle;
+  }
+  return low - before;
 }
 
 /** Repetition levels, definition levels, values: "Data Pages" of the format. */

@@ -1,7 +1,7 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import type { Columns } from '../../types.js';
 import { writeChunk, type ChunkMeta, type Sinks } from './chunk.js';
-import { magic, writeFooter, type RowGroupMeta } from './footer.js';
+import { magic, writeFooter, type IndexPlace, type RowGroupMeta } from './footer.js';
 import {
   leafLevels,
   listFrame,
@@ -11,6 +11,8 @@ import {
   rowFrame,
   type Frame,
 } from './levels.js';
+import { writeOffsetIndex } from './offset-index.js';
+import { rowsPerPage } from './page-rows.js';
 import { parquetSchema, type Node, type ParquetLeaf, type ParquetSchema } from './schema.js';
 import { ByteSink } from './sink.js';
 import { compareBounds, type Bound } from './statistics.js';
@@ -50,6 +52,7 @@ export class ParquetEncoder {
   readonly #schema: ParquetSchema;
   readonly #listOf = new Map<Node, ListCount>();
   readonly #groups: RowGroupMeta[] = [];
+  #rowsPerPage = 0;
 
   constructor(columns: Columns) {
     this.#schema = parquetSchema(columns);
@@ -88,28 +91,39 @@ export class ParquetEncoder {
         for (let row = 0; row < batch.numRows; row += rowGroupRows) {
           const rows = Math.min(rowGroupRows, batch.numRows - row);
           const chunks: ChunkMeta[] = [];
+          const columns = batch.data.children;
+          const leaves = this.#schema.leaves.length;
+          this.#rowsPerPage = rowsPerPage(columns, leaves, row, row + rows);
           for (const [i, node] of this.#schema.nodes.entries()) {
             const frame = rowFrame(row, row + rows);
-            for (const chunk of this.#column(sinks, node, batch.data.children[i]!, frame)) {
+            for (const chunk of this.#column(sinks, node, columns[i]!, frame)) {
               chunks.push(chunk);
-              if (file.end < pieceBytes) continue;
-              yield file.written();
-              sinks.offset += file.end;
-              file.end = 0;
+              if (file.end >= pieceBytes) yield* piece(sinks);
             }
           }
           this.#groups.push({ rows, chunks });
         }
       }
+      const places = this.#writeIndexes(sinks);
       // The footer comes by itself: until then the file is a torn one.
-      yield file.written();
-      file.end = 0;
+      yield* piece(sinks);
       yield* extra;
-      writeFooter(file, this.#schema, this.#groups);
+      writeFooter(file, this.#schema, this.#groups, places);
       yield file.written();
     } finally {
       for (const sink of [file, sinks.dictionary, sinks.page]) sink.release();
     }
+  }
+
+  /** Writes where the pages are, behind the last row group as other writers do; returns where that is written. */
+  #writeIndexes({ file, offset }: Sinks): readonly IndexPlace[] {
+    return this.#groups.flatMap(({ chunks }) =>
+      chunks.map(({ pages }) => {
+        const from = file.end;
+        writeOffsetIndex(file, pages);
+        return { offset: offset + from, bytes: file.end - from };
+      }),
+    );
   }
 
   /** Encodes the leaves of a column, whose rows are those of the frame. */
@@ -139,12 +153,20 @@ export class ParquetEncoder {
     const leaf = this.#schema.leaves[index]!;
     const levels = leafLevels(frame, data);
     const values = leafValues(leaf, data, levels);
-    const chunk = writeChunk(sinks, leaf, levels, values);
+    const chunk = writeChunk(sinks, leaf, levels, values, this.#rowsPerPage);
     add(this.leaves[index]!, chunk);
     releaseValues(values, levels);
     releaseLevels(levels, frame);
     return chunk;
   }
+}
+
+/** Hands over what has been written. */
+function* piece(sinks: Sinks): Generator<Uint8Array> {
+  const { file } = sinks;
+  yield file.written();
+  sinks.offset += file.end;
+  file.end = 0;
 }
 
 function add(leaf: LeafCount, chunk: ChunkMeta): void {

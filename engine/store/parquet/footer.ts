@@ -13,6 +13,12 @@ export interface RowGroupMeta {
   readonly chunks: readonly ChunkMeta[];
 }
 
+/** Where the `OffsetIndex` of a column chunk is. */
+export interface IndexPlace {
+  readonly offset: number;
+  readonly bytes: number;
+}
+
 /** The four bytes at both ends of a Parquet file. */
 export const magic = Buffer.from('PAR1');
 
@@ -21,11 +27,15 @@ const formatVersion = 2;
 const createdBy = 'strandlake';
 const repetition = { optional: 1, repeated: 2 } as const;
 
-/** Writes what ends a Parquet file: `FileMetaData` (parquet.thrift), its length, and the magic bytes. */
+/**
+ * Writes what ends a Parquet file: `FileMetaData` (parquet.thrift), its length, and the magic bytes. `places` are those of the chunks of
+ * all row groups, in order.
+ */
 export function writeFooter(
   sink: ByteSink,
   schema: ParquetSchema,
   groups: readonly RowGroupMeta[],
+  places: readonly IndexPlace[],
 ): void {
   const begin = sink.end;
   const thrift = new ThriftWriter(sink);
@@ -37,7 +47,10 @@ export function writeFooter(
     groups.reduce((sum, group) => sum + group.rows, 0),
   );
   thrift.list(4, thriftType.struct, groups.length);
-  for (const group of groups) writeRowGroup(thrift, group);
+  let chunks = 0;
+  for (const group of groups) {
+    writeRowGroup(thrift, group, places.slice(chunks, (chunks += group.chunks.length)));
+  }
   thrift.text(6, createdBy);
   // Without the order of its type, a column's bounds mean nothing.
   thrift.list(7, thriftType.struct, schema.leaves.length);
@@ -101,10 +114,14 @@ function writeElement(thrift: ThriftWriter, element: SchemaElement): void {
   thrift.end();
 }
 
-function writeRowGroup(thrift: ThriftWriter, { rows, chunks }: RowGroupMeta): void {
+function writeRowGroup(
+  thrift: ThriftWriter,
+  { rows, chunks }: RowGroupMeta,
+  places: readonly IndexPlace[],
+): void {
   thrift.start();
   thrift.list(1, thriftType.struct, chunks.length);
-  for (const chunk of chunks) writeColumnChunk(thrift, chunk);
+  for (const [i, chunk] of chunks.entries()) writeColumnChunk(thrift, chunk, places[i]!);
   thrift.i64(
     2,
     chunks.reduce((sum, chunk) => sum + chunk.plainBytes, 0),
@@ -118,7 +135,7 @@ function writeRowGroup(thrift: ThriftWriter, { rows, chunks }: RowGroupMeta): vo
   thrift.end();
 }
 
-function writeColumnChunk(thrift: ThriftWriter, chunk: ChunkMeta): void {
+function writeColumnChunk(thrift: ThriftWriter, chunk: ChunkMeta, place: IndexPlace): void {
   const { leaf, dictionaryOffset, textBytes } = chunk;
   thrift.start();
   thrift.i64(2, 0); // deprecated: where a copy of the rest would be
@@ -143,6 +160,8 @@ function writeColumnChunk(thrift: ThriftWriter, chunk: ChunkMeta): void {
     thrift.end();
   }
   thrift.end();
+  thrift.i64(4, place.offset);
+  thrift.i32(5, place.bytes);
   thrift.end();
 }
 
@@ -173,7 +192,7 @@ function writePageCounts(thrift: ThriftWriter, chunk: ChunkMeta): void {
   const hasDictionary = chunk.dictionaryOffset !== undefined;
   thrift.list(13, thriftType.struct, hasDictionary ? 2 : 1);
   if (hasDictionary) writePageCount(thrift, pageType.dictionary, encodingId.plain, 1);
-  writePageCount(thrift, pageType.data, chunk.encoding, chunk.dataPages);
+  writePageCount(thrift, pageType.data, chunk.encoding, chunk.pages.length);
 }
 
 function writePageCount(thrift: ThriftWriter, type: number, encoding: number, count: number): void {

@@ -18,10 +18,14 @@ const zstdParams = {
   [constants.ZSTD_c_windowLog]: 17,
   [constants.ZSTD_c_hashLog]: 13,
 };
-/** Less than this is not worth a call, which takes 12 µs: wide schemas have thousands of small chunks. */
-const leastBytes = 1024;
+/** A chunk with less than this is not worth a call, which takes 12 µs: wide schemas have thousands of small ones. */
+const leastChunkBytes = 1024;
+/** Nor is a page with less than this. */
+const leastPageBytes = 256;
 /** Compression that saves less than this costs readers more than the disk gains. */
 const leastSaving = 0.05;
+/** Nor is a call worth less than this, in bytes. */
+const leastPageSaving = 200;
 
 /** The body of a page as it is, and as the file has it. */
 export interface Body {
@@ -34,9 +38,12 @@ export function uncompressed(plain: Uint8Array): Body {
   return { plain, stored: plain };
 }
 
-/** A body compressed. */
+/** The body of a data page compressed. */
 export function compressed(plain: Uint8Array): Body {
-  if (plain.length === 0) return uncompressed(plain); // there is no such page
+  return plain.length < leastPageBytes ? { plain, stored: rawFrame(plain) } : zstd(plain);
+}
+
+function zstd(plain: Uint8Array): Body {
   const stored = zstdCompressSync(plain, {
     chunkSize: (plain.length >> 1) + 1024, // the buffer for the result; two if it is not enough
     pledgedSrcSize: plain.length,
@@ -45,23 +52,39 @@ export function compressed(plain: Uint8Array): Body {
   return { plain, stored };
 }
 
-/** The first bodies of a column chunk compressed; undefined if it is better to leave the chunk as it is. */
-export function tryCompression(bodies: readonly Uint8Array[]): readonly Body[] | undefined {
-  const bytes = bodies.reduce((sum, body) => sum + body.length, 0);
-  if (bytes < leastBytes || bodies.every(looksRandom)) return undefined;
-  const tried = bodies.map(compressed);
-  const stored = tried.reduce((sum, body) => sum + body.stored.length, 0);
-  return stored < bytes * (1 - leastSaving) ? tried : undefined;
+/**
+ * What zstd gives for bytes that it cannot compress, made without a call: one raw block (RFC 8878, 3.1.1). All pages of a chunk
+ * have the codec that the footer says, and of many pages this small there is nothing to gain.
+ */
+function rawFrame(plain: Uint8Array): Uint8Array {
+  const frame = new Uint8Array(rawFrameBytes + plain.length);
+  const view = new DataView(frame.buffer);
+  view.setUint32(0, 0xfd2fb528, true); // magic
+  view.setUint8(4, 0x20); // one segment, whose size is in one byte
+  view.setUint8(5, plain.length);
+  view.setUint16(6, 1 | (plain.length << 3), true); // the last block, raw; its size has three bytes
+  frame.set(plain, rawFrameBytes);
+  return frame;
 }
 
-const sampleBytes = 16 << 10;
+const rawFrameBytes = 9;
 
-/** Would compressing a large body be in vain? A piece from its middle tells, behind the levels. */
-function looksRandom(body: Uint8Array): boolean {
-  if (body.length < 4 * sampleBytes) return body.length < leastBytes;
-  const middle = body.length >> 1;
-  const { stored } = compressed(body.subarray(middle, middle + sampleBytes));
-  return stored.length > sampleBytes * (1 - leastSaving);
+/** The dictionary of a column chunk and one of its `pages` compressed; undefined if it is better to leave the chunk as it is. */
+export function tryCompression(
+  dictionary: Uint8Array,
+  page: Uint8Array,
+  pages: number,
+): { readonly dictionary: Body; readonly page: Body } | undefined {
+  const bytes = dictionary.length + page.length * pages;
+  if (bytes < leastChunkBytes) return undefined;
+  const hasDictionary = dictionary.length > 0;
+  const tried = {
+    dictionary: hasDictionary ? zstd(dictionary) : uncompressed(dictionary),
+    page: compressed(page),
+  };
+  const stored = tried.dictionary.stored.length + tried.page.stored.length * pages;
+  const saving = Math.max(bytes * leastSaving, pages > 1 ? pages * leastPageSaving : 0);
+  return bytes - stored > saving ? tried : undefined;
 }
 
 /** Appends a dictionary page; returns its size as if nothing were compressed. */
