@@ -1,0 +1,83 @@
+import type { FieldRef, Predicate } from '../query/predicate.js';
+import { reservedColumns } from '../store/arrow.js';
+import type { Column, Columns, StoredType } from '../types.js';
+import { readPattern } from './match/pattern.js';
+
+/**
+ * Whether a matcher answers this predicate over these columns of a dataset (without the reserved ones). What it finds out later, in the
+ * columns, it says by throwing NotCovered.
+ */
+export function canMatch(predicate: Predicate, columns: Columns): boolean {
+  switch (predicate.kind) {
+    case 'all':
+    case 'none':
+      return true;
+    case 'and':
+    case 'or':
+      return predicate.items.every((item) => canMatch(item, columns));
+    case 'not':
+      return canMatch(predicate.item, columns);
+    case 'missing': {
+      if (predicate.field.isNumberInText) return false;
+      // Whether there is an object, its leaves do not tell.
+      return columnOf(predicate.field, columns)?.type !== 'object';
+    }
+    default:
+      return canTest(predicate, columns);
+  }
+}
+
+type Condition = Exclude<Predicate, { kind: 'all' | 'none' | 'and' | 'or' | 'not' | 'missing' }>;
+
+function canTest(condition: Condition, columns: Columns): boolean {
+  const { field } = condition;
+  if (field.isNumberInText) return false;
+  const column = columnOf(field, columns);
+  // What no record stores, every record misses.
+  if (column !== undefined && familyOf(column.type) !== familyOf(field.type)) return false;
+  const family = familyOf(field.type);
+  switch (condition.kind) {
+    case 'in':
+      return family !== undefined;
+    case 'range':
+      return family !== undefined && family !== 'boolean';
+    case 'contains':
+    case 'prefix':
+      return family === 'text';
+    case 'regexp':
+      return family === 'text' && readPattern(condition.pattern) !== undefined;
+    default:
+      return false;
+  }
+}
+
+/** Types whose values are compared alike; a field may have got another type since the predicate was made. */
+function familyOf(type: StoredType | 'auto'): string | undefined {
+  switch (type) {
+    case 'string':
+    case 'text':
+    case 'blob':
+      return 'text';
+    case 'integer':
+    case 'long':
+      return 'whole';
+    case 'date':
+    case 'boolean':
+    case 'double':
+    case 'float':
+      return type;
+    default:
+      return undefined;
+  }
+}
+
+function columnOf({ path }: FieldRef, columns: Columns): Column | undefined {
+  let siblings: Columns | undefined = [...reservedColumns, ...columns];
+  let column: Column | undefined;
+  for (const name of path) {
+    column = siblings?.find((candidate) => candidate.name === name);
+    if (column === undefined) return undefined;
+    siblings = column.children;
+  }
+  return column;
+}

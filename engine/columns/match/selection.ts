@@ -1,0 +1,134 @@
+import type { Mask } from '../column.js';
+import { andInto, countOnes, invert, orInto } from '../mask.js';
+
+/**
+ * Rows of a segment (or values of a column): a mask, or where they are few their numbers, ascending and each once. Whoever gets one
+ * from a function here owns it and may write into it.
+ */
+export type Selection = Mask | Int32Array;
+
+/** Whether a selection is a list of numbers. */
+export function isSparse(selection: Selection): selection is Int32Array {
+  return typeof selection === 'object' && selection.BYTES_PER_ELEMENT === 4;
+}
+
+/** Where fewer than one row in so many is left, they are looked at one by one. */
+const sparseShare = 32;
+
+/** The same in the form that is quicker to go on with. */
+export function settled(selection: Selection): Selection {
+  if (typeof selection === 'string') return selection;
+  if (isSparse(selection)) return selection.length === 0 ? 'none' : selection;
+  const count = countOnes(selection);
+  if (count === 0) return 'none';
+  return count < selection.length / sparseShare ? numbersIn(selection, count) : selection;
+}
+
+function numbersIn(mask: Uint8Array, count: number): Int32Array {
+  const numbers = new Int32Array(count);
+  const bytes = Buffer.from(mask.buffer, mask.byteOffset, mask.length);
+  let at = 0;
+  for (let row = bytes.indexOf(1); row >= 0; row = bytes.indexOf(1, row + 1)) numbers[at++] = row;
+  return numbers;
+}
+
+/** A mask of it, for `rows` rows. */
+export function maskOf(selection: Selection, rows: number): Mask {
+  if (!isSparse(selection)) return selection;
+  return selection.length === 0 ? 'none' : bytesOf(selection, rows);
+}
+
+function bytesOf(selection: Selection, rows: number): Uint8Array {
+  if (typeof selection === 'object' && !isSparse(selection)) return selection;
+  const mask = new Uint8Array(rows);
+  if (selection === 'all') mask.fill(1);
+  else if (selection !== 'none') for (let i = 0; i < selection.length; i++) mask[selection[i]!] = 1;
+  return mask;
+}
+
+/** How many there are. */
+export function countOf(selection: Selection, rows: number): number {
+  if (typeof selection === 'string') return selection === 'all' ? rows : 0;
+  return isSparse(selection) ? selection.length : countOnes(selection);
+}
+
+/** What is in both. Either may be written into. */
+export function both(a: Selection, b: Selection): Selection {
+  if (a === 'none' || b === 'none') return 'none';
+  if (a === 'all') return b;
+  if (b === 'all') return a;
+  if (isSparse(a)) return isSparse(b) ? common(a, b) : kept(a, b, 1);
+  if (isSparse(b)) return kept(b, a, 1);
+  andInto(a, b);
+  return a;
+}
+
+/** What is in one of them, or in both. Either may be written into. */
+export function either(a: Selection, b: Selection): Selection {
+  if (a === 'all' || b === 'all') return 'all';
+  if (a === 'none') return b;
+  if (b === 'none') return a;
+  if (isSparse(a)) return isSparse(b) ? merged(a, b) : either(b, a);
+  if (isSparse(b)) for (let i = 0; i < b.length; i++) a[b[i]!] = 1;
+  else orInto(a, b);
+  return a;
+}
+
+/** What is not in `selection`, which may be written into; only for those of `within` has it to be right. */
+export function others(selection: Selection, rows: number, within: Selection): Selection {
+  if (selection === 'all') return 'none';
+  if (selection === 'none') return 'all';
+  if (isSparse(within)) {
+    return isSparse(selection) ? without(within, selection) : kept(within, selection, 0);
+  }
+  const mask = bytesOf(selection, rows);
+  invert(mask);
+  return mask;
+}
+
+/** The numbers where the mask is `bit`. */
+function kept(numbers: Int32Array, mask: Uint8Array, bit: number): Int32Array {
+  return numbers.filter((row) => mask[row] === bit);
+}
+
+function common(a: Int32Array, b: Int32Array): Int32Array {
+  const result = new Int32Array(Math.min(a.length, b.length));
+  let count = 0;
+  for (let i = 0, k = 0; i < a.length && k < b.length;) {
+    const [x, y] = [a[i]!, b[k]!];
+    if (x === y) result[count++] = x;
+    if (x <= y) i++;
+    if (y <= x) k++;
+  }
+  return result.subarray(0, count);
+}
+
+function without(a: Int32Array, b: Int32Array): Int32Array {
+  let k = 0;
+  return a.filter((row) => {
+    while (k < b.length && b[k]! < row) k++;
+    return b[k] !== row;
+  });
+}
+
+function merged(a: Int32Array, b: Int32Array): Int32Array {
+  const result = new Int32Array(a.length + b.length);
+  let count = 0;
+  let k = 0;
+  for (let i = 0; i < a.length; i++) {
+    while (k < b.length && b[k]! < a[i]!) result[count++] = b[k++]!;
+    if (k < b.length && b[k] === a[i]) k++;
+    result[count++] = a[i]!;
+  }
+  while (k < b.length) result[count++] = b[k++]!;
+  return result.subarray(0, count);
+}
+
+/** Of numbers in any order, each once and ascending. */
+export function ascending(numbers: readonly number[] | Int32Array): Int32Array {
+  const sorted = Int32Array.from(numbers).sort();
+  let count = 0;
+  for (let i = 0; i < sorted.length; i++)
+    if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[count++] = sorted[i]!;
+  return sorted.subarray(0, count);
+}

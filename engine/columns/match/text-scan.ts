@@ -1,0 +1,123 @@
+import type { Texts } from '../column.js';
+import { lowerCase } from '../lower.js';
+import { rowOf } from './field-test.js';
+import type { Selection } from './selection.js';
+import { textAt } from './text-test.js';
+
+/** Where there are fewer bytes between two hits, one value after the other is looked at. */
+const denseHits = 100;
+
+/** The values that hold a text: hits in all the bytes, mapped to values; 30 to 40 ms for 55 MB. */
+export function scanContaining(values: Texts, count: number, part: Buffer): Selection {
+  const { bytes, offsets } = values;
+  if (part.length === 0) return 'all';
+  const found: number[] = [];
+  const start = offsets[0]!;
+  const end = offsets[count]!;
+  let at = start;
+  let value = 0;
+  for (let calls = 1; ; calls++) {
+    const hit = bytes.indexOf(part, at);
+    if (hit < 0 || hit + part.length > end) break;
+    value = rowOf(hit, offsets, value, count);
+    at = offsets[value + 1]!;
+    // A hit that goes on in the next value is none, nor is any behind it in this one.
+    if (hit + part.length <= at) found.push(value);
+    value += 1;
+    if (calls % 1024 === 0 && (at - start) / calls < denseHits) {
+      return restContaining(values, count, part, found, value);
+    }
+  }
+  return found.length === 0 ? 'none' : Int32Array.from(found);
+}
+
+function restContaining(
+  { bytes, offsets }: Texts,
+  count: number,
+  part: Buffer,
+  found: readonly number[],
+  from: number,
+): Uint8Array {
+  const mask = new Uint8Array(count);
+  for (const value of found) mask[value] = 1;
+  let start = offsets[from]!;
+  for (let value = from; value < count; value++) {
+    const end = offsets[value + 1]!;
+    mask[value] = holds(bytes, start, end, part) ? 1 : 0;
+    start = end;
+  }
+  return mask;
+}
+
+/** Whether the bytes from `start` to `end` hold others. */
+export function holds(bytes: Buffer, start: number, end: number, part: Buffer): boolean {
+  const { length } = part;
+  if (length === 0) return true;
+  const first = part[0]!;
+  for (let at = start; at + length <= end; at++) {
+    if (bytes[at] !== first) continue;
+    let same = 1;
+    while (same < length && bytes[at + same] === part[same]) same++;
+    if (same === length) return true;
+  }
+  return false;
+}
+
+/** The values that begin with a text. */
+export function scanBeginning({ bytes, offsets }: Texts, count: number, start: Buffer): Selection {
+  const { length } = start;
+  if (length === 0) return 'all';
+  const mask = new Uint8Array(count);
+  const last = start[length - 1]!;
+  let from = offsets[0]!;
+  for (let value = 0; value < count; value++) {
+    const to = offsets[value + 1]!;
+    // Beginnings are alike, so the last byte tells most apart.
+    if (to - from >= length && bytes[from + length - 1] === last) {
+      let same = 0;
+      while (same < length - 1 && bytes[from + same] === start[same]) same++;
+      mask[value] = same === length - 1 ? 1 : 0;
+    }
+    from = to;
+  }
+  return mask;
+}
+
+/** The values that are one of these texts, where there is no table of hashes: with a hash of each that is good for nothing else. */
+export function scanEqual(
+  values: Texts,
+  count: number,
+  wanted: ReadonlySet<string>,
+  ignoreCase: boolean,
+): Selection {
+  const { bytes, offsets } = values;
+  let size = 1024;
+  while (size < 16 * wanted.size) size *= 2;
+  const maybe = new Uint8Array(size);
+  for (const text of wanted) {
+    const hash = hashOf(Buffer.from(text), 0, Buffer.byteLength(text));
+    if (hash >= 0) maybe[hash & (size - 1)] = 1;
+  }
+  const found: number[] = [];
+  let start = offsets[0]!;
+  for (let value = 0; value < count; value++) {
+    const end = offsets[value + 1]!;
+    const hash = hashOf(bytes, start, end);
+    start = end;
+    if (hash >= 0 && maybe[hash & (size - 1)] === 0) continue;
+    const text = textAt(values, value);
+    if (wanted.has(ignoreCase ? lowerCase(text) : text)) found.push(value);
+  }
+  return found.length === 0 ? 'none' : Int32Array.from(found);
+}
+
+/** Of ASCII in any letter case; -1 if there is something else. */
+function hashOf(bytes: Buffer, start: number, end: number): number {
+  let hash = end - start;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte >= 0x80) return -1;
+    hash = Math.imul(hash ^ (byte >= 0x41 && byte <= 0x5a ? byte + 32 : byte), 0x01000193);
+  }
+  return (hash ^ (hash >>> 15)) & 0x7fff_ffff;
+}

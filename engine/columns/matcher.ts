@@ -1,0 +1,111 @@
+import type { Predicate } from '../query/predicate.js';
+import type { Mask, SegmentView } from './column.js';
+import { fieldTest, missingTest, type Test, type ValueTest } from './match/field-test.js';
+import { flagEquality, numberEquality, numberRange } from './match/number-test.js';
+import { both, either, maskOf, others, settled, type Selection } from './match/selection.js';
+import { textEquality } from './match/text-equality.js';
+import { textContains, textPrefix, textRange } from './match/text-parts.js';
+import { textPattern } from './match/text-pattern.js';
+import { NotCovered } from './not-covered.js';
+
+/**
+ * The predicate as a function from a segment to the rows that satisfy it, which are those that the SQL of compile.ts finds. Made once
+ * for a query, for what it finds out about vocabularies is kept in it. Throws NotCovered, now or then, where the SQL engine is to be
+ * asked.
+ */
+export function matcher(predicate: Predicate): (view: SegmentView) => Mask {
+  const select = selector(predicate);
+  return (view) => maskOf(select(view), view.rows);
+}
+
+/** The same, with few rows as a list of their numbers. */
+export function selector(predicate: Predicate): (view: SegmentView) => Selection {
+  const test = testOf(predicate);
+  return (view) => (view.rows === 0 ? 'none' : test.select(view, 'all'));
+}
+
+function testOf(predicate: Predicate): Test {
+  switch (predicate.kind) {
+    case 'all':
+      return { cost: 0, select: () => 'all' };
+    case 'none':
+      return { cost: 0, select: () => 'none' };
+    case 'and':
+      return every(predicate.items.map(testOf));
+    case 'or':
+      return some(predicate.items.map(testOf));
+    case 'not':
+      return opposite(testOf(predicate.item));
+    case 'missing':
+      return missingTest(predicate.field);
+    default:
+      return fieldTest(predicate.field, valueTest(predicate));
+  }
+}
+
+/** The cheap ones first, the others only on what these leave. */
+function every(items: readonly Test[]): Test {
+  const tests = items.toSorted((a, b) => a.cost - b.cost);
+  return {
+    cost: tests.at(-1)?.cost ?? 0,
+    select(view, within) {
+      let left: Selection = within;
+      let isOwn = false;
+      for (const [i, test] of tests.entries()) {
+        const found = test.select(view, left);
+        if (found === 'all') continue;
+        // What was given is not ours to write into: it comes second.
+        left = isOwn ? both(left, found) : both(found, left);
+        isOwn = true;
+        if (i + 1 < tests.length) left = settled(left);
+        if (left === 'none') break;
+      }
+      return isOwn ? left : 'all';
+    },
+  };
+}
+
+function some(items: readonly Test[]): Test {
+  const tests = items.toSorted((a, b) => a.cost - b.cost);
+  return {
+    cost: tests.reduce((sum, test) => sum + test.cost, 0),
+    select(view, within) {
+      let found: Selection = 'none';
+      for (const test of tests) {
+        found = either(found, test.select(view, within));
+        if (found === 'all') break;
+      }
+      return found;
+    },
+  };
+}
+
+function opposite(item: Test): Test {
+  return {
+    cost: item.cost,
+    select: (view, within) => others(item.select(view, within), view.rows, within),
+  };
+}
+
+type Condition = Exclude<Predicate, { kind: 'all' | 'none' | 'and' | 'or' | 'not' | 'missing' }>;
+
+/** The test of one value. */
+function valueTest(condition: Condition): ValueTest {
+  const { type } = condition.field;
+  const isWritten = type === 'string' || type === 'text' || type === 'blob';
+  switch (condition.kind) {
+    case 'in':
+      if (type === 'boolean') return flagEquality(condition.values);
+      return isWritten ? textEquality(condition) : numberEquality(condition);
+    case 'range':
+      return isWritten ? textRange(condition) : numberRange(condition);
+    case 'contains':
+      return textContains(condition.text);
+    case 'prefix':
+      return textPrefix(condition.text);
+    case 'regexp':
+      return textPattern(condition.pattern);
+    default:
+      throw new NotCovered(`A condition of kind ${condition.kind}`);
+  }
+}
