@@ -64,26 +64,56 @@ export function unpackBits(
     case 1:
       unpackFlags(bytes, from, count, out, to);
       return;
-    case 8:
-      for (let at = from; to < end; at++, to++) out[to] = bytes[at]!;
-      return;
-    case 16:
-      for (let at = from; to < end; at += 2, to++) out[to] = bytes[at]! | (bytes[at + 1]! << 8);
-      return;
   }
   const mask = width === 32 ? -1 : (1 << width) - 1;
-  // A word from the byte where a number begins holds all of it if it has 25 bits or less; near the end there is no word.
-  const whole = width > 25 ? to : Math.min(end, to + wholeWords(bytes.length - from, width));
   let bit = 0;
-  for (; to < whole; to++, bit += width) {
-    out[to] = (view.getInt32(from + (bit >>> 3), true) >>> (bit & 7)) & mask;
+  if (width <= 25) {
+    const groups = wholeGroups(bytes.length - from, width, count);
+    unpackGroups(view, from, width, groups, out, to);
+    to += 8 * groups;
+    bit = 8 * groups * width;
   }
   for (; to < end; to++, bit += width) out[to] = wordAt(bytes, from + (bit >>> 3), bit & 7) & mask;
 }
 
-/** Of numbers of this width, how many begin four bytes or more before the end. */
-function wholeWords(bytes: number, width: number): number {
-  return Math.max(0, Math.floor(((bytes - 4) * 8) / width));
+/** How many groups of eight numbers can be read by words: the last word must end with the bytes. */
+function wholeGroups(bytes: number, width: number, count: number): number {
+  const lastWord = ((7 * width) >>> 3) + 4;
+  if (bytes < lastWord) return 0;
+  return Math.min(count >>> 3, Math.floor((bytes - lastWord) / width) + 1) | 0;
+}
+
+/**
+ * Eight numbers of up to 25 bits lie in `width` bytes, and a word from the byte where one begins holds all of it. Written out,
+ * for 0.8 ns a number; in a loop over bits it takes 1.3 to 3.
+ */
+function unpackGroups(
+  view: DataView,
+  from: number,
+  width: number,
+  groups: number,
+  out: Int32Array,
+  to: number,
+): void {
+  const mask = (1 << width) - 1;
+  const [byte1, bit1] = [width >>> 3, width & 7];
+  const [byte2, bit2] = [(2 * width) >>> 3, (2 * width) & 7];
+  const [byte3, bit3] = [(3 * width) >>> 3, (3 * width) & 7];
+  const [byte4, bit4] = [(4 * width) >>> 3, (4 * width) & 7];
+  const [byte5, bit5] = [(5 * width) >>> 3, (5 * width) & 7];
+  const [byte6, bit6] = [(6 * width) >>> 3, (6 * width) & 7];
+  const [byte7, bit7] = [(7 * width) >>> 3, (7 * width) & 7];
+  const end = to + 8 * groups;
+  for (let at = from; to < end; to += 8, at += width) {
+    out[to] = view.getInt32(at, true) & mask;
+    out[to + 1] = (view.getInt32(at + byte1, true) >>> bit1) & mask;
+    out[to + 2] = (view.getInt32(at + byte2, true) >>> bit2) & mask;
+    out[to + 3] = (view.getInt32(at + byte3, true) >>> bit3) & mask;
+    out[to + 4] = (view.getInt32(at + byte4, true) >>> bit4) & mask;
+    out[to + 5] = (view.getInt32(at + byte5, true) >>> bit5) & mask;
+    out[to + 6] = (view.getInt32(at + byte6, true) >>> bit6) & mask;
+    out[to + 7] = (view.getInt32(at + byte7, true) >>> bit7) & mask;
+  }
 }
 
 /** 32 bits from a bit of a byte on; zeros behind the end. */
