@@ -17,7 +17,8 @@ export function hashOf(view: DataView, bytes: Uint8Array, from: number, to: numb
   return scrambled(mixed(hash, view.getInt32(to - 4, true)));
 }
 
-function mixed(hash: number, word: number): number {
+/** A hash and the next word of a text. */
+export function mixed(hash: number, word: number): number {
   return Math.imul(((hash << 5) | (hash >>> 27)) ^ word, 0x9e3779b1);
 }
 
