@@ -24,10 +24,10 @@ export function* chunkPages(
   let batch: StoredPage[] = [];
   let plainBytes = 0;
   while (done < chunk.slots) {
-    const page = storedPage(source);
+    const page = storedPage(source, chunk.isCompressed);
     if (page.type === pageType.data) done += page.count;
     if (plainBytes + page.plainBytes > batchBytes && batch.length > 0) {
-      yield* unpacked(bytes, batch, chunk.isCompressed);
+      yield* unpacked(batch);
       batch = [];
       plainBytes = 0;
     }
@@ -37,52 +37,56 @@ export function* chunkPages(
   if (done > chunk.slots || source.at !== bytes.length) {
     throw new RangeError('pages do not end with their column chunk');
   }
-  yield* unpacked(bytes, batch, chunk.isCompressed);
+  yield* unpacked(batch);
+}
+
+/** Single pages of whatever chunks, each with its header in bytes of its own: as `chunkPages`, they are unpacked in one call. */
+export function unpackPages(
+  pages: readonly { readonly bytes: Uint8Array; readonly isCompressed: boolean }[],
+): readonly PlainPage[] {
+  const stored = pages.map(({ bytes, isCompressed }) => {
+    const source = new ByteSource(bytes);
+    const page = storedPage(source, isCompressed);
+    if (source.at !== bytes.length) throw new RangeError('a page is not as long as its place');
+    return page;
+  });
+  return [...unpacked(stored)];
 }
 
 interface StoredPage {
   readonly type: number;
-  readonly begin: number;
-  readonly end: number;
+  readonly body: Uint8Array;
+  readonly isCompressed: boolean;
   readonly plainBytes: number;
   readonly count: number;
   readonly encoding: number;
 }
 
-/**
- * The bodies of neighbouring pages. They are unpacked in one call: zstd's frames one behind the other are a stream (RFC 8878,
- * 3), and a call takes 4 to 8 µs, as long as unpacking a page of 4 KB.
- */
-function* unpacked(
-  bytes: Uint8Array,
-  pages: readonly StoredPage[],
-  isCompressed: boolean,
-): Generator<PlainPage> {
-  const plain = isCompressed ? inflated(bytes, pages) : bytes;
+/** The pages with their bodies as they were before they were compressed. */
+function* unpacked(pages: readonly StoredPage[]): Generator<PlainPage> {
+  const plain = inflated(pages.filter(({ isCompressed }) => isCompressed));
   let at = 0;
-  for (const { type, begin, end, plainBytes, count, encoding } of pages) {
-    const body = isCompressed ? plain.subarray(at, at + plainBytes) : plain.subarray(begin, end);
-    at += plainBytes;
-    yield {
-      isDictionary: type === pageType.dictionary,
-      count,
-      encoding,
-      body: new ByteSource(body),
-    };
+  for (const { type, body, isCompressed, plainBytes, count, encoding } of pages) {
+    const source = new ByteSource(isCompressed ? plain.subarray(at, at + plainBytes) : body);
+    if (isCompressed) at += plainBytes;
+    yield { isDictionary: type === pageType.dictionary, count, encoding, body: source };
   }
 }
 
-function inflated(bytes: Uint8Array, pages: readonly StoredPage[]): Uint8Array {
-  const stored = pages.reduce((sum, { begin, end }) => sum + end - begin, 0);
+/**
+ * The bodies, one behind the other. They are unpacked in one call: zstd's frames one behind the other are a stream (RFC 8878,
+ * 3), and a call takes 4 to 8 µs, as long as unpacking a page of 4 KB.
+ */
+function inflated(pages: readonly StoredPage[]): Uint8Array {
+  const stored = pages.reduce((sum, { body }) => sum + body.length, 0);
   const plainBytes = pages.reduce((sum, page) => sum + page.plainBytes, 0);
   if (stored === 0) return new Uint8Array(0);
-  let frames = bytes.subarray(pages[0]!.begin, pages[0]!.end);
+  const frames = pages.length === 1 ? pages[0]!.body : Buffer.allocUnsafe(stored);
   if (pages.length > 1) {
-    frames = Buffer.allocUnsafe(stored);
     let at = 0;
-    for (const { begin, end } of pages) {
-      frames.set(bytes.subarray(begin, end), at);
-      at += end - begin;
+    for (const { body } of pages) {
+      frames.set(body, at);
+      at += body.length;
     }
   }
   // With one byte more than needed, the result is the first buffer that is tried.
@@ -99,11 +103,9 @@ export function isZstd(codec: string | number): boolean {
   throw new RangeError(`codec ${codec} is not one of ours`);
 }
 
-function storedPage(source: ByteSource): StoredPage {
-  const header = pageHeader(source);
-  const begin = source.at;
-  source.skip(header.storedBytes);
-  return { ...header, begin, end: source.at };
+function storedPage(source: ByteSource, isCompressed: boolean): StoredPage {
+  const { storedBytes, ...header } = pageHeader(source);
+  return { ...header, isCompressed, body: source.take(storedBytes) };
 }
 
 interface PageHeader {
@@ -113,6 +115,7 @@ interface PageHeader {
   readonly count: number;
   readonly encoding: number;
 }
+
 /** Thrift's compact protocol, as far as our page headers go: structs of numbers. */
 function pageHeader(source: ByteSource): PageHeader {
   const fields = struct(source);

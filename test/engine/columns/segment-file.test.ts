@@ -5,6 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SegmentFile } from '../../../engine/columns/segment-file.js';
 import { armFault } from '../../../engine/faultpoint.js';
 import { readFooter } from '../../../engine/store/footer.js';
+import {
+  chunkPages,
+  unpackPages,
+  type PlainPage,
+} from '../../../engine/store/parquet/chunk-pages.js';
 import { parquetSchema } from '../../../engine/store/parquet/schema.js';
 import { writeSegment } from '../../../engine/store/segment.js';
 import type { Columns } from '../../../engine/types.js';
@@ -126,6 +131,43 @@ describe('an opened segment', () => {
     expect(chunks.some((chunk) => file.pages(file.groups[0]!, chunk)!.offsets.length > 1)).toBe(
       true,
     );
+    file.close();
+  });
+
+  test('has pages where its index says, and single ones of several chunks are those of the whole', async () => {
+    const next = random(5);
+    const rows = 30_000;
+    const columns: Columns = (['few', 'wild'] as const).map((name) => ({
+      name,
+      physical: name,
+      type: 'double',
+      isList: false,
+    }));
+    const few = Array.from({ length: rows }, () => Math.floor(next() * 100));
+    const values = [few, Array.from({ length: rows }, () => next())];
+    const path = newFile();
+    await writeSegment({ columns, data: batchOf(columns, values, rows, 1n), rows }, path);
+    const file = new SegmentFile(path);
+    const group = file.groups[0]!;
+    expect(new Set(group.chunks.map(({ isCompressed }) => isCompressed)).size).toBe(2);
+    const plain = ({ body, ...page }: PlainPage) => ({ ...page, bytes: Buffer.from(body.bytes) });
+    const whole: unknown[] = [];
+    const single: { bytes: Uint8Array; isCompressed: boolean }[] = [];
+    for (const chunk of group.chunks) {
+      const { begin, bytes, dataOffset, isCompressed } = chunk;
+      for (const page of chunkPages(file.read(begin, bytes), chunk)) whole.push(plain(page));
+      if (dataOffset > begin) {
+        single.push({ bytes: file.read(begin, dataOffset - begin), isCompressed });
+      }
+      const pages = file.pages(group, chunk)!;
+      expect(pages.offsets.length).toBeGreaterThan(1);
+      for (const [i, offset] of pages.offsets.entries()) {
+        single.push({ bytes: file.read(offset, pages.bytes[i]!), isCompressed });
+      }
+    }
+    expect(unpackPages(single).map(plain)).toEqual(whole);
+    const long = { bytes: file.read(4, single[0]!.bytes.length + 1), isCompressed: true };
+    expect(() => unpackPages([long])).toThrow('not as long as its place');
     file.close();
   });
 
