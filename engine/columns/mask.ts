@@ -26,7 +26,8 @@ export function firstRows(mask: Mask, rows: number, limit: number, from = 0): nu
 
 /** How many bytes of a mask are 1. */
 export function countOnes(mask: Uint8Array): number {
-  const words = wordsOf(mask);
+  const { from, to } = spanOf(mask);
+  const words = wordsOf(mask.subarray(from, to));
   let count = 0;
   let next = 0;
   // Four counters of a byte each side by side, emptied before one can run over: 1.3 ms for 5 million rows, byte by byte 5 ms.
@@ -41,8 +42,15 @@ export function countOnes(mask: Uint8Array): number {
     }
     count += (even & 0xffff) + (even >>> 16) + (odd & 0xffff) + (odd >>> 16);
   }
-  for (let row = words.length << 2; row < mask.length; row++) count += mask[row]!;
+  for (let row = from + (words.length << 2); row < to; row++) count += mask[row]!;
   return count;
+}
+
+/** From where, a multiple of four, to where there may be rows that match; records are often sorted by what is asked for. */
+export function spanOf(mask: Uint8Array): { readonly from: number; readonly to: number } {
+  const bytes = Buffer.from(mask.buffer, mask.byteOffset, mask.length);
+  const first = bytes.indexOf(1);
+  return first < 0 ? { from: 0, to: 0 } : { from: first & ~3, to: bytes.lastIndexOf(1) + 1 };
 }
 
 /** Leaves in `mask` only what is in `other` too. */

@@ -1,6 +1,6 @@
 import type { Column, ColumnValues, SegmentView, TextHashes } from '../column.js';
 import type { FieldRef } from '../../query/predicate.js';
-import { andInto, invert } from '../mask.js';
+import { andInto, invert, spanOf } from '../mask.js';
 import { both, isSparse, type Selection } from './selection.js';
 
 /** A condition, prepared for one query. */
@@ -40,16 +40,67 @@ export function fieldTest(field: FieldRef, test: ValueTest): Test {
     select(view, within) {
       const column = view.column(field);
       if (column === undefined || within === 'none') return 'none';
-      const hashes = (): TextHashes | undefined => view.hashes?.(field);
-      if (column.offsets === undefined) {
-        return withValue(column, test.find(column.values, column.rows, within, hashes));
-      }
-      const { offsets, rows } = column;
-      const count = offsets[rows]!;
-      const wanted = valuesWithin(within, offsets, count, test.cost);
-      return rowsOf(test.find(column.values, count, wanted, hashes), offsets, rows);
+      const part = partOf(column, within, test.cost);
+      if (part !== undefined) return shifted(found(part.column, test, part.within), part, column);
+      return found(column, test, within, () => view.hashes?.(field));
     },
   };
+}
+
+function found(
+  column: Column,
+  test: ValueTest,
+  within: Selection,
+  hashes: () => TextHashes | undefined = () => undefined,
+): Selection {
+  const { offsets, rows, values } = column;
+  if (offsets === undefined) return withValue(column, test.find(values, rows, within, hashes));
+  const count = offsets[rows]!;
+  const wanted = valuesWithin(within, offsets, count, test.cost);
+  return rowsOf(test.find(values, count, wanted, hashes), offsets, rows);
+}
+
+/** Some rows of a column, from one on. */
+interface Part {
+  readonly column: Column;
+  readonly within: Selection;
+  readonly from: number;
+}
+
+/** The part of the column where rows are wanted, if it is much smaller: not of lists, nor where there is a quicker way to values. */
+function partOf(column: Column, within: Selection, cost: number): Part | undefined {
+  if (typeof within === 'string' || isSparse(within) || column.offsets !== undefined)
+    return undefined;
+  if (cost <= costs.probe && column.values.kind === 'texts') return undefined;
+  const { from, to } = spanOf(within);
+  if ((to - from) * 2 > column.rows) return undefined;
+  const present = column.present?.subarray(from, to);
+  const values = valuesFrom(column.values, from, to);
+  return { column: { ...column, rows: to - from, present, values }, within: within.subarray(from, to), from }; // prettier-ignore
+}
+
+function valuesFrom(values: ColumnValues, from: number, to: number): ColumnValues {
+  switch (values.kind) {
+    case 'numbers':
+      return { ...values, numbers: values.numbers.subarray(from, to) };
+    case 'longs':
+      return { ...values, longs: values.longs.subarray(from, to) };
+    case 'flags':
+      return { ...values, flags: values.flags.subarray(from, to) };
+    case 'codes':
+      return { ...values, codes: values.codes.subarray(from, to) };
+    case 'texts':
+      return { ...values, offsets: values.offsets.subarray(from, to + 1) };
+  }
+}
+
+function shifted(selection: Selection, { column, from }: Part, whole: Column): Selection {
+  if (selection === 'none') return 'none';
+  if (selection !== 'all' && isSparse(selection)) return selection.map((row) => row + from);
+  const mask = new Uint8Array(whole.rows);
+  if (selection === 'all') mask.fill(1, from, from + column.rows);
+  else mask.set(selection, from);
+  return mask;
 }
 
 /** Holds for the records without a value of the field: a list of nothing but nulls is missing too. */

@@ -52,6 +52,14 @@ export function doubleSpan({ field, low, high }: Range): Span<number> {
   };
 }
 
+/** The 32-bit numbers in a span of doubles. */
+export function wholePart({ from, to }: Span<number>): Span<number> {
+  return {
+    from: Math.max(Math.ceil(from), -0x8000_0000),
+    to: Math.min(Math.floor(to), 0x7fff_ffff),
+  };
+}
+
 /** As the SQL engine binds it. */
 export function floating(field: FieldRef, value: Scalar): number {
   return field.type === 'float' ? Math.fround(value as number) : (value as number);

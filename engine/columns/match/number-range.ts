@@ -4,50 +4,53 @@ import type { Bound, Predicate } from '../../query/predicate.js';
 import { floating, type Span } from './number-bounds.js';
 import { isSparse, type Selection } from './selection.js';
 
-/*
- * One loop for each kind of array, for a loop that meets several is three times slower. They write four rows at a time: 4.6 ms for
- * five million numbers of 32 bits, row by row 8 ms.
- */
-
-/** The 32-bit numbers of a span. */
-export function integersIn(
-  values: Int32Array,
+/** The numbers of a span, which of 32-bit numbers are within their bounds. */
+export function numbersIn(
+  values: Numbers['numbers'],
   count: number,
   { from, to }: Span<number>,
   within: Selection,
 ): Selection {
   if (typeof within === 'object' && isSparse(within))
     return within.filter((i) => values[i]! >= from && values[i]! <= to);
+  if (values instanceof Int32Array) return integersFrom(values, count, from, to);
+  return values instanceof Float64Array
+    ? doublesFrom(values, count, from, to)
+    : floatsFrom(values, count, from, to);
+}
+
+/*
+ * One loop for each kind of array, for a loop that meets several is three times slower, and without a closure beside it, whose
+ * variables lie in memory. They write four rows at a time: 4.6 ms for five million numbers of 32 bits, row by row 8 ms.
+ */
+
+function integersFrom(values: Int32Array, count: number, from: number, to: number): Uint8Array {
   const mask = new Uint8Array(count);
   const words = wordsOf(mask);
-  // Below `from` the difference turns into a large number.
+  // Below the first the difference turns into a large number. `| 0` says that it has 32 bits.
+  const first = from | 0;
   const size = (to - from) >>> 0;
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
     words[word] =
-      ((values[i]! - from) >>> 0 <= size ? 1 : 0) |
-      ((values[i + 1]! - from) >>> 0 <= size ? 0x100 : 0) |
-      ((values[i + 2]! - from) >>> 0 <= size ? 0x10000 : 0) |
-      ((values[i + 3]! - from) >>> 0 <= size ? 0x1000000 : 0);
+      ((values[i]! - first) >>> 0 <= size ? 1 : 0) |
+      ((values[i + 1]! - first) >>> 0 <= size ? 0x100 : 0) |
+      ((values[i + 2]! - first) >>> 0 <= size ? 0x10000 : 0) |
+      ((values[i + 3]! - first) >>> 0 <= size ? 0x1000000 : 0);
   }
   for (; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
   return mask;
 }
 
-/** The doubles of a span. */
-export function numbersIn(
-  values: Float64Array,
-  count: number,
-  { from, to }: Span<number>,
-  within: Selection,
-): Selection {
-  if (typeof within === 'object' && isSparse(within))
-    return within.filter((i) => values[i]! >= from && values[i]! <= to);
+function doublesFrom(values: Float64Array, count: number, from: number, to: number): Uint8Array {
   const mask = new Uint8Array(count);
   const words = wordsOf(mask);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
-    const [a, b, c, d] = [values[i]!, values[i + 1]!, values[i + 2]!, values[i + 3]!];
+    const a = values[i]!;
+    const b = values[i + 1]!;
+    const c = values[i + 2]!;
+    const d = values[i + 3]!;
     words[word] =
       (Number(a >= from) & Number(a <= to)) |
       ((Number(b >= from) & Number(b <= to)) << 8) |
@@ -58,20 +61,15 @@ export function numbersIn(
   return mask;
 }
 
-/** The floats of a span. */
-export function singlesIn(
-  values: Float32Array,
-  count: number,
-  { from, to }: Span<number>,
-  within: Selection,
-): Selection {
-  if (typeof within === 'object' && isSparse(within))
-    return within.filter((i) => values[i]! >= from && values[i]! <= to);
+function floatsFrom(values: Float32Array, count: number, from: number, to: number): Uint8Array {
   const mask = new Uint8Array(count);
   const words = wordsOf(mask);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
-    const [a, b, c, d] = [values[i]!, values[i + 1]!, values[i + 2]!, values[i + 3]!];
+    const a = values[i]!;
+    const b = values[i + 1]!;
+    const c = values[i + 2]!;
+    const d = values[i + 3]!;
     words[word] =
       (Number(a >= from) & Number(a <= to)) |
       ((Number(b >= from) & Number(b <= to)) << 8) |
@@ -116,11 +114,16 @@ export function longsIn(
   if (from > to) return 'none';
   if (typeof within === 'object' && isSparse(within))
     return within.filter((i) => values[i]! >= from && values[i]! <= to);
-  const halves = new Int32Array(values.buffer, values.byteOffset, count * 2);
-  const [fromHigh, fromLow] = [Number(from >> 32n), Number(from & 0xffff_ffffn)];
-  const [toHigh, toLow] = [Number(to >> 32n), Number(to & 0xffff_ffffn)];
-  const mask = new Uint8Array(count);
-  for (let i = 0; i < count; i++) {
+  return longsFrom(new Int32Array(values.buffer, values.byteOffset, count * 2), from, to);
+}
+
+function longsFrom(halves: Int32Array, from: bigint, to: bigint): Uint8Array {
+  const fromHigh = Number(from >> 32n);
+  const fromLow = Number(from & 0xffff_ffffn);
+  const toHigh = Number(to >> 32n);
+  const toLow = Number(to & 0xffff_ffffn);
+  const mask = new Uint8Array(halves.length >> 1);
+  for (let i = 0; i < mask.length; i++) {
     const low = halves[2 * i]! >>> 0;
     const high = halves[2 * i + 1]!;
     const isAbove = high > fromHigh || (high === fromHigh && low >= fromLow);

@@ -3,7 +3,7 @@ import { invert } from '../mask.js';
 import { NotCovered } from '../not-covered.js';
 import type { Predicate, Scalar } from '../../query/predicate.js';
 import { costs, type ValueTest } from './field-test.js';
-import { integersIn, longsIn, numbersIn, singlesIn, strangeIn } from './number-range.js';
+import { longsIn, numbersIn, strangeIn } from './number-range.js';
 import { listed } from './number-list.js';
 import {
   doubleSpan,
@@ -11,6 +11,7 @@ import {
   floating,
   integerSpan,
   isWhole,
+  wholePart,
   wholeSpan,
   type Span,
 } from './number-bounds.js';
@@ -29,11 +30,7 @@ function wholeRange(span: Span<bigint>): ValueTest {
     if (values.kind === 'longs') return longsIn(values.longs, count, span, within);
     const { numbers } = values;
     if (numbers instanceof Float32Array) throw new NotCovered('Whole numbers in a float column');
-    if (numbers instanceof Int32Array) {
-      const part = integerSpan(span);
-      return part === undefined ? 'none' : integersIn(numbers, count, part, within);
-    }
-    const part = exactSpan(span);
+    const part = numbers instanceof Int32Array ? integerSpan(span) : exactSpan(span);
     return part === undefined ? 'none' : numbersIn(numbers, count, part, within);
   });
 }
@@ -44,16 +41,9 @@ function floatRange(predicate: Range): ValueTest {
     if (values.kind === 'longs') throw new NotCovered('Floats in a column of whole numbers');
     const { numbers, hasNonFinite } = values;
     if (hasNonFinite) return strangeIn(numbers, count, predicate, within);
-    if (numbers instanceof Int32Array) {
-      const low = Math.max(Math.ceil(span.from), -0x8000_0000);
-      const high = Math.min(Math.floor(span.to), 0x7fff_ffff);
-      // Not so of NaN either: there is no such span.
-      return low <= high ? integersIn(numbers, count, { from: low, to: high }, within) : 'none';
-    }
-    if (!(span.from <= span.to)) return 'none';
-    return numbers instanceof Float64Array
-      ? numbersIn(numbers, count, span, within)
-      : singlesIn(numbers, count, span, within);
+    // Of NaN there is no span.
+    const part = numbers instanceof Int32Array ? wholePart(span) : span;
+    return part.from <= part.to ? numbersIn(numbers, count, part, within) : 'none';
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Mask } from '../column.js';
-import { andInto, countOnes, invert, orInto } from '../mask.js';
+import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../mask.js';
 
 /**
  * Rows of a segment (or values of a column): a mask, or where they are few their numbers, ascending and each once. Whoever gets one
@@ -26,9 +26,15 @@ export function settled(selection: Selection): Selection {
 
 function numbersIn(mask: Uint8Array, count: number): Int32Array {
   const numbers = new Int32Array(count);
-  const bytes = Buffer.from(mask.buffer, mask.byteOffset, mask.length);
+  const { from, to } = spanOf(mask);
+  const words = wordsOf(mask.subarray(from, to));
   let at = 0;
-  for (let row = bytes.indexOf(1); row >= 0; row = bytes.indexOf(1, row + 1)) numbers[at++] = row;
+  let row = from;
+  for (let word = 0; word < words.length; word++, row += 4) {
+    if (words[word] === 0) continue;
+    for (let i = row; i < row + 4; i++) if (mask[i] === 1) numbers[at++] = i;
+  }
+  for (; row < to; row++) if (mask[row] === 1) numbers[at++] = row;
   return numbers;
 }
 

@@ -65,6 +65,11 @@ function texts(values: readonly Plain[]): ColumnValues {
   return { kind: 'texts', bytes: Buffer.from(values.join('')), offsets };
 }
 
+function ascending(value: (i: number) => Plain, rows: number): () => Plain {
+  let next = 0;
+  return () => value(Math.floor((next++ / rows) * 20));
+}
+
 function madeFields(random: Random, rows: number): readonly Field[] {
   const numbers = (kind: typeof Int32Array | typeof Float64Array | typeof Float32Array) => (values: readonly Plain[]): ColumnValues =>
     ({ kind: 'numbers', numbers: kind.from(values.map(Number)), hasNonFinite: values.some((value) => typeof value === 'number' && !Number.isFinite(value)) }); // prettier-ignore
@@ -81,6 +86,9 @@ function madeFields(random: Random, rows: number): readonly Field[] {
     fieldOf(random, 'float', 'float', rows, () => Math.fround(random.below(100) / 10), numbers(Float32Array)), // prettier-ignore
     fieldOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
     fieldOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
+    // As records often are: sorted, so that what is wanted lies together.
+    fieldOf(random, 'chromosome', 'string', rows, ascending((i) => `chr${i % 24}`, rows), codes(Uint8Array)), // prettier-ignore
+    fieldOf(random, 'start', 'long', rows, ascending((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
     fieldOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), codes(Uint8Array)), // prettier-ignore
     fieldOf(random, 'some', 'string', rows, word, codes(Uint16Array)),
     fieldOf(random, 'many', 'string', rows, id, codes(Uint32Array)),
