@@ -134,7 +134,7 @@ describe('a loaded column', () => {
 
   test('of many rows has the values that DuckDB reads, over several pages and with nulls', async () => {
     const next = random(seed);
-    const rows = 90_000;
+    const rows = 40_000;
     const columns: Columns = (
       [
         ['i', 'integer', false],
@@ -152,7 +152,7 @@ describe('a loaded column', () => {
       const style = { nulls: next() < 0.5 ? 0 : 0.1, kind };
       return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
     });
-    const file = await segmentOf(columns, values, [70_000]);
+    const file = await segmentOf(columns, values, [30_000]);
     const names = columns.map(({ physical }) => `"${physical}"`).join(', ');
     const read = await readWithDuckdb([file.path], names);
     for (const [i, { physical, type, isList }] of columns.entries()) {
