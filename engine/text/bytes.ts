@@ -53,10 +53,10 @@ export class ByteCursor {
   varint(): number {
     const bytes = this.#bytes;
     let value = 0;
-    for (let shift = 0; shift < 35; shift += 7) {
+    for (let factor = 1; factor < 2 ** 35; factor *= 128) {
       const byte = bytes[this.at++];
       if (byte === undefined) throw new Error('the index ends early');
-      value += (byte & 0x7f) * 2 ** shift;
+      value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
     }
     throw new Error('a number of the index does not end');

@@ -2,6 +2,17 @@ import { ByteCursor, compareBytes } from './bytes.js';
 import { ByteCache } from './cache.js';
 import { damagedIndex, readPart, type ColumnPlace, type TextIndex } from './index-file.js';
 import type { ColumnSummary } from './column-writer.js';
+import {
+  blockTexts,
+  boundsOf,
+  decodePostings,
+  nextWanted,
+  rankTexts,
+  type Bounds,
+  type Hits,
+  type Score,
+} from './postings.js';
+import type { Ranking } from './rank.js';
 
 /** A word of an index, and where its lists are. */
 export interface WordEntry {
@@ -10,12 +21,6 @@ export interface WordEntry {
   readonly rows: number;
   readonly postings: readonly [from: number, length: number];
   readonly positions: readonly [from: number, length: number];
-}
-
-/** Texts in ascending order, and how often each has what was looked for. */
-export interface Hits {
-  readonly texts: Uint32Array;
-  readonly times: Uint32Array;
 }
 
 /** All texts of a column. */
@@ -38,6 +43,8 @@ interface Blocks {
 const mostDecoded = 128 << 20;
 const tables = new ByteCache<TextTable>(mostDecoded);
 const directories = new ByteCache<Blocks>(mostDecoded);
+/** A quarter of a byte for each text that a word is in. */
+const bounds = new ByteCache<Bounds>(32 << 20);
 
 /** Reads the index of one column of one segment. */
 export class ColumnReader {
@@ -50,7 +57,7 @@ export class ColumnReader {
     this.#index = index;
     this.#place = place;
     this.summary = place.summary;
-    this.#key = `${index.file.path}\n${index.file.checksum}\n${place.summary.name}`;
+    this.#key = `${index.number} ${place.summary.name}`;
   }
 
   /** A folded word; undefined if no text has it. */
@@ -80,18 +87,49 @@ export class ColumnReader {
   async hits({ texts: count, postings: [from, length] }: WordEntry): Promise<Hits> {
     const bytes = await readPart(this.#index, this.#place, 'postings', from, length);
     return this.#checked(() => {
-      const cursor = new ByteCursor(bytes);
-      const texts = new Uint32Array(count);
-      const times = new Uint32Array(count);
-      let text = 0;
-      for (let i = 0; i < count; i++) {
-        text += cursor.varint();
-        texts[i] = text;
-        times[i] = cursor.varint();
-      }
-      if (text >= this.summary.texts && count > 0) throw new Error('it names a text too many');
-      return { texts, times };
+      const hits = decodePostings(bytes, count);
+      if (count > 0 && hits.texts[count - 1]! >= this.summary.texts)
+        throw new Error('it names a text too many');
+      return hits;
     });
+  }
+
+  /** Hands the texts with a word, of segment number `segment`, to the ranking, as far as they may be wanted there. */
+  async rank(entry: WordEntry, segment: number, score: Score, ranking: Ranking): Promise<void> {
+    const [from, length] = entry.postings;
+    const table = await this.texts();
+    ranking.begin(segment, table);
+    const known = await this.#bounds(entry, table);
+    if (known === undefined) {
+      const bytes = await readPart(this.#index, this.#place, 'postings', from, length);
+      this.#checked(() => rankTexts(bytes, 0, 0, entry.texts, table.lengths, score, ranking));
+      return;
+    }
+    const { begins, before } = known;
+    let block = nextWanted(known, 0, score, ranking);
+    while (block < begins.length) {
+      const at = begins[block]!;
+      const size = (begins[block + 1] ?? length) - at;
+      const bytes = await readPart(this.#index, this.#place, 'postings', from + at, size);
+      const texts = Math.min(blockTexts, entry.texts - block * blockTexts);
+      this.#checked(() =>
+        rankTexts(bytes, 0, before[block]!, texts, table.lengths, score, ranking),
+      );
+      block = nextWanted(known, block + 1, score, ranking);
+    }
+  }
+
+  /** What the blocks of a word's list can come to; undefined if it has but one. */
+  async #bounds(entry: WordEntry, { lengths }: TextTable): Promise<Bounds | undefined> {
+    if (entry.texts <= blockTexts) return undefined;
+    const [from, length] = entry.postings;
+    const key = `${this.#key} ${from}`;
+    const known = bounds.get(key);
+    if (known !== undefined) return known;
+    const bytes = await readPart(this.#index, this.#place, 'postings', from, length);
+    const found = this.#checked(() => boundsOf(bytes, entry.texts, lengths));
+    bounds.set(key, found, 7 * found.begins.byteLength);
+    return found;
   }
 
   /** Where a word stands in each of its texts: those of hit `i` begin at `starts[i]`. */
@@ -225,7 +263,11 @@ function decodeTexts(bytes: Uint8Array, { texts, isShared }: ColumnSummary): Tex
   const cursor = new ByteCursor(bytes);
   const lengths = new Uint32Array(texts);
   if (!isShared) {
-    for (let i = 0; i < texts; i++) lengths[i] = cursor.varint();
+    for (let i = 0; i < texts; i++) {
+      const words = bytes[cursor.at]!;
+      if (words < 0x80) cursor.at += 1; // hardly a text has more
+      lengths[i] = words < 0x80 ? words : cursor.varint();
+    }
     return { lengths, counts: undefined, begins: undefined };
   }
   const counts = new Uint32Array(texts);

@@ -14,6 +14,8 @@ export interface IndexedFile {
 /** The index of the texts in one segment's file: what there is, and the bytes of it. */
 export interface TextIndex {
   readonly file: IndexedFile;
+  /** No other index that this process opens has it: a key that is shorter than path and checksum. */
+  readonly number: number;
   /** Rows of the segment. */
   readonly rows: number;
   readonly columns: ReadonlyMap<string, ColumnPlace>;
@@ -32,10 +34,11 @@ const mostSummaries = 16 << 20;
 
 const pages = new ByteCache<Uint8Array>(mostPages);
 const summaries = new ByteCache<TextIndex | null>(mostSummaries);
+let opened = 0;
 
 /** The index in a segment's file; undefined if it has none, or one of another version. */
 export async function openIndex(file: IndexedFile): Promise<TextIndex | undefined> {
-  const key = keyOf(file);
+  const key = `${file.path}\n${file.checksum}`;
   const known = summaries.get(key);
   if (known !== undefined) return known ?? undefined;
   const index = await readSummary(file);
@@ -45,16 +48,16 @@ export async function openIndex(file: IndexedFile): Promise<TextIndex | undefine
 
 /** Bytes of a part of a column's index. */
 export async function readPart(
-  { file }: TextIndex,
+  index: TextIndex,
   { summary, begins }: ColumnPlace,
   part: PartName,
   from = 0,
   length = summary.sizes[part],
 ): Promise<Uint8Array> {
   if (from < 0 || length < 0 || from + length > summary.sizes[part]) {
-    throw damagedIndex(file, `points outside its ${part}`);
+    throw damagedIndex(index.file, `points outside its ${part}`);
   }
-  return readBytes(file, begins[part] + from, length);
+  return readBytes(index, begins[part] + from, length);
 }
 
 /** What is wrong with an index whose bytes are not what the writer makes. */
@@ -108,28 +111,36 @@ function placed(file: IndexedFile, summary: IndexSummary, begin: number): TextIn
   if (!(begin >= 0 && at === begin + summary.bytes)) {
     throw damagedIndex(file, `has parts of ${at - begin} bytes, should be ${summary.bytes}`);
   }
-  return { file, rows: summary.rows, columns };
+  return { file, number: ++opened, rows: summary.rows, columns };
 }
 
 /** By pages that are kept: a lookup in an index that was used before opens no file. */
-async function readBytes(file: IndexedFile, from: number, length: number): Promise<Uint8Array> {
+async function readBytes(index: TextIndex, from: number, length: number): Promise<Uint8Array> {
   const first = Math.floor(from / pageBytes);
   const last = Math.floor((from + Math.max(length, 1) - 1) / pageBytes);
   const found: (Uint8Array | undefined)[] = [];
-  for (let page = first; page <= last; page++) found.push(pages.get(`${keyOf(file)}\n${page}`));
-  if (found.includes(undefined)) await fill(file, first, found);
+  for (let page = first; page <= last; page++) found.push(pages.get(keyOf(index, page)));
+  if (found.includes(undefined)) await fill(index, first, found);
   const start = from - first * pageBytes;
-  const whole = found.length === 1 ? found[0]! : Buffer.concat(found as Uint8Array[]);
-  if (start + length > whole.length) throw damagedIndex(file, 'ends early');
-  return whole.subarray(start, start + length);
+  const whole = found as Uint8Array[];
+  if (start + length > whole.length * pageBytes - pageBytes + whole.at(-1)!.length) {
+    throw damagedIndex(index.file, 'ends early');
+  }
+  if (whole.length === 1) return whole[0]!.subarray(start, start + length);
+  const bytes = new Uint8Array(length);
+  for (const [i, page] of whole.entries()) {
+    const at = i * pageBytes - start; // the first begins before what is wanted
+    bytes.set(page.subarray(Math.max(0, -at), length - at), Math.max(0, at));
+  }
+  return bytes;
 }
 
 async function fill(
-  file: IndexedFile,
+  index: TextIndex,
   first: number,
   found: (Uint8Array | undefined)[],
 ): Promise<void> {
-  const reader = await openFile(file.path);
+  const reader = await openFile(index.file.path);
   try {
     for (let i = 0; i < found.length;) {
       let run = 0;
@@ -143,7 +154,7 @@ async function fill(
         // A copy of its own: a page that is kept must not keep its neighbours.
         const page = bytes.slice(j * pageBytes, (j + 1) * pageBytes);
         found[i] = page;
-        pages.set(`${keyOf(file)}\n${first + i}`, page, page.length);
+        pages.set(keyOf(index, first + i), page, page.length);
       }
     }
   } finally {
@@ -151,8 +162,8 @@ async function fill(
   }
 }
 
-function keyOf({ path, checksum }: IndexedFile): string {
-  return `${path}\n${checksum}`;
+function keyOf({ number }: TextIndex, page: number): string {
+  return `${number} ${page}`;
 }
 
 function viewOf(bytes: Uint8Array): DataView {

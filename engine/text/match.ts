@@ -1,4 +1,5 @@
-import type { ColumnReader, Hits, WordEntry } from './column-reader.js';
+import type { ColumnReader, WordEntry } from './column-reader.js';
+import type { Hits } from './postings.js';
 
 /** What texts are looked for. A word is a phrase of one; words are folded (fold.ts). */
 export type TextQuery =
@@ -47,7 +48,7 @@ export class Matcher {
 
   /** In how many rows a phrase is. */
   async rowsWith(phrase: Phrase): Promise<number> {
-    if (phrase.words.length === 1) return (await this.#entry(phrase.words[0]!))?.rows ?? 0;
+    if (phrase.words.length === 1) return (await this.entry(phrase.words[0]!))?.rows ?? 0;
     return this.count((await this.hits(phrase)).texts);
   }
 
@@ -65,7 +66,8 @@ export class Matcher {
     this.#hits.clear();
   }
 
-  #entry(word: Uint8Array): Promise<WordEntry | undefined> {
+  /** Where the lists of a word are; undefined if no text has it. */
+  entry(word: Uint8Array): Promise<WordEntry | undefined> {
     const key = keyOf({ kind: 'phrase', words: [word] });
     let entry = this.#entries.get(key);
     if (entry === undefined) this.#entries.set(key, (entry = this.column.find(word)));
@@ -75,7 +77,7 @@ export class Matcher {
   async #find({ words }: Phrase): Promise<Hits> {
     const entries: WordEntry[] = [];
     for (const word of words) {
-      const entry = await this.#entry(word);
+      const entry = await this.entry(word);
       if (entry === undefined) return none;
       entries.push(entry);
     }

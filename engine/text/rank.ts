@@ -1,5 +1,6 @@
-import type { Hits, TextTable } from './column-reader.js';
+import type { TextTable } from './column-reader.js';
 import type { Matcher } from './match.js';
+import type { Hits, Score } from './postings.js';
 
 /** A row of a segment, with its score. */
 export interface RankedRow {
@@ -17,8 +18,8 @@ export interface RankedPage {
   readonly limit: number;
 }
 
-/** Beyond so many candidates those that cannot be on the page are let go. */
-const mostCandidates = 1 << 16;
+/** So many candidates more than the page needs, and those that cannot be on it are let go. */
+const mostOthers = 512;
 
 /**
  * Collects texts with their scores, segment by segment in insertion order, and keeps those that the page may need: by score, then
@@ -27,32 +28,43 @@ const mostCandidates = 1 << 16;
 export class Ranking {
   readonly #page: RankedPage;
   #candidates = new Candidates(1024);
-  #limit = mostCandidates;
-  /** The page is full with better ones: texts of later segments must be above this score. */
+  #limit: number;
+  #segment = 0;
+  #counts: Uint32Array | undefined;
+  /** The page is full with better ones: further texts must be above this score, */
   #floor = -Infinity;
+  /** and those of this segment, too, unless they share rows: then one that comes later may have earlier ones. */
+  #floorHere = -Infinity;
 
   constructor(page: RankedPage) {
     this.#page = page;
+    this.#limit = 2 * (page.offset + page.limit) + mostOthers;
   }
 
-  /** The scored texts of one segment. */
-  add(segment: number, texts: Uint32Array, scores: Float64Array, { counts }: TextTable): void {
+  /** From here on texts of this segment come, ascending. */
+  begin(segment: number, table?: TextTable): void {
+    this.#segment = segment;
+    this.#counts = table?.counts;
+    this.#floorHere = this.#floor;
+  }
+
+  /** Whether a text with this score may still be on the page. */
+  wants(score: number): boolean {
+    return score > this.#floorHere;
+  }
+
+  add(text: number, score: number): void {
+    if (score <= this.#floorHere) return;
     const { after } = this.#page;
-    for (let i = 0; i < texts.length; i++) {
-      const score = scores[i]!;
-      if (score <= this.#floor) continue;
-      let rows = counts === undefined ? 1 : counts[texts[i]!]!;
-      if (after !== undefined) {
-        if (score > after.score || (score === after.score && segment < after.segment)) continue;
-        // Some of these rows are behind it; how many, is known only when they are read.
-        if (score === after.score && segment === after.segment) rows = 0;
-      }
-      this.#candidates.push(score, segment, texts[i]!, rows);
+    let rows = this.#counts === undefined ? 1 : this.#counts[text]!;
+    if (after !== undefined) {
+      const isBefore = score === after.score && this.#segment < after.segment;
+      if (score > after.score || isBefore) return;
+      // Some of these rows are behind it; how many, is known only when they are read.
+      if (score === after.score && this.#segment === after.segment) rows = 0;
     }
-    if (this.#candidates.length > this.#limit) {
-      this.#prune();
-      this.#limit = 2 * this.#candidates.length + mostCandidates;
-    }
+    this.#candidates.push(score, this.#segment, text, rows);
+    if (this.#candidates.length > this.#limit) this.#prune();
   }
 
   /** The rows of the page. */
@@ -92,6 +104,8 @@ export class Ranking {
       count += group.count;
     }
     this.#candidates = kept;
+    this.#limit = 2 * Math.max(wanted, kept.length) + mostOthers;
+    if (this.#counts === undefined) this.#floorHere = this.#floor;
   }
 }
 
@@ -173,8 +187,7 @@ function widened<T extends Float64Array | Uint32Array>(from: T, into: T): T {
 /** A clause that ranks texts: its hits in one segment, and what they count. */
 export interface Clause {
   readonly hits: Hits;
-  /** The score of a text with so many occurrences among so many words. */
-  score(times: number, words: number): number;
+  readonly score: Score;
 }
 
 /** The scores of texts: the sum over all clauses, in their order. */

@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
+import { compareBytes } from './bytes.js';
 import { bm25, weightOf, type FieldStatistics, type Weight } from './bm25.js';
 import { ColumnReader } from './column-reader.js';
 import { openIndex, type IndexedFile } from './index-file.js';
 import { Matcher, type TextQuery } from './match.js';
+import type { Score } from './postings.js';
 import { Ranking, scoresOf, type RankedPage, type RankedRow } from './rank.js';
 
 /** A segment, and the column of it that is searched: undefined if it has none, so that no row has a text. */
@@ -94,12 +96,21 @@ export async function search(
   page: RankedPage,
   turns: Turns,
 ): Promise<{ readonly rows: readonly RankedRow[]; readonly total: number }> {
-  const weights: Weight[] = [];
-  for (const { words } of phrases) {
-    weights.push(weightOf(field.statistics, await recordsWith(field, words, turns)));
-  }
+  const found: number[] = [];
+  for (const { words } of phrases) found.push(await recordsWith(field, words, turns));
+  const weights = found.map((records) => weightOf(field.statistics, records));
   const tier = tierOf(weights);
+  const scores = phrases.map(
+    ({ boost }, i): Score =>
+      (times, words) =>
+        boost * (tier + bm25(weights[i]!, times, words)),
+  );
   const ranking = new Ranking(page);
+  const word = onlyWord(query, phrases);
+  if (word !== undefined) {
+    if (page.limit > 0) await rankWord(field, word, scores[0]!, ranking, turns);
+    return { rows: await ranking.rows(field.matchers as readonly Matcher[]), total: found[0]! };
+  }
   let total = 0;
   for (const [segment, matcher] of field.matchers.entries()) {
     if (matcher === undefined) continue;
@@ -108,19 +119,46 @@ export async function search(
       total += await matcher.count(texts);
       if (page.limit > 0) {
         const clauses = [];
-        for (const [i, { words, boost }] of phrases.entries()) {
-          const weight = weights[i]!;
-          const hits = await matcher.hits({ kind: 'phrase', words });
-          const score = (times: number, length: number): number =>
-            boost * (tier + bm25(weight, times, length));
-          clauses.push({ hits, score });
+        for (const [i, { words }] of phrases.entries()) {
+          clauses.push({ hits: await matcher.hits({ kind: 'phrase', words }), score: scores[i]! });
         }
         const table = await matcher.column.texts();
-        ranking.add(segment, texts, scoresOf(texts, clauses, table), table);
+        const sums = scoresOf(texts, clauses, table);
+        ranking.begin(segment, table);
+        for (let at = 0; at < texts.length; at++) ranking.add(texts[at]!, sums[at]!);
       }
     }
     matcher.forget();
     await turns.next();
   }
   return { rows: await ranking.rows(field.matchers as readonly Matcher[]), total };
+}
+
+/** The word that is all that is asked for, and all that ranks. */
+function onlyWord(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8Array | undefined {
+  if (query.kind === 'and' || query.kind === 'or')
+    return query.items.length === 1 ? onlyWord(query.items[0]!, phrases) : undefined;
+  if (query.kind !== 'phrase' || query.words.length !== 1 || phrases.length !== 1) return undefined;
+  const [word] = query.words;
+  const [{ words }] = phrases as [RankedPhrase];
+  return words.length === 1 && compareBytes(words[0]!, word!) === 0 ? word : undefined;
+}
+
+/**
+ * Ranks the texts with one word. How many there are, the lists of words tell, and once the page is full, most texts cannot be on
+ * it: a word of 860,000 texts takes 1 ms instead of 40.
+ */
+async function rankWord(
+  { matchers }: TextField,
+  word: Uint8Array,
+  score: Score,
+  ranking: Ranking,
+  turns: Turns,
+): Promise<void> {
+  for (const [segment, matcher] of matchers.entries()) {
+    const entry = await matcher?.entry(word);
+    if (matcher === undefined || entry === undefined) continue;
+    await matcher.column.rank(entry, segment, score, ranking);
+    await turns.next();
+  }
 }

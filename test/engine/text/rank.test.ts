@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { textField } from '../../../engine/query/text-field.js';
+import { foldWord } from '../../../engine/text/fold.js';
+import { search, Turns } from '../../../engine/text/search.js';
+import type { RankedPage, RankedRow } from '../../../engine/text/rank.js';
+import { random, type Random } from '../../random.js';
+import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
+import { below, pick } from './random-texts.js';
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+let bench: Bench;
+let dataset: Dataset;
+let texts: readonly (readonly (readonly string[] | null)[])[];
+
+/** Words of which the first are in most texts, often more than once. */
+const vocabulary = ['often', 'many', 'some', ...Array.from({ length: 2000 }, (_, i) => `word${i}`)];
+
+function textOf(one: Random): readonly string[] | null {
+  if (one() < 0.1) return null;
+  // The best are few, and in blocks of which nothing else is good.
+  if (one() < 0.01) return Array(3 + below(one, 6)).fill(pick(one, vocabulary.slice(0, 3)));
+  return Array.from({ length: 1 + below(one, pick(one, [2, 7, 30])) }, () =>
+    one() < 0.3 ? pick(one, vocabulary.slice(0, 3)) : pick(one, vocabulary),
+  );
+}
+
+beforeAll(async () => {
+  const one = random(seed);
+  const some = Array.from({ length: 60 }, () => textOf(one));
+  const alike = vocabulary.slice(3, 1503).map((word) => [...Array<string>(8).fill('often'), word]);
+  const list = (rows: number, make: () => readonly string[] | null) =>
+    Array.from({ length: rows }, make);
+  texts = [
+    list(50, () => textOf(one)),
+    list(4000, () => textOf(one)),
+    // More texts that are as good as each other than are kept: those that come later have rows between those of the others.
+    list(4000, () => pick(one, alike)),
+    list(3000, () => pick(one, some)),
+    [null],
+    list(2500, () => textOf(one)),
+    list(2000, () => pick(one, some)),
+    // Alike again, so that blocks are as good as each other.
+    list(1500, () => [pick(one, ['often', 'often', 'word7']), pick(one, vocabulary)]),
+  ];
+  const rows = texts.map((segment) =>
+    segment.map((words): TestRow => ({ t: words && words.join(' ') })),
+  );
+  bench = await openBench();
+  dataset = await bench.dataset([column('t', 'text')], rows);
+}, 60_000);
+afterAll(() => bench.close());
+
+/** BM25 of all texts with the word as textbooks have it (k1 1.2, b 0.75), best first and then in the order of their places. */
+function naive(word: string): readonly RankedRow[] {
+  const all = texts.flatMap((segment, number) =>
+    segment.flatMap((words, row) => (words ? [{ words, segment: number, row }] : [])),
+  );
+  const average = all.reduce((sum, { words }) => sum + words.length, 0) / all.length;
+  const found = all.filter(({ words }) => words.includes(word));
+  const rarity = Math.log(1 + (all.length - found.length + 0.5) / (found.length + 0.5));
+  return found
+    .map(({ words, segment, row }) => {
+      const times = words.filter((other) => other === word).length;
+      const long = 1.2 * (1 - 0.75 + (0.75 * words.length) / average);
+      return { segment, row, score: (rarity * times * 2.2) / (times + long) };
+    })
+    .sort(
+      (a, b) =>
+        (Math.abs(a.score - b.score) < 1e-9 ? 0 : b.score - a.score) ||
+        a.segment - b.segment ||
+        a.row - b.row,
+    );
+}
+
+async function ranked(word: string, page: RankedPage) {
+  const field = await textField(dataset.snapshot, { name: 't', path: ['t'], type: 'text' });
+  const phrase = { words: [foldWord(word)], boost: 1 };
+  const query = { kind: 'and', items: [{ kind: 'phrase', words: phrase.words }] } as const;
+  return search(field!, query, [phrase], page, new Turns(() => undefined));
+}
+
+describe(`the ranking of one word (SEED=${seed})`, () => {
+  test('is that of a naive model, wherever the page begins and however long it is', async () => {
+    const one = random(seed + 1);
+    for (let i = 0; i < 60; i++) {
+      const word = pick(one, [...vocabulary.slice(0, 3), 'word7', pick(one, vocabulary)]);
+      const whole = naive(word);
+      const limit = pick(one, [0, 1, 10, 100, 700]);
+      const offset = pick(one, [0, 0, 5, below(one, whole.length + 10)]);
+      const { rows, total } = await ranked(word, { after: undefined, offset, limit });
+      const places = (list: readonly RankedRow[]) => list.map(({ segment, row }) => [segment, row]);
+      const wanted = whole.slice(offset, offset + limit);
+      const asked = { word, offset, limit };
+      expect({ ...asked, total, places: places(rows) }).toEqual({ ...asked, total: whole.length, places: places(wanted) }); // prettier-ignore
+      for (const [at, { score }] of rows.entries()) expect(score).toBeCloseTo(wanted[at]!.score, 9);
+    }
+  }, 60_000);
+
+  test('goes on behind any of its rows', async () => {
+    const one = random(seed + 2);
+    for (const word of ['often', 'some', 'word7']) {
+      const whole = naive(word);
+      let after: RankedRow | undefined;
+      for (let seen = 0; seen < Math.min(whole.length, 3000);) {
+        const limit = 1 + below(one, 400);
+        const { rows } = await ranked(word, { after, offset: 0, limit });
+        const wanted = whole.slice(seen, seen + limit);
+        expect(rows.map(({ segment, row }) => [word, seen, segment, row])).toEqual(
+          wanted.map(({ segment, row }) => [word, seen, segment, row]),
+        );
+        after = rows.at(-1);
+        seen += limit;
+      }
+    }
+  }, 60_000);
+});
