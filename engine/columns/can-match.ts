@@ -1,6 +1,7 @@
 import type { FieldRef, Predicate } from '../query/predicate.js';
 import { reservedColumns } from '../store/arrow.js';
 import type { Column, Columns, StoredType } from '../types.js';
+import { joined } from './match/joined.js';
 import { readPattern } from './match/pattern.js';
 
 /**
@@ -8,15 +9,19 @@ import { readPattern } from './match/pattern.js';
  * columns, it says by throwing NotCovered.
  */
 export function canMatch(predicate: Predicate, columns: Columns): boolean {
+  return weightOf(predicate) <= mostWeight && isKnown(predicate, columns);
+}
+
+function isKnown(predicate: Predicate, columns: Columns): boolean {
   switch (predicate.kind) {
     case 'all':
     case 'none':
       return true;
     case 'and':
     case 'or':
-      return predicate.items.every((item) => canMatch(item, columns));
+      return predicate.items.every((item) => isKnown(item, columns));
     case 'not':
-      return canMatch(predicate.item, columns);
+      return isKnown(predicate.item, columns);
     case 'missing': {
       if (predicate.field.isNumberInText) return false;
       // Whether there is an object, its leaves do not tell.
@@ -28,6 +33,30 @@ export function canMatch(predicate: Predicate, columns: Columns): boolean {
 }
 
 type Condition = Exclude<Predicate, { kind: 'all' | 'none' | 'and' | 'or' | 'not' | 'missing' }>;
+
+/** A segment is matched in one go, which nobody can end: what would take more than about a second is left to the SQL engine. */
+const mostWeight = 1_000;
+
+/** By and large milliseconds for five million records. */
+function weightOf(predicate: Predicate): number {
+  switch (predicate.kind) {
+    case 'and':
+      return predicate.items.reduce((sum, item) => sum + weightOf(item), 1);
+    case 'or':
+      return joined(predicate.items).reduce((sum, item) => sum + weightOf(item), 1);
+    case 'not':
+      return 1 + weightOf(predicate.item);
+    case 'contains':
+    case 'range':
+      return familyOf(predicate.field.type) === 'text' ? 60 : 8;
+    case 'prefix':
+      return 20;
+    case 'regexp':
+      return 100;
+    default:
+      return 8;
+  }
+}
 
 function canTest(condition: Condition, columns: Columns): boolean {
   const { field } = condition;

@@ -3,6 +3,7 @@ import type { Mask, SegmentView } from './column.js';
 import { fieldTest, missingTest, type Test, type ValueTest } from './match/field-test.js';
 import { flagEquality, numberEquality, numberRange } from './match/number-test.js';
 import { both, either, maskOf, others, settled, type Selection } from './match/selection.js';
+import { joined } from './match/joined.js';
 import { textEquality } from './match/text-equality.js';
 import { textContains, textPrefix, textRange } from './match/text-parts.js';
 import { textPattern } from './match/text-pattern.js';
@@ -33,7 +34,7 @@ function testOf(predicate: Predicate): Test {
     case 'and':
       return every(predicate.items.map(testOf));
     case 'or':
-      return some(predicate.items.map(testOf));
+      return some(joined(predicate.items).map(testOf));
     case 'not':
       return opposite(testOf(predicate.item));
     case 'missing':

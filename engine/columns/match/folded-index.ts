@@ -20,7 +20,7 @@ class FoldedIndex {
     }
     for (; this.#known < texts.length; this.#known++) {
       const mask = this.#slots.length - 1;
-      let slot = hashOf(lowerCase(texts[this.#known]!)) & mask;
+      let slot = hashOf(texts[this.#known]!) & mask;
       while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
       this.#slots[slot] = this.#known + 1;
     }
@@ -29,7 +29,7 @@ class FoldedIndex {
   /** Calls `add` with entries that may be this text in lower case: compare before use. */
   find(lower: string, add: (code: number) => void): void {
     const mask = this.#slots.length - 1;
-    for (let slot = hashOf(lower) & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask)
+    for (let slot = hashOfLower(lower) & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask)
       add(this.#slots[slot]! - 1);
   }
 }
@@ -44,8 +44,21 @@ export function foldedIndex(vocabulary: Vocabulary): FoldedIndex {
   return index;
 }
 
+/** A hash of the lower case, of which a text is made only beyond ASCII. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0x80) return hashOfLower(lowerCase(text));
+    const lower = unit >= 0x41 && unit <= 0x5a ? unit + 0x20 : unit;
+    hash = Math.imul(hash ^ lower, 0x01000193);
+  }
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+/** The same of a text in lower case. */
+function hashOfLower(lower: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < lower.length; i++) hash = Math.imul(hash ^ lower.charCodeAt(i), 0x01000193);
   return (hash ^ (hash >>> 15)) >>> 0;
 }

@@ -6,8 +6,12 @@ import { both, countOf, isSparse, settled, type Selection } from './selection.js
 import { holds, scanContaining } from './text-scan.js';
 import { someOf, textAt, textTest } from './text-test.js';
 
-/** Of more texts the SQL engine, which has all cores for it, decides sooner. */
-const mostTexts = 100_000;
+/**
+ * Of more texts the SQL engine, which has all cores for it, decides sooner; of so many characters the worst of patterns takes
+ * seconds, which nobody can end here, while an ordinary one takes 50 ms.
+ */
+const mostTexts = 250_000;
+const mostCharacters = 6_000_000;
 
 /** Texts that a regular expression matches as a whole: those that hold what it must find are looked at one by one. */
 export function textPattern(source: string): ValueTest {
@@ -22,16 +26,19 @@ export function textPattern(source: string): ValueTest {
       const candidates: Selection =
         someOf(within, (value) => holds(bytes, offsets[value]!, offsets[value + 1]!, literal)) ??
         settled(both(scanContaining(values, count, literal), within));
-      const found = someOf(few(candidates, count), (value) =>
-        pattern.matches(textAt(values, value)),
-      );
+      let left = mostCharacters;
+      const found = someOf(few(candidates, count), (value) => {
+        left -= offsets[value + 1]! - offsets[value]!;
+        if (left < 0) throw tooMuch();
+        return pattern.matches(textAt(values, value));
+      });
       return found ?? 'none';
     },
   });
 }
 
 function few(candidates: Selection, count: number): Selection {
-  if (countOf(candidates, count) > mostTexts) throw new NotCovered('A pattern for many texts');
+  if (countOf(candidates, count) > mostTexts) throw tooMuch();
   if (typeof candidates === 'object' && isSparse(candidates)) return candidates;
   const isIn = (value: number): boolean => candidates === 'all' || candidates[value] === 1;
   if (candidates === 'none') return candidates;
@@ -43,11 +50,18 @@ function few(candidates: Selection, count: number): Selection {
 function entriesLike({ literal, matches }: Pattern): EntryTest {
   return ({ texts }, from, add) => {
     let looked = 0;
+    let left = mostCharacters;
     for (let code = from; code < texts.length; code++) {
-      if (!texts[code]!.includes(literal)) continue;
+      const text = texts[code]!;
+      if (!text.includes(literal)) continue;
       looked += 1;
-      if (looked > mostTexts) throw new NotCovered('A pattern for many texts');
-      if (matches(texts[code]!)) add(code);
+      left -= text.length;
+      if (looked > mostTexts || left < 0) throw tooMuch();
+      if (matches(text)) add(code);
     }
   };
+}
+
+function tooMuch(): NotCovered {
+  return new NotCovered('A pattern for many texts');
 }

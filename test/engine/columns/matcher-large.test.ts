@@ -222,13 +222,15 @@ describe('over thousands of rows', () => {
 });
 
 test('a pattern that many texts may match is left to the SQL engine, which has all cores for it', () => {
-  const rows = 100_001;
+  const rows = 250_001;
   const field = { name: 's', path: ['s'], type: 'string' } as const;
   const column = (values: readonly string[]): Column => ({ rows, offsets: undefined, present: undefined, values: texts(values), bytes: 0 }); // prettier-ignore
   const view = { rows, column: () => column(Array.from({ length: rows }, (_, i) => `rs${i}`)) };
   const regexp = (pattern: string): Predicate => node({ kind: 'regexp', field, pattern });
   expect(() => matcher(regexp('.*[0-9]'))(view)).toThrow(NotCovered);
   const prefix: Predicate = node({ kind: 'prefix', field, text: 'rs9999' });
+  const long = column(Array.from({ length: rows }, (_, i) => (i < 70 ? 'x'.repeat(100_000) : '')));
+  expect(() => matcher(regexp('.*x.*y'))({ rows, column: () => long })).toThrow(NotCovered);
   // Only what the cheaper condition leaves is looked at.
   const few = matcher(and([regexp('.*[1]'), prefix]))(view);
   expect(firstRows(few, rows, 10)).toEqual([99_991]);

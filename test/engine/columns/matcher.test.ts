@@ -4,6 +4,7 @@ import { countRows, firstRows } from '../../../engine/columns/mask.js';
 import { matcher } from '../../../engine/columns/matcher.js';
 import { NotCovered } from '../../../engine/columns/not-covered.js';
 import { AppError } from '../../../engine/errors.js';
+import type { Predicate } from '../../../engine/query/predicate.js';
 import { parseQuery } from '../../../engine/query/request.js';
 import { fieldRows, recordId, type TestRow } from '../query/dataset.js';
 import { filterTest } from '../query/naive-filter.js';
@@ -65,6 +66,23 @@ function predicateOf(filters: unknown, fields: Parameters<typeof parseQuery>[1])
     throw error;
   }
 }
+
+test('what would keep a thread for seconds is left to the SQL engine, which can be stopped', () => {
+  const columns = [{ name: 's', physical: 's', type: 'string', isList: false } as const];
+  const field = { name: 's', path: ['s'], type: 'string' } as const;
+  const many = (count: number, kind: 'contains' | 'in'): Predicate => {
+    const items = Array.from({ length: count }, (_, i): Predicate =>
+      kind === 'in'
+        ? { kind, field, values: [`x${i}`], ignoreCase: true }
+        : { kind, field, text: `x${i}` },
+    );
+    return { kind: 'not', item: { kind: 'or', items } };
+  };
+  expect(canMatch(many(10, 'contains'), columns)).toBe(true);
+  expect(canMatch(many(200, 'contains'), columns)).toBe(false);
+  // Values of one field are looked at together.
+  expect(canMatch(many(2_000, 'in'), columns)).toBe(true);
+});
 
 test('what the columns do not answer is said before, or thrown', () => {
   const field = { name: 's', path: ['s'], type: 'string' } as const;
