@@ -58,6 +58,11 @@ const scalars: Readonly<Record<Exclude<StoredType, 'object'>, readonly [number, 
   json: [physicalType.byteArray, 'text'],
 };
 
+/** The physical type of the values of a column. */
+export function physicalOf(type: Exclude<StoredType, 'object'>): number {
+  return scalars[type][0];
+}
+
 /** The Parquet schema of a segment with these columns, the reserved ones first. Everything may be null. */
 export function parquetSchema(columns: Columns): ParquetSchema {
   const elements: SchemaElement[] = [];
