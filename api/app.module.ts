@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core';
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
@@ -7,14 +7,12 @@ import { AuthGuard } from './auth.guard.js';
 import { Authenticator } from './authenticator.js';
 import { controllers } from './controllers/index.js';
 import { ErrorsFilter } from './errors.filter.js';
-import { IdempotencyInterceptor } from './idempotency.interceptor.js';
 import { logLine, stderrSink, type LogSink } from './log.js';
 import { operations, type OperationRow } from './operations.js';
 import { Parts, type AppParts } from './parts.js';
-import { ReplyInterceptor } from './reply.interceptor.js';
 import { createAdapter } from './server.js';
 
-/** The one module: all controllers, and the guard, filter and interceptor that stand before and behind each of them. */
+/** The one module: all controllers, and the guard and the filter that stand before and behind each of them. */
 @Module({})
 export class AppModule {
   static with(parts: Parts, authenticator: Authenticator): DynamicModule {
@@ -25,8 +23,6 @@ export class AppModule {
         { provide: Parts, useValue: parts },
         { provide: Authenticator, useValue: authenticator },
         { provide: APP_GUARD, useClass: AuthGuard },
-        { provide: APP_INTERCEPTOR, useClass: ReplyInterceptor },
-        { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
         { provide: APP_FILTER, useValue: new ErrorsFilter(parts.log, methodsOf) },
       ],
     };

@@ -10,7 +10,7 @@ import { inLanes } from './in-lanes.js';
 import { logLine } from './log.js';
 import type { Parts } from './parts.js';
 import { queryAnswer } from './querying.js';
-import { JsonText } from './reply.interceptor.js';
+import { JsonText } from './reply.js';
 import type { Caller } from './request.js';
 import { requireResource } from './resources.js';
 

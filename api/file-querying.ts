@@ -6,7 +6,7 @@ import { runCells } from '../engine/query/run.js';
 import { tableKind } from '../scheduler/file-tables/kind.js';
 import type { FileTable } from '../scheduler/file-tables/table.js';
 import type { Parts } from './parts.js';
-import { JsonText } from './reply.interceptor.js';
+import { JsonText } from './reply.js';
 
 /** A page of the records of an uploaded file (contract 6.7); lines of text without a header as `csv` or `tsv`. */
 export async function fileAnswer(

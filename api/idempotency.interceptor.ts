@@ -12,8 +12,7 @@ import { AppError } from '../engine/errors.js';
 import { stringifyJson } from '../engine/json.js';
 import type { Value } from '../engine/types.js';
 import { madeBy } from './made.js';
-import { operationKey } from './operation.js';
-import type { OperationId } from './operations.js';
+import { operationKey, type OperationId } from './operations.js';
 import { Parts } from './parts.js';
 import type { ApiReply, ApiRequest } from './request.js';
 

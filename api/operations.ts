@@ -17,3 +17,6 @@ export const operations = {
 
 /** The name of an operation in the table above. */
 export type OperationId = keyof typeof operations;
+
+/** The metadata key under which a handler keeps which operation it serves. */
+export const operationKey = 'strandlake:operation';

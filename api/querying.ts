@@ -13,7 +13,7 @@ import {
 import { visibleData, type Visible } from '../scheduler/visible.js';
 import { queryHash, readCursor, writeCursor, type CursorAsked } from './cursor.js';
 import type { Parts } from './parts.js';
-import { JsonText } from './reply.interceptor.js';
+import { JsonText } from './reply.js';
 
 /** A page of records and facets: the engine's JSON goes into the answer as it is (contract 8.2). */
 export async function queryAnswer(

@@ -1,10 +1,10 @@
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { installBodyParsers, uploadPrefix } from './body.js';
 import { logLine, withoutSecrets, type LogSink } from './log.js';
 import type { ServerLimits } from './parts.js';
+import { JsonAdapter } from './reply.js';
 import type { ApiRequest } from './request.js';
 
 /** What the web server itself needs. */
@@ -18,9 +18,9 @@ export interface ServerOptions {
 }
 
 /** Fastify behind Nest: without middleware support, whose path matching has been bypassed before (threat W3). */
-export function createAdapter(options: ServerOptions): FastifyAdapter {
+export function createAdapter(options: ServerOptions): JsonAdapter {
   const { limits } = options;
-  const adapter = new FastifyAdapter({
+  const adapter = new JsonAdapter({
     skipMiddie: true,
     bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts counts JSON bodies; uploads are as large as announced
     genReqId: () => randomUUID(),

@@ -21,7 +21,7 @@ import { Operation } from '../operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
 import { QuestionPresenter } from '../question-present.js';
-import { JsonText } from '../reply.interceptor.js';
+import { JsonText } from '../reply.js';
 import { abortOnDisconnect, type ApiReply, type ApiRequest, type Caller } from '../request.js';
 import { requireResource } from '../resources.js';
 import { given } from '../shape.js';

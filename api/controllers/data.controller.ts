@@ -5,7 +5,7 @@ import { batchAnswer } from '../batch.js';
 import { Operation } from '../operation.js';
 import { Parts } from '../parts.js';
 import { lookupAnswer, pageAnswer, pageTypes, queryAnswer } from '../querying.js';
-import type { JsonText } from '../reply.interceptor.js';
+import type { JsonText } from '../reply.js';
 import { abortOnDisconnect, type ApiReply, type ApiRequest, type Caller } from '../request.js';
 
 type PageType = keyof typeof pageTypes;

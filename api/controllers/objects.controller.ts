@@ -14,7 +14,7 @@ import { Operation } from '../operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../page.js';
 import { Parts } from '../parts.js';
 import { presenterFor } from '../present.js';
-import type { JsonText } from '../reply.interceptor.js';
+import type { JsonText } from '../reply.js';
 import { abortOnDisconnect, type ApiReply, type ApiRequest, type Caller } from '../request.js';
 import { given, objectNew, objectPatch, storageClass } from '../shape.js';
 import { setStorageClass } from '../storage-class.js';

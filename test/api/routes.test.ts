@@ -3,8 +3,12 @@ import type { FastifyInstance, HTTPMethods } from 'fastify';
 import 'reflect-metadata';
 import { accessKey, type AccessRule } from '../../api/access.js';
 import { controllers } from '../../api/controllers/index.js';
-import { operationKey } from '../../api/operation.js';
-import { operations, type OperationId, type OperationRow } from '../../api/operations.js';
+import {
+  operationKey,
+  operations,
+  type OperationId,
+  type OperationRow,
+} from '../../api/operations.js';
 import { startServer, type TestServer } from './server.js';
 import { readingPosts } from './reading-posts.js';
 
