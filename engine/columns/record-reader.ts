@@ -1,6 +1,6 @@
 import type { Projected } from '../query/projection.js';
 import { AppError } from '../errors.js';
-import { onePage } from '../store/parquet/chunk-pages.js';
+import { unpackPages, type PlainPage } from '../store/parquet/chunk-pages.js';
 import { readValues } from '../store/parquet/decode-values.js';
 import { ByteSink } from '../store/parquet/sink.js';
 import { NotCovered } from './not-covered.js';
@@ -44,7 +44,7 @@ export class RecordReader {
         const at = group.first + page * rowsPerPage;
         let pages = known.get(at);
         if (pages === undefined) {
-          pages = cursors.map((cursor) => this.#page(groupIndex, cursor, page));
+          pages = this.#pages(groupIndex, cursors, page);
           known.set(at, pages);
         }
         for (let i = 0; i < cursors.length; i++) {
@@ -85,34 +85,56 @@ export class RecordReader {
     return found;
   }
 
-  #page(groupIndex: number, { leaf }: RecordCursor, page: number): RecordPage {
-    const key = `page ${this.#file.path} ${groupIndex} ${leaf.index} ${page}`;
-    const known = this.#cache.get<RecordPage>(key);
-    if (known !== undefined) return known;
+  /** The pages of all cursors that have this number; those that nobody kept are unpacked together, for each call takes its time. */
+  #pages(
+    groupIndex: number,
+    cursors: readonly RecordCursor[],
+    page: number,
+  ): readonly RecordPage[] {
     const group = this.#file.groups[groupIndex]!;
-    const chunk = group.chunks[leaf.index]!;
-    const { offsets, bytes, firstRows } = this.#file.pages(group, chunk)!;
-    const stored = this.#file.read(offsets[page]!, bytes[page]!);
-    const dictionary = this.#dictionary(groupIndex, leaf.index);
-    const rows = firstRows[page + 1]! - firstRows[page]!;
-    const made = new RecordPage(onePage(stored, chunk.isCompressed), leaf, rows, dictionary);
-    this.#cache.set(key, made, made.bytes);
-    return made;
-  }
-
-  #dictionary(groupIndex: number, leafIndex: number): RecordValues | undefined {
-    const chunk = this.#file.groups[groupIndex]!.chunks[leafIndex]!;
-    const { dictionaryOffset: begin, dataOffset } = chunk;
-    if (begin === undefined) return undefined;
-    const key = `dictionary ${this.#file.path} ${groupIndex} ${leafIndex}`;
-    const known = this.#cache.get<RecordValues>(key);
-    if (known !== undefined) return known;
-    const stored = this.#file.read(begin, dataOffset - begin);
-    const { body, encoding, count } = onePage(stored, chunk.isCompressed);
-    const { physical } = this.#file.leaves[leafIndex]!;
-    const made = new RecordValues(readValues(body, physical, encoding, count, undefined));
-    this.#cache.set(key, made, made.bytes);
-    return made;
+    const wanted: { bytes: Uint8Array; isCompressed: boolean; take: (plain: PlainPage) => void }[] =
+      [];
+    const found: RecordPage[] = [];
+    const dictionaries: RecordValues[] = [];
+    for (const [i, { leaf }] of cursors.entries()) {
+      const name = `${this.#file.path} ${groupIndex} ${leaf.index}`;
+      const known = this.#cache.get<RecordPage>(`page ${name} ${page}`);
+      if (known !== undefined) {
+        found[i] = known;
+        continue;
+      }
+      const chunk = group.chunks[leaf.index]!;
+      const { isCompressed, dictionaryOffset, dataOffset } = chunk;
+      const { offsets, bytes, firstRows } = this.#file.pages(group, chunk)!;
+      if (dictionaryOffset !== undefined) {
+        const key = `dictionary ${name}`;
+        const entries = this.#cache.get<RecordValues>(key);
+        if (entries !== undefined) dictionaries[i] = entries;
+        else
+          wanted.push({
+            bytes: this.#file.read(dictionaryOffset, dataOffset - dictionaryOffset),
+            isCompressed,
+            take: ({ body, encoding, count }) => {
+              const made = readValues(body, leaf.physical, encoding, count, undefined);
+              dictionaries[i] = new RecordValues(made);
+              this.#cache.set(key, dictionaries[i], dictionaries[i].bytes);
+            },
+          });
+      }
+      wanted.push({
+        bytes: this.#file.read(offsets[page]!, bytes[page]!),
+        isCompressed,
+        take: (plain) => {
+          const rows = firstRows[page + 1]! - firstRows[page]!;
+          const made = new RecordPage(plain, leaf, rows, dictionaries[i]);
+          found[i] = made;
+          this.#cache.set(`page ${name} ${page}`, made, made.bytes);
+        },
+      });
+    }
+    if (wanted.length > 0)
+      for (const [i, plain] of unpackPages(wanted).entries()) wanted[i]!.take(plain);
+    return found;
   }
 }
 

@@ -53,15 +53,6 @@ export function unpackPages(
   return [...unpacked(stored)];
 }
 
-/** The one page that these bytes are. */
-export function onePage(bytes: Uint8Array, isCompressed: boolean): PlainPage {
-  const source = new ByteSource(bytes);
-  const page = storedPage(source);
-  if (source.at !== bytes.length) throw new RangeError('a page does not end where it should');
-  for (const plain of unpacked(bytes, [page], isCompressed)) return plain;
-  throw new RangeError('there is no page');
-}
-
 interface StoredPage {
   readonly type: number;
   readonly body: Uint8Array;
