@@ -1,4 +1,5 @@
 import { openCatalog } from '../engine/catalog/catalog.js';
+import { openColumnEngine } from '../engine/columns/column-engine.js';
 import type { Config } from '../engine/config.js';
 import { AppError } from '../engine/errors.js';
 import { openDataFolder } from '../engine/files.js';
@@ -34,8 +35,11 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     await store.sweep();
     const suspects = await Suspects.open(data, defaultConnections);
     closers.push(async () => suspects.close());
+    const { threads, queryCacheMb: cacheMb } = config;
+    const report = (message: string): void => stderrSink(logLine('columns', { message }));
     const queryEngine = await openQueryEngine({
       suspects,
+      ...(cacheMb > 0 && { columns: openColumnEngine({ threads, cacheMb, report }) }),
       // Half of libuv's threads (see the supervisor), so that files never wait for statements.
       connections: 8,
       dataFolder: data.root,
@@ -46,8 +50,8 @@ async function serve(config: Config): Promise<() => Promise<void>> {
       spillMb,
     });
     closers.push(() => queryEngine.close());
-    const report = (message: string): void => stderrSink(logLine('scheduler', { message }));
-    const scheduler = createScheduler({ catalog, store, data, config, report });
+    const reportTask = (message: string): void => stderrSink(logLine('scheduler', { message }));
+    const scheduler = createScheduler({ catalog, store, data, config, report: reportTask });
     closers.push(() => scheduler.close());
     const parts = { catalog, store, queryEngine, scheduler, data, config, signingKey };
     const app = await createApp(parts);

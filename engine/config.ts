@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseAllowed } from './allowed-addresses.js';
@@ -21,6 +21,8 @@ export interface Config {
   readonly threads: number;
   /** Memory that the API process may use, half of it for the query engine. */
   readonly apiMemoryMb: number;
+  /** Memory for the columns that queries keep, beside that of the API process. */
+  readonly queryCacheMb: number;
   /** Memory that the worker process may use. */
   readonly workerMemoryMb: number;
   /** The first token's secret; null: a random one. */
@@ -78,6 +80,11 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     ...byDefault(1024),
     parse: (text) => wholeNumber(text, 256, 4_194_304),
   },
+  queryCacheMb: {
+    ...named('query-cache-mb', '<MB>', 'memory for columns that queries keep; 0 keeps none'),
+    ...byDefault(eighthOfMemoryMb(), "an eighth of the machine's"),
+    parse: (text) => wholeNumber(text, 0, 4_194_304),
+  },
   workerMemoryMb: {
     ...named('worker-memory-mb', '<MB>', 'memory of the worker process'),
     ...byDefault(1024),
@@ -110,6 +117,13 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     parse: logLevel,
   },
 };
+
+/** Of what this machine, or the container, has. */
+function eighthOfMemoryMb(): number {
+  const limit = process.constrainedMemory();
+  const bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+  return Math.max(128, Math.floor(bytes / 8 / 1024 ** 2));
+}
 
 /** What a command line says: the settings, and what is not a setting. */
 export interface Arguments {

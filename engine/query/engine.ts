@@ -21,6 +21,7 @@ import { AppError } from '../errors.js';
 import { makeFolder } from '../files.js';
 import type { Language } from './dialect.js';
 import { duckdb } from './duckdb.js';
+import type { ColumnEngine } from './column-engine.js';
 import { Guard, type RunOptions } from './guard.js';
 import { Lanes } from './lanes.js';
 import type { Param, ParamType } from './params.js';
@@ -43,12 +44,16 @@ export interface EngineOptions {
   readonly connections?: number;
   /** Refuses queries that ended this process before; for the process that serves requests. */
   readonly suspects?: Suspects;
+  /** Answers what it can before SQL is asked; closed with the engine. */
+  readonly columns?: ColumnEngine;
 }
 
 /** The SQL engine: reads committed files and nothing else. */
 export interface QueryEngine {
   /** The SQL that it understands. */
   readonly language: Language;
+  /** What answers many questions without SQL, if there is one. */
+  readonly columns?: ColumnEngine | undefined;
   /** Runs one SELECT and returns its rows. */
   run(
     sql: string,
@@ -90,21 +95,26 @@ export async function openQueryEngine(options: EngineOptions): Promise<QueryEngi
   await setup.run('SET GLOBAL enable_external_access = false');
   await setup.run('SET GLOBAL lock_configuration = true');
   setup.closeSync();
-  return new Engine(instance, options.connections ?? defaultConnections, options.suspects);
+  return new Engine(instance, options);
 }
 
 class Engine implements QueryEngine {
   readonly language = duckdb;
+  readonly columns: ColumnEngine | undefined;
   readonly #instance: DuckDBInstance;
   readonly #connections: Lanes<DuckDBConnection>;
   readonly #closing = new AbortController();
 
   readonly #suspects: Suspects | undefined;
 
-  constructor(instance: DuckDBInstance, limit: number, suspects: Suspects | undefined) {
+  constructor(instance: DuckDBInstance, options: EngineOptions) {
     this.#instance = instance;
-    this.#suspects = suspects;
-    this.#connections = new Lanes(() => instance.connect(), limit);
+    this.#suspects = options.suspects;
+    this.columns = options.columns;
+    this.#connections = new Lanes(
+      () => instance.connect(),
+      options.connections ?? defaultConnections,
+    );
   }
 
   async run(
@@ -158,6 +168,7 @@ class Engine implements QueryEngine {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    await this.columns?.close();
     for (const connection of await this.#connections.drain()) connection.closeSync();
     this.#instance.closeSync();
   }

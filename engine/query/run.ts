@@ -2,12 +2,13 @@ import type { FieldRow } from '../catalog/rows.js';
 import { csvCell } from '../csv-cell.js';
 import { AppError } from '../errors.js';
 import type { Snapshot } from '../store/store.js';
+import { facetsJson, nextOffset, type QueryAnswer, type QueryOptions } from './answer.js';
 import { arrowSelect, arrowStream } from './arrow-page.js';
 import type { QueryEngine } from './engine.js';
 import type { Language } from './dialect.js';
 import { facetAnswers, type FacetAnswers } from './facet-answer.js';
 import type { Facet } from './facets.js';
-import type { Position } from './cursor.js';
+import { byColumns, recordsAt } from './from-columns.js';
 import { explanation } from './explain/explain.js';
 import { exportSelect, type ExportColumn } from './export-select.js';
 import type { RunOptions } from './guard.js';
@@ -22,31 +23,8 @@ import { SpellingFinder } from './spellings.js';
 import type { Spellings } from './statement.js';
 import { Steps } from './steps.js';
 
+export type { QueryAnswer, QueryOptions } from './answer.js';
 export { exportSelect, type ExportColumn } from './export-select.js';
-
-/** What a query answers; the JSON texts go into the response as they are. */
-export interface QueryAnswer {
-  readonly total: number;
-  /** A JSON array of records. */
-  readonly results: string;
-  readonly count: number;
-  /** The offset of the next page, null on the last. */
-  readonly offset: number | null;
-  /** A JSON object from field name to answer; absent if none was asked for. */
-  readonly facets?: string;
-  /** JSON text of what each condition leaves; absent unless asked for. */
-  readonly explain?: string;
-  /** Behind the last record of this page of a walk; null at its end, absent outside one. */
-  readonly position?: Position | null;
-  /** Milliseconds. */
-  readonly took: number;
-}
-
-/** When to give up. */
-export interface QueryOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly timeoutMs?: number | undefined;
-}
 
 /** Runs a query over one version of a dataset. */
 export async function runQuery(
@@ -57,6 +35,18 @@ export async function runQuery(
   options: QueryOptions = {},
 ): Promise<QueryAnswer> {
   const started = performance.now();
+  const quick = await byColumns(engine, snapshot, fields, request, options);
+  const answer = quick?.answer ?? (await bySql(engine, snapshot, fields, request, options));
+  return { ...answer, took: Math.round(performance.now() - started) };
+}
+
+async function bySql(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly FieldRow[],
+  request: QueryRequest,
+  options: QueryOptions,
+): Promise<Omit<QueryAnswer, 'took'>> {
   const steps = new Steps();
   const run = await steps.time('spellings', () => runner(engine, snapshot, request, options));
   // A walk's positions have the numbers of the files.
@@ -72,7 +62,14 @@ export async function runQuery(
   const select = pageSelect(of, fields, texts.request, run.spellings, engine.language);
   steps.add('plan', performance.now() - planned);
   const isEmpty = request.limit === 0 || of.rows === 0;
-  const page = isEmpty ? [] : await steps.time('page', () => run.rows(select));
+  const { places } = texts;
+  const page = isEmpty
+    ? []
+    : await steps.time('page', async () =>
+        places
+          ? (await recordsAt(engine, snapshot, fields, request, places, options))!.map(textRow)
+          : run.rows(select),
+      );
   const answers = await facets;
   const total =
     texts.total ??
@@ -91,7 +88,6 @@ export async function runQuery(
     }),
     ...(answers && { facets: facetsJson(request.facets!, answers.texts) }),
     ...(explained !== undefined && { explain: explained }),
-    took: Math.round(performance.now() - started),
   };
 }
 
@@ -113,8 +109,13 @@ export async function runFacets(
     offset: 0,
     facets,
   };
-  const run = await runner(engine, snapshot, request, options);
-  const { texts } = await facetAnswers({ ...run, snapshot, predicate: all }, facets);
+  const bySql = async (): Promise<readonly string[]> => {
+    const run = await runner(engine, snapshot, request, options);
+    return (await facetAnswers({ ...run, snapshot, predicate: all }, facets)).texts;
+  };
+  const quick =
+    snapshot.rows > 0 ? await engine.columns?.select(snapshot, request, options) : undefined;
+  const texts = quick?.facets ?? (await bySql());
   return { texts, took: Math.round(performance.now() - started) };
 }
 
@@ -225,12 +226,21 @@ export async function lookup(
     offset: 0,
     facets: null,
   };
-  const run = await runner(engine, snapshot, request, options);
-  const select = pageSelect(run.scope, fields, request, undefined, engine.language);
-  const rows = await run.rows(select);
+  const bySql = async (): Promise<readonly string[]> => {
+    const run = await runner(engine, snapshot, request, options);
+    const select = pageSelect(run.scope, fields, request, undefined, engine.language);
+    return (await run.rows(select)).map(([text]) => text as string);
+  };
+  const quick = await byColumns(engine, snapshot, fields, request, options);
+  const rows = quick?.records ?? (await bySql());
   // `_id` is the first key of every record.
-  const records = new Map(rows.map(([text]) => [idOf(text as string), text as string]));
+  const records = new Map(rows.map((text) => [idOf(text), text]));
   return `[${wanted.flatMap((id) => records.get(id) ?? []).join(',')}]`;
+}
+
+/** As a statement would have it. */
+function textRow(text: string): readonly unknown[] {
+  return [text];
 }
 
 interface Runner {
@@ -287,11 +297,6 @@ async function totalOf(
   return Number(row?.[0] ?? 0);
 }
 
-function nextOffset(request: QueryRequest, count: number, total: number): number | null {
-  const next = request.offset + count;
-  return count > 0 && next < total ? next : null;
-}
-
 function facetsOf(
   run: Runner,
   request: QueryRequest,
@@ -302,13 +307,6 @@ function facetsOf(
   return steps.time('facets', () =>
     facetAnswers({ ...run, snapshot: run.scope, predicate }, facets),
   );
-}
-
-function facetsJson(facets: readonly Facet[], texts: readonly string[]): string {
-  const members = facets.map(
-    ({ field }, index) => `${JSON.stringify(field.name)}:${texts[index]!}`,
-  );
-  return `{${members.join(',')}}`;
 }
 
 async function explanationOf(

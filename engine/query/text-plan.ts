@@ -5,9 +5,11 @@ import { foldWord } from '../text/fold.js';
 import type { TextQuery } from '../text/match.js';
 import type { RankedRow } from '../text/rank.js';
 import { search, Turns, type RankedPhrase } from '../text/search.js';
+import type { Place } from './column-engine.js';
 import type { Position } from './cursor.js';
 import type { Language } from './dialect.js';
 import type { Select } from './page.js';
+import { atPlaces } from './places.js';
 import type { FieldRef, Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
 import { textField } from './text-field.js';
@@ -18,6 +20,8 @@ export interface TextPlan {
   /** The snapshot and the request to make statements of. */
   readonly snapshot: Snapshot;
   readonly request: QueryRequest;
+  /** The page's records in the whole snapshot, where the index has told which they are. */
+  readonly places?: readonly Place[];
   /** Absent where it is to be counted. */
   readonly total?: number;
   /** Behind the last record of the page, in a walk. */
@@ -81,24 +85,15 @@ async function ranked(
 /** The plan that fetches these rows: of their files alone. */
 function fetching(
   snapshot: Snapshot,
-  { walk: _walk, ...request }: QueryRequest,
+  request: QueryRequest,
   rows: readonly RankedRow[],
   total: number,
 ): TextPlan {
-  const segments = [...new Set(rows.map(({ segment }) => segment))].sort((a, b) => a - b);
-  const files = [snapshot.files[0]!, ...segments.map((segment) => snapshot.files[segment + 1]!)];
-  const fileOf = new Map(segments.map((segment, i) => [segment, BigInt(i + 1)]));
-  const places = rows.map(({ segment, row }) => (fileOf.get(segment)! << 32n) + BigInt(row));
-  const narrowed = {
-    ...snapshot,
-    files,
-    segments: segments.map((segment) => snapshot.segments[segment]!),
-    rows: rows.length === 0 ? 0 : snapshot.rows,
-  };
+  const places = rows.map(({ segment, row }) => [segment, row] as const);
   const last = rows.at(-1);
   return {
-    snapshot: narrowed,
-    request: { ...request, places, offset: 0, scores: [] },
+    ...atPlaces(snapshot, request, places),
+    places,
     total,
     ...(last && {
       position: { keys: [last.score], file: last.segment + 1, row: BigInt(last.row) },

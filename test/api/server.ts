@@ -9,6 +9,7 @@ import type { Permission, Role, UserRow } from '../../engine/catalog/rows.js';
 import type { DataFolder } from '../../engine/data-folder.js';
 import { openDataFolder } from '../../engine/files.js';
 import { parseJson } from '../../engine/json.js';
+import { openColumnEngine } from '../../engine/columns/column-engine.js';
 import { openQueryEngine } from '../../engine/query/engine.js';
 import { openSigningKey } from '../../engine/signing-key.js';
 import { openStore } from '../../engine/store/open.js';
@@ -76,6 +77,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
   const catalog = await openCatalog(data.catalog);
   const store = openStore(data);
   const queryEngine = await openQueryEngine({
+    columns: openColumnEngine({ threads: 1, cacheMb: 64 }),
     dataFolder: data.root,
     otherFolders: [data.fileTables],
     memoryMb: 256,

@@ -30,6 +30,7 @@ test('reads every setting from a flag and from the environment, and the flag win
     publicUrl: ['https://genes.example.org/', 'https://genes.example.org'],
     threads: ['3', 3],
     apiMemoryMb: ['512', 512],
+    queryCacheMb: ['512', 512],
     workerMemoryMb: ['768', 768],
     token: ['a'.repeat(30), 'a'.repeat(30)],
     examples: ['off', false],

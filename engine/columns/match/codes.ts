@@ -81,10 +81,10 @@ function shortsEqual(codes: Uint16Array, count: number, code: number): Uint8Arra
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
     words[word] =
-      (codes[i] === code ? 1 : 0) |
-      (codes[i + 1] === code ? 0x100 : 0) |
-      (codes[i + 2] === code ? 0x10000 : 0) |
-      (codes[i + 3] === code ? 0x1000000 : 0);
+      Number(codes[i] === code) |
+      (Number(codes[i + 1] === code) << 8) |
+      (Number(codes[i + 2] === code) << 16) |
+      (Number(codes[i + 3] === code) << 24);
   }
   for (; i < count; i++) mask[i] = codes[i] === code ? 1 : 0;
   return mask;
@@ -96,10 +96,10 @@ function wordsEqual(codes: Uint32Array, count: number, code: number): Uint8Array
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
     words[word] =
-      (codes[i] === code ? 1 : 0) |
-      (codes[i + 1] === code ? 0x100 : 0) |
-      (codes[i + 2] === code ? 0x10000 : 0) |
-      (codes[i + 3] === code ? 0x1000000 : 0);
+      Number(codes[i] === code) |
+      (Number(codes[i + 1] === code) << 8) |
+      (Number(codes[i + 2] === code) << 16) |
+      (Number(codes[i + 3] === code) << 24);
   }
   for (; i < count; i++) mask[i] = codes[i] === code ? 1 : 0;
   return mask;

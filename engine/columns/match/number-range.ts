@@ -21,7 +21,8 @@ export function numbersIn(
 
 /*
  * One loop for each kind of array, for a loop that meets several is three times slower, and without a closure beside it, whose
- * variables lie in memory. They write four rows at a time: 4.6 ms for five million numbers of 32 bits, row by row 8 ms.
+ * variables lie in memory. They write four rows at a time: 4 ms for five million numbers of 32 bits, row by row 8 ms, and
+ * 22 with branches (`? 1 : 0`) where half of the rows match, for no processor foresees which.
  */
 
 function integersFrom(values: Int32Array, count: number, from: number, to: number): Uint8Array {
@@ -33,10 +34,10 @@ function integersFrom(values: Int32Array, count: number, from: number, to: numbe
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
     words[word] =
-      ((values[i]! - first) >>> 0 <= size ? 1 : 0) |
-      ((values[i + 1]! - first) >>> 0 <= size ? 0x100 : 0) |
-      ((values[i + 2]! - first) >>> 0 <= size ? 0x10000 : 0) |
-      ((values[i + 3]! - first) >>> 0 <= size ? 0x1000000 : 0);
+      Number((values[i]! - first) >>> 0 <= size) |
+      (Number((values[i + 1]! - first) >>> 0 <= size) << 8) |
+      (Number((values[i + 2]! - first) >>> 0 <= size) << 16) |
+      (Number((values[i + 3]! - first) >>> 0 <= size) << 24);
   }
   for (; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
   return mask;

@@ -14,18 +14,20 @@ import {
   type Bench,
   type Dataset,
   type TestRow,
+  engines,
 } from './dataset.js';
 import { sixRecords } from './six-records.js';
 
-let bench: Bench;
-let dataset: Dataset;
-beforeAll(async () => {
-  bench = await openBench();
-  dataset = await bench.dataset(columns, [[full], [{}, gaps]]);
-});
-afterAll(() => bench.close());
+describe.each(engines)('by %s', (_, threads) => {
+  let bench: Bench;
+  let dataset: Dataset;
+  beforeAll(async () => {
+    bench = await openBench(threads);
+    dataset = await bench.dataset(columns, [[full], [{}, gaps]]);
+  });
+  afterAll(() => bench.close());
 
-const columns: Columns = [
+  const columns: Columns = [
   column('s', 'string'),
   column('big', 'long'),
   column('small', 'integer'),
@@ -41,252 +43,265 @@ const columns: Columns = [
   listOf(column('samples', 'object', [column('GT', 'string'), listOf(column('AD', 'integer'))])),
   { ...column('S', 'string'), physical: 'S~2' },
 ]; // prettier-ignore
-const full: TestRow = {
-  s: 'é"\\\n\u0000\u2028😀',
-  big: 9223372036854775807n,
-  small: -2147483648,
-  d: 1e300,
-  f: Math.fround(0.1),
-  when: '2016-05-01T12:30:00.500',
-  yes: false,
-  raw: '{"b": [1.50, {"a": 9007199254740993}], "b2": null}',
-  tags: ['x', 'y"'],
-  longs: [9007199254740993n, -1n],
-  dates: ['2016-05-01', '0099-12-31T23:59:59'],
-  o: { a: 'A', b: { c: 5n }, l: [0.5, null] },
-  samples: [{ GT: '0/1', AD: [1, 2] }, { GT: '1/1' }],
-  S: 'other',
-};
-const gaps: TestRow = { s: '', tags: [], longs: [null], o: { b: {} }, samples: [{}, null] };
+  const full: TestRow = {
+    s: 'é"\\\n\u0000\u2028😀',
+    big: 9223372036854775807n,
+    small: -2147483648,
+    d: 1e300,
+    f: Math.fround(0.1),
+    when: '2016-05-01T12:30:00.500',
+    yes: false,
+    raw: '{"b": [1.50, {"a": 9007199254740993}], "b2": null}',
+    tags: ['x', 'y"'],
+    longs: [9007199254740993n, -1n],
+    dates: ['2016-05-01', '0099-12-31T23:59:59'],
+    o: { a: 'A', b: { c: 5n }, l: [0.5, null] },
+    samples: [{ GT: '0/1', AD: [1, 2] }, { GT: '1/1' }],
+    S: 'other',
+  };
+  const gaps: TestRow = { s: '', tags: [], longs: [null], o: { b: {} }, samples: [{}, null] };
 
-const printed =
-  '"s":"é\\"\\\\\\n\\u0000\u2028😀","big":9223372036854775807,"small":-2147483648,"d":1e+300,"f":0.1,' +
-  '"when":"2016-05-01T12:30:00.500000","yes":false,"raw":{"b": [1.50, {"a": 9007199254740993}], "b2": null},' +
-  '"tags":["x","y\\""],"longs":[9007199254740993,-1],"dates":["2016-05-01","0099-12-31T23:59:59"],' +
-  '"o":{"a":"A","b":{"c":5},"l":[0.5,null]},"samples":[{"GT":"0/1","AD":[1,2]},{"GT":"1/1"}],"S":"other"';
-const missing =
-  '"s":null,"big":null,"small":null,"d":null,"f":null,"when":null,"yes":null,"raw":null,"tags":null,"longs":null,' +
-  '"dates":null,"o":null,"samples":null,"S":null';
-const nearlyMissing =
-  '"s":"","big":null,"small":null,"d":null,"f":null,"when":null,"yes":null,"raw":null,"tags":[],"longs":[null],' +
-  '"dates":null,"o":{"b":{}},"samples":[{},null],"S":null';
+  const printed =
+    '"s":"é\\"\\\\\\n\\u0000\u2028😀","big":9223372036854775807,"small":-2147483648,"d":1e+300,"f":0.1,' +
+    '"when":"2016-05-01T12:30:00.500000","yes":false,"raw":{"b": [1.50, {"a": 9007199254740993}], "b2": null},' +
+    '"tags":["x","y\\""],"longs":[9007199254740993,-1],"dates":["2016-05-01","0099-12-31T23:59:59"],' +
+    '"o":{"a":"A","b":{"c":5},"l":[0.5,null]},"samples":[{"GT":"0/1","AD":[1,2]},{"GT":"1/1"}],"S":"other"';
+  const missing =
+    '"s":null,"big":null,"small":null,"d":null,"f":null,"when":null,"yes":null,"raw":null,"tags":null,"longs":null,' +
+    '"dates":null,"o":null,"samples":null,"S":null';
+  const nearlyMissing =
+    '"s":"","big":null,"small":null,"d":null,"f":null,"when":null,"yes":null,"raw":null,"tags":[],"longs":[null],' +
+    '"dates":null,"o":{"b":{}},"samples":[{},null],"S":null';
 
-async function ask(body: object, of: Dataset = dataset): ReturnType<typeof runQuery> {
-  return runQuery(bench.engine, of.snapshot, of.fields, parseQuery(body, of.fields));
-}
+  async function ask(body: object, of: Dataset = dataset): ReturnType<typeof runQuery> {
+    return runQuery(bench.engine, of.snapshot, of.fields, parseQuery(body, of.fields));
+  }
 
-describe('a record', () => {
-  test('is printed exactly: every key at the top, inside objects only those with a value', async () => {
-    const head = (id: string): string => `"_id":"${id}","_commit":"4812",`;
-    const { results } = await ask({});
-    expect(results).toBe(
-      `[{${head(recordId(0, 0))}${printed}},{${head(recordId(1, 0))}${missing}},{${head(recordId(1, 1))}${nearlyMissing}}]`,
-    );
-  });
-
-  test('comes in the order of the fields, then as stored, or as asked', async () => {
-    const ordered = dataset.fields.map((row) => ({
-      ...row,
-      ordering: row.name === 'yes' ? 0 : row.name === 'S' ? 1 : null,
-    }));
-    const { results } = await ask({ limit: 1 }, { ...dataset, fields: ordered });
-    const keys = Object.keys((parseJson(results) as object[])[0]!);
-    expect(keys).toEqual(['_id', '_commit', 'yes', 'S', 's', 'big', 'small', 'd', 'f', 'when', 'raw', 'tags', 'longs', 'dates', 'o', 'samples']); // prettier-ignore
-    const asked = await ask({ limit: 1, fields: ['small', 'o.b', '_id', 's'] });
-    expect(asked.results).toBe(
-      `[{"small":-2147483648,"o":{"b":{"c":5}},"_id":"${recordId(0, 0)}","s":"é\\"\\\\\\n\\u0000\u2028😀"}]`,
-    );
-  });
-
-  test('shows a declared field without values as null, and filters miss it', async () => {
-    const declared = {
-      ...dataset.fields[0]!,
-      name: 'later',
-      path: ['later'],
-      dataType: 'auto' as const,
-    };
-    const of = { ...dataset, fields: [...dataset.fields, declared, { ...declared, name: 'flag', path: ['flag'], dataType: 'long' as const }] }; // prettier-ignore
-    expect((await ask({ fields: ['later', 'flag'], limit: 1 }, of)).results).toBe(
-      '[{"later":null,"flag":null}]',
-    );
-    const totals = [['later', null], ['later', 'x'], ['flag', null], ['flag__gt', 3], ['flag__in', [1]]]; // prettier-ignore
-    const found = await Promise.all(
-      totals.map(async (pair) => (await ask({ filters: [pair] }, of)).total),
-    );
-    expect(found).toEqual([3, 0, 3, 0, 0]);
-    const not = {
-      filters: [{ not: ['flag', 1] }],
-      ordering: ['flag', '-later'],
-      facets: { flag: {}, later: {} },
-    };
-    const answer = await ask(not, of);
-    expect([answer.total, answer.facets]).toEqual([3, '{"flag":{"count":0,"min":null,"max":null,"avg":null,"sum":null},"later":[]}']); // prettier-ignore
-  });
-
-  test('has dates from the year 0 to 9999', async () => {
-    const dates = ['0000-01-01', '0000-02-29T23:59:59', '0000-12-31T23:59:59.000001', '0001-01-01', '1969-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999']; // prettier-ignore
-    const of = await bench.dataset([column('when', 'date'), listOf(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
-    const { results, facets } = await ask({ fields: ['when', 'all'], facets: ['when'] }, of);
-    expect(JSON.parse(results)).toEqual(dates.map((when) => ({ when, all: dates })));
-    expect(JSON.parse(facets!)).toEqual({ when: dates.map((when) => [when, 1]) });
-    const found = dates.map(async (when) => (await ask({ filters: [['when', when]] }, of)).total);
-    expect(await Promise.all(found)).toEqual([1, 1, 1, 1, 1, 1]);
-    expect((await ask({ filters: [['when__lt', '0001-01-01']] }, of)).total).toBe(3);
-  });
-
-  test('is found by longs beyond 2^53, exactly', async () => {
-    const totals = [9007199254740993n, 9007199254740992n, '9007199254740993', 9223372036854775808n];
-    const found = await Promise.all(
-      totals.map(async (value) => (await ask({ filters: [['longs', value]] })).total),
-    );
-    expect(found).toEqual([1, 0, 1, 0]);
-  });
-
-  test('is found by a 32-bit float as it was written', async () => {
-    expect((await ask({ filters: [['f', 0.1]] })).total).toBe(1);
-    expect((await ask({ filters: [['f__gt', 0.1]] })).total).toBe(0);
-    expect((await ask({ facets: { f: { facet_type: 'terms' } } })).facets).toBe('{"f":[[0.1,1]]}');
-  });
-});
-
-describe('a dataset without records', () => {
-  test.each([[[]], [columns]])('answers everything', async (of) => {
-    const empty = await bench.dataset(of, []);
-    const fields = fieldRows(1, columns, []);
-    const facets = {
-      s: {},
-      d: {},
-      when: { facet_type: 'histogram' },
-      big: { facet_type: 'percentiles', percents: [50] },
-    };
-    const body = { filters: [['s', 'x']], ordering: ['-big', 'tags'], facets };
-    const answer = await ask(body, { ...empty, fields });
-    expect(answer).toMatchObject({ total: 0, results: '[]', count: 0, offset: null });
-    expect(JSON.parse(answer.facets!)).toMatchObject({
-      s: [],
-      d: { count: 0, min: null },
-      when: [],
-      big: { '50.0': null },
+  describe('a record', () => {
+    test('is printed exactly: every key at the top, inside objects only those with a value', async () => {
+      const head = (id: string): string => `"_id":"${id}","_commit":"4812",`;
+      const { results } = await ask({});
+      expect(results).toBe(
+        `[{${head(recordId(0, 0))}${printed}},{${head(recordId(1, 0))}${missing}},{${head(recordId(1, 1))}${nearlyMissing}}]`,
+      );
     });
-    expect(await lookup(bench.engine, empty.snapshot, fields, ['x'])).toBe('[]');
-  });
-});
 
-describe('lookup', () => {
-  test('answers in the order asked, each once, unknown ids skipped', async () => {
-    const ids = [recordId(1, 1), 'nope', recordId(0, 0), recordId(1, 1)];
-    const found = parseJson(await lookup(bench.engine, dataset.snapshot, dataset.fields, ids)) as {
-      _id: string;
-    }[];
-    expect(found.map(({ _id: id }) => id)).toEqual([recordId(1, 1), recordId(0, 0)]);
-    expect(await lookup(bench.engine, dataset.snapshot, dataset.fields, [])).toBe('[]');
-  });
-});
+    test('comes in the order of the fields, then as stored, or as asked', async () => {
+      const ordered = dataset.fields.map((row) => ({
+        ...row,
+        ordering: row.name === 'yes' ? 0 : row.name === 'S' ? 1 : null,
+      }));
+      const { results } = await ask({ limit: 1 }, { ...dataset, fields: ordered });
+      const keys = Object.keys((parseJson(results) as object[])[0]!);
+      expect(keys).toEqual(['_id', '_commit', 'yes', 'S', 's', 'big', 'small', 'd', 'f', 'when', 'raw', 'tags', 'longs', 'dates', 'o', 'samples']); // prettier-ignore
+      const asked = await ask({ limit: 1, fields: ['small', 'o.b', '_id', 's'] });
+      expect(asked.results).toBe(
+        `[{"small":-2147483648,"o":{"b":{"c":5}},"_id":"${recordId(0, 0)}","s":"é\\"\\\\\\n\\u0000\u2028😀"}]`,
+      );
+    });
 
-describe('an export', () => {
-  test('of JSON has the rows of a query', async () => {
-    const { sql, params } = exportSelect(
-      dataset.snapshot,
-      dataset.fields,
-      parseExportParams(null, dataset.fields),
-      'json',
-    );
-    const rows = await bench.engine.run(sql, params);
-    const { results } = await ask({});
-    expect(`[${rows.map(([text]) => String(text)).join(',')}]`).toBe(results);
+    test('shows a declared field without values as null, and filters miss it', async () => {
+      const declared = {
+        ...dataset.fields[0]!,
+        name: 'later',
+        path: ['later'],
+        dataType: 'auto' as const,
+      };
+      const of = { ...dataset, fields: [...dataset.fields, declared, { ...declared, name: 'flag', path: ['flag'], dataType: 'long' as const }] }; // prettier-ignore
+      expect((await ask({ fields: ['later', 'flag'], limit: 1 }, of)).results).toBe(
+        '[{"later":null,"flag":null}]',
+      );
+      const totals = [['later', null], ['later', 'x'], ['flag', null], ['flag__gt', 3], ['flag__in', [1]]]; // prettier-ignore
+      const found = await Promise.all(
+        totals.map(async (pair) => (await ask({ filters: [pair] }, of)).total),
+      );
+      expect(found).toEqual([3, 0, 3, 0, 0]);
+      const not = {
+        filters: [{ not: ['flag', 1] }],
+        ordering: ['flag', '-later'],
+        facets: { flag: {}, later: {} },
+      };
+      const answer = await ask(not, of);
+      expect([answer.total, answer.facets]).toEqual([3, '{"flag":{"count":0,"min":null,"max":null,"avg":null,"sum":null},"later":[]}']); // prettier-ignore
+    });
+
+    test('has dates from the year 0 to 9999', async () => {
+      const dates = ['0000-01-01', '0000-02-29T23:59:59', '0000-12-31T23:59:59.000001', '0001-01-01', '1969-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999']; // prettier-ignore
+      const of = await bench.dataset([column('when', 'date'), listOf(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
+      const { results, facets } = await ask({ fields: ['when', 'all'], facets: ['when'] }, of);
+      expect(JSON.parse(results)).toEqual(dates.map((when) => ({ when, all: dates })));
+      expect(JSON.parse(facets!)).toEqual({ when: dates.map((when) => [when, 1]) });
+      const found = dates.map(async (when) => (await ask({ filters: [['when', when]] }, of)).total);
+      expect(await Promise.all(found)).toEqual([1, 1, 1, 1, 1, 1]);
+      expect((await ask({ filters: [['when__lt', '0001-01-01']] }, of)).total).toBe(3);
+    });
+
+    test('is found by longs beyond 2^53, exactly', async () => {
+      const totals = [
+        9007199254740993n,
+        9007199254740992n,
+        '9007199254740993',
+        9223372036854775808n,
+      ];
+      const found = await Promise.all(
+        totals.map(async (value) => (await ask({ filters: [['longs', value]] })).total),
+      );
+      expect(found).toEqual([1, 0, 1, 0]);
+    });
+
+    test('is found by a 32-bit float as it was written', async () => {
+      expect((await ask({ filters: [['f', 0.1]] })).total).toBe(1);
+      expect((await ask({ filters: [['f__gt', 0.1]] })).total).toBe(0);
+      expect((await ask({ facets: { f: { facet_type: 'terms' } } })).facets).toBe(
+        '{"f":[[0.1,1]]}',
+      );
+    });
   });
 
-  test('of CSV flattens objects, keeps lists as JSON, and names columns by their titles', async () => {
-    const titled = dataset.fields.map((row) =>
-      row.name === 'o.b.c' ? { ...row, title: 'Count' } : row,
-    );
-    const request = parseExportParams({ exclude_fields: ['_commit'], limit: 1, ordering: ['s'], filters: [['small', -2147483648]] }, titled); // prettier-ignore
-    const { sql, params, columns: header } = exportSelect(dataset.snapshot, titled, request, 'csv');
-    expect(header.map(({ title }) => title)).toEqual(['_id', 's', 'big', 'small', 'd', 'f', 'when', 'yes', 'raw', 'tags', 'longs', 'dates', 'o.a', 'Count', 'o.l', 'samples', 'S']); // prettier-ignore
-    expect(await bench.engine.run(sql, params)).toEqual([
+  describe('a dataset without records', () => {
+    test.each([[[]], [columns]])('answers everything', async (of) => {
+      const empty = await bench.dataset(of, []);
+      const fields = fieldRows(1, columns, []);
+      const facets = {
+        s: {},
+        d: {},
+        when: { facet_type: 'histogram' },
+        big: { facet_type: 'percentiles', percents: [50] },
+      };
+      const body = { filters: [['s', 'x']], ordering: ['-big', 'tags'], facets };
+      const answer = await ask(body, { ...empty, fields });
+      expect(answer).toMatchObject({ total: 0, results: '[]', count: 0, offset: null });
+      expect(JSON.parse(answer.facets!)).toMatchObject({
+        s: [],
+        d: { count: 0, min: null },
+        when: [],
+        big: { '50.0': null },
+      });
+      expect(await lookup(bench.engine, empty.snapshot, fields, ['x'])).toBe('[]');
+    });
+  });
+
+  describe('lookup', () => {
+    test('answers in the order asked, each once, unknown ids skipped', async () => {
+      const ids = [recordId(1, 1), 'nope', recordId(0, 0), recordId(1, 1)];
+      const found = parseJson(
+        await lookup(bench.engine, dataset.snapshot, dataset.fields, ids),
+      ) as {
+        _id: string;
+      }[];
+      expect(found.map(({ _id: id }) => id)).toEqual([recordId(1, 1), recordId(0, 0)]);
+      expect(await lookup(bench.engine, dataset.snapshot, dataset.fields, [])).toBe('[]');
+    });
+  });
+
+  describe('an export', () => {
+    test('of JSON has the rows of a query', async () => {
+      const { sql, params } = exportSelect(
+        dataset.snapshot,
+        dataset.fields,
+        parseExportParams(null, dataset.fields),
+        'json',
+      );
+      const rows = await bench.engine.run(sql, params);
+      const { results } = await ask({});
+      expect(`[${rows.map(([text]) => String(text)).join(',')}]`).toBe(results);
+    });
+
+    test('of CSV flattens objects, keeps lists as JSON, and names columns by their titles', async () => {
+      const titled = dataset.fields.map((row) =>
+        row.name === 'o.b.c' ? { ...row, title: 'Count' } : row,
+      );
+      const request = parseExportParams({ exclude_fields: ['_commit'], limit: 1, ordering: ['s'], filters: [['small', -2147483648]] }, titled); // prettier-ignore
+      const {
+        sql,
+        params,
+        columns: header,
+      } = exportSelect(dataset.snapshot, titled, request, 'csv');
+      expect(header.map(({ title }) => title)).toEqual(['_id', 's', 'big', 'small', 'd', 'f', 'when', 'yes', 'raw', 'tags', 'longs', 'dates', 'o.a', 'Count', 'o.l', 'samples', 'S']); // prettier-ignore
+      expect(await bench.engine.run(sql, params)).toEqual([
       [
         recordId(0, 0), full['s'], '9223372036854775807', '-2147483648', '1e+300', '0.1', '2016-05-01T12:30:00.500000',
         'false', full['raw'], '["x","y\\""]', '[9007199254740993,-1]', '["2016-05-01","0099-12-31T23:59:59"]', 'A', '5',
         '[0.5,null]', '[{"GT":"0/1","AD":[1,2]},{"GT":"1/1"}]', 'other',
       ],
     ]); // prettier-ignore
+    });
   });
-});
 
-describe('an Arrow page', () => {
-  test('holds the same values, typed, under the fields’ own names', async () => {
-    const request = parseQuery({ limit: 2 }, dataset.fields);
-    const page = await runArrow(bench.engine, dataset.snapshot, dataset.fields, request);
-    expect([page.total, page.offset]).toEqual([3, 2]);
-    const table = tableFromIPC(page.body);
-    expect(table.schema.fields.map(({ name, type }) => `${name}: ${String(type)}`)).toEqual([
+  describe('an Arrow page', () => {
+    test('holds the same values, typed, under the fields’ own names', async () => {
+      const request = parseQuery({ limit: 2 }, dataset.fields);
+      const page = await runArrow(bench.engine, dataset.snapshot, dataset.fields, request);
+      expect([page.total, page.offset]).toEqual([3, 2]);
+      const table = tableFromIPC(page.body);
+      expect(table.schema.fields.map(({ name, type }) => `${name}: ${String(type)}`)).toEqual([
       '_id: Utf8', '_commit: Utf8', 's: Utf8', 'big: Int64', 'small: Int32', 'd: Float64', 'f: Float32',
       'when: Timestamp<MICROSECOND, UTC>', 'yes: Bool', 'raw: Utf8', 'tags: List<Utf8>', 'longs: List<Int64>',
       'dates: List<Timestamp<MICROSECOND, UTC>>', 'o: Struct<{a:Utf8, b:Struct<{c:Int64}>, l:List<Float64>}>',
       'samples: List<Struct<{GT:Utf8, AD:List<Int32>}>>', 'S: Utf8',
     ]); // prettier-ignore
-    const [first, second] = table
-      .toArray()
-      .map((row) => JSON.parse(JSON.stringify(row, text)) as Record<string, unknown>);
-    expect(first).toMatchObject({
-      s: full['s'],
-      big: '9223372036854775807',
-      small: -2147483648,
-      d: 1e300,
-      yes: false,
-      raw: full['raw'],
-      tags: ['x', 'y"'],
-      longs: ['9007199254740993', '-1'],
-      o: { a: 'A', b: { c: '5' }, l: [0.5, null] },
-      samples: [
-        { GT: '0/1', AD: [1, 2] },
-        { GT: '1/1', AD: null },
-      ],
-      S: 'other',
+      const [first, second] = table
+        .toArray()
+        .map((row) => JSON.parse(JSON.stringify(row, text)) as Record<string, unknown>);
+      expect(first).toMatchObject({
+        s: full['s'],
+        big: '9223372036854775807',
+        small: -2147483648,
+        d: 1e300,
+        yes: false,
+        raw: full['raw'],
+        tags: ['x', 'y"'],
+        longs: ['9007199254740993', '-1'],
+        o: { a: 'A', b: { c: '5' }, l: [0.5, null] },
+        samples: [
+          { GT: '0/1', AD: [1, 2] },
+          { GT: '1/1', AD: null },
+        ],
+        S: 'other',
+      });
+      expect(second).toMatchObject({ s: null, big: null, tags: null, o: null });
+      const micros = (table.getChild('when')!.data[0]!.values as BigInt64Array)[0];
+      expect(micros).toBe(BigInt(Date.parse('2016-05-01T12:30:00.500Z')) * 1000n);
     });
-    expect(second).toMatchObject({ s: null, big: null, tags: null, o: null });
-    const micros = (table.getChild('when')!.data[0]!.values as BigInt64Array)[0];
-    expect(micros).toBe(BigInt(Date.parse('2016-05-01T12:30:00.500Z')) * 1000n);
+
+    test('is a stream with a schema even when nothing matches', async () => {
+      const request = parseQuery(
+        { filters: [['s', 'nothing']], fields: ['s', 'o.a'] },
+        dataset.fields,
+      );
+      const page = await runArrow(bench.engine, dataset.snapshot, dataset.fields, request);
+      const table = tableFromIPC(page.body);
+      expect([table.numRows, table.schema.names]).toEqual([0, ['s', 'o']]);
+      const none = await runArrow(
+        bench.engine,
+        dataset.snapshot,
+        dataset.fields,
+        parseQuery({ limit: 0 }, dataset.fields),
+      );
+      expect([tableFromIPC(none.body).numRows, none.total]).toEqual([0, 3]);
+    });
   });
 
-  test('is a stream with a schema even when nothing matches', async () => {
-    const request = parseQuery(
-      { filters: [['s', 'nothing']], fields: ['s', 'o.a'] },
-      dataset.fields,
-    );
-    const page = await runArrow(bench.engine, dataset.snapshot, dataset.fields, request);
-    const table = tableFromIPC(page.body);
-    expect([table.numRows, table.schema.names]).toEqual([0, ['s', 'o']]);
-    const none = await runArrow(
-      bench.engine,
-      dataset.snapshot,
-      dataset.fields,
-      parseQuery({ limit: 0 }, dataset.fields),
-    );
-    expect([tableFromIPC(none.body).numRows, none.total]).toEqual([0, 3]);
-  });
-});
+  describe('a large table', () => {
+    const count = 120_000;
+    const row = (index: number): TestRow => ({
+      upper: `GRCH37-${index}-A`,
+      lower: `rs${index}`,
+      mixed: ['Alpha', 'ALPHA', 'beta', 'K\u212a', 'straße'][index % 5]!,
+      list: [['PASS'], ['pass', 'q10'], []][index % 3]!,
+    });
 
-describe('a large table', () => {
-  const count = 120_000;
-  const row = (index: number): TestRow => ({
-    upper: `GRCH37-${index}-A`,
-    lower: `rs${index}`,
-    mixed: ['Alpha', 'ALPHA', 'beta', 'K\u212a', 'straße'][index % 5]!,
-    list: [['PASS'], ['pass', 'q10'], []][index % 3]!,
-  });
-
-  test('is compared without letter case in the same way before and after its spellings are known', async () => {
-    const of = await bench.dataset(
-      [
-        column('upper', 'string'),
-        column('lower', 'string'),
-        column('mixed', 'string'),
-        listOf(column('list', 'string')),
-      ],
-      [Array.from({ length: count }, (_, index) => row(index)), [{ upper: 'x', mixed: 'aLPHA' }]],
-    );
-    const questions = [
+    test('is compared without letter case in the same way before and after its spellings are known', async () => {
+      const of = await bench.dataset(
+        [
+          column('upper', 'string'),
+          column('lower', 'string'),
+          column('mixed', 'string'),
+          listOf(column('list', 'string')),
+        ],
+        [Array.from({ length: count }, (_, index) => row(index)), [{ upper: 'x', mixed: 'aLPHA' }]],
+      );
+      const questions = [
       [['upper', 'grch37-77-a']],
       [['upper', 'X']],
       [['lower', 'RS77']],
@@ -299,32 +314,33 @@ describe('a large table', () => {
       [['mixed', 'nothing']],
       [{ or: [['mixed', 'nothing'], ['lower', 'RS5']] }],
     ]; // prettier-ignore
-    const totals = async (): Promise<number[]> =>
-      Promise.all(questions.map(async (filters) => (await ask({ filters, limit: 0 }, of)).total));
-    const before = await totals();
-    expect(before).toEqual([1, 1, 1, 2, 48_001, 48_000, 24_000, 72_000, 80_000, 0, 1]);
-    await finderOf(bench.engine).settled();
-    expect(await totals()).toEqual(before);
-    expect(await totals()).toEqual(before);
+      const totals = async (): Promise<number[]> =>
+        Promise.all(questions.map(async (filters) => (await ask({ filters, limit: 0 }, of)).total));
+      const before = await totals();
+      expect(before).toEqual([1, 1, 1, 2, 48_001, 48_000, 24_000, 72_000, 80_000, 0, 1]);
+      await finderOf(bench.engine).settled();
+      expect(await totals()).toEqual(before);
+      expect(await totals()).toEqual(before);
+    });
+
+    test('is read without a second pass when the page tells the total', async () => {
+      const of = await sixRecords(bench);
+      const statements: string[] = [];
+      const spy = {
+        ...bench.engine,
+        run: (sql: string, ...rest: [never, never]) => (
+          statements.push(sql),
+          bench.engine.run(sql, ...rest)
+        ),
+      };
+      const request = parseQuery({ filters: [['stars', 1]] }, of.fields);
+      await runQuery(spy as never, of.snapshot, of.fields, request);
+      await runQuery(spy as never, of.snapshot, of.fields, parseQuery({ limit: 2 }, of.fields));
+      expect(statements.filter((sql) => sql.includes('count(*)'))).toEqual([]);
+    });
   });
 
-  test('is read without a second pass when the page tells the total', async () => {
-    const of = await sixRecords(bench);
-    const statements: string[] = [];
-    const spy = {
-      ...bench.engine,
-      run: (sql: string, ...rest: [never, never]) => (
-        statements.push(sql),
-        bench.engine.run(sql, ...rest)
-      ),
-    };
-    const request = parseQuery({ filters: [['stars', 1]] }, of.fields);
-    await runQuery(spy as never, of.snapshot, of.fields, request);
-    await runQuery(spy as never, of.snapshot, of.fields, parseQuery({ limit: 2 }, of.fields));
-    expect(statements.filter((sql) => sql.includes('count(*)'))).toEqual([]);
-  });
+  function text(_: string, value: unknown): unknown {
+    return typeof value === 'bigint' ? String(value) : value;
+  }
 });
-
-function text(_: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
-}

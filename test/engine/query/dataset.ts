@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
+import { openColumnEngine } from '../../../engine/columns/column-engine.js';
 import type { FieldRow } from '../../../engine/catalog/rows.js';
 import { arrowStream } from '../../../engine/query/arrow-page.js';
 import { openQueryEngine, type QueryEngine } from '../../../engine/query/engine.js';
@@ -40,10 +41,20 @@ export interface Dataset {
   readonly fields: readonly FieldRow[];
 }
 
-/** Opens an engine as the server does, on a temporary folder. */
-export async function openBench(): Promise<Bench> {
+/** How questions are answered, and the threads that `openBench` wants for it. */
+export const engines: readonly (readonly [name: string, threads: number | undefined])[] = [
+  ['columns in memory', 0],
+  ['SQL', undefined],
+];
+
+/**
+ * Opens an engine as the server does, on a temporary folder. With a number of threads, 0 for this one, it answers from columns in memory
+ * what these can; else all by SQL.
+ */
+export async function openBench(threads?: number): Promise<Bench> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-query-'));
   const engine = await openQueryEngine({
+    ...(threads !== undefined && { columns: openColumnEngine({ threads, cacheMb: 16 }) }),
     dataFolder: folder,
     memoryMb: 512,
     threads: 2,

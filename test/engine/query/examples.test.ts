@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/json.js';
 import { parseQuery } from '../../../engine/query/request.js';
 import { runQuery } from '../../../engine/query/run.js';
-import { openBench, type Bench, type Dataset } from './dataset.js';
+import { openBench, type Bench, type Dataset, engines } from './dataset.js';
 import { sixRecords } from './six-records.js';
 
 /*
@@ -14,65 +14,67 @@ import { sixRecords } from './six-records.js';
 const lines = readFileSync('test/engine/query/examples.txt', 'utf8').split('\n');
 const cases = lines.filter((line) => line.trim() !== '' && !line.startsWith('#'));
 
-let bench: Bench;
-let dataset: Dataset;
-beforeAll(async () => {
-  bench = await openBench();
-  dataset = await sixRecords(bench);
+describe.each(engines)('by %s', (_, threads) => {
+  let bench: Bench;
+  let dataset: Dataset;
+  beforeAll(async () => {
+    bench = await openBench(threads);
+    dataset = await sixRecords(bench);
+  });
+  afterAll(() => bench.close());
+
+  test.each(cases)('%s', async (line) => {
+    const cut = line.indexOf('==>');
+    const input = parseJson(line.slice(0, cut));
+    const expected = line.slice(cut + 3).trim();
+    const body = Array.isArray(input) ? { filters: input } : input;
+    if (expected.startsWith('400')) {
+      const [, key, words] = /^400 (\S+) ?(.*)$/.exec(expected)!;
+      const error = caught(() => parseQuery(body, dataset.fields));
+      expect(error).toMatchObject({
+        code: 'invalid',
+        fields: { [key!]: [expect.stringContaining(words!)] },
+      });
+      return;
+    }
+    const request = parseQuery(body, dataset.fields);
+    const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
+    const results = JSON.parse(answer.results) as readonly { _id: string }[];
+    if (expected.startsWith('{"')) {
+      const parts = JSON.parse(expected) as Record<string, unknown>;
+      const all = {
+        ...answer,
+        results,
+        facets: answer.facets && JSON.parse(answer.facets),
+      } as Record<string, unknown>;
+      const found = Object.fromEntries(Object.keys(parts).map((key) => [key, all[key]]));
+      expect(rounded(found)).toEqual(rounded(parts));
+      return;
+    }
+    const ids = results.map(({ _id: id }) => id);
+    const isSet = expected.startsWith('{');
+    const wanted = expected === 'none' ? [] : expected.replaceAll(/[{}]/g, '').trim().split(/\s+/);
+    expect(isSet ? ids.sort() : ids).toEqual(wanted);
+    expect(answer.total).toBe(
+      answer.offset === null && answer.count > 0 ? request.offset + answer.count : answer.total,
+    );
+  });
+
+  function caught(work: () => unknown): unknown {
+    try {
+      work();
+    } catch (error) {
+      return error;
+    }
+    throw new Error('expected an error');
+  }
+
+  /** Numbers to ten digits: the engine and the examples add up in different orders. */
+  function rounded(value: unknown): unknown {
+    return JSON.parse(
+      JSON.stringify(value, (_, part: unknown) =>
+        typeof part === 'number' ? Number(part.toPrecision(10)) : part,
+      ),
+    );
+  }
 });
-afterAll(() => bench.close());
-
-test.each(cases)('%s', async (line) => {
-  const cut = line.indexOf('==>');
-  const input = parseJson(line.slice(0, cut));
-  const expected = line.slice(cut + 3).trim();
-  const body = Array.isArray(input) ? { filters: input } : input;
-  if (expected.startsWith('400')) {
-    const [, key, words] = /^400 (\S+) ?(.*)$/.exec(expected)!;
-    const error = caught(() => parseQuery(body, dataset.fields));
-    expect(error).toMatchObject({
-      code: 'invalid',
-      fields: { [key!]: [expect.stringContaining(words!)] },
-    });
-    return;
-  }
-  const request = parseQuery(body, dataset.fields);
-  const answer = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
-  const results = JSON.parse(answer.results) as readonly { _id: string }[];
-  if (expected.startsWith('{"')) {
-    const parts = JSON.parse(expected) as Record<string, unknown>;
-    const all = {
-      ...answer,
-      results,
-      facets: answer.facets && JSON.parse(answer.facets),
-    } as Record<string, unknown>;
-    const found = Object.fromEntries(Object.keys(parts).map((key) => [key, all[key]]));
-    expect(rounded(found)).toEqual(rounded(parts));
-    return;
-  }
-  const ids = results.map(({ _id: id }) => id);
-  const isSet = expected.startsWith('{');
-  const wanted = expected === 'none' ? [] : expected.replaceAll(/[{}]/g, '').trim().split(/\s+/);
-  expect(isSet ? ids.sort() : ids).toEqual(wanted);
-  expect(answer.total).toBe(
-    answer.offset === null && answer.count > 0 ? request.offset + answer.count : answer.total,
-  );
-});
-
-function caught(work: () => unknown): unknown {
-  try {
-    work();
-  } catch (error) {
-    return error;
-  }
-  throw new Error('expected an error');
-}
-
-/** Numbers to ten digits: the engine and the examples add up in different orders. */
-function rounded(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value, (_, part: unknown) =>
-      typeof part === 'number' ? Number(part.toPrecision(10)) : part,
-    ),
-  );
-}

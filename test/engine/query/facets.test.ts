@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, test } from '@jest/globals';
-import { openBench, type Bench } from './dataset.js';
+import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import { openBench, type Bench, engines } from './dataset.js';
 import { randomFacets } from './facets-random.js';
 import { namedFields } from './naive-fields.js';
 import { asking, difference, store } from './property-check.js';
@@ -13,36 +13,42 @@ const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007
 const cases = Number(process.env['STRANDLAKE_CASES'] ?? 300);
 const casesPerDataset = 20;
 
-let bench: Bench;
-beforeAll(async () => {
-  bench = await openBench();
-});
-afterAll(() => bench.close());
+describe.each(engines)('by %s', (_, threads) => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await openBench(threads);
+  });
+  afterAll(() => bench.close());
 
-test(`trees of facets answer as a loop over the records does (${cases} cases, STRANDLAKE_SEED=${seed}) (Q6)`, async () => {
-  const random = new Random(seed);
-  for (let done = 0; done < cases; done += casesPerDataset) {
-    const made = randomMade(random);
-    if (namedFields(made.columns).length === 0) continue;
-    const ask = asking(bench, await store(bench, made));
-    const requests = random.list(casesPerDataset, (): RandomRequest => {
-      const filters = random.chance(0.5) ? randomFilters(random, made) : [];
-      const body = { filters, facets: randomFacets(random, made), limit: 0 };
-      return { body, asked: null, walk: null };
-    });
-    const differences = await Promise.all(
-      requests.map((request) => difference(made, request, ask)),
-    );
-    const first = differences.findIndex((found) => found !== null);
-    if (first >= 0) {
-      const where = { body: requests[first]!.body, columns: made.columns, segments: made.segments };
-      throw new Error(`STRANDLAKE_SEED=${seed}: ${differences[first]!}\n${show(where)}`);
+  test(`trees of facets answer as a loop over the records does (${cases} cases, STRANDLAKE_SEED=${seed}) (Q6)`, async () => {
+    const random = new Random(seed);
+    for (let done = 0; done < cases; done += casesPerDataset) {
+      const made = randomMade(random);
+      if (namedFields(made.columns).length === 0) continue;
+      const ask = asking(bench, await store(bench, made));
+      const requests = random.list(casesPerDataset, (): RandomRequest => {
+        const filters = random.chance(0.5) ? randomFilters(random, made) : [];
+        const body = { filters, facets: randomFacets(random, made), limit: 0 };
+        return { body, asked: null, walk: null };
+      });
+      const differences = await Promise.all(
+        requests.map((request) => difference(made, request, ask)),
+      );
+      const first = differences.findIndex((found) => found !== null);
+      if (first >= 0) {
+        const where = {
+          body: requests[first]!.body,
+          columns: made.columns,
+          segments: made.segments,
+        };
+        throw new Error(`STRANDLAKE_SEED=${seed}: ${differences[first]!}\n${show(where)}`);
+      }
     }
-  }
-}, 300_000);
+  }, 300_000);
 
-function show(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'bigint' ? `${part}n` : part,
-  );
-}
+  function show(value: unknown): string {
+    return JSON.stringify(value, (_, part: unknown) =>
+      typeof part === 'bigint' ? `${part}n` : part,
+    );
+  }
+});

@@ -2,101 +2,103 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/errors.js';
 import { parseQuery } from '../../../engine/query/request.js';
 import { runQuery } from '../../../engine/query/run.js';
-import { column, openBench, type Bench, type Dataset } from './dataset.js';
+import { column, openBench, type Bench, type Dataset, engines } from './dataset.js';
 
-let bench: Bench;
-let dataset: Dataset;
-const values = 20;
-beforeAll(async () => {
-  bench = await openBench();
-  const long = (text: string): string =>
-    text.repeat(Math.ceil(100_000 / text.length)).slice(0, 100_000);
-  const rows = Array.from({ length: values }, (_, index) => ({
-    s: `${long(index % 2 ? 'a' : 'ab')}!`,
-    t: `${long('a ')}!`,
-  }));
-  dataset = await bench.dataset([column('s', 'string'), column('t', 'text')], [rows]);
-});
-afterAll(() => bench.close());
-
-async function total(filters: unknown): Promise<number> {
-  const request = parseQuery({ filters, limit: 0 }, dataset.fields);
-  return (await runQuery(bench.engine, dataset.snapshot, dataset.fields, request)).total;
-}
-
-describe('a pattern that makes others backtrack (Q3)', () => {
-  test.each([
-    ['s__regexp', '(a+)+$'],
-    ['s__regexp', '(a|a)*b'],
-    ['s__regexp', '(a|ab)*c'],
-    ['s__regexp', '*a'.repeat(30).slice(1)],
-    ['s__regexp', '.*'.repeat(30)],
-    ['s__regexp', '.*a'.repeat(30)],
-    ['s__regexp', '(.*)(.*)(.*)(.*)(.*)x'],
-    ['s__regexp', '(x+x+)+y'],
-    ['s__regexp', 'a?'.repeat(100) + 'a'.repeat(100)],
-    ['s__regexp', '(a{0,30}){0,30}'],
-    ['s__contains', '*a'.repeat(30)],
-    ['s__contains', 'a'.repeat(9_999) + 'b'],
-    ['s__prefix', 'a'.repeat(99_999)],
-    ['t__contains', 'a '.repeat(99)],
-    // With backtracking, most of these would outlive the machine: the runner's time limit is the proof.
-  ])('%s %s is answered', async (key, value) => {
-    try {
-      await total([[key, value]]);
-    } catch (error) {
-      expect((error as AppError).code).toBe('invalid');
-    }
+describe.each(engines)('by %s', (_, threads) => {
+  let bench: Bench;
+  let dataset: Dataset;
+  const values = 20;
+  beforeAll(async () => {
+    bench = await openBench(threads);
+    const long = (text: string): string =>
+      text.repeat(Math.ceil(100_000 / text.length)).slice(0, 100_000);
+    const rows = Array.from({ length: values }, (_, index) => ({
+      s: `${long(index % 2 ? 'a' : 'ab')}!`,
+      t: `${long('a ')}!`,
+    }));
+    dataset = await bench.dataset([column('s', 'string'), column('t', 'text')], [rows]);
   });
-});
+  afterAll(() => bench.close());
 
-describe('an unsupported pattern (Q4)', () => {
-  test.each([
-    String.raw`(a)\1`,
-    String.raw`(?<x>a)\k<x>`,
-    '(?=a)',
-    '(?!a)',
-    '(?<=a)b',
-    '(?<!a)b',
-    '(?>a)',
-    'a++',
-    '(?#comment)',
-    '(?(1)a|b)',
-    '(a',
-    'a)',
-    '[a',
-    '*a',
-    'a**',
-    'a{2,1}',
-    'a{1001}',
-    '((a{100}){100}){100}',
-    String.raw`\p{Nope}`,
-    String.raw`\C`,
-    String.raw`\Qa`,
-    '\\',
-  ])('%s is a 400 that names it, or matches', async (pattern) => {
-    const error = await total([['s__regexp', pattern]]).then(
-      () => null,
-      (thrown: unknown) => thrown,
-    );
-    // What the engine takes is fine; nothing may surface as a bug.
-    if (error === null) return;
-    expect(error).toMatchObject({ code: 'invalid' });
-    expect(JSON.stringify((error as AppError).fields)).toContain('egular expression');
+  async function total(filters: unknown): Promise<number> {
+    const request = parseQuery({ filters, limit: 0 }, dataset.fields);
+    return (await runQuery(bench.engine, dataset.snapshot, dataset.fields, request)).total;
+  }
+
+  describe('a pattern that makes others backtrack (Q3)', () => {
+    test.each([
+      ['s__regexp', '(a+)+$'],
+      ['s__regexp', '(a|a)*b'],
+      ['s__regexp', '(a|ab)*c'],
+      ['s__regexp', '*a'.repeat(30).slice(1)],
+      ['s__regexp', '.*'.repeat(30)],
+      ['s__regexp', '.*a'.repeat(30)],
+      ['s__regexp', '(.*)(.*)(.*)(.*)(.*)x'],
+      ['s__regexp', '(x+x+)+y'],
+      ['s__regexp', 'a?'.repeat(100) + 'a'.repeat(100)],
+      ['s__regexp', '(a{0,30}){0,30}'],
+      ['s__contains', '*a'.repeat(30)],
+      ['s__contains', 'a'.repeat(9_999) + 'b'],
+      ['s__prefix', 'a'.repeat(99_999)],
+      ['t__contains', 'a '.repeat(99)],
+      // With backtracking, most of these would outlive the machine: the runner's time limit is the proof.
+    ])('%s %s is answered', async (key, value) => {
+      try {
+        await total([[key, value]]);
+      } catch (error) {
+        expect((error as AppError).code).toBe('invalid');
+      }
+    });
   });
 
-  test.each([String.raw`(a)\1`, '(?=a)', '(?!a)', '(?<=a)b', '(?<!a)b', '(?>a)', '(a', '[a', '*a', '((a{100}){100}){100}'])(
+  describe('an unsupported pattern (Q4)', () => {
+    test.each([
+      String.raw`(a)\1`,
+      String.raw`(?<x>a)\k<x>`,
+      '(?=a)',
+      '(?!a)',
+      '(?<=a)b',
+      '(?<!a)b',
+      '(?>a)',
+      'a++',
+      '(?#comment)',
+      '(?(1)a|b)',
+      '(a',
+      'a)',
+      '[a',
+      '*a',
+      'a**',
+      'a{2,1}',
+      'a{1001}',
+      '((a{100}){100}){100}',
+      String.raw`\p{Nope}`,
+      String.raw`\C`,
+      String.raw`\Qa`,
+      '\\',
+    ])('%s is a 400 that names it, or matches', async (pattern) => {
+      const error = await total([['s__regexp', pattern]]).then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      // What the engine takes is fine; nothing may surface as a bug.
+      if (error === null) return;
+      expect(error).toMatchObject({ code: 'invalid' });
+      expect(JSON.stringify((error as AppError).fields)).toContain('egular expression');
+    });
+
+    test.each([String.raw`(a)\1`, '(?=a)', '(?!a)', '(?<=a)b', '(?<!a)b', '(?>a)', '(a', '[a', '*a', '((a{100}){100}){100}'])(
     '%s is refused before the query runs, or by it',
     async (pattern) => {
       await expect(total([['s__regexp', pattern]])).rejects.toMatchObject({ code: 'invalid' });
     },
   ); // prettier-ignore
 
-  test('of more than 1 kB names the budget', async () => {
-    await expect(total([['s__regexp', 'a'.repeat(1_024)]])).resolves.toBe(0);
-    await expect(total([['s__regexp', 'a'.repeat(1_025)]])).rejects.toMatchObject({
-      code: 'budget',
-      message: expect.stringContaining('regexpBytes'),
+    test('of more than 1 kB names the budget', async () => {
+      await expect(total([['s__regexp', 'a'.repeat(1_024)]])).resolves.toBe(0);
+      await expect(total([['s__regexp', 'a'.repeat(1_025)]])).rejects.toMatchObject({
+        code: 'budget',
+        message: expect.stringContaining('regexpBytes'),
+      });
     });
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseQuery } from '../../../engine/query/request.js';
 import { runQuery } from '../../../engine/query/run.js';
-import { column, openBench, type Bench, type Dataset } from './dataset.js';
+import { column, openBench, type Bench, type Dataset, engines } from './dataset.js';
 import { Random } from './random.js';
 
 /** A record's place; an insertion of zero width stops before it starts. */
@@ -15,97 +15,106 @@ interface Place {
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 const regions = 1_000;
 
-let bench: Bench;
-let dataset: Dataset;
-let places: readonly (Place | null)[];
-beforeAll(async () => {
-  bench = await openBench();
-  const random = new Random(seed);
-  places = random.list(600, () => {
-    if (random.chance(0.05)) return null;
-    const start = random.chance(0.05) ? random.pick([0, 1, 2 ** 31, 2 ** 40]) : random.below(1_000);
-    const build = random.pick([{ build: 'GRCh37' }, { build: 'GRCh38' }, { build: 'grch37' }, {}]);
-    const width = random.chance(0.1) ? -1 : random.below(random.pick([1, 20, 500]));
-    return {
-      ...build,
-      chromosome: random.pick(['1', '2', 'X', 'MT', 'M']),
-      start,
-      stop: start + width,
-    };
+describe.each(engines)('by %s', (_, threads) => {
+  let bench: Bench;
+  let dataset: Dataset;
+  let places: readonly (Place | null)[];
+  beforeAll(async () => {
+    bench = await openBench(threads);
+    const random = new Random(seed);
+    places = random.list(600, () => {
+      if (random.chance(0.05)) return null;
+      const start = random.chance(0.05)
+        ? random.pick([0, 1, 2 ** 31, 2 ** 40])
+        : random.below(1_000);
+      const build = random.pick([
+        { build: 'GRCh37' },
+        { build: 'GRCh38' },
+        { build: 'grch37' },
+        {},
+      ]);
+      const width = random.chance(0.1) ? -1 : random.below(random.pick([1, 20, 500]));
+      return {
+        ...build,
+        chromosome: random.pick(['1', '2', 'X', 'MT', 'M']),
+        start,
+        stop: start + width,
+      };
+    });
+    const rows = places.map((place) => (place ? { genomic_coordinates: { ...place } } : {}));
+    const coordinates = column('genomic_coordinates', 'object', [
+      column('build', 'string'),
+      column('chromosome', 'string'),
+      column('start', 'long'),
+      column('stop', 'long'),
+    ]);
+    dataset = await bench.dataset([coordinates], [rows.slice(0, 250), rows.slice(250)]);
   });
-  const rows = places.map((place) => (place ? { genomic_coordinates: { ...place } } : {}));
-  const coordinates = column('genomic_coordinates', 'object', [
-    column('build', 'string'),
-    column('chromosome', 'string'),
-    column('start', 'long'),
-    column('stop', 'long'),
-  ]);
-  dataset = await bench.dataset([coordinates], [rows.slice(0, 250), rows.slice(250)]);
-});
-afterAll(() => bench.close());
+  afterAll(() => bench.close());
 
-const C = 'genomic_coordinates.chromosome';
-const S = 'genomic_coordinates.start';
-const E = 'genomic_coordinates.stop';
+  const C = 'genomic_coordinates.chromosome';
+  const S = 'genomic_coordinates.start';
+  const E = 'genomic_coordinates.stop';
 
-/** The filters as clients build them (query language, section 6), and what they mean. */
-const kinds = {
+  /** The filters as clients build them (query language, section 6), and what they mean. */
+  const kinds = {
   position: (c: string, s: number) => ({ and: [[`${S}__lte`, s], [`${E}__gte`, s], [C, c]] }),
   'exact range': (c: string, s: number, e: number) => ({ and: [[S, s], [E, e], [C, c]] }),
   range: (c: string, s: number, e: number) => ({
     and: [{ or: [{ and: [[`${S}__lte`, s], [`${E}__gte`, e]] }, [`${S}__range`, [s, e]], [`${E}__range`, [s, e]]] }, [C, c]],
   }),
 }; // prettier-ignore
-const meaning: Readonly<
-  Record<keyof typeof kinds, (place: Place, s: number, e: number) => boolean>
-> = {
-  position: ({ start, stop }, s) => start <= s && s <= stop,
-  'exact range': ({ start, stop }, s, e) => start === s && stop === e,
-  // Overlap of closed intervals; one of zero width overlaps where either of its ends lies in the range.
-  range: ({ start, stop }, s, e) =>
-    start <= stop
-      ? start <= e && stop >= s
-      : (start >= s && start <= e) || (stop >= s && stop <= e),
-};
+  const meaning: Readonly<
+    Record<keyof typeof kinds, (place: Place, s: number, e: number) => boolean>
+  > = {
+    position: ({ start, stop }, s) => start <= s && s <= stop,
+    'exact range': ({ start, stop }, s, e) => start === s && stop === e,
+    // Overlap of closed intervals; one of zero width overlaps where either of its ends lies in the range.
+    range: ({ start, stop }, s, e) =>
+      start <= stop
+        ? start <= e && stop >= s
+        : (start >= s && start <= e) || (stop >= s && stop <= e),
+  };
 
-describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('%s', (kind) => {
-  test(`finds what the plain interval test finds (STRANDLAKE_SEED=${seed}) (Q10)`, async () => {
-    const random = new Random(seed + 1);
-    for (let done = 0; done < regions / 3; done += 1) {
-      const known = random.pick(places.filter((place) => place !== null));
-      const exact = random.chance(0.3);
-      const chromosome = exact ? known.chromosome : random.pick(['1', '2', 'X', 'MT', 'M', 'Y']);
-      const s = exact ? known.start : random.below(1_000) - 5;
-      const e = exact ? Math.max(known.stop, s) : s + random.below(random.pick([1, 50, 2_000]));
-      const spelled =
-        random.pick(['', 'chr', 'CHR', 'Chr']) +
-        (random.chance(0.5) ? chromosome : chromosome.toLowerCase());
-      const build = random.pick([undefined, 'GRCh37', 'grch38']);
-      const body = { filters: [kinds[kind](spelled, s, e)], genome_build: build, limit: 0 };
-      const request = parseQuery(body, dataset.fields);
-      const { total } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
-      const expected = places.filter(
-        (place) =>
-          place !== null &&
-          place.chromosome === chromosome &&
-          meaning[kind](place, s, e) &&
-          (build === undefined ||
-            place.build === undefined ||
-            place.build.toUpperCase() === build.toUpperCase()),
-      );
-      expect({ body, total }).toEqual({ body, total: expected.length });
-    }
+  describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('%s', (kind) => {
+    test(`finds what the plain interval test finds (STRANDLAKE_SEED=${seed}) (Q10)`, async () => {
+      const random = new Random(seed + 1);
+      for (let done = 0; done < regions / 3; done += 1) {
+        const known = random.pick(places.filter((place) => place !== null));
+        const exact = random.chance(0.3);
+        const chromosome = exact ? known.chromosome : random.pick(['1', '2', 'X', 'MT', 'M', 'Y']);
+        const s = exact ? known.start : random.below(1_000) - 5;
+        const e = exact ? Math.max(known.stop, s) : s + random.below(random.pick([1, 50, 2_000]));
+        const spelled =
+          random.pick(['', 'chr', 'CHR', 'Chr']) +
+          (random.chance(0.5) ? chromosome : chromosome.toLowerCase());
+        const build = random.pick([undefined, 'GRCh37', 'grch38']);
+        const body = { filters: [kinds[kind](spelled, s, e)], genome_build: build, limit: 0 };
+        const request = parseQuery(body, dataset.fields);
+        const { total } = await runQuery(bench.engine, dataset.snapshot, dataset.fields, request);
+        const expected = places.filter(
+          (place) =>
+            place !== null &&
+            place.chromosome === chromosome &&
+            meaning[kind](place, s, e) &&
+            (build === undefined ||
+              place.build === undefined ||
+              place.build.toUpperCase() === build.toUpperCase()),
+        );
+        expect({ body, total }).toEqual({ body, total: expected.length });
+      }
+    });
   });
-});
 
-test('a dataset without coordinates has no such field, and no build to restrict', async () => {
-  const { snapshot, fields } = await bench.dataset([column('a', 'long')], [[{ a: 1 }]]);
-  expect(() => parseQuery({ filters: [[C, '1']] }, fields)).toThrow('Unknown field');
-  const answer = await runQuery(
-    bench.engine,
-    snapshot,
-    fields,
-    parseQuery({ genome_build: 'GRCh38' }, fields),
-  );
-  expect(answer.total).toBe(1);
+  test('a dataset without coordinates has no such field, and no build to restrict', async () => {
+    const { snapshot, fields } = await bench.dataset([column('a', 'long')], [[{ a: 1 }]]);
+    expect(() => parseQuery({ filters: [[C, '1']] }, fields)).toThrow('Unknown field');
+    const answer = await runQuery(
+      bench.engine,
+      snapshot,
+      fields,
+      parseQuery({ genome_build: 'GRCh38' }, fields),
+    );
+    expect(answer.total).toBe(1);
+  });
 });

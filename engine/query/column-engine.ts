@@ -1,0 +1,51 @@
+import type { Snapshot } from '../store/store.js';
+import type { Facet } from './facets.js';
+import type { RunOptions } from './guard.js';
+import type { Predicate } from './predicate.js';
+import type { Projected } from './projection.js';
+import type { OrderKey } from './request.js';
+
+/** A record of a snapshot: the number of its segment, and of its row in it. */
+export type Place = readonly [segment: number, row: number];
+
+/** What is asked of the records that match. */
+export interface Selection {
+  readonly predicate: Predicate;
+  /** Empty: in the order in which the records were stored. */
+  readonly ordering: readonly OrderKey[];
+  readonly offset: number;
+  readonly limit: number;
+  readonly facets: readonly Facet[] | null;
+  /** Only records behind this one, in the order in which they were stored; the total is of all the same. */
+  readonly after?: Place;
+  /** The total, if it is known already; then no more is looked at than the page takes. */
+  readonly total?: number;
+}
+
+/** How many match, and which of them are the page. */
+export interface Selected {
+  readonly total: number;
+  readonly places: readonly Place[];
+  /** JSON texts in the order of the facets; null if none were asked for. */
+  readonly facets: readonly string[] | null;
+}
+
+/**
+ * Answers from columns in memory what it can (engine/columns); the SQL engine answers the rest, and both give the same answers.
+ * Everything is undefined where a question, or a file, is not covered.
+ */
+export interface ColumnEngine {
+  select(
+    snapshot: Snapshot,
+    selection: Selection,
+    options: RunOptions,
+  ): Promise<Selected | undefined>;
+  /** The JSON texts of records, in the order of the places. */
+  records(
+    snapshot: Snapshot,
+    places: readonly Place[],
+    projection: readonly Projected[],
+    options: RunOptions,
+  ): Promise<readonly string[] | undefined>;
+  close(): Promise<void>;
+}
