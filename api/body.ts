@@ -87,24 +87,29 @@ function refuseEncoded(encoding: string | undefined): void {
   );
 }
 
-/** Counts what arrives, whatever the header promised. */
-async function collect(stream: Readable, promised: string | undefined): Promise<Buffer> {
+/** Counts what arrives, whatever the header promised. (Without an iterator, which costs a small body more than all else here.) */
+function collect(stream: Readable, promised: string | undefined): Promise<Buffer> {
   const max = budgets.jsonBodyBytes;
   const tooLarge = (): AppError =>
     new AppError(
       'too-large',
       `the request body is larger than ${max >> 20} MB (budget jsonBodyBytes)`,
     );
-  if (Number(promised) > max) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    const bytes = chunk as Buffer;
-    size += bytes.length;
-    if (size > max) throw tooLarge();
-    chunks.push(bytes);
-  }
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size);
+  if (Number(promised) > max) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= max) chunks.push(chunk);
+      else stream.destroy(tooLarge());
+    });
+    stream.once('end', () =>
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)),
+    );
+    stream.once('error', reject);
+    stream.once('close', () => reject(new AppError('invalid', 'the request broke off')));
+  });
 }
 
 function firstByte(bytes: Buffer): number {

@@ -44,9 +44,11 @@ export function parseJson(input: string | Uint8Array, options: ParseJsonOptions 
 /** Integers that a double may not hold, where a value can stand; a hit inside a text only costs the fast path. */
 const longInteger = /(?:^|[:[,\s])-?\d{16,}(?![\d.eE])/;
 
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
 function decode(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return decoder.decode(bytes);
   } catch (cause) {
     throw new JsonError(1, 1, 'the text is not valid UTF-8', cause);
   }

@@ -3,6 +3,7 @@ import { reservedColumns } from '../store/arrow.js';
 import type { Column, Columns, StoredType } from '../types.js';
 import { joined } from './match/joined.js';
 import { readPattern } from './match/pattern.js';
+import { isReadable } from './match/text-words.js';
 
 /**
  * Whether a matcher answers this predicate over these columns of a dataset (without the reserved ones). What it finds out later, in the
@@ -52,6 +53,9 @@ function weightOf(predicate: Predicate): number {
     case 'prefix':
       return 20;
     case 'regexp':
+    case 'words':
+    case 'phrase':
+    case 'wildcard':
       return 100;
     default:
       return 8;
@@ -75,7 +79,12 @@ function canTest(condition: Condition, columns: Columns): boolean {
       return family === 'text';
     case 'regexp':
       return family === 'text' && readPattern(condition.pattern) !== undefined;
-    default:
+    case 'words':
+    case 'phrase':
+    case 'wildcard':
+      // Of texts there is an index of words, and they are long.
+      return field.type === 'string' && isReadable(condition);
+    case 'overlap':
       return false;
   }
 }

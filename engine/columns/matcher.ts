@@ -7,6 +7,7 @@ import { joined } from './match/joined.js';
 import { textEquality } from './match/text-equality.js';
 import { textContains, textPrefix, textRange } from './match/text-parts.js';
 import { textPattern } from './match/text-pattern.js';
+import { textPhrase, textWildcard, textWords } from './match/text-words.js';
 import { NotCovered } from './not-covered.js';
 
 /**
@@ -106,6 +107,12 @@ function valueTest(condition: Condition): ValueTest {
       return textPrefix(condition.text);
     case 'regexp':
       return textPattern(condition.pattern);
+    case 'words':
+      return textWords(condition.words);
+    case 'phrase':
+      return textPhrase(condition.words);
+    case 'wildcard':
+      return textWildcard(condition.parts);
     default:
       throw new NotCovered(`A condition of kind ${condition.kind}`);
   }

@@ -6,7 +6,7 @@ import { ByteSink } from '../store/parquet/sink.js';
 import { NotCovered } from './not-covered.js';
 import type { RecordCursor } from './record-cursor.js';
 import { RecordPage, RecordValues } from './record-page.js';
-import { RecordWriter } from './record-writer.js';
+import { recordWriter } from './record-writer.js';
 import type { PagePlaces, RowGroup, SegmentFile } from './segment-file.js';
 
 /** What keeps unpacked pages and dictionaries, for as long as it likes. */
@@ -30,7 +30,7 @@ export class RecordReader {
    * Throws `NotCovered` for a file whose pages do not begin at the same rows in all leaves, as older ones have them.
    */
   texts(rows: readonly number[], projection: readonly Projected[]): string[] {
-    const writer = new RecordWriter(this.#file.leaves, projection);
+    const writer = recordWriter(this.#file.leaves, projection);
     const { cursors } = writer;
     const out = new ByteSink(4096);
     // The same few pages again and again: asking the cache for each row would take longer than writing it.

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Projected } from '../query/projection.js';
 import { physicalOf } from '../store/parquet/schema.js';
 import type { ByteSink } from '../store/parquet/sink.js';
@@ -16,8 +17,26 @@ import {
 import { writeValues } from './record-values.js';
 import type { SegmentLeaf } from './segment-leaves.js';
 
+/** By the projection, which all segments of a query share, and then by the shape of their leaves, which nearly all of them share. */
+const writers = new WeakMap<readonly Projected[], Map<string, RecordWriter>>();
+const shapes = new WeakMap<readonly SegmentLeaf[], string>();
+
+/** What writes records of a segment with these leaves: made once for each projection, since that takes as long as writing some records. */
+export function recordWriter(
+  leaves: readonly SegmentLeaf[],
+  projection: readonly Projected[],
+): RecordWriter {
+  let byShape = writers.get(projection);
+  if (byShape === undefined) writers.set(projection, (byShape = new Map<string, RecordWriter>()));
+  const shape = shapes.get(leaves) ?? hash('sha256', JSON.stringify(leaves));
+  shapes.set(leaves, shape);
+  const writer = byShape.get(shape) ?? new RecordWriter(leaves, projection);
+  byShape.set(shape, writer);
+  return writer;
+}
+
 /** Writes records of a segment with these leaves as JSON, as query/record-json.ts has the SQL engine do it: prepared once, used for any of them. */
-export class RecordWriter {
+class RecordWriter {
   /** One for each leaf that is read. */
   readonly cursors: readonly RecordCursor[];
   readonly #members: readonly RecordMember[];

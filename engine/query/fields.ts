@@ -13,6 +13,17 @@ export interface FieldIndex {
  * reserved `_id` and `_commit` are there unless `hasReserved` is false.
  */
 export function indexFields(rows: readonly FieldRow[], hasReserved = true): FieldIndex {
+  const known = hasReserved ? indexes.get(rows) : undefined;
+  if (known !== undefined) return known;
+  const index = newIndex(rows, hasReserved);
+  if (hasReserved) indexes.set(rows, index);
+  return index;
+}
+
+/** The catalogue gives the same list until something in it changes, and every query names fields. */
+const indexes = new WeakMap<readonly FieldRow[], FieldIndex>();
+
+function newIndex(rows: readonly FieldRow[], hasReserved: boolean): FieldIndex {
   const byName = new Map<string, FieldRow>(
     hasReserved ? reserved.map((row) => [row.name, row]) : [],
   );

@@ -3,15 +3,9 @@ import type { EntryTest } from './codes.js';
 import { costs, type ValueTest } from './field-test.js';
 import { readPattern, type Pattern } from './pattern.js';
 import { both, countOf, isSparse, settled, type Selection } from './selection.js';
+import { atMost, mostTexts, tooMuch } from './text-limits.js';
 import { holds, scanContaining } from './text-scan.js';
 import { someOf, textAt, textTest } from './text-test.js';
-
-/**
- * Of more texts the SQL engine, which has all cores for it, decides sooner; of so many characters the worst of patterns takes
- * seconds, which nobody can end here, while an ordinary one takes 50 ms.
- */
-const mostTexts = 250_000;
-const mostCharacters = 6_000_000;
 
 /** Texts that a regular expression matches as a whole: those that hold what it must find are looked at one by one. */
 export function textPattern(source: string): ValueTest {
@@ -26,10 +20,9 @@ export function textPattern(source: string): ValueTest {
       const candidates: Selection =
         someOf(within, (value) => holds(bytes, offsets[value]!, offsets[value + 1]!, literal)) ??
         settled(both(scanContaining(values, count, literal), within));
-      let left = mostCharacters;
+      const take = atMost();
       const found = someOf(few(candidates, count), (value) => {
-        left -= offsets[value + 1]! - offsets[value]!;
-        if (left < 0) throw tooMuch();
+        take(offsets[value + 1]! - offsets[value]!);
         return pattern.matches(textAt(values, value));
       });
       return found ?? 'none';
@@ -49,19 +42,12 @@ function few(candidates: Selection, count: number): Selection {
 
 function entriesLike({ literal, matches }: Pattern): EntryTest {
   return ({ texts }, from, add) => {
-    let looked = 0;
-    let left = mostCharacters;
+    const take = atMost();
     for (let code = from; code < texts.length; code++) {
       const text = texts[code]!;
       if (!text.includes(literal)) continue;
-      looked += 1;
-      left -= text.length;
-      if (looked > mostTexts || left < 0) throw tooMuch();
+      take(text.length);
       if (matches(text)) add(code);
     }
   };
-}
-
-function tooMuch(): NotCovered {
-  return new NotCovered('A pattern for many texts');
 }

@@ -2,7 +2,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { canMatch } from '../../../engine/columns/can-match.js';
 import { firstRows } from '../../../engine/columns/mask.js';
 import { matcher } from '../../../engine/columns/matcher.js';
-import { node, type Predicate, type Scalar } from '../../../engine/query/predicate.js';
+import {
+  node,
+  type FieldRef,
+  type Predicate,
+  type Scalar,
+  type WildPart,
+} from '../../../engine/query/predicate.js';
 import { runQuery } from '../../../engine/query/run.js';
 import type { StoredType, Value } from '../../../engine/types.js';
 import { column, listOf, openBench, recordId, type Bench, type TestRow } from '../query/dataset.js';
@@ -26,13 +32,15 @@ afterAll(() => bench.close());
 const scalars = ['boolean', 'integer', 'long', 'double', 'float', 'date', 'string', 'text', 'blob'] as const; // prettier-ignore
 const columns = scalars.flatMap((type) => [column(type, type), listOf(column(`${type}s`, type))]);
 
-const letters = ['a', 'A', 'b', 'k', 'K', '\u212a', 's', 'ſ', 'i', 'İ', 'ı', 'É', 'é', 'ß', 'ẞ', '1', ' ', '_', '.', '\n', '\0', '\t', '-', '😀', '𐐀', '𐐨', '\u2028', '\uffff', '\ud7ff', '名', '\u1c89', '\u1c8a']; // prettier-ignore
+const letters = ['a', ' a', 'ka', ' s', '.k', ' ', 'b',  's1', 'ⓐ', 'A', 'b', 'k', 'K', '\u212a', 's', 'ſ', 'i', 'İ', 'ı', 'É', 'é', 'ß', 'ẞ', '1', ' ', '_', '.', '\n', '\0', '\t', '-', '😀', '𐐀', '𐐨', '\u2028', '\uffff', '\ud7ff', '名', '\u1c89', '\u1c8a']; // prettier-ignore
 const numbers = [0, -0, 1, -1, 1.5, 0.1, 5e-324, -5e-324, 1e308, 3.4028234663852886e38, NaN, Infinity, -Infinity, 2 ** 53]; // prettier-ignore
 const longs = [0n, 1n, -1n, 2n ** 31n - 1n, -(2n ** 31n), 2n ** 31n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 32n, -(2n ** 32n) - 1n]; // prettier-ignore
 const days = ['1970-01-01', '2016-05-01T12:30:00.000001', '0001-01-01', '9999-12-31T23:59:59.999999', '1969-12-31T23:59:59']; // prettier-ignore
 
 function textOf(random: Random): string {
-  return random.list(random.below(5), () => random.pick(letters)).join('');
+  return random
+    .list(random.below(5), () => random.pick(letters.slice(0, random.pick([8, 100]))))
+    .join('');
 }
 
 function valueOf(random: Random, type: StoredType): Value {
@@ -74,7 +82,7 @@ function condition(random: Random): Predicate {
   const field = { name, path: [name], type };
   const isText = type === 'string' || type === 'text' || type === 'blob';
   const bound = () => (random.chance(0.3) ? null : { value: scalarOf(random, type), inclusive: random.chance(0.5) }); // prettier-ignore
-  const kind = random.below(isText ? 6 : 3);
+  const kind = random.below(type === 'string' ? 8 : isText ? 6 : 3);
   if (kind === 0) return node({ kind: 'missing', field });
   if (kind === 1 && type !== 'boolean') {
     const [low, high] = [bound(), bound()];
@@ -86,9 +94,51 @@ function condition(random: Random): Predicate {
     if (type === 'date' || values.length === 0) return condition(random);
     return node({ kind: 'in', field, values, ignoreCase: isText && random.chance(0.6) });
   }
+  if (kind > 5) return ofWords(random, field);
   const text = scalarOf(random, type) as string;
   if (kind === 5) return node({ kind: 'regexp', field, pattern: pattern(random) });
   return node({ kind: kind === 3 ? 'contains' : 'prefix', field, text: text.slice(0, 1 + random.below(3)) }); // prettier-ignore
+}
+
+const parts = [
+  'a',
+  'B',
+  'k',
+  's',
+  'ka',
+  'S1',
+  '_',
+  'é',
+  '名',
+  'ſ',
+  '\u212a',
+  'ⓐ',
+  '1',
+  '.',
+  '-',
+  'a ',
+] as const;
+
+function ofWords(random: Random, field: FieldRef): Predicate {
+  if (random.chance(0.4)) {
+    const wild = (): WildPart => random.pick(['one', 'any', { text: random.pick(parts) }]);
+    return node({ kind: 'wildcard', field, parts: random.list(1 + random.below(3), wild) });
+  }
+  const list = random.list(1 + random.below(2), () =>
+    random.pick(parts.slice(0, random.pick([4, 15]))),
+  ); // prettier-ignore;
+  return node({ kind: random.pick(['words', 'phrase']), field, words: list });
+}
+
+const strings = ['string', 'strings'].map((name): FieldRef => ({ name, path: [name], type: 'string' })); // prettier-ignore
+
+const kindsOfConditions = ['contains', 'in', 'missing', 'prefix', 'range', 'regexp'] as const;
+
+function ofKind(random: Random, kind: Predicate['kind']): Predicate {
+  for (;;) {
+    const made = condition(random);
+    if (made.kind === kind) return made;
+  }
 }
 
 const pieces = ['.', '.*', 'a', 'K', 's', '\\.', '[a-z]', '[^a]', '[\\w-]', '\\d', '\\W+', '\\s', '\\S?', '[\\D]', 'É', '[É-\u212a]', '😀', '^', '$', '\\b', '\\B', 'b{2}', '(?:ab|1)*', '(a|)', 'k+?', '\\x{e9}', '\\n', '[^\\n]', '.{1,3}', '\\A', '\\z', '(-|_)']; // prettier-ignore
@@ -110,6 +160,7 @@ function predicate(random: Random, depth: number): Predicate {
 test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SEED=%i)', async (seed) => {
   const random = new Random(seed);
   let [answered, matched] = [0, 0];
+  const kinds = new Set<string>();
   for (let dataset = 0; dataset < 4; dataset++) {
     const rows = random.list(150, (): TestRow => Object.fromEntries(columns.map(({ name, type, isList }) => [
       name,
@@ -118,7 +169,7 @@ test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SE
     const { snapshot, fields } = await bench.dataset(columns, [rows]);
     const view = madeView(random, columns, rows, new Map());
     for (let i = 0; i < 100; i++) {
-      const asked = predicate(random, 2);
+      const asked = i % 4 === 0 ? ofWords(random, random.pick(strings)) : i % 4 === 1 ? ofKind(random, kindsOfConditions[(i >> 2) % 6]!) : predicate(random, 2);
       if (!canMatch(asked, columns)) continue;
       const request = { predicate: asked, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
       const answer = await runQuery(bench.engine, snapshot, fields, request);
@@ -127,8 +178,10 @@ test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SE
       expect({ seed, asked, found }).toEqual({ seed, asked, found: ids });
       answered += 1;
       matched += found.length;
+      if (found.length > 0 && found.length < rows.length) kinds.add(asked.kind);
     }
   }
   expect(answered).toBeGreaterThan(300);
   expect(matched).toBeGreaterThan(3_000);
+  expect([...kinds]).toEqual(expect.arrayContaining(['and', 'not', 'or', 'phrase', 'words', 'wildcard', ...kindsOfConditions]));
 }, 60_000); // prettier-ignore

@@ -87,10 +87,14 @@ test('what would keep a thread for seconds is left to the SQL engine, which can 
 test('what the columns do not answer is said before, or thrown', () => {
   const field = { name: 's', path: ['s'], type: 'string' } as const;
   const columns = [{ name: 's', physical: 's', type: 'string', isList: false } as const];
+  const region = { kind: 'overlap', field, build: null, chromosome: '1', start: 1n, stop: 2n } as const; // prettier-ignore
+  expect(canMatch(region, columns)).toBe(false);
+  expect(() => matcher(region)).toThrow(NotCovered);
   const words = { kind: 'words', field, words: ['x'] } as const;
-  expect(canMatch(words, columns)).toBe(false);
-  expect(() => matcher(words)).toThrow(NotCovered);
-  expect(canMatch({ kind: 'not', item: { kind: 'and', items: [words] } }, columns)).toBe(false);
+  expect(canMatch(words, columns)).toBe(true);
+  expect(canMatch({ ...words, words: ['x-y'] }, columns)).toBe(false);
+  expect(canMatch({ ...words, field: { ...field, type: 'text' } }, columns)).toBe(false);
+  expect(canMatch({ kind: 'not', item: { kind: 'and', items: [region] } }, columns)).toBe(false);
   // The column became one of numbers after the request had been read.
   const since = [{ ...columns[0]!, type: 'long' } as const];
   const equality = { kind: 'in', field, values: ['1'], ignoreCase: true } as const;
