@@ -108,7 +108,9 @@ function collect(stream: Readable, promised: string | undefined): Promise<Buffer
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)),
     );
     stream.once('error', reject);
-    stream.once('close', () => reject(new AppError('invalid', 'the request broke off')));
+    stream.once('close', () => {
+      if (!stream.readableEnded) reject(new AppError('invalid', 'the request broke off'));
+    });
   });
 }
 
