@@ -74,6 +74,8 @@ export interface SegmentView {
 export interface TextHashes {
   /** Values (not rows, if the column is a list) whose text may be this one in lower case, ascending: compare before use. */
   find(lowerCase: string): readonly number[];
+  /** The same of many: calls `add` with the number of a hash, which is that of a text in lower case, and a value that may be it. */
+  findAll(hashes: Int32Array, add: (hash: number, value: number) => void): void;
   readonly bytes: number;
 }
 

@@ -34,12 +34,24 @@ export function textHashes({ values, present }: Column): TextHashes {
   return {
     bytes: ends.byteLength + places.byteLength,
     find(text) {
-      const bytes = Buffer.from(text);
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-      const bucket = hashOf(view, bytes, 0, bytes.length) & mask;
+      const bucket = textHash(text) & mask;
       return Array.from(places.subarray(ends[bucket]!, ends[bucket + 1]!));
     },
+    findAll(wanted, add) {
+      for (let i = 0; i < wanted.length; i++) {
+        const bucket = wanted[i]! & mask;
+        const end = ends[bucket + 1]!;
+        for (let at = ends[bucket]!; at < end; at++) add(i, places[at]!);
+      }
+    },
   };
+}
+
+/** The hash of a text in lower case. */
+export function textHash(lowerCase: string): number {
+  const bytes = Buffer.from(lowerCase);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return hashOf(view, bytes, 0, bytes.length);
 }
 
 /** The hash of each text in lower case, as `hashOf` would give it of those bytes. */
@@ -82,7 +94,5 @@ function lowerWord(word: number): number {
 }
 
 function hashOfLower(text: string): number {
-  const bytes = Buffer.from(lowerCase(text));
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return hashOf(view, bytes, 0, bytes.length);
+  return textHash(lowerCase(text));
 }

@@ -75,18 +75,27 @@ function bytesEqual(codes: Uint8Array, count: number, code: number): Uint8Array 
   return mask;
 }
 
+/** Two codes of two bytes are compared at once, in the same way. */
 function shortsEqual(codes: Uint16Array, count: number, code: number): Uint8Array {
   const mask = new Uint8Array(count);
   const words = wordsOf(mask);
-  let i = 0;
-  for (let word = 0; word < words.length; word++, i += 4) {
+  const isAligned = codes.byteOffset % 4 === 0;
+  const pairs = new Uint32Array(codes.buffer, isAligned ? codes.byteOffset : 0, isAligned ? codes.length >> 1 : 0); // prettier-ignore
+  const pattern = code | (code << 16);
+  const end = Math.min(words.length, pairs.length >> 1);
+  for (let word = 0; word < end; word++) {
+    const a = pairs[2 * word]! ^ pattern;
+    const b = pairs[2 * word + 1]! ^ pattern;
+    // Bits 15 and 31: whether any bit of that half is set.
+    const first = ~(((a & 0x7fff7fff) + 0x7fff7fff) | a);
+    const second = ~(((b & 0x7fff7fff) + 0x7fff7fff) | b);
     words[word] =
-      Number(codes[i] === code) |
-      (Number(codes[i + 1] === code) << 8) |
-      (Number(codes[i + 2] === code) << 16) |
-      (Number(codes[i + 3] === code) << 24);
+      ((first >>> 15) & 1) |
+      ((first >>> 23) & 0x100) |
+      ((second << 1) & 0x10000) |
+      ((second >>> 7) & 0x1000000);
   }
-  for (; i < count; i++) mask[i] = codes[i] === code ? 1 : 0;
+  for (let i = end << 2; i < count; i++) mask[i] = codes[i] === code ? 1 : 0;
   return mask;
 }
 

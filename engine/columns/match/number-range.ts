@@ -127,8 +127,8 @@ function longsFrom(halves: Int32Array, from: bigint, to: bigint): Uint8Array {
   for (let i = 0; i < mask.length; i++) {
     const low = halves[2 * i]! >>> 0;
     const high = halves[2 * i + 1]!;
-    const isAbove = high > fromHigh || (high === fromHigh && low >= fromLow);
-    mask[i] = isAbove && (high < toHigh || (high === toHigh && low <= toLow)) ? 1 : 0;
+    const above = Number(high > fromHigh) | (Number(high === fromHigh) & Number(low >= fromLow));
+    mask[i] = above & (Number(high < toHigh) | (Number(high === toHigh) & Number(low <= toLow)));
   }
   return mask;
 }

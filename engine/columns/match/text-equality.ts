@@ -1,10 +1,11 @@
-import type { TextHashes, Texts } from '../column.js';
+import type { Texts } from '../column.js';
 import { lowerCase } from '../lower.js';
+import { textHash } from '../text-hashes.js';
 import type { Predicate } from '../../query/predicate.js';
 import type { EntryTest } from './codes.js';
 import { costs, type ValueTest } from './field-test.js';
 import { foldedIndex } from './folded-index.js';
-import { ascending, type Selection } from './selection.js';
+import { ascending } from './selection.js';
 import { scanEqual } from './text-scan.js';
 import { someOf, textAt, textTest } from './text-test.js';
 
@@ -16,13 +17,26 @@ export function textEquality({
   const written = (values as readonly string[]).map((value) => value.toWellFormed());
   const form = ignoreCase ? lowerCase : (text: string) => text;
   const wanted = new Set(written.map(form));
+  const list = [...wanted];
+  // Made once for all segments: there may be a hundred of them, and thousands of texts.
+  const bytes = list.map((text) => Buffer.from(text));
+  let known: Int32Array | undefined;
   return textTest({
     cost: costs.probe,
     entries: entriesAmong(wanted, form),
-    texts: (stored, count, within, hashes) =>
-      someOf(within, (value) => wanted.has(form(textAt(stored, value)))) ??
-      probed(stored, wanted, form, hashes()) ??
-      scanEqual(stored, count, wanted, ignoreCase),
+    texts: (stored, count, within, hashes) => {
+      const some = someOf(within, (value) => wanted.has(form(textAt(stored, value))));
+      if (some !== undefined) return some;
+      const table = hashes();
+      if (table === undefined) return scanEqual(stored, count, wanted, ignoreCase);
+      known ??= Int32Array.from(list, (text) => textHash(lowerCase(text)));
+      const found: number[] = [];
+      table.findAll(known, (i, value) => {
+        const same = sameText(stored, value, bytes[i]!, ignoreCase);
+        if (same ?? form(textAt(stored, value)) === list[i]) found.push(value);
+      });
+      return found.length === 0 ? 'none' : ascending(found);
+    },
   });
 }
 
@@ -46,24 +60,25 @@ function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => strin
   };
 }
 
-function probed(
-  stored: Texts,
-  wanted: ReadonlySet<string>,
-  form: (text: string) => string,
-  hashes: TextHashes | undefined,
-): Selection | undefined {
-  if (hashes === undefined) return undefined;
-  const { bytes, offsets } = stored;
-  const found: number[] = [];
-  for (const text of wanted) {
-    const same = Buffer.from(text);
-    for (const value of hashes.find(lowerCase(text))) {
-      const [start, end] = [offsets[value]!, offsets[value + 1]!];
-      // Most are spelled as they were asked for; of the others the text is made.
-      const isSame =
-        end - start === same.length && bytes.compare(same, 0, same.length, start, end) === 0;
-      if (isSame || form(textAt(stored, value)) === text) found.push(value);
-    }
+/**
+ * Whether value `i` is this text, which is in lower case if case is ignored; undefined if its bytes do not tell. They are compared
+ * from behind, for many texts begin alike. Up to the first that is not ASCII both have a byte for each character.
+ */
+function sameText(
+  { bytes, offsets }: Texts,
+  i: number,
+  text: Buffer,
+  ignoreCase: boolean,
+): boolean | undefined {
+  const start = offsets[i]!;
+  let at = offsets[i + 1]! - 1;
+  let k = text.length - 1;
+  if (!ignoreCase && at - start !== k) return false;
+  for (; at >= start && k >= 0; at--, k--) {
+    let byte = bytes[at]!;
+    if (ignoreCase && byte >= 0x80) return undefined;
+    if (ignoreCase && byte >= 0x41 && byte <= 0x5a) byte += 0x20;
+    if (byte !== text[k]) return false;
   }
-  return found.length === 0 ? 'none' : ascending(found);
+  return at < start && k < 0;
 }

@@ -1,7 +1,7 @@
 import type { Texts } from '../column.js';
 import type { Bound, Predicate } from '../../query/predicate.js';
 import { costs, type ValueTest } from './field-test.js';
-import { holds, scanBeginning, scanContaining } from './text-scan.js';
+import { begins, holds, scanBeginning, scanContaining } from './text-scan.js';
 import { eachEntry, someOf, textTest } from './text-test.js';
 
 /** Texts that hold another. */
@@ -31,10 +31,8 @@ export function textPrefix(wanted: string): ValueTest {
     texts: (values, count, within) => {
       const { bytes, offsets } = values;
       return (
-        someOf(within, (value) => {
-          const [from, to] = [offsets[value]!, offsets[value + 1]!];
-          return to - from >= start.length && holds(bytes, from, from + start.length, start);
-        }) ?? scanBeginning(values, count, start)
+        someOf(within, (value) => begins(bytes, offsets[value]!, offsets[value + 1]!, start)) ??
+        scanBeginning(values, count, start)
       );
     },
   });

@@ -68,19 +68,35 @@ export function scanBeginning({ bytes, offsets }: Texts, count: number, start: B
   const { length } = start;
   if (length === 0) return 'all';
   const mask = new Uint8Array(count);
-  const last = start[length - 1]!;
-  let from = offsets[0]!;
-  for (let value = 0; value < count; value++) {
-    const to = offsets[value + 1]!;
-    // Beginnings are alike, so the last byte tells most apart.
-    if (to - from >= length && bytes[from + length - 1] === last) {
-      let same = 0;
-      while (same < length - 1 && bytes[from + same] === start[same]) same++;
-      mask[value] = same === length - 1 ? 1 : 0;
+  if (length < 4) {
+    const last = start[length - 1]!;
+    for (let value = 0; value < count; value++) {
+      const from = offsets[value]!;
+      if (bytes[from + length - 1] === last)
+        mask[value] = begins(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
     }
-    from = to;
+    return mask;
+  }
+  // Its last four bytes are compared first, wherever the value ends: beginnings are alike, and lengths differ at random.
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const last = start.readInt32LE(length - 4);
+  const end = bytes.length - length;
+  for (let value = 0; value < count; value++) {
+    const from = offsets[value]!;
+    if (from > end) break;
+    if (view.getInt32(from + length - 4, true) === last)
+      mask[value] = begins(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
   }
   return mask;
+}
+
+/** Whether the bytes from `from` to `to` begin with others. */
+export function begins(bytes: Buffer, from: number, to: number, start: Buffer): boolean {
+  const { length } = start;
+  if (to - from < length) return false;
+  let same = 0;
+  while (same < length && bytes[from + same] === start[same]) same++;
+  return same === length;
 }
 
 /** The values that are one of these texts, where there is no table of hashes: with a hash of each that is good for nothing else. */

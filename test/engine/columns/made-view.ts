@@ -2,10 +2,9 @@ import type {
   Column as MemoryColumn,
   ColumnValues,
   SegmentView,
-  TextHashes,
-  Texts,
   Vocabulary,
 } from '../../../engine/columns/column.js';
+import { textHashes } from '../../../engine/columns/text-hashes.js';
 import type { Column, Columns, Value } from '../../../engine/types.js';
 import type { TestRow } from '../query/dataset.js';
 import { valuesOf } from '../query/naive-fields.js';
@@ -39,8 +38,8 @@ export function madeView(
     rows: rows.length,
     column,
     hashes: (field) => {
-      const values = column(field)?.values;
-      return hashes && values?.kind === 'texts' ? madeHashes(values) : undefined;
+      const made = column(field);
+      return hashes && made?.values.kind === 'texts' ? textHashes(made) : undefined;
     },
   };
 }
@@ -132,10 +131,4 @@ function codesOf(
   });
   const kinds = [Uint8Array, Uint16Array, Uint32Array].slice(vocabulary.texts.length > 256 ? 1 : 0);
   return random.pick(kinds).from(codes);
-}
-
-/** Every value, whatever is asked for, but in the order of the rule: a caller must compare. */
-export function madeHashes({ offsets }: Texts): TextHashes {
-  const all = Array.from({ length: offsets.length - 1 }, (_, i) => i);
-  return { find: () => all, bytes: 0 };
 }

@@ -4,10 +4,10 @@ import { lowerCase } from '../../../engine/columns/lower.js';
 import { countRows, firstRows } from '../../../engine/columns/mask.js';
 import { matcher } from '../../../engine/columns/matcher.js';
 import { NotCovered } from '../../../engine/columns/not-covered.js';
+import { textHashes } from '../../../engine/columns/text-hashes.js';
 import { and, node, not, or, type Predicate } from '../../../engine/query/predicate.js';
 import type { StoredType } from '../../../engine/types.js';
 import { Random } from '../query/random.js';
-import { madeHashes } from './made-view.js';
 
 /* Columns of thousands of rows, so that loops over words, long lists of hits and few rows among many are met, by a plain loop. */
 const own = process.env['STRANDLAKE_SEED'];
@@ -201,8 +201,8 @@ describe('over thousands of rows', () => {
         rows,
         column: (field) => fields.find(({ name }) => name === field.name)?.column,
         hashes: (field) => {
-          const values = fields.find(({ name }) => name === field.name)!.column.values;
-          return hashed && values.kind === 'texts' && rows < 100 ? madeHashes(values) : undefined;
+          const { column } = fields.find(({ name }) => name === field.name)!;
+          return hashed && column.values.kind === 'texts' ? textHashes(column) : undefined;
         },
       };
       if (!fields.every(({ lists }) => lists.flat().some((value) => !Number.isNaN(value)))) continue;
