@@ -8,6 +8,7 @@ import type { RunOptions } from './guard.js';
 import { pageSelect } from './page.js';
 import { project } from './projection.js';
 import type { QueryRequest } from './request.js';
+import { Steps } from './steps.js';
 import { atPlaces } from './places.js';
 
 /** An answer, and its records one by one. */
@@ -17,8 +18,8 @@ export interface ColumnAnswer {
 }
 
 /**
- * The answer from columns in memory; undefined if the SQL engine has to give it. The steps of an explanation and the positions of a
- * sorted walk are the SQL engine's, and so is a ranking by words, whose places the index tells (text-plan.ts).
+ * The answer from columns in memory; undefined if the SQL engine has to give it. The positions of a sorted walk are the SQL engine's,
+ * and so is a ranking by words, whose places the index tells (text-plan.ts).
  */
 export async function byColumns(
   engine: QueryEngine,
@@ -26,13 +27,13 @@ export async function byColumns(
   fields: readonly FieldRow[],
   request: QueryRequest,
   options: QueryOptions,
+  steps = new Steps(),
 ): Promise<ColumnAnswer | undefined> {
   const { predicate, ordering, scores, offset, limit, facets } = request;
   const isRanked = ordering.length === 0 && scores.length > 0 && limit > 0;
   if (engine.columns === undefined || snapshot.rows === 0) return undefined;
   const { walk } = request;
-  if (request.explain || isRanked || (walk && !isPlain(engine, snapshot, request)))
-    return undefined;
+  if (isRanked || (walk && !isPlain(engine, snapshot, request))) return undefined;
   const after = walk?.after ? placeOf(walk.after) : undefined;
   const known = walk?.total ?? undefined;
   const selection = {
@@ -44,9 +45,14 @@ export async function byColumns(
     ...(after && { after }),
     ...(known !== undefined && { total: known }),
   };
-  const selected = await engine.columns.select(snapshot, selection, running(snapshot, options));
+  const { columns } = engine;
+  const selected = await steps.time('columns', () =>
+    columns.select(snapshot, selection, running(snapshot, options)),
+  );
   if (selected === undefined) return undefined;
-  const records = await recordsAt(engine, snapshot, fields, request, selected.places, options);
+  const records = await steps.time('records', () =>
+    recordsAt(engine, snapshot, fields, request, selected.places, options),
+  );
   if (records === undefined) return undefined;
   const { total, facets: texts } = selected;
   const count = records.length;

@@ -35,9 +35,25 @@ export async function runQuery(
   options: QueryOptions = {},
 ): Promise<QueryAnswer> {
   const started = performance.now();
-  const quick = await byColumns(engine, snapshot, fields, request, options);
-  const answer = quick?.answer ?? (await bySql(engine, snapshot, fields, request, options));
+  const answer =
+    (await quickAnswer(engine, snapshot, fields, request, options)) ??
+    (await bySql(engine, snapshot, fields, request, options));
   return { ...answer, took: Math.round(performance.now() - started) };
+}
+
+async function quickAnswer(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly FieldRow[],
+  request: QueryRequest,
+  options: QueryOptions,
+): Promise<Omit<QueryAnswer, 'took'> | undefined> {
+  const steps = new Steps();
+  const quick = await byColumns(engine, snapshot, fields, request, options, steps);
+  if (quick === undefined || !request.explain) return quick?.answer;
+  const run = await runner(engine, snapshot, request, options);
+  const explain = await explanationOf(run, snapshot, request, quick.answer.total, steps);
+  return { ...quick.answer, ...(explain !== undefined && { explain }) };
 }
 
 async function bySql(

@@ -1,6 +1,15 @@
 /** What a query does one after the other, or at the same time: the page and the facets. */
 export type Step =
-  'plan' | 'spellings' | 'texts' | 'page' | 'total' | 'facets' | 'counts' | 'causes';
+  | 'columns'
+  | 'records'
+  | 'plan'
+  | 'spellings'
+  | 'texts'
+  | 'page'
+  | 'total'
+  | 'facets'
+  | 'counts'
+  | 'causes';
 
 /** How long the steps of one query took, in milliseconds. */
 export class Steps {

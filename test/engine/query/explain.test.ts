@@ -161,6 +161,21 @@ describe('explain tells what each condition matches, and what is left after it',
     expect(await steps({ filters: [['stars', 99]] })).toContain('causes');
   });
 
+  test('columns in memory are explained alike, and their steps are told', async () => {
+    const columns = await openBench(0);
+    try {
+      const body = { filters: [{ or: [['stars', 1], ['gene', 'TTN']] }], facets: ['gene'] }; // prettier-ignore
+      const quick = await explained(columns, await sixRecords(columns), body);
+      const slow = await explained(bench, six, body);
+      const { steps, ...rest } = quick.explain;
+      const { steps: _, segments, ...others } = slow.explain;
+      expect({ ...quick, explain: rest }).toEqual({ ...slow, explain: { ...others, segments } });
+      expect(Object.keys(steps).sort()).toEqual(['columns', 'counts', 'parse', 'records']);
+    } finally {
+      await columns.close();
+    }
+  });
+
   test.each([true, 'true', 'True'])('asked for with %j', (explain) => {
     expect(parseQuery({ explain }, six.fields).explain).toBeDefined();
   });
