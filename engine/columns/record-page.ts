@@ -2,15 +2,17 @@ import { give, take } from '../buffers.js';
 import type { PlainPage } from '../store/parquet/chunk-pages.js';
 import { readHybrid } from '../store/parquet/decode-hybrid.js';
 import { readValues, type Decoded } from '../store/parquet/decode-values.js';
+import type { ByteSource } from '../store/parquet/byte-source.js';
 import { encodingId } from '../store/parquet/encoding.js';
 import { readLevels } from '../store/parquet/read-chunk.js';
+import { physicalType } from '../store/parquet/schema.js';
 import type { SegmentLeaf } from './segment-leaves.js';
 
 /** The values of a leaf in the rows of one page, each of which can be had by itself. */
 export class RecordPage {
   /** Where the slots of row i begin, and one place more for the end of the last; undefined: every row is one slot. */
   readonly rowSlots: Int32Array | undefined;
-  /** Undefined: every slot begins a row. */
+  /** Of lists in lists, which level each slot repeats; undefined: every slot is an element of its own. */
   readonly repetition: Uint8Array | undefined;
   /** Per slot; undefined: `level`, for all of them. */
   readonly definition: Uint8Array | undefined;
@@ -34,21 +36,20 @@ export class RecordPage {
     if (maxRepetition > 0) {
       const constant = readLevels(body, maxRepetition, count, levels);
       if (constant === undefined) {
-        this.repetition = narrow(levels, count);
-        this.rowSlots = slotsOfRows(this.repetition, rows);
+        this.rowSlots = slotsOfRows(levels, count, rows);
+        if (maxRepetition > 1) this.repetition = Uint8Array.from(levels.subarray(0, count));
       }
     }
-    if (this.repetition === undefined && count !== rows)
+    if (this.rowSlots === undefined && count !== rows)
       throw new RangeError(`a page has ${count} values for ${rows} rows`);
     let values = count;
     const level = readLevels(body, maxDefinition, count, levels);
     this.level = level ?? 0;
     if (level !== undefined && level !== maxDefinition) values = 0;
     if (level === undefined) {
-      const places = count <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
-      values = placesOf(levels, maxDefinition, count, places);
-      this.definition = narrow(levels, count);
-      this.places = places;
+      this.definition = new Uint8Array(count);
+      this.places = count <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
+      values = placesOf(levels, maxDefinition, this.definition, this.places);
     }
     give(levels);
     if (encoding === encodingId.rleDictionary) {
@@ -57,7 +58,7 @@ export class RecordPage {
       this.values = dictionary;
     } else {
       this.indices = undefined;
-      this.values = new RecordValues(readValues(body, leaf.physical, encoding, values, undefined));
+      this.values = valuesOf(page, leaf.physical, values);
     }
     const own = this.indices === undefined ? this.values.bytes : this.indices.byteLength;
     const arrays = [this.rowSlots, this.repetition, this.definition, this.places];
@@ -65,7 +66,7 @@ export class RecordPage {
   }
 }
 
-/** About what the objects of a page take beside its arrays. */
+/** About what the objects of a page or of its values take beside their arrays. */
 const objectBytes = 500;
 
 /** Values one behind the other: those of a page, or the entries of a dictionary. Each array is empty where it does not fit the type. */
@@ -77,22 +78,54 @@ export class RecordValues {
   readonly doubles: Float64Array;
   /** Of texts; booleans as 0 and 1. */
   readonly texts: Uint8Array;
+  /** How many bytes lie between a text and the next one. */
+  readonly gap: number;
   readonly bytes: number;
 
-  constructor(decoded: Decoded) {
+  constructor(decoded: Decoded, gap = 0) {
     const { kind } = decoded;
     this.texts = kind === 'flags' ? decoded.flags : kind === 'texts' ? decoded.bytes : noTexts;
     this.words = kind === 'flags' ? noWords : kind === 'texts' ? decoded.offsets : decoded.words;
     const { buffer, byteOffset, length } = this.words;
-    this.floats = new Float32Array(buffer, byteOffset, kind === 'words' ? length : 0);
-    this.doubles = new Float64Array(buffer, byteOffset, kind === 'pairs' ? length / 2 : 0);
+    this.floats = kind === 'words' ? new Float32Array(buffer, byteOffset, length) : noFloats;
+    this.doubles = kind === 'pairs' ? new Float64Array(buffer, byteOffset, length / 2) : noDoubles;
     this.count = countOf(decoded);
-    this.bytes = this.texts.byteLength + this.words.byteLength;
+    this.gap = gap;
+    this.bytes = this.texts.byteLength + this.words.byteLength + objectBytes;
   }
 }
 
 const noTexts = new Uint8Array(0);
 const noWords = new Int32Array(0);
+const noFloats = new Float32Array(0);
+const noDoubles = new Float64Array(0);
+
+/** The first `count` values of a page that is a dictionary or has none. */
+export function valuesOf(
+  { body, encoding }: PlainPage,
+  physical: number,
+  count: number,
+): RecordValues {
+  const isPlainText = encoding === encodingId.plain && physical === physicalType.byteArray;
+  if (isPlainText) return plainTexts(body, count);
+  return new RecordValues(readValues(body, physical, encoding, count, undefined));
+}
+
+/** Texts as they lie in a page, each behind its length in four bytes: copied at once, not one by one. */
+function plainTexts(body: ByteSource, count: number): RecordValues {
+  const from = body.at;
+  const offsets = new Int32Array(count + 1);
+  for (let i = 0; i < count; i++) {
+    const size = body.length();
+    offsets[i] = body.at - from;
+    body.skip(size);
+  }
+  offsets[count] = body.at - from + lengthBytes;
+  const bytes = body.bytes.slice(from, body.at);
+  return new RecordValues({ kind: 'texts', bytes, offsets }, lengthBytes);
+}
+
+const lengthBytes = 4;
 
 function countOf(decoded: Decoded): number {
   if (decoded.kind === 'flags') return decoded.flags.length;
@@ -100,36 +133,32 @@ function countOf(decoded: Decoded): number {
   return decoded.kind === 'pairs' ? decoded.words.length / 2 : decoded.words.length;
 }
 
-function narrow(levels: Int32Array, count: number): Uint8Array {
-  const out = new Uint8Array(count);
-  for (let i = 0; i < count; i++) out[i] = levels[i]!;
-  return out;
-}
-
-function slotsOfRows(repetition: Uint8Array, rows: number): Int32Array {
+function slotsOfRows(repetition: Int32Array, count: number, rows: number): Int32Array {
   const slots = new Int32Array(rows + 1);
   let row = 0;
-  for (let slot = 0; slot < repetition.length; slot++) {
+  for (let slot = 0; slot < count; slot++) {
     if (repetition[slot] !== 0) continue;
     if (row === rows) throw new RangeError(`a page has more than ${rows} rows`);
     slots[row++] = slot;
   }
   if (row !== rows || slots[0] !== 0) throw new RangeError(`a page has ${row} of ${rows} rows`);
-  slots[rows] = repetition.length;
+  slots[rows] = count;
   return slots;
 }
 
-/** Fills in which value each slot would have, and returns how many there are. */
+/** Fills in the level of each slot and which value it would have, and returns how many there are. */
 function placesOf(
   levels: Int32Array,
   maxDefinition: number,
-  count: number,
+  definition: Uint8Array,
   places: Uint16Array | Int32Array,
 ): number {
   let values = 0;
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < definition.length; i++) {
+    const level = levels[i]!;
+    definition[i] = level;
     places[i] = values;
-    if (levels[i] === maxDefinition) values++;
+    values += level === maxDefinition ? 1 : 0;
   }
   return values;
 }

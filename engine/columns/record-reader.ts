@@ -1,11 +1,10 @@
 import type { Projected } from '../query/projection.js';
 import { AppError } from '../errors.js';
 import { unpackPages, type PlainPage } from '../store/parquet/chunk-pages.js';
-import { readValues } from '../store/parquet/decode-values.js';
 import { ByteSink } from '../store/parquet/sink.js';
 import { NotCovered } from './not-covered.js';
 import type { RecordCursor } from './record-cursor.js';
-import { RecordPage, RecordValues } from './record-page.js';
+import { RecordPage, valuesOf, type RecordValues } from './record-page.js';
 import { recordWriter } from './record-writer.js';
 import type { PagePlaces, RowGroup, SegmentFile } from './segment-file.js';
 
@@ -114,10 +113,10 @@ export class RecordReader {
           wanted.push({
             bytes: this.#file.read(dictionaryOffset, dataOffset - dictionaryOffset),
             isCompressed,
-            take: ({ body, encoding, count }) => {
-              const made = readValues(body, leaf.physical, encoding, count, undefined);
-              dictionaries[i] = new RecordValues(made);
-              this.#cache.set(key, dictionaries[i], dictionaries[i].bytes);
+            take: (plain) => {
+              const made = valuesOf(plain, leaf.physical, plain.count);
+              dictionaries[i] = made;
+              this.#cache.set(key, made, made.bytes);
             },
           });
       }

@@ -30,14 +30,14 @@ export const writeValues: Readonly<Record<Exclude<StoredType, 'object'>, WriteVa
   string: text,
   text,
   blob: text,
-  json: (out, { texts, words }, i) => {
-    writeRaw(out, texts, words[i]!, words[i + 1]!);
+  json: (out, { texts, words, gap }, i) => {
+    writeRaw(out, texts, words[i]!, words[i + 1]! - gap);
     return true;
   },
 };
 
-function text(out: ByteSink, { texts, words }: RecordValues, i: number): boolean {
-  writeText(out, texts, words[i]!, words[i + 1]!);
+function text(out: ByteSink, { texts, words, gap }: RecordValues, i: number): boolean {
+  writeText(out, texts, words[i]!, words[i + 1]! - gap);
   return true;
 }
 
