@@ -7,6 +7,7 @@ import type { QueryEngine } from './engine.js';
 import type { RunOptions } from './guard.js';
 import { pageSelect } from './page.js';
 import { project } from './projection.js';
+import { ranksAlike } from './relevance.js';
 import type { QueryRequest } from './request.js';
 import { Steps } from './steps.js';
 import { atPlaces } from './places.js';
@@ -30,9 +31,11 @@ export async function byColumns(
   steps = new Steps(),
 ): Promise<ColumnAnswer | undefined> {
   const { predicate, ordering, scores, offset, limit, facets } = request;
-  const isRanked = ordering.length === 0 && scores.length > 0 && limit > 0;
-  if (engine.columns === undefined || snapshot.rows === 0) return undefined;
   const { walk } = request;
+  // The positions of a walk hold what its records rank.
+  const isAlike = walk ? scores.length === 0 : ranksAlike(predicate, scores);
+  const isRanked = ordering.length === 0 && limit > 0 && !isAlike;
+  if (engine.columns === undefined || snapshot.rows === 0) return undefined;
   if (isRanked || (walk && !isPlain(engine, snapshot, request))) return undefined;
   const after = walk?.after ? placeOf(walk.after) : undefined;
   const known = walk?.total ?? undefined;

@@ -31,6 +31,27 @@ export function relevance(statement: Statement, scores: readonly Score[]): strin
   return `(${parts.join(' + ')})`;
 }
 
+/**
+ * Whether all records that satisfy the predicate rank the same, and so come in insertion order: each clause is one condition
+ * that all of them satisfy, and of a string it does not count how often.
+ */
+export function ranksAlike(predicate: Predicate, scores: readonly Score[]): boolean {
+  return scores.every(({ item, boost }) => {
+    if (boost <= 0) return true;
+    const isOne = item.kind !== 'and' && item.kind !== 'or';
+    return isOne && leavesOf(item).every(isEven) && requires(predicate, item);
+  });
+}
+
+function isEven({ field }: Leaf): boolean {
+  return field.type !== 'text';
+}
+
+function requires(predicate: Predicate, item: Predicate): boolean {
+  if (predicate === item) return true;
+  return predicate.kind === 'and' && predicate.items.some((one) => requires(one, item));
+}
+
 /** What the text conditions of filters contribute: a clause for every word. Those that are negated rank nothing. */
 export function scoresOf(predicate: Predicate): readonly Score[] {
   if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(scoresOf);

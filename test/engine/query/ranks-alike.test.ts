@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ranksAlike } from '../../../engine/query/relevance.js';
+import { parseQuery } from '../../../engine/query/request.js';
+import { runQuery } from '../../../engine/query/run.js';
+import { column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
+import { Random } from './random.js';
+
+const columns = [column('gene', 'string'), column('note', 'text'), column('depth', 'integer'), listOf(column('tags', 'string'))]; // prettier-ignore
+
+let benches: readonly [memory: Bench, sql: Bench];
+let datasets: readonly [memory: Dataset, sql: Dataset];
+beforeAll(async () => {
+  benches = [await openBench(0), await openBench()];
+  const random = new Random(20_261_121);
+  const word = (): string => random.pick(['TTN', 'ttn', 'BRCA1', 'TTN AS1', 'x']);
+  const segments = [300, 1, 200].map((rows) => random.list(rows, () => ({ gene: word(), note: random.list(random.below(4), word).join(' '), depth: random.below(9), tags: random.list(random.below(3), word) }))); // prettier-ignore
+  const made = await Promise.all(benches.map((bench) => bench.dataset(columns, segments)));
+  datasets = made as [Dataset, Dataset];
+});
+afterAll(async () => {
+  for (const bench of benches) await bench.close();
+});
+
+test.each([
+  ['gene:TTN', true],
+  ['gene:TTN AND depth:>3', true],
+  ['+gene:TTN +tags:brca1', true],
+  ['gene:T*', true],
+  ['gene:TTN^3 AND NOT tags:x', true],
+  ['gene:TTN OR gene:BRCA1', false],
+  ['gene:(TTN x)', false],
+  ['+gene:TTN tags:brca1', false],
+  ['TTN', false],
+  ['note:TTN', false],
+  ['gene:TTN AND note:x', false],
+])('%s ranks all that it finds alike: %s', async (query, isAlike) => {
+  const body = { query, filters: [['depth__gt', 0]], limit: 70, offset: 3, facets: { gene: {} } };
+  const [memory, sql] = await Promise.all(
+    datasets.map(async ({ snapshot, fields }, i) => {
+      const { took: _, ...answer } = await runQuery(benches[i]!.engine, snapshot, fields, parseQuery(body, fields)); // prettier-ignore
+      return answer;
+    }),
+  );
+  expect(memory).toEqual(sql);
+  const asked = parseQuery(body, datasets[0].fields);
+  expect(ranksAlike(asked.predicate, asked.scores)).toBe(isAlike);
+  if (!isAlike) return;
+  // Insertion order is that of the ids.
+  const ids = (JSON.parse(sql!.results) as { _id: string }[]).map(({ _id: id }) => id);
+  expect(ids).toEqual(ids.toSorted());
+  expect(ids.length).toBeGreaterThan(10);
+});
