@@ -106,13 +106,16 @@ function checkBuckets(
     if (node.kind === 'flat' || node.branch === undefined) return;
     const budget = node.facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets';
     for (const rows of branches[node.branch]?.values() ?? []) counts[budget] += rows.length;
-    if (counts[budget] > budgets[budget]) {
-      const [things, fix] =
-        budget === 'facetTerms' ? ['terms', 'set a limit'] : ['bins', 'take a larger interval'];
-      const message = `${node.facet.field.name} has more than ${budgets[budget]} ${things}, with those of the facets before it (budget ${budget}); ${fix}`;
-      throw new AppError('budget', message, { facets: [message] });
-    }
+    if (counts[budget] > budgets[budget]) throw tooManyBuckets(node.facet.field.name, budget);
     node.nested.forEach(count);
   };
   roots.forEach(count);
+}
+
+/** The refusal of more terms or bins than a response may hold. */
+export function tooManyBuckets(field: string, budget: 'facetTerms' | 'facetBuckets'): AppError {
+  const [things, fix] =
+    budget === 'facetTerms' ? ['terms', 'set a limit'] : ['bins', 'take a larger interval'];
+  const message = `${field} has more than ${budgets[budget]} ${things}, with those of the facets before it (budget ${budget}); ${fix}`;
+  return new AppError('budget', message, { facets: [message] });
 }

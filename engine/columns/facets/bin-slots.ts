@@ -1,20 +1,16 @@
 import type { Bins, DateUnit } from '../../query/facet-bins.js';
 import { NotCovered } from '../not-covered.js';
-import { isSmall, type NumberSlots } from './number-slots.js';
+import type { NumberSlots } from './number-slots.js';
+import { RealBins } from './real-bins.js';
 
-/** Finds the slots of `count` numbers from `start` on. */
-export type SlotFinder = (
-  values: Float64Array,
-  start: number,
-  count: number,
-  into: Uint32Array,
-) => void;
+type SlotFinder = Slotting['find'];
 
 /** How numbers become slots, and slots become what their bins are known by. */
 export interface Slotting {
-  readonly find: SlotFinder;
+  /** Finds the slots of `count` numbers from `start` on. */
+  find(values: Float64Array, start: number, count: number, into: Uint32Array): void;
   /** The number of a term, the place of a whole or logarithmic bin, the lower edge of others. */
-  readonly key: (slot: number) => number;
+  key(slot: number): number;
 }
 
 /** Every number by itself; -0 is no other than 0. */
@@ -27,7 +23,7 @@ export function plainSlots(slots: NumberSlots): Slotting {
 
 /** By bins, which are those of the SQL path (duckdb.ts) in the same arithmetic. */
 export function binSlots(slots: NumberSlots, bins: Bins): Slotting {
-  if (bins.kind === 'real') return realSlots(slots, bins.numerator, bins.denominator);
+  if (bins.kind === 'real') return new RealBins(slots, bins.numerator, bins.denominator);
   const key = (slot: number): number => slots.key(slot);
   if (bins.kind === 'whole') return { find: wholeFinder(slots, bins), key };
   if (bins.kind === 'log') return { find: logFinder(slots, bins), key };
@@ -49,33 +45,6 @@ function wholeFinder(
       // Of whole numbers below 2^53 no quotient rounds up to the next whole number.
       into[i] = slots.slot(Math.floor(product / divisor));
     }
-  };
-}
-
-/** Where the edge of a bin is a bin's number times the numerator over the denominator, and doubles too large for that their own. */
-function realSlots(slots: NumberSlots, numerator: number, denominator: number): Slotting {
-  const edge = (bin: number): number => (bin * numerator) / denominator;
-  const ownFrom = edge(2 ** 50);
-  const slotOf = (bin: number): number =>
-    isSmall(bin) ? slots.slot(bin) : slots.other(edge(bin) + 0);
-  const exactly = (value: number, bin: number): number => {
-    if (Math.abs(value) >= ownFrom) return slots.other(value);
-    if (edge(bin + 1) <= value) return slotOf(bin + 1);
-    return slotOf(edge(bin) > value ? bin - 1 : bin);
-  };
-  return {
-    find: (values, start, count, into) => {
-      for (let i = 0; i < count; i++) {
-        const value = values[start + i]!;
-        const quotient = (value * denominator) / numerator;
-        const off = quotient - Math.round(quotient);
-        const bin = Math.floor(quotient);
-        // The quotient may round to the bin beside the right one.
-        const isFar = quotient < 1e6 && quotient > -1e6 && (off > 1e-9 || off < -1e-9);
-        into[i] = isFar ? slotOf(bin) : exactly(value, bin);
-      }
-    },
-    key: (slot) => (slots.isOther(slot) ? slots.key(slot) : edge(slots.key(slot)) + 0),
   };
 }
 

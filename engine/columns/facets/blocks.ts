@@ -81,9 +81,20 @@ function squeeze(block: Float64Array, kept: Uint8Array, from: number, length: nu
   return count;
 }
 
+/** Four bytes at a time, where they begin at words. */
 function both(mask: Uint8Array, present: Uint8Array): Uint8Array {
-  const kept = new Uint8Array(present.length);
-  for (let i = 0; i < kept.length; i++) kept[i] = mask[i]! & present[i]!;
+  const { length } = present;
+  const kept = new Uint8Array(length);
+  let i = 0;
+  if ((mask.byteOffset | present.byteOffset) % 4 === 0) {
+    const count = length >>> 2;
+    const [some, others, all] = [mask, present, kept].map(
+      ({ buffer, byteOffset }) => new Uint32Array(buffer, byteOffset, count),
+    ) as [Uint32Array, Uint32Array, Uint32Array];
+    for (let word = 0; word < count; word++) all[word] = some[word]! & others[word]!;
+    i = count << 2;
+  }
+  for (; i < length; i++) kept[i] = mask[i]! & present[i]!;
   return kept;
 }
 

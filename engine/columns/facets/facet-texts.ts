@@ -1,5 +1,5 @@
 import { budgets } from '../../budgets.js';
-import { AppError } from '../../errors.js';
+import { tooManyBuckets } from '../../query/facet-answer.js';
 import { emptyAnswer, flatAnswer } from '../../query/facet-sql.js';
 import type { Facet } from '../../query/facets.js';
 import { merged, type Merged, type MergedBuckets } from './merge.js';
@@ -18,11 +18,12 @@ export function facetTexts(
   const roots = facets.map((facet, index) => merged(facet, partials.map((own) => own[index]!))); // prettier-ignore
   const counts = { facetTerms: 0, facetBuckets: 0 };
   const shown = roots.map((root) => shownOf(root, [0], counts));
-  return roots.map((root, index) => answerOf(root, shown[index]!, 0));
+  return shown.map((root) => answerOf(root, 0));
 }
 
-/** Which buckets are shown below each bucket above, in their order. */
+/** Which buckets of a facet are shown below each bucket above, in their order. */
 interface Shown {
+  readonly node: Merged;
   readonly below: ReadonlyMap<number, ArrayLike<number>>;
   readonly nested: readonly Shown[];
 }
@@ -33,27 +34,22 @@ function shownOf(
   parents: readonly number[],
   counts: { facetTerms: number; facetBuckets: number },
 ): Shown {
-  const nothing = { below: new Map<number, ArrayLike<number>>(), nested: [] };
-  if (node.kind === 'stats') return nothing;
+  if (node.kind === 'stats') return { node, below: new Map(), nested: [] };
   const { facet } = node;
   const all = byParent(node, parents);
-  if (facet.kind === 'count' || facet.kind === 'percentiles') return { below: all, nested: [] };
+  if (facet.kind === 'count' || facet.kind === 'percentiles')
+    return { node, below: all, nested: [] };
   const limit = facet.kind === 'terms' ? facet.limit : Infinity;
   const below = new Map([...all].map(([parent, own]) => [parent, ordered(node, own, limit)]));
   const budget = facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets';
   for (const own of below.values()) counts[budget] += own.length;
-  if (counts[budget] > budgets[budget]) {
-    const [things, fix] =
-      budget === 'facetTerms' ? ['terms', 'set a limit'] : ['bins', 'take a larger interval'];
-    const message = `${facet.field.name} has more than ${budgets[budget]} ${things}, with those of the facets before it (budget ${budget}); ${fix}`;
-    throw new AppError('budget', message, { facets: [message] });
-  }
-  if (node.nested.length === 0) return { below, nested: [] };
+  if (counts[budget] > budgets[budget]) throw tooManyBuckets(facet.field.name, budget);
+  if (facet.nested.length === 0) return { node, below, nested: [] };
   const own = [...below.values()].flatMap((buckets) => Array.from(buckets));
-  return { below, nested: node.nested.map((child) => shownOf(child, own, counts)) };
+  return { node, below, nested: node.nested(own).map((child) => shownOf(child, own, counts)) };
 }
 
-function answerOf(node: Merged, { below, nested }: Shown, parent: number): string {
+function answerOf({ node, below, nested }: Shown, parent: number): string {
   if (node.kind === 'stats') {
     const total = node.totals.get(parent);
     return total ? total.answer(node.facet) : emptyAnswer(node.facet);
@@ -69,10 +65,9 @@ function answerOf(node: Merged, { below, nested }: Shown, parent: number): strin
     const bucket = buckets[i]!;
     const key = keys.json(keyOf ? keyOf[bucket]! : bucket);
     text += `${i === 0 ? '' : ','}[${key},${counts[bucket]!}`;
-    if (node.nested.length > 0) {
-      const inside = node.nested.map(
-        (child, index) =>
-          `${JSON.stringify(child.facet.field.name)}:${answerOf(child, nested[index]!, bucket)}`,
+    if (nested.length > 0) {
+      const inside = nested.map(
+        (child) => `${JSON.stringify(child.node.facet.field.name)}:${answerOf(child, bucket)}`,
       );
       text += `,{${inside.join(',')}}`;
     }

@@ -20,7 +20,8 @@ export interface MergedBuckets {
   readonly parents: readonly number[] | undefined;
   /** 0 says that it is none. */
   readonly counts: Float64Array | readonly number[];
-  readonly nested: readonly Merged[];
+  /** The facets below, of these buckets alone. */
+  readonly nested: (shown: readonly number[]) => readonly Merged[];
 }
 
 /** The sums of each bucket above, by its number. */
@@ -29,6 +30,9 @@ export interface MergedStats {
   readonly facet: Extract<Facet, { kind: 'stats' }>;
   readonly totals: ReadonlyMap<number, StatsTotal>;
 }
+
+/** Stands for a bucket that is not shown, so that what is below it is not wanted. */
+const unwanted = 0xffff_ffff;
 
 /** Puts partials of a facet together; `above` tells of each partial how its buckets above are numbered now. */
 export function merged(
@@ -52,39 +56,66 @@ function mergedBuckets(
   if (partials.every(({ keyOf, parents }) => !keyOf && !parents)) {
     const counts = new Float64Array(keys.size);
     partials.forEach((partial, index) => addCounts(counts, partial.counts, keys.numbers[index]!));
-    return { kind: 'buckets', facet, keys, keyOf: undefined, parents: undefined, counts, nested: [] }; // prettier-ignore
+    return { kind: 'buckets', facet, keys, keyOf: undefined, parents: undefined, counts, nested: () => [] }; // prettier-ignore
   }
-  const [numbers, keyOf, parents, counts] = [new Map<number, number>(), [], [], []] as [
-    Map<number, number>,
-    number[],
-    number[],
-    number[],
-  ];
+  const numbering = new Numbering(keys.size);
   const own = partials.map((partial, index) =>
-    partial.counts.map((count, bucket) => {
-      const key = keys.numbers[index]![partial.keyOf?.[bucket] ?? bucket]!;
-      const parent = above?.[index]![partial.parents![bucket]!] ?? 0;
-      const pair = parent * keys.size + key;
-      let number = numbers.get(pair);
-      if (number === undefined) {
-        number = counts.length;
-        numbers.set(pair, number);
-        keyOf.push(key);
-        parents.push(parent);
-        counts.push(0);
-      }
-      counts[number]! += count;
-      return number;
-    }),
+    numbering.add(partial, keys.numbers[index]!, above?.[index]),
   );
-  const nested = ('nested' in facet ? facet.nested : []).map((below, index) =>
-    merged(
-      below,
-      partials.map((partial) => partial.nested[index]!),
-      own,
-    ),
-  );
+  const { keyOf, parents, counts } = numbering;
+  const below = 'nested' in facet ? facet.nested : [];
+  const nested = (shown: readonly number[]): readonly Merged[] => {
+    const isShown = new Uint8Array(counts.length);
+    for (const bucket of shown) isShown[bucket] = 1;
+    const wanted = own.map((all) => all.map((bucket) => (isShown[bucket] === 1 ? bucket : unwanted))); // prettier-ignore
+    return below.map((child, index) => {
+      const theirs = partials.map((partial) => partial.nested[index]!);
+      return merged(child, theirs, wanted);
+    });
+  };
   return { kind: 'buckets', facet, keys, keyOf, parents, counts, nested };
+}
+
+/** Numbers the buckets of several partials together: pairs of the bucket above and a key. */
+class Numbering {
+  readonly keyOf: number[] = [];
+  readonly parents: number[] = [];
+  readonly counts: number[] = [];
+  readonly #keys: number;
+  readonly #numbers = new Map<number, number>();
+
+  constructor(keys: number) {
+    this.#keys = keys;
+  }
+
+  /** Counts the buckets of a partial; their numbers. */
+  add(
+    { keyOf, parents, counts }: BucketsPartial,
+    keys: Uint32Array,
+    above: Uint32Array | undefined,
+  ): Uint32Array {
+    const found = new Uint32Array(counts.length).fill(unwanted);
+    for (let bucket = 0; bucket < counts.length; bucket++) {
+      const parent = above ? above[parents![bucket]!]! : 0;
+      if (parent === unwanted) continue;
+      const number = this.#number(parent, keys[keyOf ? keyOf[bucket]! : bucket]!);
+      this.counts[number]! += counts[bucket]!;
+      found[bucket] = number;
+    }
+    return found;
+  }
+
+  #number(parent: number, key: number): number {
+    const pair = parent * this.#keys + key;
+    const known = this.#numbers.get(pair);
+    if (known !== undefined) return known;
+    const number = this.counts.length;
+    this.#numbers.set(pair, number);
+    this.keyOf.push(key);
+    this.parents.push(parent);
+    this.counts.push(0);
+    return number;
+  }
 }
 
 function addCounts(counts: Float64Array, own: Uint32Array, numbers: Uint32Array): void {
@@ -101,6 +132,7 @@ function mergedStats(
     partial.counts.forEach((count, group) => {
       if (count === 0) return;
       const number = above ? above[index]![group]! : 0;
+      if (number === unwanted) return;
       let total = totals.get(number);
       if (!total) totals.set(number, (total = new StatsTotal()));
       total.add(partial, group);

@@ -3,9 +3,9 @@ import { NotCovered } from '../not-covered.js';
 /** How many different values, or groups, a facet may have in one thread; beyond, the SQL engine does it, which can spill. */
 export const mostKeys = 400_000;
 
-/** Whole numbers from `-low` on have slots of their own, without a table to look into. */
-const width = 1 << 16;
-const low = 1 << 14;
+/** So many whole numbers from `-low` on have slots of their own, without a table to look into. */
+export const width = 1 << 16;
+export const low = 1 << 14;
 
 const bits = new Float64Array(1);
 const halves = new Uint32Array(bits.buffer);

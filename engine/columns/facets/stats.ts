@@ -12,6 +12,8 @@ export class Stats {
   #squareRests = new Float64Array(1);
   #means = new Float64Array(1);
   #distances = new Float64Array(1);
+  /** Values that the means are of, while they run behind the counts. */
+  #seen = new Float64Array(1);
 
   constructor(isExtended: boolean) {
     this.#isExtended = isExtended;
@@ -20,36 +22,47 @@ export class Stats {
   /** Adds a block of values to group 0. */
   addBlock(values: Float64Array, start: number, count: number): void {
     if (count === 0) return;
-    this.#extremes(values, start, count);
-    const sum = sumOf(values, start, count);
-    const own = sumRest;
-    if (this.#isExtended) this.#spread(values, start, count, sum + own);
+    let smallest = this.#smallest[0]!;
+    let largest = this.#largest[0]!;
+    let sum = 0;
+    let rest = 0;
+    // `twoSum` in place: a variable of the module would be written for each value.
+    for (let i = start; i < start + count; i++) {
+      const value = values[i]!;
+      if (value < smallest) smallest = value;
+      if (value > largest) largest = value;
+      const next = sum + value;
+      const other = next - sum;
+      rest += sum - (next - other) + (value - other);
+      sum = next;
+    }
+    this.#smallest[0] = smallest;
+    this.#largest[0] = largest;
+    if (this.#isExtended) this.#spread(values, start, count, sum + rest);
     const whole = twoSum(this.#sums[0]!, sum);
-    const rest = this.#sumRests[0]! + own + twoSumRest;
+    const off = this.#sumRests[0]! + rest + twoSumRest;
     // Of whole numbers the rest is exact as long as it stays small.
-    this.#sums[0] = twoSum(whole, rest);
+    this.#sums[0] = twoSum(whole, off);
     this.#sumRests[0] = twoSumRest;
     this.#counts[0]! += count;
   }
 
-  /** Adds `count` values, each to its group. */
+  /** Adds `count` values, each to its group; they are overwritten. */
   addGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
+    let most = 0;
+    for (let i = 0; i < count; i++) if (groups[i]! > most) most = groups[i]!;
+    if (most >= this.#counts.length) this.#ensure(most + 1);
+    const smallest = this.#smallest;
+    const largest = this.#largest;
     for (let i = 0; i < count; i++) {
-      const [value, group] = [values[i]!, groups[i]!];
-      if (group >= this.#counts.length) this.#ensure(group + 1);
+      const value = values[i]!;
+      const group = groups[i]!;
       this.#counts[group]! += 1;
-      if (value < this.#smallest[group]!) this.#smallest[group] = value;
-      if (value > this.#largest[group]!) this.#largest[group] = value;
-      this.#sums[group] = twoSum(this.#sums[group]!, value);
-      this.#sumRests[group]! += twoSumRest;
-      if (!this.#isExtended) continue;
-      this.#squares[group] = twoSum(this.#squares[group]!, value * value);
-      this.#squareRests[group]! += twoSumRest;
-      // Welford 1962
-      const off = value - this.#means[group]!;
-      this.#means[group]! += off / this.#counts[group]!;
-      this.#distances[group]! += off * (value - this.#means[group]!);
+      if (value < smallest[group]!) smallest[group] = value;
+      if (value > largest[group]!) largest[group] = value;
     }
+    addTwice(this.#sums, this.#sumRests, values, groups, count);
+    if (this.#isExtended) this.#spreadGrouped(values, groups, count);
   }
 
   /** The sums of all groups; of those that no value came to, the count is 0 or missing. */
@@ -71,25 +84,20 @@ export class Stats {
     };
   }
 
-  #extremes(values: Float64Array, start: number, count: number): void {
-    let [smallest, largest] = [this.#smallest[0]!, this.#largest[0]!];
-    for (let i = start; i < start + count; i++) {
-      const value = values[i]!;
-      if (value < smallest) smallest = value;
-      if (value > largest) largest = value;
-    }
-    this.#smallest[0] = smallest;
-    this.#largest[0] = largest;
-  }
-
   /** Distances from the mean of the block, which is then put together with what was before (Chan et al. 1979). */
   #spread(values: Float64Array, start: number, count: number, sum: number): void {
     const mean = sum / count;
-    let [squares, squareRests, distances, rest] = [0, 0, 0, 0];
+    let squares = 0;
+    let squareRests = 0;
+    let distances = 0;
+    let rest = 0;
     for (let i = start; i < start + count; i++) {
       const value = values[i]!;
-      squares = twoSum(squares, value * value);
-      squareRests += twoSumRest;
+      const square = value * value;
+      const next = squares + square;
+      const other = next - squares;
+      squareRests += squares - (next - other) + (square - other);
+      squares = next;
       const off = value - mean;
       distances += off * off;
       rest += off;
@@ -104,6 +112,25 @@ export class Stats {
     this.#distances[0]! += distances + off * off * ((before * count) / (before + count));
   }
 
+  /** Value by value (Welford 1962). */
+  #spreadGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
+    const means = this.#means;
+    const distances = this.#distances;
+    const seen = this.#seen;
+    for (let i = 0; i < count; i++) {
+      const value = values[i]!;
+      const group = groups[i]!;
+      const number = seen[group]! + 1;
+      seen[group] = number;
+      const off = value - means[group]!;
+      const mean = means[group]! + off / number;
+      means[group] = mean;
+      distances[group]! += off * (value - mean);
+      values[i] = value * value;
+    }
+    addTwice(this.#squares, this.#squareRests, values, groups, count);
+  }
+
   #ensure(size: number): void {
     const length = Math.max(2 * this.#counts.length, size);
     this.#counts = longer(this.#counts, length, 0);
@@ -116,6 +143,7 @@ export class Stats {
     this.#squareRests = longer(this.#squareRests, length, 0);
     this.#means = longer(this.#means, length, 0);
     this.#distances = longer(this.#distances, length, 0);
+    this.#seen = longer(this.#seen, length, 0);
   }
 }
 
@@ -128,35 +156,23 @@ function twoSum(a: number, b: number): number {
   return sum;
 }
 
-/** What the last `sumOf` has rounded off. */
-let sumRest = 0;
-
-/** Four sums side by side: each addition waits for the one before it in its own sum only (5 M doubles: 7 ms instead of 19). */
-function sumOf(values: Float64Array, start: number, count: number): number {
-  let [a, b, c, d] = [0, 0, 0, 0];
-  let [aRest, bRest, cRest, dRest] = [0, 0, 0, 0];
-  const even = start + (count & ~3);
-  for (let i = start; i < even; i += 4) {
-    const [w, x, y, z] = [values[i]!, values[i + 1]!, values[i + 2]!, values[i + 3]!];
-    const [nextA, nextB, nextC, nextD] = [a + w, b + x, c + y, d + z];
-    const [otherA, otherB, otherC, otherD] = [nextA - a, nextB - b, nextC - c, nextD - d];
-    aRest += a - (nextA - otherA) + (w - otherA);
-    bRest += b - (nextB - otherB) + (x - otherB);
-    cRest += c - (nextC - otherC) + (y - otherC);
-    dRest += d - (nextD - otherD) + (z - otherD);
-    [a, b, c, d] = [nextA, nextB, nextC, nextD];
+/** Adds each value to the sum of its group, and what is rounded off to the rest (`twoSum` in place). */
+function addTwice(
+  sums: Float64Array,
+  rests: Float64Array,
+  values: Float64Array,
+  groups: Uint32Array,
+  count: number,
+): void {
+  for (let i = 0; i < count; i++) {
+    const group = groups[i]!;
+    const value = values[i]!;
+    const before = sums[group]!;
+    const sum = before + value;
+    const other = sum - before;
+    rests[group]! += before - (sum - other) + (value - other);
+    sums[group] = sum;
   }
-  for (let i = even; i < start + count; i++) {
-    a = twoSum(a, values[i]!);
-    aRest += twoSumRest;
-  }
-  const left = twoSum(a, b);
-  aRest += twoSumRest;
-  const right = twoSum(c, d);
-  cRest += twoSumRest;
-  const sum = twoSum(left, right);
-  sumRest = aRest + bRest + cRest + dRest + twoSumRest;
-  return sum;
 }
 
 function longer(array: Float64Array, length: number, fill: number): Float64Array<ArrayBuffer> {

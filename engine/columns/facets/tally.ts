@@ -3,7 +3,7 @@ const laneLimit = 1 << 17;
 
 /**
  * Counts slots. Up to a limit in four tables in turn: in one, an addition to the count of the value before has to wait for that
- * one (5 M codes, the same for long stretches: 4 ms instead of 10).
+ * one (5 M codes, the same for long stretches: 5 ms instead of 8).
  */
 export class Tally {
   #tables: readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
@@ -56,9 +56,9 @@ export class Tally {
     for (; i < length; i++) a[slots[i]!]! += kept[from + i]!;
   }
 
-  /** One more of a slot. */
-  addOne(slot: number): void {
-    this.#tables[0][slot]!++;
+  /** One more of a slot, or so many. */
+  addOne(slot: number, count = 1): void {
+    this.#tables[0][slot]! += count;
   }
 
   /** The counts of the slots below `size`. */

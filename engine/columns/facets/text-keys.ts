@@ -18,7 +18,7 @@ let known: readonly Known[] = [];
 
 /**
  * The keys of partials of texts. The threads send the same vocabularies with every query, and to compare those as a whole is far
- * quicker than to look up, sort and quote their texts anew (20,000 texts of two threads: 0.1 ms instead of 20).
+ * quicker than to look up, sort and quote their texts anew (20,000 texts of two threads: 0.1 ms instead of 15).
  */
 export function cachedTexts(parts: readonly Texts[]): Keys {
   const found = known.find((each) => isSame(each.parts, parts));
@@ -41,11 +41,13 @@ function isSame(some: readonly Texts[], others: readonly Texts[]): boolean {
     some.length === others.length &&
     some.every(
       ({ joined, ends }, index) =>
-        joined === others[index]!.joined &&
-        ends.length === others[index]!.ends.length &&
-        ends.every((end, place) => end === others[index]!.ends[place]),
+        joined === others[index]!.joined && bytesOf(ends).equals(bytesOf(others[index]!.ends)),
     )
   );
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function textKeys(parts: readonly Texts[]): Keys {
