@@ -78,15 +78,15 @@ function answerOf({ node, below, nested }: Shown, parent: number): string {
 
 /** By linear interpolation, in the arithmetic of the SQL engine. */
 function percentiles(
-  { keys, keyOf, counts }: MergedBuckets,
+  node: MergedBuckets,
   facet: Extract<Facet, { kind: 'percentiles' }>,
   buckets: ArrayLike<number>,
 ): string {
-  const keyed = Array.from(buckets, (bucket) => [keyOf ? keyOf[bucket]! : bucket, counts[bucket]!] as const); // prettier-ignore
-  keyed.sort(([a], [b]) => keys.compare(a, b));
-  const ends: number[] = [];
+  const { keys, keyOf, counts } = node;
+  const sorted = ordered(node, buckets, Infinity);
+  const ends = new Float64Array(sorted.length);
   let total = 0;
-  for (const [, count] of keyed) ends.push((total += count));
+  for (let i = 0; i < ends.length; i++) ends[i] = total += counts[sorted[i]!]!;
   const at = (place: number): number => {
     let [low, high] = [0, ends.length - 1];
     while (low < high) {
@@ -94,7 +94,7 @@ function percentiles(
       if (ends[middle]! <= place) low = middle + 1;
       else high = middle;
     }
-    return keys.number(keyed[low]![0]);
+    return keys.number(keyOf ? keyOf[sorted[low]!]! : sorted[low]!);
   };
   const texts = facet.percents.map((percent) => {
     const place = (total - 1) * (percent / 100);

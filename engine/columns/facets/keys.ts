@@ -1,3 +1,4 @@
+import { isAscending, mergedLists, placeOf } from './ascending.js';
 import { cachedTexts } from './text-keys.js';
 import type { PartialKeys } from './partial.js';
 
@@ -25,33 +26,18 @@ export function mergedKeys(parts: readonly PartialKeys[], json: (number: number)
 /** Ascending, so that each is its own rank. */
 function numberKeys(parts: readonly PartialKeys[], json: (number: number) => string): Keys {
   const own = parts.map((part) => (part.kind === 'numbers' ? part.numbers : new Float64Array(0)));
-  const all = new Float64Array(own.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const numbers of own) {
-    all.set(numbers, at);
-    at += numbers.length;
-  }
-  all.sort();
-  let size = 0;
-  for (const number of all) if (size === 0 || number !== all[size - 1]) all[size++] = number;
-  const sorted = all.subarray(0, size);
-  const numbers = own.map((keys) => Uint32Array.from(keys, (key) => placeOf(sorted, key)));
+  const sorted = own.map((numbers) => (isAscending(numbers) ? numbers : numbers.slice().sort()));
+  const { all, places } = mergedLists(sorted);
+  const numbers = own.map((keys, part) => {
+    if (keys === sorted[part]) return places[part]!;
+    return Uint32Array.from(keys, (key) => places[part]![placeOf(sorted[part]!, key)]!);
+  });
   return {
-    size,
+    size: all.length,
     numbers,
     compare: (a, b) => a - b,
-    ranks: () => Uint32Array.from(sorted, (_, key) => key),
-    number: (key) => sorted[key]!,
-    json: (key) => json(sorted[key]!),
+    ranks: () => Uint32Array.from(all, (_, key) => key),
+    number: (key) => all[key]!,
+    json: (key) => json(all[key]!),
   };
-}
-
-function placeOf(sorted: Float64Array, key: number): number {
-  let [low, high] = [0, sorted.length - 1];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle]! < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

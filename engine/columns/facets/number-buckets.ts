@@ -1,5 +1,6 @@
 import type { Column, Mask, SegmentView } from '../column.js';
 import type { FieldRef } from '../../query/predicate.js';
+import { placeOf } from './ascending.js';
 import type { Slotting } from './bin-slots.js';
 import { blockLength, doublesOf, eachBlock, keptValues, valueCount } from './blocks.js';
 import { eachDifferent } from './lists.js';
@@ -91,8 +92,12 @@ export class NumberBuckets {
       numbers[at] = this.#slotting.key(slot);
       counts[at++] = all[slot]!;
     }
-    const keys = { kind: 'numbers', numbers } as const;
-    return { kind: 'buckets', keys, keyOf: undefined, parents: undefined, counts, nested: [] };
+    // In their order: the main thread then need not sort.
+    const sorted = numbers.slice().sort();
+    const ofSorted = new Uint32Array(size);
+    for (let i = 0; i < size; i++) ofSorted[placeOf(sorted, numbers[i]!)] = counts[i]!;
+    const keys = { kind: 'numbers', numbers: sorted } as const;
+    return { kind: 'buckets', keys, keyOf: undefined, parents: undefined, counts: ofSorted, nested: [] }; // prettier-ignore
   }
 }
 

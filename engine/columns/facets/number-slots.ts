@@ -1,7 +1,10 @@
 import { NotCovered } from '../not-covered.js';
 
-/** How many different values, or groups, a facet may have in one thread; beyond, the SQL engine does it, which can spill. */
-export const mostKeys = 400_000;
+/**
+ * How many different numbers, or buckets below others, a facet may have in one thread: the main thread puts them together, and
+ * answers nobody meanwhile. Beyond, the SQL engine does it.
+ */
+export const mostKeys = 200_000;
 
 /** So many whole numbers from `-low` on have slots of their own, without a table to look into. */
 export const width = 1 << 16;

@@ -26,7 +26,7 @@ const fewest = 100;
 /** Buckets of a facet in the order of its answer: terms by count, then by key, and no more than the limit; bins by key. */
 export function ordered(
   node: MergedBuckets,
-  buckets: Uint32Array | number[],
+  buckets: ArrayLike<number>,
   limit: number,
 ): ArrayLike<number> {
   const { facet, keys, keyOf, counts } = node;
@@ -57,7 +57,7 @@ export function ordered(
 
 function few(
   { facet, keyOf, counts }: MergedBuckets,
-  buckets: Uint32Array | number[],
+  buckets: ArrayLike<number>,
   ranks: Uint32Array,
 ): number[] {
   const isByCount = facet.kind === 'terms';
@@ -70,7 +70,7 @@ function few(
 /** The first of them, kept in order while all are looked at. */
 function best(
   { keys, keyOf, counts }: MergedBuckets,
-  buckets: Uint32Array | number[],
+  buckets: ArrayLike<number>,
   limit: number,
 ): number[] {
   const kept: number[] = [];

@@ -2,11 +2,10 @@ import type { Mask, SegmentView, Vocabulary } from '../column.js';
 import type { FieldRef } from '../../query/predicate.js';
 import { blockLength, keptValues, valueCount, wordsOf } from './blocks.js';
 import { eachDifferent } from './lists.js';
-import { mostKeys } from './number-slots.js';
 import { NotCovered } from '../not-covered.js';
 import type { BucketsPartial, PartialKeys } from './partial.js';
 import { Tally } from './tally.js';
-import { joinedTexts, TextSlots } from './text-slots.js';
+import { joinedTexts, mostTexts, TextSlots } from './text-slots.js';
 
 /** How many records have each text of a field; records whose list repeats it count once. */
 export class TextBuckets {
@@ -62,7 +61,7 @@ export class TextBuckets {
       texts.push(this.#slots.text(slot));
       counts.push(count);
     });
-    if (texts.length > mostKeys) throw new NotCovered(`more than ${mostKeys} different texts`);
+    if (texts.length > mostTexts) throw new NotCovered(`more than ${mostTexts} different texts`);
     return { ...partial, keys: joinedTexts(texts), counts: Uint32Array.from(counts) };
   }
 
@@ -100,7 +99,7 @@ const joined = new WeakMap<Vocabulary, { readonly size: number; readonly keys: P
  */
 function wholeVocabulary(vocabulary: Vocabulary, counts: Uint32Array): PartialKeys | undefined {
   const size = vocabulary.texts.length;
-  if (size > mostKeys) return undefined;
+  if (size > mostTexts) return undefined;
   let different = 0;
   for (let code = 0; code < size; code++) if (counts[code]! > 0) different += 1;
   if (size > 4096 && different * 4 < size) return undefined;

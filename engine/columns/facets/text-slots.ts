@@ -1,9 +1,11 @@
 import type { Column, Texts, Vocabulary } from '../column.js';
 import { NotCovered } from '../not-covered.js';
-import { mostKeys } from './number-slots.js';
 import type { PartialKeys } from './partial.js';
 import { TextTable } from './text-table.js';
 import { blockLength, wordsOf } from './blocks.js';
+
+/** How many different texts a facet may have in one thread: the main thread puts them together (see `mostKeys`). */
+export const mostTexts = 100_000;
 
 const found = new Uint32Array(blockLength);
 
@@ -50,7 +52,7 @@ export class TextSlots {
     from: number,
     to: number,
   ): Uint32Array {
-    const table = (this.#table ??= new TextTable(mostKeys));
+    const table = (this.#table ??= new TextTable(mostTexts));
     for (let i = from; i < to; i++)
       if (kept === undefined || kept[i] === 1)
         found[i - from] = (table.add(bytes, offsets[i]!, offsets[i + 1]!) << 1) | 1;
@@ -64,7 +66,7 @@ export class TextSlots {
     from: number,
     length: number,
   ): Uint32Array {
-    const table = (this.#table ??= new TextTable(mostKeys));
+    const table = (this.#table ??= new TextTable(mostTexts));
     let known = this.#foreign.get(vocabulary);
     if (!known || known.length < vocabulary.texts.length) {
       const longer = new Uint32Array(vocabulary.texts.length);

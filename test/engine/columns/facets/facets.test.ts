@@ -16,7 +16,7 @@ import { alikeTexts } from './alike.js';
 
 /** Run the same cases again with STRANDLAKE_SEED, more of them with STRANDLAKE_CASES. */
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
-const cases = Number(process.env['STRANDLAKE_CASES'] ?? 600);
+const cases = Number(process.env['STRANDLAKE_CASES'] ?? 300);
 const casesPerDataset = 20;
 
 let bench: Bench;

@@ -1,0 +1,41 @@
+/** Ascending lists as one in which no number is twice, and where theirs are in it. */
+export function mergedLists(lists: readonly Float64Array[]): {
+  readonly all: Float64Array;
+  readonly places: readonly Uint32Array[];
+} {
+  const all = new Float64Array(lists.reduce((sum, { length }) => sum + length, 0));
+  const places = lists.map(({ length }) => new Uint32Array(length));
+  const next = lists.map(() => 0);
+  let size = 0;
+  for (;;) {
+    let least = Infinity;
+    for (let i = 0; i < lists.length; i++) {
+      const number = next[i]! < lists[i]!.length ? lists[i]![next[i]!]! : Infinity;
+      if (number < least) least = number;
+    }
+    if (least === Infinity) return { all: all.subarray(0, size), places };
+    for (let i = 0; i < lists.length; i++) {
+      if (lists[i]![next[i]!] !== least) continue;
+      places[i]![next[i]!] = size;
+      next[i]! += 1;
+    }
+    all[size++] = least;
+  }
+}
+
+/** True if each number is above the one before. */
+export function isAscending(numbers: Float64Array): boolean {
+  for (let i = 1; i < numbers.length; i++) if (numbers[i - 1]! >= numbers[i]!) return false;
+  return true;
+}
+
+/** Where a number is that is there. */
+export function placeOf(sorted: Float64Array, key: number): number {
+  let [low, high] = [0, sorted.length - 1];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
