@@ -47,6 +47,8 @@ function weightOf(predicate: Predicate): number {
       return joined(predicate.items).reduce((sum, item) => sum + weightOf(item), 1);
     case 'not':
       return 1 + weightOf(predicate.item);
+    case 'overlap':
+      return 60;
     case 'contains':
     case 'range':
       return familyOf(predicate.field.type) === 'text' ? 60 : 8;
@@ -75,6 +77,7 @@ function canTest(condition: Condition, columns: Columns): boolean {
     case 'range':
       return family !== undefined && family !== 'boolean';
     case 'contains':
+    case 'overlap':
     case 'prefix':
       return family === 'text';
     case 'regexp':
@@ -84,8 +87,6 @@ function canTest(condition: Condition, columns: Columns): boolean {
     case 'wildcard':
       // Of texts there is an index of words, and they are long.
       return field.type === 'string' && isReadable(condition);
-    case 'overlap':
-      return false;
   }
 }
 

@@ -5,10 +5,10 @@ import { flagEquality, numberEquality, numberRange } from './match/number-test.j
 import { both, either, maskOf, others, settled, type Selection } from './match/selection.js';
 import { joined } from './match/joined.js';
 import { textEquality } from './match/text-equality.js';
+import { textOverlap } from './match/text-overlap.js';
 import { textContains, textPrefix, textRange } from './match/text-parts.js';
 import { textPattern } from './match/text-pattern.js';
 import { textPhrase, textWildcard, textWords } from './match/text-words.js';
-import { NotCovered } from './not-covered.js';
 
 /**
  * The predicate as a function from a segment to the rows that satisfy it, which are those that the SQL of compile.ts finds. Made once
@@ -113,7 +113,7 @@ function valueTest(condition: Condition): ValueTest {
       return textPhrase(condition.words);
     case 'wildcard':
       return textWildcard(condition.parts);
-    default:
-      throw new NotCovered(`A condition of kind ${condition.kind}`);
+    case 'overlap':
+      return textOverlap(condition);
   }
 }

@@ -132,6 +132,24 @@ function ofWords(random: Random, field: FieldRef): Predicate {
 
 const strings = ['string', 'strings'].map((name): FieldRef => ({ name, path: [name], type: 'string' })); // prettier-ignore
 
+const regions = ['GRCh37', 'grch38', 'x', 'É', '-', '-', '-', 'chr', 'CHR', 'chr1', '1', '2', '10', 'X', 'a-b', '007', '99999999999999999999', '\n', 'T', '']; // prettier-ignore
+
+function regionText(random: Random): string {
+  const number = (): string => random.pick(['1', '5', '10', '007', '100', '9223372036854775807', '9223372036854775808']); // prettier-ignore
+  const chromosome = random.pick(['', 'chr', 'Chr']) + random.pick(['1', 'X', 'x', 'a-1', 'É', 'chr', '\u212a', '1\n']); // prettier-ignore
+  const rest = random.pick(['', '', '-T', '-', '-a\n', '-1-2', '\n', '-1-2-3']);
+  if (random.chance(0.3)) return random.list(3 + random.below(8), () => random.pick(regions)).join(''); // prettier-ignore
+  return `${random.pick(['GRCh37', 'grch38', 'É', 'a\n'])}-${chromosome}-${number()}-${number()}${rest}`;
+}
+
+function region(random: Random): Predicate {
+  const number = (): bigint => random.pick([0n, 1n, 5n, 10n, 100n, 2n ** 63n - 1n]);
+  const build = random.pick([null, null, 'GRCh37', 'É', 'a\n']);
+  const chromosome = random.pick(['1', 'X', 'chr', 'a-1', 'É', 'K', '1\n', 'chr1', '-1', '']);
+  const field = { name: 'region', path: ['region'], type: 'string' } as const;
+  return node({ kind: 'overlap', field, build, chromosome, start: number(), stop: number() });
+}
+
 const kindsOfConditions = ['contains', 'in', 'missing', 'prefix', 'range', 'regexp'] as const;
 
 function ofKind(random: Random, kind: Predicate['kind']): Predicate {
@@ -184,4 +202,25 @@ test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SE
   expect(answered).toBeGreaterThan(300);
   expect(matched).toBeGreaterThan(3_000);
   expect([...kinds]).toEqual(expect.arrayContaining(['and', 'not', 'or', 'phrase', 'words', 'wildcard', ...kindsOfConditions]));
+}, 60_000); // prettier-ignore
+
+test.each(seeds)('a region overlaps the same texts in memory and in SQL (STRANDLAKE_SEED=%i)', async (seed) => {
+  const random = new Random(seed);
+  const regional = [column('region', 'string')];
+  let matched = 0;
+  for (let dataset = 0; dataset < 2; dataset++) {
+    const rows = random.list(1_000, () => ({ region: regionText(random) }));
+    const { snapshot, fields } = await bench.dataset(regional, [rows]);
+    const view = madeView(random, regional, rows, new Map());
+    for (let i = 0; i < 60; i++) {
+      const asked = region(random);
+      const request = { predicate: asked, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
+      const answer = await runQuery(bench.engine, snapshot, fields, request);
+      const ids = (JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id);
+      const found = firstRows(matcher(asked)(view), rows.length, rows.length).map((row) => recordId(0, row));
+      expect({ seed, asked, found }).toEqual({ seed, asked, found: ids });
+      matched += found.length;
+    }
+  }
+  expect(matched).toBeGreaterThan(100);
 }, 60_000); // prettier-ignore
