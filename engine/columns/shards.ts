@@ -98,10 +98,13 @@ export class Shards {
     let giveUp: (error: AppError) => void = () => undefined;
     const given = new Promise<never>((_, reject) => (giveUp = reject));
     const onAbort = (): void => giveUp(new AppError('canceled', 'The client gave up'));
-    const timer = setTimeout(() => {
+    const onLate = (): void => {
       const text = `The query took longer than ${timeoutMs / 1000} s (budget queryMs)`;
       giveUp(new AppError('budget', text));
-    }, timeoutMs);
+    };
+    const timer = setTimeout(onLate, timeoutMs);
+    // A timer waits for a millisecond at least, in which there may be an answer.
+    if (timeoutMs <= 0) onLate();
     signal?.addEventListener('abort', onAbort);
     if (signal?.aborted) onAbort();
     try {
