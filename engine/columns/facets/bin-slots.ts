@@ -1,5 +1,6 @@
 import type { Bins, DateUnit } from '../../query/facet-bins.js';
 import { NotCovered } from '../not-covered.js';
+import { LogBins } from './log-bins.js';
 import type { NumberSlots } from './number-slots.js';
 import { RealBins } from './real-bins.js';
 
@@ -26,7 +27,7 @@ export function binSlots(slots: NumberSlots, bins: Bins): Slotting {
   if (bins.kind === 'real') return new RealBins(slots, bins.numerator, bins.denominator);
   const key = (slot: number): number => slots.key(slot);
   if (bins.kind === 'whole') return { find: wholeFinder(slots, bins), key };
-  if (bins.kind === 'log') return { find: logFinder(slots, bins), key };
+  if (bins.kind === 'log') return new LogBins(slots, bins);
   return dateSlots(slots, bins.unit);
 }
 
@@ -44,29 +45,6 @@ function wholeFinder(
       if (product >= exact || product <= -exact) throw new NotCovered('bins beyond 2^53');
       // Of whole numbers below 2^53 no quotient rounds up to the next whole number.
       into[i] = slots.slot(Math.floor(product / divisor));
-    }
-  };
-}
-
-function logFinder(
-  slots: NumberSlots,
-  { starts, first, step }: Extract<Bins, { kind: 'log' }>,
-): SlotFinder {
-  const edges = Float64Array.from(starts, Number);
-  const last = edges.length - 1;
-  const binOf = (size: number): number => {
-    const exponent = Math.log10(size) / step;
-    const guess = Math.floor(exponent) - first + 1;
-    if (Math.abs(exponent - Math.round(exponent)) > 1e-9 && size > 1e-300) return guess;
-    const bin = Math.max(1, Math.min(last, guess));
-    if (edges[bin]! <= size) return bin + 1;
-    return edges[bin - 1]! > size ? bin - 1 : bin;
-  };
-  return (values, start, count, into) => {
-    for (let i = 0; i < count; i++) {
-      const value = values[start + i]!;
-      const bin = value === 0 ? 0 : value > 0 ? binOf(value) : -binOf(-value);
-      into[i] = slots.slot(bin);
     }
   };
 }

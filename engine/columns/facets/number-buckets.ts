@@ -3,7 +3,7 @@ import type { FieldRef } from '../../query/predicate.js';
 import { placeOf } from './ascending.js';
 import type { Slotting } from './bin-slots.js';
 import { blockLength, doublesOf, eachBlock, keptValues, valueCount } from './blocks.js';
-import { eachDifferent } from './lists.js';
+import { countDifferent } from './lists.js';
 import type { NumberSlots } from './number-slots.js';
 import type { BucketsPartial } from './partial.js';
 import { SmallWholes } from './small-wholes.js';
@@ -63,9 +63,8 @@ export class NumberBuckets {
       this.#slotting.find(doublesOf(column, from, to), 0, to - from, found);
       slots.set(found.subarray(0, to - from), from);
     }
-    const { size } = this.#slots;
-    this.#tally.ensure(size);
-    eachDifferent(column, mask, slots, size, (slot) => this.#tally.addOne(slot));
+    this.#tally.ensure(this.#slots.size);
+    countDifferent(column, mask, slots, this.#tally.table);
   }
 
   /** The small whole numbers go to their bins. */
@@ -75,7 +74,7 @@ export class NumberBuckets {
       one[0] = number;
       this.#slotting.find(one, 0, 1, found);
       this.#tally.ensure(this.#slots.size);
-      this.#tally.addOne(found[0]!, count);
+      this.#tally.table[found[0]!]! += count;
     });
     this.#small = undefined;
   }

@@ -56,9 +56,9 @@ export class Tally {
     for (; i < length; i++) a[slots[i]!]! += kept[from + i]!;
   }
 
-  /** One more of a slot, or so many. */
-  addOne(slot: number, count = 1): void {
-    this.#tables[0][slot]! += count;
+  /** A table to which counts may be added; its room is that of the last `ensure`. */
+  get table(): Uint32Array {
+    return this.#tables[0];
   }
 
   /** The counts of the slots below `size`. */

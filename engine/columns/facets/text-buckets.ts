@@ -1,7 +1,7 @@
 import type { Mask, SegmentView, Vocabulary } from '../column.js';
 import type { FieldRef } from '../../query/predicate.js';
 import { blockLength, keptValues, valueCount, wordsOf } from './blocks.js';
-import { eachDifferent } from './lists.js';
+import { countDifferent } from './lists.js';
 import { NotCovered } from '../not-covered.js';
 import type { BucketsPartial, PartialKeys } from './partial.js';
 import { Tally } from './tally.js';
@@ -38,10 +38,7 @@ export class TextBuckets {
       if (list) list.set(slots.subarray(0, to - from), from);
       else this.#count(isKnown, slots, to - from, kept, from);
     }
-    if (list) {
-      const tally = this.#tally(isKnown);
-      eachDifferent(column, mask, list, this.#size(isKnown), (slot) => tally.addOne(slot));
-    }
+    if (list) countDifferent(column, mask, list, this.#tally(isKnown).table);
   }
 
   partial(): BucketsPartial {
