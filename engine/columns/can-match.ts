@@ -4,30 +4,40 @@ import type { Column, Columns, StoredType } from '../types.js';
 import { joined } from './match/joined.js';
 import { readPattern } from './match/pattern.js';
 import { isReadable } from './match/text-words.js';
+import { wordsKey } from './words.js';
 
 /**
  * Whether a matcher answers this predicate over these columns of a dataset (without the reserved ones). What it finds out later, in the
- * columns, it says by throwing NotCovered.
+ * columns, it says by throwing NotCovered. Words of texts it answers where their rows are looked up: those with a key in `found`.
  */
-export function canMatch(predicate: Predicate, columns: Columns): boolean {
-  return weightOf(predicate) <= mostWeight && isKnown(predicate, columns);
+export function canMatch(
+  predicate: Predicate,
+  columns: Columns,
+  found: ReadonlySet<string> = new Set(),
+): boolean {
+  return weightOf(predicate) <= mostWeight && isKnown(predicate, columns, found);
 }
 
-function isKnown(predicate: Predicate, columns: Columns): boolean {
+function isKnown(predicate: Predicate, columns: Columns, found: ReadonlySet<string>): boolean {
   switch (predicate.kind) {
     case 'all':
     case 'none':
       return true;
     case 'and':
     case 'or':
-      return predicate.items.every((item) => isKnown(item, columns));
+      return predicate.items.every((item) => isKnown(item, columns, found));
     case 'not':
-      return isKnown(predicate.item, columns);
+      return isKnown(predicate.item, columns, found);
     case 'missing': {
       if (predicate.field.isNumberInText) return false;
       // Whether there is an object, its leaves do not tell.
       return columnOf(predicate.field, columns)?.type !== 'object';
     }
+    case 'words':
+    case 'phrase':
+      // Texts are long: they are not searched themselves.
+      if (predicate.field.type === 'text') return found.has(wordsKey(predicate));
+      return canTest(predicate, columns);
     default:
       return canTest(predicate, columns);
   }
@@ -54,9 +64,10 @@ function weightOf(predicate: Predicate): number {
       return familyOf(predicate.field.type) === 'text' ? 60 : 8;
     case 'prefix':
       return 20;
-    case 'regexp':
     case 'words':
     case 'phrase':
+      return predicate.field.type === 'text' ? 8 : 100;
+    case 'regexp':
     case 'wildcard':
       return 100;
     default:
@@ -85,7 +96,6 @@ function canTest(condition: Condition, columns: Columns): boolean {
     case 'words':
     case 'phrase':
     case 'wildcard':
-      // Of texts there is an index of words, and they are long.
       return field.type === 'string' && isReadable(condition);
   }
 }

@@ -1,8 +1,15 @@
 import { AppError } from '../errors.js';
-import type { ColumnEngine, Place, Selected, Selection } from '../query/column-engine.js';
+import type {
+  ColumnEngine,
+  ListedRows,
+  Place,
+  Selected,
+  Selection,
+} from '../query/column-engine.js';
 import type { RunOptions } from '../query/guard.js';
 import type { Projected } from '../query/projection.js';
 import { prune } from '../query/prune.js';
+import { turnsOf } from '../query/turns.js';
 import type { Snapshot } from '../store/store.js';
 import { canCount } from './facets/cover.js';
 import { facetTexts } from './facets/facet-texts.js';
@@ -12,6 +19,7 @@ import { NotCovered } from './not-covered.js';
 import { inOrder } from './order.js';
 import type { ShardAnswer, ShardQuery } from './protocol.js';
 import { Shards, type Known } from './shards.js';
+import { WordLookup } from './word-lookup.js';
 
 /** How much memory columns may take, and in how many threads; 0: in this one, for tests. */
 export interface ColumnOptions {
@@ -62,16 +70,21 @@ async function select(
 ): Promise<Selected> {
   const { predicate, ordering, offset, limit, facets } = selection;
   const { columns } = snapshot;
-  if (!canMatch(predicate, columns)) throw new NotCovered();
+  const lookup = await WordLookup.open(snapshot, predicate);
+  if (!canMatch(predicate, columns, lookup.keys)) throw new NotCovered();
   if (facets && !canCount(facets, columns)) throw new NotCovered();
   const isSorted = ordering.length > 0 && limit > 0;
   if (isSorted && offset + limit > deepestSorted) throw new NotCovered();
-  const { after } = selection;
-  if (predicate.kind === 'all' && !facets && !isSorted && !after)
+  const { after, isListed = false } = selection;
+  if (predicate.kind === 'all' && !facets && !isSorted && !after && !isListed)
     return { total: snapshot.rows, places: placesOf(snapshot, offset, limit), facets: null };
   const isNear = isSorted || after !== undefined || offset + limit <= nearPlaces;
+  const segments = segmentsOf(snapshot, selection);
+  const words = await lookup.rows(segments, turnsOf(options));
   const query = {
     predicate,
+    words,
+    isListed,
     ordering: isSorted ? ordering : [],
     first: limit > 0 && isNear ? offset + limit : 0,
     facets,
@@ -79,7 +92,7 @@ async function select(
     isUncounted: selection.total !== undefined && !facets,
   };
   const known = shards.know(snapshot);
-  const answers = await ask(shards, known, segmentsOf(snapshot, selection), query, options);
+  const answers = await ask(shards, known, segments, query, options);
   const counts = answers.flatMap((answer) => pairs(answer.counts));
   counts.sort((a, b) => a[0] - b[0]);
   const total = selection.total ?? counts.reduce((sum, [, count]) => sum + count, 0);
@@ -95,7 +108,7 @@ async function select(
     found.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     places = found.slice(offset, offset + limit);
   } else {
-    places = await farPlaces(shards, known, counts, selection, options);
+    places = await farPlaces(shards, known, counts, selection, words, options);
   }
   const texts = facets
     ? facetTexts(
@@ -103,7 +116,14 @@ async function select(
         answers.map((answer) => answer.facets),
       )
     : null;
-  return { total, places, facets: texts };
+  return { total, places, facets: texts, ...(isListed && { listed: listedOf(answers) }) };
+}
+
+function listedOf(answers: readonly ShardAnswer[]): readonly ListedRows[] {
+  const listed = answers.flatMap((answer) => answer.listed);
+  return listed
+    .flatMap(([segment, rows]) => (rows === 'none' ? [] : [{ segment, rows }]))
+    .sort((a, b) => a.segment - b.segment);
 }
 
 /** The records of a page that is far behind: of the segments alone that it is in. */
@@ -112,6 +132,7 @@ async function farPlaces(
   known: Known,
   counts: readonly Place[],
   { predicate, offset, limit }: Selection,
+  words: ShardQuery['words'],
   options: RunOptions,
 ): Promise<readonly Place[]> {
   const places: Place[] = [];
@@ -121,7 +142,7 @@ async function farPlaces(
     const to = Math.min(count, offset + limit - before);
     before += count;
     if (from >= to) continue;
-    const query = { predicate, ordering: [], first: to, facets: null };
+    const query = { predicate, words, ordering: [], first: to, facets: null };
     const [answer] = await ask(shards, known, [segment], query, options);
     places.push(...pairs(answer!.places).slice(from));
   }
@@ -132,7 +153,7 @@ async function ask(
   shards: Shards,
   { key, shardOf }: Known,
   segments: readonly number[],
-  query: Omit<ShardQuery, 'snapshot' | 'segments'>,
+  { words, ...query }: Omit<ShardQuery, 'snapshot' | 'segments'>,
   options: RunOptions,
 ): Promise<readonly ShardAnswer[]> {
   const byShard = new Map<number, number[]>();
@@ -143,7 +164,8 @@ async function ask(
     else byShard.set(shard, [segment]);
   }
   const questions = [...byShard].map(([shard, list]) => {
-    const whole = { ...query, snapshot: key, segments: Uint32Array.from(list) };
+    const own = words && new Map(list.map((number) => [number, words.get(number)!]));
+    const whole = { ...query, words: own, snapshot: key, segments: Uint32Array.from(list) };
     return [shard, { kind: 'select', query: whole }] as const;
   });
   const answers = await shards.ask(questions, options);

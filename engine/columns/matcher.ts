@@ -1,6 +1,6 @@
 import type { Predicate } from '../query/predicate.js';
 import type { Mask, SegmentView } from './column.js';
-import { fieldTest, missingTest, type Test, type ValueTest } from './match/field-test.js';
+import { costs, fieldTest, missingTest, type Test, type ValueTest } from './match/field-test.js';
 import { flagEquality, numberEquality, numberRange } from './match/number-test.js';
 import { both, either, maskOf, others, settled, type Selection } from './match/selection.js';
 import { joined } from './match/joined.js';
@@ -9,6 +9,8 @@ import { textOverlap } from './match/text-overlap.js';
 import { textContains, textPrefix, textRange } from './match/text-parts.js';
 import { textPattern } from './match/text-pattern.js';
 import { textPhrase, textWildcard, textWords } from './match/text-words.js';
+import { NotCovered } from './not-covered.js';
+import { wordsKey, type WordCondition } from './words.js';
 
 /**
  * The predicate as a function from a segment to the rows that satisfy it, which are those that the SQL of compile.ts finds. Made once
@@ -40,9 +42,26 @@ function testOf(predicate: Predicate): Test {
       return opposite(testOf(predicate.item));
     case 'missing':
       return missingTest(predicate.field);
+    case 'words':
+    case 'phrase':
+      if (predicate.field.type === 'text') return lookedUp(predicate);
+      return fieldTest(predicate.field, valueTest(predicate));
     default:
       return fieldTest(predicate.field, valueTest(predicate));
   }
+}
+
+/** What the index of words has found. */
+function lookedUp(condition: WordCondition): Test {
+  const key = wordsKey(condition);
+  return {
+    cost: costs.probe,
+    select(view) {
+      const found = view.words?.get(key);
+      if (found === undefined) throw new NotCovered('Words that nobody has looked up');
+      return typeof found === 'string' ? found : found.slice();
+    },
+  };
 }
 
 /** The cheap ones first, the others only on what these leave. */

@@ -4,7 +4,9 @@ import type { Projected } from '../query/projection.js';
 import type { OrderKey } from '../query/request.js';
 import type { Columns } from '../types.js';
 import type { Partial } from './facets/partial.js';
+import type { Selection } from './match/selection.js';
 import type { Candidate } from './order.js';
+import type { FoundWords } from './words.js';
 
 /** A version of a dataset as a shard has to know it: the segments that are this shard's. */
 export interface ShardSnapshot {
@@ -39,6 +41,10 @@ export interface ShardQuery {
   /** True: nobody wants the counts, so that nothing more is looked at when the first records have been found. */
   readonly isUncounted?: boolean;
   readonly facets: readonly Facet[] | null;
+  /** By the number of the segment, what the index of words has found. */
+  readonly words?: ReadonlyMap<number, FoundWords> | undefined;
+  /** Whether all records that match are wanted too. */
+  readonly isListed?: boolean;
 }
 
 /** A shard's part of an answer. */
@@ -51,6 +57,8 @@ export interface ShardAnswer {
   readonly candidates: readonly Candidate[];
   /** None were asked for: empty. */
   readonly facets: readonly Partial[];
+  /** If they are wanted: the records of each segment that match, none left out. */
+  readonly listed: readonly (readonly [segment: number, rows: Selection])[];
 }
 
 /** Records of one segment to render. */

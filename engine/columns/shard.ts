@@ -5,7 +5,7 @@ import type { Column, SegmentView, TextHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
 import { loadColumn } from './load.js';
 import { firstRows } from './mask.js';
-import { countOf, isSparse, maskOf, type Selection } from './match/selection.js';
+import { countOf, isSparse, maskOf, settled, type Selection } from './match/selection.js';
 import { selector } from './matcher.js';
 import { Best } from './order.js';
 import { physicalPath } from './physical-path.js';
@@ -20,6 +20,7 @@ import { RecordReader } from './record-reader.js';
 import { SegmentFile } from './segment-file.js';
 import { textHashes } from './text-hashes.js';
 import { GrowingVocabulary } from './vocabulary.js';
+import type { FoundWords } from './words.js';
 
 /** How many files a shard keeps open. */
 const mostFiles = 512;
@@ -61,13 +62,15 @@ export class Shard {
     const best = query.ordering.length > 0 ? new Best(query.ordering, query.first) : undefined;
     const counts = new Float64Array(2 * segments.length);
     const places: number[] = [];
+    const listed: (readonly [number, Selection])[] = [];
     for (const [i, segment] of segments.entries()) {
-      const view = this.#view(snapshot, segment);
+      const view = this.#view(snapshot, segment, query.words?.get(segment.number));
       const found = match(view);
       const count = countOf(found, segment.rows);
       counts[2 * i] = segment.number;
       counts[2 * i + 1] = count;
       if (count > 0) {
+        if (query.isListed) listed.push([segment.number, settled(found)]);
         if (best === undefined) place(places, found, segment, query);
         if (best !== undefined || facets !== undefined) {
           const mask = maskOf(found, segment.rows);
@@ -83,6 +86,7 @@ export class Shard {
       places: Float64Array.from(places),
       candidates: best?.list() ?? [],
       facets: facets?.partial() ?? [],
+      listed,
     };
   }
 
@@ -124,8 +128,9 @@ export class Shard {
     return snapshot;
   }
 
-  #view(snapshot: ShardSnapshot, segment: ShardSegment): SegmentView {
+  #view(snapshot: ShardSnapshot, segment: ShardSegment, words?: FoundWords): SegmentView {
     return {
+      words,
       rows: segment.rows,
       column: (field) => this.#column(snapshot, segment, field),
       hashes: (field) => this.#hashes(snapshot, segment, field),

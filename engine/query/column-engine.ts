@@ -18,6 +18,8 @@ export interface Selection {
   readonly facets: readonly Facet[] | null;
   /** Only records behind this one, in the order in which they were stored; the total is of all the same. */
   readonly after?: Place;
+  /** All records that match are wanted too. */
+  readonly isListed?: boolean;
   /** The total, if it is known already; then no more is looked at than the page takes. */
   readonly total?: number;
 }
@@ -28,6 +30,14 @@ export interface Selected {
   readonly places: readonly Place[];
   /** JSON texts in the order of the facets; null if none were asked for. */
   readonly facets: readonly string[] | null;
+  /** If they were asked for: the records that match, by segment, ascending; segments without one are left out. */
+  readonly listed?: readonly ListedRows[];
+}
+
+/** Rows of a segment, by its number: all of them, their numbers ascending, or a byte for each row, 1 for those that are in it. */
+export interface ListedRows {
+  readonly segment: number;
+  readonly rows: 'all' | Int32Array | Uint8Array;
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { FieldRow } from '../catalog/rows.js';
 import type { Snapshot } from '../store/store.js';
 import { facetsJson, nextOffset, type QueryAnswer, type QueryOptions } from './answer.js';
-import type { Place } from './column-engine.js';
+import type { Place, Selected } from './column-engine.js';
 import type { Position } from './cursor.js';
 import type { QueryEngine } from './engine.js';
 import type { RunOptions } from './guard.js';
 import { pageSelect } from './page.js';
 import { project } from './projection.js';
+import { rankedFromColumns, type RankedPlaces } from './ranked-from-columns.js';
 import { ranksAlike } from './relevance.js';
 import type { QueryRequest } from './request.js';
 import { Steps } from './steps.js';
@@ -19,8 +20,7 @@ export interface ColumnAnswer {
 }
 
 /**
- * The answer from columns in memory; undefined if the SQL engine has to give it. The positions of a sorted walk are the SQL engine's,
- * and so is a ranking by words, whose places the index tells (text-plan.ts).
+ * The answer from columns in memory; undefined if the SQL engine has to give it. The positions of a sorted walk are the SQL engine's.
  */
 export async function byColumns(
   engine: QueryEngine,
@@ -32,11 +32,12 @@ export async function byColumns(
 ): Promise<ColumnAnswer | undefined> {
   const { predicate, ordering, scores, offset, limit, facets } = request;
   const { walk } = request;
+  const { columns } = engine;
   // The positions of a walk hold what its records rank.
   const isAlike = walk ? scores.length === 0 : ranksAlike(predicate, scores);
   const isRanked = ordering.length === 0 && limit > 0 && !isAlike;
-  if (engine.columns === undefined || snapshot.rows === 0) return undefined;
-  if (isRanked || (walk && !isPlain(engine, snapshot, request))) return undefined;
+  if (columns === undefined || snapshot.rows === 0) return undefined;
+  if (walk && !isRanked && !isPlain(engine, snapshot, request)) return undefined;
   const after = walk?.after ? placeOf(walk.after) : undefined;
   const known = walk?.total ?? undefined;
   const selection = {
@@ -48,9 +49,12 @@ export async function byColumns(
     ...(after && { after }),
     ...(known !== undefined && { total: known }),
   };
-  const { columns } = engine;
-  const selected = await steps.time('columns', () =>
-    columns.select(snapshot, selection, running(snapshot, options)),
+  const selected: (Selected & Partial<RankedPlaces>) | undefined = await steps.time(
+    'columns',
+    () =>
+      isRanked
+        ? rankedFromColumns(engine, snapshot, request, options)
+        : columns.select(snapshot, selection, running(snapshot, options)),
   );
   if (selected === undefined) return undefined;
   const records = await steps.time('records', () =>
@@ -65,7 +69,9 @@ export async function byColumns(
     results: `[${records.join(',')}]`,
     count,
     offset: walk ? null : nextOffset(request, count, total),
-    ...(walk && { position: isLast ? null : positionOf(selected.places.at(-1)!) }),
+    ...(walk && {
+      position: isLast ? null : (selected.position ?? positionOf(selected.places.at(-1)!)),
+    }),
     ...(texts && { facets: facetsJson(facets!, texts) }),
   };
   return { answer, records };

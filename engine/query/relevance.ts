@@ -12,19 +12,14 @@ import { access, type Statement } from './statement.js';
  * words answers (text-plan.ts), it computes the same double.
  */
 export function relevance(statement: Statement, scores: readonly Score[]): string | undefined {
-  const ranking = scores.filter(({ boost }) => boost > 0);
-  if (ranking.length === 0) return undefined;
-  const weights = ranking.map((score) =>
-    leavesOf(score.item).map((leaf) => score.weights?.get(leaf) ?? unweighed(leaf)),
-  );
-  const most = weights.map((all) => ({ ...unknown, most: all.reduce((sum, one) => sum + one.most, 0) })); // prettier-ignore
-  const tier = tierOf(most) || 1;
-  const parts = ranking.map(({ item, boost }, i) => {
+  const { clauses, tier } = clausesOf(scores);
+  if (clauses.length === 0) return undefined;
+  const parts = clauses.map(({ item, boost, leaves }) => {
     const { dialect, params } = statement;
     const factor = params.add('double', boost);
     const satisfied = (): string => dialect.indicator(compile(statement, item));
-    const terms = leavesOf(item).flatMap((leaf, j) => term(statement, leaf, weights[i]![j]!));
-    const isEnough = ranking.length === 1 && terms.length > 0;
+    const terms = leaves.flatMap(([leaf, weight]) => term(statement, leaf, weight));
+    const isEnough = clauses.length === 1 && terms.length > 0;
     const base = isEnough ? [] : [`${params.add('double', tier)} * ${satisfied()}`];
     return `${factor} * (${[...base, ...terms].join(' + ')})`;
   });
@@ -50,6 +45,28 @@ function isEven({ field }: Leaf): boolean {
 function requires(predicate: Predicate, item: Predicate): boolean {
   if (predicate === item) return true;
   return predicate.kind === 'and' && predicate.items.some((one) => requires(one, item));
+}
+
+/** A clause that ranks, and what each of its conditions counts. */
+export interface RankedClause {
+  readonly item: Predicate;
+  readonly boost: number;
+  readonly leaves: readonly (readonly [Leaf, Weight])[];
+}
+
+/** The clauses that rank, and what each of them adds to the records that satisfy it beside its conditions. */
+export function clausesOf(scores: readonly Score[]): {
+  readonly clauses: readonly RankedClause[];
+  readonly tier: number;
+} {
+  const clauses = scores
+    .filter(({ boost }) => boost > 0)
+    .map(({ item, boost, weights }) => {
+      const weightOf = (leaf: Leaf): Weight => weights?.get(leaf) ?? unweighed(leaf);
+      return { item, boost, leaves: leavesOf(item).map((leaf) => [leaf, weightOf(leaf)] as const) };
+    });
+  const most = clauses.map(({ leaves }) => ({ ...unknown, most: leaves.reduce((sum, [, one]) => sum + one.most, 0) })); // prettier-ignore
+  return { clauses, tier: tierOf(most) || 1 };
 }
 
 /** What the text conditions of filters contribute: a clause for every word. Those that are negated rank nothing. */

@@ -1,10 +1,8 @@
-import { AppError } from '../errors.js';
-import { budgets } from '../budgets.js';
 import type { Snapshot } from '../store/store.js';
 import { foldWord } from '../text/fold.js';
 import type { TextQuery } from '../text/match.js';
 import type { RankedRow } from '../text/rank.js';
-import { search, Turns, type RankedPhrase } from '../text/search.js';
+import { search, type RankedPhrase, type Turns } from '../text/search.js';
 import type { Place } from './column-engine.js';
 import type { Position } from './cursor.js';
 import type { Language } from './dialect.js';
@@ -13,6 +11,7 @@ import { atPlaces } from './places.js';
 import type { FieldRef, Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
 import { textField } from './text-field.js';
+import { turnsOf } from './turns.js';
 import { weighed } from './weigh.js';
 
 /** How a query that is ranked by its words is to be answered. */
@@ -25,7 +24,15 @@ export interface TextPlan {
   /** Absent where it is to be counted. */
   readonly total?: number;
   /** Behind the last record of the page, in a walk. */
-  readonly position?: Position;
+  readonly position?: Position | undefined;
+}
+
+/** A page that the index of words has told. */
+export interface RankedWords {
+  readonly places: readonly Place[];
+  readonly total: number;
+  /** Behind the last of them. */
+  readonly position: Position | undefined;
 }
 
 /** What the plan needs of a running query. */
@@ -37,7 +44,7 @@ interface Running {
 }
 
 /** Pages that begin further behind are left to the SQL engine, which sorts on disk. */
-const deepest = 200_000;
+export const deepestRanked = 200_000;
 
 /**
  * Looks at the index of words for a query that has no other order. If the query is about the words of one text field alone, the index
@@ -53,22 +60,23 @@ export async function textPlan(
   if (request.ordering.length > 0 || request.scores.length === 0 || snapshot.rows === 0) {
     return { snapshot: run.scope, request };
   }
-  const turns = new Turns(givingUp(options));
+  const turns = turnsOf(options);
   const found = await ranked(run, snapshot, request, turns);
-  if (found !== undefined) return found;
+  if (found !== undefined) return { ...atPlaces(snapshot, request, found.places), ...found };
   if (request.limit === 0) return { snapshot: run.scope, request };
   // How rare a word is, all records tell.
   return { snapshot: run.scope, request: await weighed(run, snapshot, request, turns) };
 }
 
-async function ranked(
-  run: Running,
+/** The page, if the query is about the words of one text field alone. */
+export async function ranked(
+  { language }: Pick<Running, 'language'>,
   snapshot: Snapshot,
   request: QueryRequest,
   turns: Turns,
-): Promise<TextPlan | undefined> {
+): Promise<RankedWords | undefined> {
   const { predicate, offset, limit, walk } = request;
-  if (offset + limit > deepest || !run.language(snapshot.columns).listedPlace) return undefined;
+  if (offset + limit > deepestRanked || !language(snapshot.columns).listedPlace) return undefined;
   const fields = new Set<string>();
   const query = queryOf(predicate, fields);
   const phrases = request.scores.map((score) => phraseOf(score, fields));
@@ -79,29 +87,20 @@ async function ranked(
   if (wanted.length === 0) return undefined;
   const after = walk?.after ? rowOf(walk.after) : undefined;
   const { rows, total } = await search(field, query, wanted, { after, offset, limit }, turns);
-  return fetching(snapshot, request, rows, total);
+  return { ...placesOf(rows), total };
 }
 
-/** The plan that fetches these rows: of their files alone. */
-function fetching(
-  snapshot: Snapshot,
-  request: QueryRequest,
-  rows: readonly RankedRow[],
-  total: number,
-): TextPlan {
-  const places = rows.map(({ segment, row }) => [segment, row] as const);
+/** Where ranked rows are, and the position behind the last of them. */
+export function placesOf(rows: readonly RankedRow[]): Pick<RankedWords, 'places' | 'position'> {
   const last = rows.at(-1);
   return {
-    ...atPlaces(snapshot, request, places),
-    places,
-    total,
-    ...(last && {
-      position: { keys: [last.score], file: last.segment + 1, row: BigInt(last.row) },
-    }),
+    places: rows.map(({ segment, row }) => [segment, row] as const),
+    position: last && { keys: [last.score], file: last.segment + 1, row: BigInt(last.row) },
   };
 }
 
-function rowOf({ keys, file, row }: Position): RankedRow {
+/** A position in a ranking. */
+export function rowOf({ keys, file, row }: Position): RankedRow {
   return { score: Number(keys[0]), segment: file - 1, row: Number(row) };
 }
 
@@ -161,17 +160,4 @@ function fieldOf(predicate: Predicate): FieldRef | undefined {
     if (field !== undefined) return field;
   }
   return undefined;
-}
-
-function givingUp({
-  signal,
-  timeoutMs = budgets.queryMs,
-}: Parameters<typeof textPlan>[3]): () => void {
-  const until = performance.now() + timeoutMs;
-  return () => {
-    if (signal?.aborted) throw new AppError('canceled', 'The client gave up');
-    if (performance.now() < until) return;
-    const text = `The query took longer than ${timeoutMs / 1000} s (budget queryMs)`;
-    throw new AppError('budget', text);
-  };
 }

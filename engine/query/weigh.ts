@@ -5,7 +5,6 @@ import type { Snapshot } from '../store/store.js';
 import { compile } from './compile.js';
 import type { Language } from './dialect.js';
 import type { Select } from './page.js';
-import type { Predicate } from './predicate.js';
 import { leavesOf, type Leaf } from './relevance.js';
 import type { QueryRequest } from './request.js';
 import { access, begin } from './statement.js';
@@ -31,24 +30,49 @@ export async function weighed(
   turns: Turns,
 ): Promise<QueryRequest> {
   const leaves = request.scores.flatMap(({ item }) => leavesOf(item));
-  // A condition alone orders by how often and how long; how rare it is changes nothing.
-  const isAlone = leaves.length === 1;
-  if (isAlone && leaves[0]!.field.type !== 'text') return request;
-  const weights = new Map<Predicate, Weight>();
-  const unknown: Leaf[] = [];
-  const fields = new Map<string, TextField | undefined>();
-  for (const leaf of leaves) {
-    const name = leaf.field.path.join('\n');
-    if (!fields.has(name)) fields.set(name, await textField(snapshot, leaf.field));
-    const field = fields.get(name);
-    if (field === undefined || leaf.kind === 'wildcard') unknown.push(leaf);
-    else {
-      const found = isAlone ? 0 : await recordsWith(field, leaf.words.map(foldWord), turns);
-      weights.set(leaf, weightOf(field.statistics, found));
-    }
-  }
+  if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return request;
+  const fields = await textFields(snapshot, leaves);
+  const weights = new Map(await indexed(leaves, fields, turns));
+  const unknown = leaves.filter((leaf) => !weights.has(leaf));
   for (const [leaf, weight] of await scanned(run, snapshot, unknown)) weights.set(leaf, weight);
   return { ...request, scores: request.scores.map((score) => ({ ...score, weights })) };
+}
+
+/** The indexes of the fields of some conditions, by `fieldKey`; those of fields without one are left out. */
+export async function textFields(
+  snapshot: Snapshot,
+  leaves: readonly Leaf[],
+): Promise<ReadonlyMap<string, TextField>> {
+  const fields = new Map<string, TextField>();
+  for (const leaf of leaves) {
+    const key = fieldKey(leaf);
+    const field = fields.has(key) ? undefined : await textField(snapshot, leaf.field);
+    if (field !== undefined) fields.set(key, field);
+  }
+  return fields;
+}
+
+/** The field of a condition, as a key. */
+export function fieldKey({ field }: Leaf): string {
+  return JSON.stringify(field.path);
+}
+
+/** The weights of words and phrases in fields with an index; `leaves` are all conditions that rank. */
+export async function indexed(
+  leaves: readonly Leaf[],
+  fields: ReadonlyMap<string, TextField>,
+  turns: Turns,
+): Promise<ReadonlyMap<Leaf, Weight>> {
+  const weights = new Map<Leaf, Weight>();
+  // A condition alone orders by how often and how long; how rare it is changes nothing.
+  const isAlone = leaves.length === 1;
+  for (const leaf of leaves) {
+    const field = fields.get(fieldKey(leaf));
+    if (field === undefined || leaf.kind === 'wildcard') continue;
+    const found = isAlone ? 0 : await recordsWith(field, leaf.words.map(foldWord), turns);
+    weights.set(leaf, weightOf(field.statistics, found));
+  }
+  return weights;
 }
 
 /** The weights of conditions on fields without an index, by one scan. */

@@ -43,6 +43,8 @@ interface Blocks {
 const mostDecoded = 128 << 20;
 const tables = new ByteCache<TextTable>(mostDecoded);
 const directories = new ByteCache<Blocks>(mostDecoded);
+/** The texts of rows, where they are shared: two bytes for a row, of most columns. */
+const textsOfRows = new ByteCache<Uint16Array | Uint32Array>(64 << 20);
 /** A quarter of a byte for each text that a word is in. */
 const bounds = new ByteCache<Bounds>(32 << 20);
 
@@ -52,6 +54,11 @@ export class ColumnReader {
   readonly #index: TextIndex;
   readonly #place: ColumnPlace;
   readonly #key: string;
+
+  /** Of the segment, those without a text too. */
+  get rows(): number {
+    return this.#index.rows;
+  }
 
   constructor(index: TextIndex, place: ColumnPlace) {
     this.#index = index;
@@ -187,6 +194,23 @@ export class ColumnReader {
     });
   }
 
+  /**
+   * Where texts are shared: the text of each row, its number and one, 0 for rows without. Rows of many texts are found by it in a
+   * tenth of the time that their lists take.
+   */
+  async textOfRows(): Promise<Uint16Array | Uint32Array> {
+    const known = textsOfRows.get(this.#key);
+    if (known !== undefined) return known;
+    const { counts } = await this.texts();
+    const { texts } = this.summary;
+    const { rows } = this.#index;
+    const bytes = await readPart(this.#index, this.#place, 'rows');
+    const made = texts < 0xffff ? new Uint16Array(rows) : new Uint32Array(rows);
+    this.#checked(() => spread(bytes, counts!, made));
+    textsOfRows.set(this.#key, made, made.byteLength);
+    return made;
+  }
+
   async #blocks(): Promise<Blocks> {
     const known = directories.get(this.#key);
     if (known !== undefined) return known;
@@ -257,6 +281,19 @@ function decodeBlocks(bytes: Uint8Array): Blocks {
   }
   const [begins, postings, positions] = sums.map((sum) => Float64Array.from(sum));
   return { words, begins: begins!, postings: postings!, positions: positions! };
+}
+
+/** Writes into each row its text, from the lists of the rows of all texts. */
+function spread(bytes: Uint8Array, counts: Uint32Array, textOf: Uint16Array | Uint32Array): void {
+  const cursor = new ByteCursor(bytes);
+  for (let text = 0; text < counts.length; text++) {
+    let row = 0;
+    for (let i = 0; i < counts[text]!; i++) {
+      row += cursor.varint();
+      if (row >= textOf.length) throw new Error('it names a row too many');
+      textOf[row] = text + 1;
+    }
+  }
 }
 
 function decodeTexts(bytes: Uint8Array, { texts, isShared }: ColumnSummary): TextTable {

@@ -10,6 +10,9 @@ export type TextQuery =
 
 type Phrase = Extract<TextQuery, { kind: 'phrase' }>;
 
+/** Rows are listed where they are fewer than one in so many. */
+const listedShare = 32;
+
 const none: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
 
 /** Answers queries about the texts of one column of one segment; each phrase is looked up once. */
@@ -44,6 +47,24 @@ export class Matcher {
     let hits = this.#hits.get(key);
     if (hits === undefined) this.#hits.set(key, (hits = this.#find(phrase)));
     return hits;
+  }
+
+  /** The rows whose texts satisfy a query: their numbers, ascending, or where they are many a byte for each row, 1 for these. */
+  async rows(query: TextQuery): Promise<Int32Array | Uint8Array> {
+    const texts = await this.texts(query);
+    const { column } = this;
+    const isFew = (await this.count(texts)) * listedShare < column.rows;
+    if (isFew) return Int32Array.from(await column.rowsOf(texts));
+    const mask = new Uint8Array(column.rows);
+    if (!column.summary.isShared) {
+      for (let i = 0; i < texts.length; i++) mask[texts[i]!] = 1;
+      return mask;
+    }
+    const isFound = new Uint8Array(column.summary.texts + 1);
+    for (let i = 0; i < texts.length; i++) isFound[texts[i]! + 1] = 1;
+    const textOf = await column.textOfRows();
+    for (let row = 0; row < mask.length; row++) mask[row] = isFound[textOf[row]!]!;
+    return mask;
   }
 
   /** In how many rows a phrase is. */

@@ -1,5 +1,4 @@
 import type { TextTable } from './column-reader.js';
-import type { Matcher } from './match.js';
 import type { Hits, Score } from './postings.js';
 
 /** A row of a segment, with its score. */
@@ -17,6 +16,9 @@ export interface RankedPage {
   readonly offset: number;
   readonly limit: number;
 }
+
+/** The rows of some texts of a segment, ascending. */
+export type RowsOf = (segment: number, texts: Uint32Array) => Promise<Uint32Array>;
 
 /** So many candidates more than the page needs, and those that cannot be on it are let go. */
 const mostOthers = 512;
@@ -68,7 +70,7 @@ export class Ranking {
   }
 
   /** The rows of the page. */
-  async rows(matchers: readonly Matcher[]): Promise<readonly RankedRow[]> {
+  async rows(rowsOf: RowsOf): Promise<readonly RankedRow[]> {
     const { after, offset, limit } = this.#page;
     const rows: RankedRow[] = [];
     let skip = offset;
@@ -79,7 +81,7 @@ export class Ranking {
         skip -= count;
         continue;
       }
-      for (const row of await matchers[segment]!.column.rowsOf(texts)) {
+      for (const row of await rowsOf(segment, texts)) {
         if (isAt && row <= after.row) continue;
         if (skip > 0) skip -= 1;
         else rows.push({ segment, row, score });

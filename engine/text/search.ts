@@ -5,7 +5,7 @@ import { ColumnReader } from './column-reader.js';
 import { openIndex, type IndexedFile } from './index-file.js';
 import { Matcher, type TextQuery } from './match.js';
 import type { Score } from './postings.js';
-import { Ranking, scoresOf, type RankedPage, type RankedRow } from './rank.js';
+import { Ranking, scoresOf, type RankedPage, type RankedRow, type RowsOf } from './rank.js';
 
 /** A segment, and the column of it that is searched: undefined if it has none, so that no row has a text. */
 export interface SearchedSegment extends IndexedFile {
@@ -106,10 +106,11 @@ export async function search(
         boost * (tier + bm25(weights[i]!, times, words)),
   );
   const ranking = new Ranking(page);
+  const rowsOf: RowsOf = (segment, texts) => field.matchers[segment]!.column.rowsOf(texts);
   const word = onlyWord(query, phrases);
   if (word !== undefined) {
     if (page.limit > 0) await rankWord(field, word, scores[0]!, ranking, turns);
-    return { rows: await ranking.rows(field.matchers as readonly Matcher[]), total: found[0]! };
+    return { rows: await ranking.rows(rowsOf), total: found[0]! };
   }
   let total = 0;
   for (const [segment, matcher] of field.matchers.entries()) {
@@ -131,7 +132,7 @@ export async function search(
     matcher.forget();
     await turns.next();
   }
-  return { rows: await ranking.rows(field.matchers as readonly Matcher[]), total };
+  return { rows: await ranking.rows(rowsOf), total };
 }
 
 /** The word that is all that is asked for, and all that ranks. */

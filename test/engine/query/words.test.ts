@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { QueryEngine } from '../../../engine/query/engine.js';
+import type { Walk } from '../../../engine/query/cursor.js';
+import {
+  and,
+  node,
+  or,
+  type FieldRef,
+  type Predicate,
+  type Score,
+} from '../../../engine/query/predicate.js';
+import { parseQuery, type QueryRequest } from '../../../engine/query/request.js';
+import { runQuery } from '../../../engine/query/run.js';
+import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
+import { Random } from './random.js';
+
+/* Words of texts beside other conditions, facets and orderings: columns and index must answer what the SQL engine does. */
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+const columns = [
+  column('shared', 'text'), // few texts, so that rows share them
+  column('own', 'text'), // nearly one for each row
+  column('gene', 'string'),
+  column('depth', 'integer'),
+  column('info', 'object', [column('note', 'text'), column('AF', 'double')]),
+  listOf(column('many', 'text')),
+];
+const texts = ['shared', 'own', 'info.note'];
+const vocabulary = [
+  'often',
+  'Often',
+  'some',
+  'cancer',
+  'of',
+  'the',
+  'breast',
+  'straße',
+  'ΣΑΣ',
+  'x_y',
+  'rare',
+];
+
+let ours: Bench;
+let theirs: Bench;
+let dataset: Dataset;
+let truth: Dataset;
+let watched: QueryEngine;
+let statements = 0;
+
+beforeAll(async () => {
+  [ours, theirs] = [await openBench(0), await openBench()];
+  const random = new Random(seed);
+  const text = (): string =>
+    random
+      .list(random.below(random.pick([2, 5, 12])), () => random.pick(vocabulary))
+      .join(random.pick([' ', ', ', '-']));
+  const some = random.list(12, text);
+  const maybe = <T>(value: T): T | null => (random.chance(0.15) ? null : value);
+  const row = (): TestRow => ({
+    shared: maybe(random.pick(some)),
+    own: maybe(`${text()} w${random.below(5000)}`),
+    gene: maybe(`GENE${random.below(5)}`),
+    depth: maybe(random.below(50)),
+    info: maybe({ note: maybe(random.chance(0.5) ? random.pick(some) : text()), AF: maybe(random.below(9) / 8) }), // prettier-ignore
+    many: maybe(random.list(random.below(3), text)),
+  });
+  const segments = [700, 1, 300, 60, 1500, 200].map((rows) => random.list(rows, row));
+  const without = (name: string) => columns.filter((each) => each.name !== name);
+  const members = column('info', 'object', [column('AF', 'double')]);
+  const stored = [
+    columns,
+    columns,
+    without('shared'),
+    columns.map((each) => (each.name === 'info' ? members : each)),
+    columns,
+    without('info'),
+  ];
+  const cut = segments.map((rows, i) =>
+    rows.map((each) =>
+      Object.fromEntries(
+        Object.entries(each).flatMap(([name, value]): [string, TestRow[string]][] => {
+          const own = stored[i]!.find((one) => one.name === name);
+          if (own === undefined) return [];
+          if (name !== 'info' || value == null || own.children?.length === 2)
+            return [[name, value]];
+          return [[name, { AF: (value as Record<string, number | null>)['AF']! }]];
+        }),
+      ),
+    ),
+  );
+  dataset = await ours.dataset(columns, cut, { stored });
+  truth = await theirs.dataset(columns, cut, { stored });
+  const { engine } = ours;
+  watched = {
+    language: engine.language,
+    columns: engine.columns,
+    run: (...asked) => {
+      statements += 1;
+      return engine.run(...asked);
+    },
+    stream: (...asked) => engine.stream(...asked),
+    close: () => engine.close(),
+  };
+}, 60_000);
+afterAll(async () => {
+  await ours.close();
+  await theirs.close();
+});
+
+function words(random: Random, most: number): string {
+  return random.list(1 + random.below(most), () => random.pick([...vocabulary, 'nowhere', 'w7', 'OFTEN'])).join(' '); // prettier-ignore
+}
+
+function filter(random: Random, depth = 0): unknown {
+  const kind = random.below(depth > 2 ? 6 : 9);
+  if (kind < 3) return [`${random.pick(texts)}__contains`, words(random, 3)];
+  if (kind === 3) return [`depth__${random.pick(['gt', 'lte'])}`, random.below(50)];
+  if (kind === 4) return ['gene__in', random.list(2, () => `GENE${random.below(7)}`)];
+  if (kind === 5) return [random.pick([...texts, 'depth']), null];
+  const items = random.list(1 + random.below(3), () => filter(random, depth + 1));
+  return { [random.pick(['and', 'or', 'not'])]: items };
+}
+
+/** Terms of a query string in texts by name. */
+function queryString(random: Random): string {
+  const term = (): string => {
+    const sign = random.pick(['', '', '', '+', '-']);
+    const boost = random.pick(['', '', '^2', '^0.5', '^0']);
+    const asked = random.chance(0.5) ? random.pick(vocabulary) : `"${words(random, 2)}"`;
+    return `${sign}${random.pick(texts)}:${asked}${boost}`;
+  };
+  const terms = random.list(1 + random.below(3), term);
+  return terms.join(random.pick([' ', ' AND ', ' OR ']));
+}
+
+function request(random: Random): Record<string, unknown> {
+  const filters = random.list(random.below(4), () => filter(random));
+  return {
+    filters,
+    ...(random.chance(0.4) && { query: queryString(random) }),
+    fields: random.pick([['_id'], ['_id', 'shared', 'depth'], ['own', 'info']]),
+    limit: random.pick([0, 1, 10, 10, 50, 50, 400]),
+    offset: random.pick([0, 0, 0, 0, 7, 300, 2_100]),
+    ...(random.chance(0.25) && { ordering: random.pick([['-depth'], ['gene', 'depth'], ['-info.AF']]) }), // prettier-ignore
+    ...(random.chance(0.4) && {
+      facets: random.pick([{ gene: {} }, { depth: { facet_type: 'stats' }, gene: {} }]),
+    }),
+  };
+}
+
+/** The answers to a request, and whether ours took a statement. */
+async function both(asked: QueryRequest) {
+  statements = 0;
+  const { took: _, ...answer } = await runQuery(watched, dataset.snapshot, dataset.fields, asked);
+  const isOurs = statements === 0;
+  const { took: __, ...wanted } = await runQuery(
+    theirs.engine,
+    truth.snapshot,
+    truth.fields,
+    asked,
+  );
+  return { answer, wanted, isOurs };
+}
+
+/** A clause that looks into several fields, as a term without a field is one. */
+function clause(random: Random): Score {
+  const leaf = (): Predicate => {
+    const name = random.pick(texts);
+    const field: FieldRef = { name, path: name.split('.'), type: 'text' };
+    return node({ kind: 'phrase', field, words: words(random, 2).split(' ') });
+  };
+  const items = random.list(1 + random.below(3), leaf);
+  const boost = random.pick([1, 1, 3, 0.3, 0]);
+  return { item: random.chance(0.7) ? or(items) : and(items), boost };
+}
+
+/** Undefined if the query string has AND and OR on one level, say. */
+function parsed(body: unknown): QueryRequest | undefined {
+  try {
+    return parseQuery(body, dataset.fields);
+  } catch {
+    return undefined;
+  }
+}
+
+describe(`words of texts with other conditions (STRANDLAKE_SEED=${seed})`, () => {
+  test('have the answers of the SQL engine, without a statement', async () => {
+    const random = new Random(seed + 1);
+    const seen = { ranked: 0, found: 0 };
+    for (let i = 0; i < 200; i++) {
+      const body = request(random);
+      const asked = parsed(body);
+      if (asked === undefined) continue;
+      const { answer, wanted, isOurs } = await both(asked);
+      expect({ i, body, isOurs, answer }).toEqual({ i, body, isOurs: true, answer: wanted });
+      if (asked.scores.length > 0 && asked.ordering.length === 0 && answer.count > 1)
+        seen.ranked += 1;
+      if (answer.total > 0) seen.found += 1;
+    }
+    expect(seen.ranked).toBeGreaterThan(10);
+    expect(seen.found).toBeGreaterThan(50);
+  }, 120_000);
+
+  test('are ranked by clauses of several fields, page by page, with the same doubles', async () => {
+    const random = new Random(seed + 2);
+    for (let i = 0; i < 20; i++) {
+      const body = { filters: random.list(random.below(3), () => filter(random)), fields: ['_id'] };
+      const scores = random.list(1 + random.below(3), () => clause(random));
+      if (scores.every(({ boost }) => boost === 0)) continue;
+      let walk: Walk = { after: null, total: null, seen: 0 };
+      for (let page = 0; page < 4; page++) {
+        const limit = 1 + random.below(200);
+        const asked = { ...parsed(body)!, scores, limit, walk };
+        const { answer, wanted, isOurs } = await both(asked);
+        expect({ i, page, body, scores, isOurs, answer }).toEqual({ i, page, body, scores, isOurs: true, answer: wanted }); // prettier-ignore
+        if (answer.position == null) break;
+        walk = { after: answer.position, total: answer.total, seen: walk.seen + answer.count };
+      }
+    }
+  }, 120_000);
+
+  test('are left to the SQL engine in lists, and with wildcards', async () => {
+    const near = [['depth__gt', 10]];
+    for (const body of [
+      { filters: [['many__contains', 'cancer'], ...near] },
+      { query: 'shared:canc*', filters: near },
+      { query: 'shared:cancer gene:canc*', filters: near },
+    ]) {
+      const { answer, wanted, isOurs } = await both(parsed(body)!);
+      expect({ body, isOurs, answer }).toEqual({ body, isOurs: false, answer: wanted });
+    }
+  });
+});
