@@ -1,10 +1,8 @@
 import type { Bins, DateUnit } from '../../query/facet-bins.js';
-import { NotCovered } from '../not-covered.js';
 import { LogBins } from './log-bins.js';
 import type { NumberSlots } from './number-slots.js';
 import { RealBins } from './real-bins.js';
-
-type SlotFinder = Slotting['find'];
+import { WholeBins } from './whole-bins.js';
 
 /** How numbers become slots, and slots become what their bins are known by. */
 export interface Slotting {
@@ -25,28 +23,9 @@ export function plainSlots(slots: NumberSlots): Slotting {
 /** By bins, which are those of the SQL path (duckdb.ts) in the same arithmetic. */
 export function binSlots(slots: NumberSlots, bins: Bins): Slotting {
   if (bins.kind === 'real') return new RealBins(slots, bins.numerator, bins.denominator);
-  const key = (slot: number): number => slots.key(slot);
-  if (bins.kind === 'whole') return { find: wholeFinder(slots, bins), key };
+  if (bins.kind === 'whole') return new WholeBins(slots, bins);
   if (bins.kind === 'log') return new LogBins(slots, bins);
   return dateSlots(slots, bins.unit);
-}
-
-/** The largest whole number below which doubles are exact. */
-const exact = 2 ** 53;
-
-function wholeFinder(
-  slots: NumberSlots,
-  { digits, scale }: Extract<Bins, { kind: 'whole' }>,
-): SlotFinder {
-  const [factor, divisor] = [10 ** scale, Number(digits)];
-  return (values, start, count, into) => {
-    for (let i = 0; i < count; i++) {
-      const product = values[start + i]! * factor;
-      if (product >= exact || product <= -exact) throw new NotCovered('bins beyond 2^53');
-      // Of whole numbers below 2^53 no quotient rounds up to the next whole number.
-      into[i] = slots.slot(Math.floor(product / divisor));
-    }
-  };
 }
 
 const day = 86_400e6;

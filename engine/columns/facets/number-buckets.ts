@@ -6,7 +6,7 @@ import { blockLength, doublesOf, eachBlock, keptValues, valueCount } from './blo
 import { countDifferent } from './lists.js';
 import type { NumberSlots } from './number-slots.js';
 import type { BucketsPartial } from './partial.js';
-import { SmallWholes } from './small-wholes.js';
+import { areSmall, SmallWholes } from './small-wholes.js';
 import { Tally } from './tally.js';
 
 const found = new Uint32Array(blockLength);
@@ -35,7 +35,11 @@ export class NumberBuckets {
     const kept = keptValues(column, mask);
     if (kept === null) return;
     if (column.offsets && this.#isByRecord) this.#addLists(column, mask);
-    else if (column.values.kind === 'numbers' && isShort(column.values.numbers))
+    else if (
+      column.values.kind === 'numbers' &&
+      isShort(column.values.numbers) &&
+      areSmall(column.values.numbers)
+    )
       this.#addShort(column.values.numbers, kept, valueCount(column));
     else eachBlock(column, mask, (values, start, count) => this.#add(values, start, count));
   }

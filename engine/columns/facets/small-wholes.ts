@@ -1,5 +1,5 @@
 import { blockLength } from './blocks.js';
-import { low, width } from './number-slots.js';
+import { isSmall, low, width } from './number-slots.js';
 import { Tally } from './tally.js';
 
 const found = new Uint32Array(blockLength);
@@ -52,4 +52,12 @@ export class SmallWholes {
       if (count > 0) take(slot - low, count);
     });
   }
+}
+
+/** True if most of the first numbers are small. */
+export function areSmall(numbers: Int32Array): boolean {
+  const count = Math.min(numbers.length, 256);
+  let small = 0;
+  for (let i = 0; i < count; i++) if (isSmall(numbers[i]!)) small += 1;
+  return 2 * small >= count;
 }
