@@ -120,10 +120,7 @@ async function select(
 }
 
 function listedOf(answers: readonly ShardAnswer[]): readonly ListedRows[] {
-  const listed = answers.flatMap((answer) => answer.listed);
-  return listed
-    .flatMap(([segment, rows]) => (rows === 'none' ? [] : [{ segment, rows }]))
-    .sort((a, b) => a.segment - b.segment);
+  return answers.flatMap(({ listed }) => listed).sort((a, b) => a.segment - b.segment);
 }
 
 /** The records of a page that is far behind: of the segments alone that it is in. */

@@ -1,8 +1,17 @@
 import type { Predicate } from '../query/predicate.js';
+import { unpacked } from '../text/bits.js';
 import type { Mask, SegmentView } from './column.js';
 import { costs, fieldTest, missingTest, type Test, type ValueTest } from './match/field-test.js';
 import { flagEquality, numberEquality, numberRange } from './match/number-test.js';
-import { both, either, maskOf, others, settled, type Selection } from './match/selection.js';
+import {
+  both,
+  either,
+  isSparse,
+  maskOf,
+  others,
+  settled,
+  type Selection,
+} from './match/selection.js';
 import { joined } from './match/joined.js';
 import { textEquality } from './match/text-equality.js';
 import { textOverlap } from './match/text-overlap.js';
@@ -59,7 +68,8 @@ function lookedUp(condition: WordCondition): Test {
     select(view) {
       const found = view.words?.get(key);
       if (found === undefined) throw new NotCovered('Words that nobody has looked up');
-      return typeof found === 'string' ? found : found.slice();
+      if (found === 'none') return 'none';
+      return isSparse(found) ? found.slice() : unpacked(found, view.rows);
     },
   };
 }

@@ -1,10 +1,10 @@
 import type { Facet } from '../query/facets.js';
+import type { ListedRows } from '../query/column-engine.js';
 import type { Predicate } from '../query/predicate.js';
 import type { Projected } from '../query/projection.js';
 import type { OrderKey } from '../query/request.js';
 import type { Columns } from '../types.js';
 import type { Partial } from './facets/partial.js';
-import type { Selection } from './match/selection.js';
 import type { Candidate } from './order.js';
 import type { FoundWords } from './words.js';
 
@@ -58,7 +58,7 @@ export interface ShardAnswer {
   /** None were asked for: empty. */
   readonly facets: readonly Partial[];
   /** If they are wanted: the records of each segment that match, none left out. */
-  readonly listed: readonly (readonly [segment: number, rows: Selection])[];
+  readonly listed: readonly ListedRows[];
 }
 
 /** Records of one segment to render. */

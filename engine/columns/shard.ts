@@ -1,5 +1,7 @@
+import type { ListedRows } from '../query/column-engine.js';
 import type { FieldRef } from '../query/predicate.js';
 import type { Projected } from '../query/projection.js';
+import { packed } from '../text/bits.js';
 import { Cache } from './cache.js';
 import type { Column, SegmentView, TextHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
@@ -62,7 +64,7 @@ export class Shard {
     const best = query.ordering.length > 0 ? new Best(query.ordering, query.first) : undefined;
     const counts = new Float64Array(2 * segments.length);
     const places: number[] = [];
-    const listed: (readonly [number, Selection])[] = [];
+    const listed: ListedRows[] = [];
     for (const [i, segment] of segments.entries()) {
       const view = this.#view(snapshot, segment, query.words?.get(segment.number));
       const found = match(view);
@@ -70,7 +72,7 @@ export class Shard {
       counts[2 * i] = segment.number;
       counts[2 * i + 1] = count;
       if (count > 0) {
-        if (query.isListed) listed.push([segment.number, settled(found)]);
+        if (query.isListed) listed.push({ segment: segment.number, rows: sendable(found) });
         if (best === undefined) place(places, found, segment, query);
         if (best !== undefined || facets !== undefined) {
           const mask = maskOf(found, segment.rows);
@@ -197,6 +199,13 @@ export class Shard {
 
 /** About what an entry of the cache takes beside its value. */
 const entryBytes = 256;
+
+/** Of a part of memory, all of it would be sent. */
+function sendable(found: Selection): ListedRows['rows'] {
+  const rows = settled(found);
+  if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
+  return isSparse(rows) ? rows.slice() : packed(rows);
+}
 
 function place(
   places: number[],

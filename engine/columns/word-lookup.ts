@@ -4,13 +4,12 @@ import type { Snapshot } from '../store/store.js';
 import { foldWord } from '../text/fold.js';
 import type { TextQuery } from '../text/match.js';
 import type { TextField, Turns } from '../text/search.js';
-import type { Selection } from './match/selection.js';
 import { isReadable } from './match/text-words.js';
 import { NotCovered } from './not-covered.js';
 import { wordConditions, type FoundWords, type WordCondition } from './words.js';
 
-/** What is found may take so much memory; of 5 million records a condition takes 5 MB at most. */
-const mostBytes = 256 << 20;
+/** What is found may take so much memory; of 5 million records a condition takes 640 kB at most. */
+const mostBytes = 64 << 20;
 
 /** A condition, and the index that answers it. */
 interface Indexed {
@@ -54,7 +53,7 @@ export class WordLookup {
     const found = new Map<number, FoundWords>();
     let bytes = 0;
     for (const segment of segments) {
-      const ofSegment = new Map<string, Selection>();
+      const ofSegment = new Map<string, 'none' | Int32Array | Uint8Array>();
       for (const [key, { condition, field }] of this.#indexed) {
         const matcher = field.matchers[segment];
         const rows = await matcher?.rows(queryOf(condition));

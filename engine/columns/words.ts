@@ -1,11 +1,10 @@
 import type { Predicate } from '../query/predicate.js';
-import type { Selection } from './match/selection.js';
 
 /** A condition on the words of a field. */
 export type WordCondition = Extract<Predicate, { kind: 'words' | 'phrase' }>;
 
-/** Which rows of a segment satisfy conditions on words, by the conditions' keys. */
-export type FoundWords = ReadonlyMap<string, Selection>;
+/** Which rows of a segment satisfy conditions on words, by the conditions' keys: their numbers, ascending, or their bits. */
+export type FoundWords = ReadonlyMap<string, 'none' | Int32Array | Uint8Array>;
 
 /** The same for conditions that ask the same. */
 export function wordsKey({ kind, field, words }: WordCondition): string {

@@ -34,7 +34,7 @@ export interface Selected {
   readonly listed?: readonly ListedRows[];
 }
 
-/** Rows of a segment, by its number: all of them, their numbers ascending, or a byte for each row, 1 for those that are in it. */
+/** Rows of a segment, by its number: all of them, their numbers ascending, or their bits (text/bits.ts). */
 export interface ListedRows {
   readonly segment: number;
   readonly rows: 'all' | Int32Array | Uint8Array;

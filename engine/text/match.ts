@@ -13,6 +13,7 @@ type Phrase = Extract<TextQuery, { kind: 'phrase' }>;
 /** Rows are listed where they are fewer than one in so many. */
 const listedShare = 32;
 
+const noRows = new Int32Array(0);
 const none: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
 
 /** Answers queries about the texts of one column of one segment; each phrase is looked up once. */
@@ -49,22 +50,29 @@ export class Matcher {
     return hits;
   }
 
-  /** The rows whose texts satisfy a query: their numbers, ascending, or where they are many a byte for each row, 1 for these. */
+  /** The rows whose texts satisfy a query: their numbers, ascending, or where they are many their bits (bits.ts). */
   async rows(query: TextQuery): Promise<Int32Array | Uint8Array> {
     const texts = await this.texts(query);
     const { column } = this;
     const isFew = (await this.count(texts)) * listedShare < column.rows;
-    if (isFew) return Int32Array.from(await column.rowsOf(texts));
-    const mask = new Uint8Array(column.rows);
+    if (isFew) return texts.length === 0 ? noRows : Int32Array.from(await column.rowsOf(texts));
+    const bits = new Uint8Array((column.rows + 7) >> 3);
     if (!column.summary.isShared) {
-      for (let i = 0; i < texts.length; i++) mask[texts[i]!] = 1;
-      return mask;
+      for (let i = 0; i < texts.length; i++) bits[texts[i]! >> 3]! |= 1 << (texts[i]! & 7);
+      return bits;
     }
     const isFound = new Uint8Array(column.summary.texts + 1);
     for (let i = 0; i < texts.length; i++) isFound[texts[i]! + 1] = 1;
     const textOf = await column.textOfRows();
-    for (let row = 0; row < mask.length; row++) mask[row] = isFound[textOf[row]!]!;
-    return mask;
+    let byte = 0;
+    for (let row = 0; row < textOf.length; row++) {
+      byte |= isFound[textOf[row]!]! << (row & 7);
+      if ((row & 7) !== 7) continue;
+      bits[row >> 3] = byte;
+      byte = 0;
+    }
+    if ((textOf.length & 7) !== 0) bits[textOf.length >> 3] = byte;
+    return bits;
   }
 
   /** In how many rows a phrase is. */

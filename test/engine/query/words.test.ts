@@ -219,6 +219,20 @@ describe(`words of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
     }
   }, 120_000);
 
+  test('are ranked where most records that have the word are not on the page', async () => {
+    const random = new Random(seed + 3);
+    for (const field of ['own', 'shared']) {
+      for (const word of ['often', 'cancer', 'often cancer', 'w7']) {
+        const filters = [[`${field}__contains`, word], { not: [['depth', random.below(50)]] }];
+        for (const offset of [0, 3, 90]) {
+          const body = { filters, fields: ['_id'], limit: 1 + random.below(9), offset };
+          const { answer, wanted, isOurs } = await both(parsed(body)!);
+          expect({ body, isOurs, answer }).toEqual({ body, isOurs: true, answer: wanted });
+        }
+      }
+    }
+  }, 60_000);
+
   test('are left to the SQL engine in lists, and with wildcards', async () => {
     const near = [['depth__gt', 10]];
     for (const body of [

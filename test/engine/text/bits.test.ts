@@ -1,0 +1,19 @@
+import { expect, test } from '@jest/globals';
+import { packed, rowsOfBits, unpacked } from '../../../engine/text/bits.js';
+import { random } from '../../random.js';
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+
+test(`bits of masks of any length are the masks again, and name their rows (SEED=${seed})`, () => {
+  const one = random(seed);
+  for (let rows = 0; rows < 300; rows++) {
+    const share = [0, 0.02, 0.5, 1][rows % 4]!;
+    const mask = Uint8Array.from({ length: rows }, () => (one() < share ? 1 : 0));
+    const bits = packed(mask);
+    expect(bits).toHaveLength(Math.ceil(rows / 8));
+    expect([...unpacked(bits, rows)]).toEqual([...mask]);
+    expect([...rowsOfBits(bits)]).toEqual(
+      [...mask].flatMap((bit, row) => (bit === 1 ? [row] : [])),
+    );
+  }
+});
