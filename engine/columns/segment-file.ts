@@ -46,21 +46,23 @@ export class SegmentFile {
   readonly rows: number;
   readonly leaves: readonly SegmentLeaf[];
   readonly groups: readonly RowGroup[];
-  readonly #file: SyncFileReader;
+  /** Undefined while it rests. */
+  #open: SyncFileReader | undefined;
+  #isClosed = false;
   readonly #byKey: ReadonlyMap<string, SegmentLeaf>;
   readonly #places = new Map<SegmentChunk, PagePlaces>();
 
   /** Opens the file of this absolute path in the data folder; one that is not what we wrote is `damaged`. */
   constructor(path: string) {
     this.path = path;
-    this.#file = openFileSync(path);
+    this.#open = openFileSync(path);
     try {
       const footer = this.#footer();
       this.rows = Number(footer.num_rows);
       this.leaves = segmentLeaves(footer.schema);
       this.groups = this.#rowGroups(footer);
     } catch (error) {
-      this.#file.close();
+      this.close();
       throw error instanceof AppError ? error : this.damaged(`has no good footer`, error);
     }
     this.#byKey = new Map(this.leaves.map((leaf) => [leaf.key, leaf]));
@@ -104,8 +106,21 @@ export class SegmentFile {
     }
   }
 
+  /** Gives the descriptor back until the next read: files that are kept must not be held, or dropped ones would keep their disk. */
+  rest(): void {
+    this.#open?.close();
+    this.#open = undefined;
+  }
+
   close(): void {
-    this.#file.close();
+    this.rest();
+    this.#isClosed = true;
+  }
+
+  get #file(): SyncFileReader {
+    if (this.#isClosed) throw this.damaged('has been closed already');
+    this.#open ??= openFileSync(this.path);
+    return this.#open;
   }
 
   /** What to throw when bytes of this file are not what they should be. */

@@ -24,7 +24,7 @@ import { textHashes } from './text-hashes.js';
 import { GrowingVocabulary } from './vocabulary.js';
 import type { FoundWords } from './words.js';
 
-/** How many files a shard keeps open. */
+/** Of how many files a shard keeps the footer. */
 const mostFiles = 512;
 
 /**
@@ -37,6 +37,8 @@ export class Shard {
   readonly #snapshots = new Map<number, ShardSnapshot>();
   readonly #vocabularies = new Map<string, GrowingVocabulary>();
   readonly #files = new Map<string, SegmentFile>();
+  /** Those that may have a descriptor. */
+  readonly #awake = new Set<SegmentFile>();
 
   constructor(cacheBytes: number) {
     this.#cacheBytes = cacheBytes;
@@ -80,6 +82,7 @@ export class Shard {
           facets?.add(view, mask);
         }
       }
+      this.#rest();
       if (query.isUncounted && places.length === 2 * query.first) break;
       yield;
     }
@@ -112,6 +115,7 @@ export class Shard {
       if (segment === undefined) throw new Error(`segment ${number} is not of this shard`);
       const reader = new RecordReader(this.#file(segment), this.#cache);
       for (const text of reader.texts(rows, projection)) texts.push(text);
+      this.#rest();
       yield;
     }
     return texts;
@@ -179,14 +183,17 @@ export class Shard {
     return made;
   }
 
+  /** No descriptor stays open between two turns. */
+  #rest(): void {
+    for (const file of this.#awake) file.rest();
+    this.#awake.clear();
+  }
+
   #file(segment: ShardSegment): SegmentFile {
     const known = this.#files.get(segment.path);
-    if (known !== undefined) {
-      this.#files.delete(segment.path);
-      this.#files.set(segment.path, known);
-      return known;
-    }
-    const file = new SegmentFile(segment.path);
+    const file = known ?? new SegmentFile(segment.path);
+    this.#awake.add(file);
+    if (known !== undefined) this.#files.delete(segment.path);
     this.#files.set(segment.path, file);
     if (this.#files.size > mostFiles) {
       const [path, oldest] = this.#files.entries().next().value!;
