@@ -8,6 +8,7 @@ import type {
 } from '../query/column-engine.js';
 import type { RunOptions } from '../query/guard.js';
 import type { Projected } from '../query/projection.js';
+import { and } from '../query/predicate.js';
 import { prune } from '../query/prune.js';
 import { turnsOf } from '../query/turns.js';
 import type { Snapshot } from '../store/store.js';
@@ -70,8 +71,10 @@ async function select(
 ): Promise<Selected> {
   const { predicate, ordering, offset, limit, facets } = selection;
   const { columns } = snapshot;
-  const lookup = await WordLookup.open(snapshot, predicate);
-  if (!canMatch(predicate, columns, lookup.keys)) throw new NotCovered();
+  const { marks = [] } = selection;
+  const all = and([predicate, ...marks]);
+  const lookup = await WordLookup.open(snapshot, all);
+  if (!canMatch(all, columns, lookup.keys)) throw new NotCovered();
   if (facets && !canCount(facets, columns)) throw new NotCovered();
   const isSorted = ordering.length > 0 && limit > 0;
   if (isSorted && offset + limit > deepestSorted) throw new NotCovered();
@@ -85,6 +88,7 @@ async function select(
     predicate,
     words,
     isListed,
+    marks,
     ordering: isSorted ? ordering : [],
     first: limit > 0 && isNear ? offset + limit : 0,
     facets,

@@ -45,6 +45,8 @@ export interface ShardQuery {
   readonly words?: ReadonlyMap<number, FoundWords> | undefined;
   /** Whether all records that match are wanted too. */
   readonly isListed?: boolean;
+  /** Which records satisfy these is wanted with them. */
+  readonly marks?: readonly Predicate[];
 }
 
 /** A shard's part of an answer. */

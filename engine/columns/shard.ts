@@ -67,6 +67,7 @@ export class Shard {
     const counts = new Float64Array(2 * segments.length);
     const places: number[] = [];
     const listed: ListedRows[] = [];
+    const marks = (query.marks ?? []).map(selector);
     for (const [i, segment] of segments.entries()) {
       const view = this.#view(snapshot, segment, query.words?.get(segment.number));
       const found = match(view);
@@ -74,7 +75,10 @@ export class Shard {
       counts[2 * i] = segment.number;
       counts[2 * i + 1] = count;
       if (count > 0) {
-        if (query.isListed) listed.push({ segment: segment.number, rows: sendable(found) });
+        if (query.isListed) {
+          const rows = sendable(found);
+          listed.push({ segment: segment.number, rows, marks: marks.map((mark) => sendable(mark(view))) }); // prettier-ignore
+        }
         if (best === undefined) place(places, found, segment, query);
         if (best !== undefined || facets !== undefined) {
           const mask = maskOf(found, segment.rows);

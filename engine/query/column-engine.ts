@@ -20,6 +20,8 @@ export interface Selection {
   readonly after?: Place;
   /** All records that match are wanted too. */
   readonly isListed?: boolean;
+  /** Of these conditions it is wanted, too, which records of the segments satisfy them. */
+  readonly marks?: readonly Predicate[];
   /** The total, if it is known already; then no more is looked at than the page takes. */
   readonly total?: number;
 }
@@ -38,6 +40,8 @@ export interface Selected {
 export interface ListedRows {
   readonly segment: number;
   readonly rows: 'all' | Int32Array | Uint8Array;
+  /** In the same form, all rows of the segment that satisfy each of the marks. */
+  readonly marks?: readonly ListedRows['rows'][];
 }
 
 /**

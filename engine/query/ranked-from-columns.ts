@@ -4,6 +4,8 @@ import type { Selected } from './column-engine.js';
 import type { Position } from './cursor.js';
 import type { QueryEngine } from './engine.js';
 import { WordRanking } from './rank-words.js';
+import { plainWeights } from './plain-weights.js';
+import type { Predicate } from './predicate.js';
 import type { QueryRequest } from './request.js';
 import { deepestRanked, placesOf, ranked, rowOf } from './text-plan.js';
 import { turnsOf } from './turns.js';
@@ -29,9 +31,13 @@ export async function rankedFromColumns(
   if (columns === undefined || offset + limit > deepestRanked) return undefined;
   // Without numbers of rows a walk's positions are others.
   if (!engine.language(snapshot.columns).listedPlace) return undefined;
-  const select = (isListed: boolean): Promise<Selected | undefined> => {
-    const selection = { predicate, ordering: [], offset: 0, limit: 0, facets, isListed };
-    return columns.select(snapshot, selection, { ...options, subject: `dataset ${snapshot.datasetId}` }); // prettier-ignore
+  const run = { ...options, subject: `dataset ${snapshot.datasetId}` };
+  const select = (
+    isListed: boolean,
+    marks: readonly Predicate[] = [],
+  ): Promise<Selected | undefined> => {
+    const selection = { predicate, ordering: [], offset: 0, limit: 0, facets, isListed, marks };
+    return columns.select(snapshot, selection, run);
   };
   const turns = turnsOf(options);
   const plan = await ranked(engine, snapshot, request, turns);
@@ -40,9 +46,18 @@ export async function rankedFromColumns(
     return selected && { ...plan, facets: selected.facets };
   }
   const ranking = await WordRanking.open(snapshot, scores);
-  const selected = ranking && (await select(true));
+  if (ranking === undefined) return undefined;
+  const selected = await select(true, ranking.marks);
   if (selected?.listed === undefined) return undefined;
+  const weights = await plainWeights(engine, snapshot, scores, run);
+  if (weights === undefined) return undefined;
   const after = walk?.after ? rowOf(walk.after) : undefined;
-  const rows = await ranking!.page(selected.listed, snapshot, { after, offset, limit }, turns);
+  const rows = await ranking.page(
+    weights!,
+    selected.listed,
+    snapshot,
+    { after, offset, limit },
+    turns,
+  );
   return { ...placesOf(rows), total: selected.total, facets: selected.facets };
 }

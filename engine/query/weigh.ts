@@ -128,7 +128,7 @@ async function scanned(
 }
 
 /** Strings are names, whose length and repetitions say nothing. */
-function plain({ records }: FieldStatistics, found: number): Weight {
+export function plain({ records }: FieldStatistics, found: number): Weight {
   return { most: rarity(records, found), base: 0, slope: 0 };
 }
 
