@@ -32,6 +32,8 @@ export function codesTest(
     if (typeof within === 'object' && isSparse(within))
       return within.filter((i) => table[codes[i]!] === 1);
     if (codes instanceof Uint8Array) {
+      // The entry may be one that other segments have added since: no code of one byte.
+      if (hits === 1 && last > 0xff) return 'none';
       return hits === 1 ? bytesEqual(codes, count, last) : bytesIn(codes, count, table);
     }
     if (codes instanceof Uint16Array) {

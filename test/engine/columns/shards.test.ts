@@ -78,6 +78,34 @@ describe('shards in threads', () => {
   });
 });
 
+test('a text that only later segments have is not found among the narrower numbers of earlier ones', async () => {
+  const bench = await openBench(0);
+  try {
+    // Texts that begin alike would get no dictionary, and so no numbers.
+    const name = (gene: number): string => `${((gene * 7919) % 9973).toString(36)}X`;
+    // Each segment has 60 texts of its own: their numbers take a byte in the first segments, and two in the others.
+    const segments = Array.from({ length: 12 }, (_, segment) =>
+      Array.from({ length: 600 }, (__, row) => ({ gene: name(60 * segment + (row % 60)) })),
+    );
+    const { snapshot, fields } = await bench.dataset([column('gene', 'string')], segments);
+    const ask = async (body: object): Promise<number> =>
+      (await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields))).total;
+    expect(await ask({ facets: { gene: { limit: 0 } }, limit: 0 })).toBe(7200);
+    for (let gene = 0; gene < 720; gene += 7) {
+      const one = name(gene);
+      const other = name((gene + 300) % 720);
+      const totals = [
+        await ask({ filters: [['gene', one.toLowerCase()]], limit: 0 }),
+        await ask({ filters: [['gene__in', [one, other]]], limit: 0 }),
+        await ask({ filters: [{ not: ['gene', one] }], limit: 0 }),
+      ];
+      expect([gene, ...totals]).toEqual([gene, 10, 20, 7190]);
+    }
+  } finally {
+    await bench.close();
+  }
+});
+
 describe('shards that are told of snapshots', () => {
   const query = { predicate: all, ordering: [], first: 3, facets: null };
   const question = (snapshot: number, segments: readonly number[]): ShardQuery => ({
