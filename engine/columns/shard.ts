@@ -6,7 +6,7 @@ import { Cache } from './cache.js';
 import type { Column, SegmentView, TextHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
 import { loadColumn } from './load.js';
-import { firstRows } from './mask.js';
+import { firstRows, giveBack } from './mask.js';
 import { countOf, isSparse, maskOf, settled, type Selection } from './match/selection.js';
 import { selector } from './matcher.js';
 import { Best } from './order.js';
@@ -64,6 +64,8 @@ export class Shard {
     const match = selector(query.predicate);
     const facets = query.facets ? accumulator(query.facets) : undefined;
     const best = query.ordering.length > 0 ? new Best(query.ordering, query.first) : undefined;
+    /** Nobody keeps what has been found in a segment. */
+    const isCounted = best === undefined && facets === undefined && !query.isListed;
     const counts = new Float64Array(2 * segments.length);
     const places: number[] = [];
     const listed: ListedRows[] = [];
@@ -86,6 +88,7 @@ export class Shard {
           facets?.add(view, mask);
         }
       }
+      if (isCounted && typeof found === 'object') giveBack(found);
       this.#rest();
       if (query.isUncounted && places.length === 2 * query.first) break;
       yield;

@@ -1,5 +1,5 @@
 import type { Numbers } from '../column.js';
-import { wordsOf } from '../mask.js';
+import { blankMask, wordsOf } from '../mask.js';
 import type { Bound, Predicate } from '../../query/predicate.js';
 import { floating, type Span } from './number-bounds.js';
 import { isSparse, type Selection } from './selection.js';
@@ -26,7 +26,7 @@ export function numbersIn(
  */
 
 function integersFrom(values: Int32Array, count: number, from: number, to: number): Uint8Array {
-  const mask = new Uint8Array(count);
+  const mask = blankMask(count);
   const words = wordsOf(mask);
   // Below the first the difference turns into a large number. `| 0` says that it has 32 bits.
   const first = from | 0;
@@ -44,7 +44,7 @@ function integersFrom(values: Int32Array, count: number, from: number, to: numbe
 }
 
 function doublesFrom(values: Float64Array, count: number, from: number, to: number): Uint8Array {
-  const mask = new Uint8Array(count);
+  const mask = blankMask(count);
   const words = wordsOf(mask);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
@@ -63,7 +63,7 @@ function doublesFrom(values: Float64Array, count: number, from: number, to: numb
 }
 
 function floatsFrom(values: Float32Array, count: number, from: number, to: number): Uint8Array {
-  const mask = new Uint8Array(count);
+  const mask = blankMask(count);
   const words = wordsOf(mask);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
@@ -95,7 +95,7 @@ export function strangeIn(
   const test = (value: number): boolean =>
     (low === null || isAbove(value, low, 1)) && (high === null || isAbove(value, high, -1));
   if (typeof within === 'object' && isSparse(within)) return within.filter((i) => test(values[i]!));
-  const mask = new Uint8Array(count);
+  const mask = blankMask(count);
   for (let i = 0; i < count; i++) mask[i] = test(values[i]!) ? 1 : 0;
   return mask;
 }
