@@ -5,6 +5,9 @@ import type { Codes, ColumnValues } from './column.js';
 import { dictionaryIndices, spreadWords, type ValueSink } from './value-sink.js';
 import type { GrowingVocabulary } from './vocabulary.js';
 
+/** Different codes are few if each is used so often. */
+const fewShare = 16;
+
 /** Texts of files that have a dictionary of them, as numbers of the vocabulary. */
 export class CodeSink implements ValueSink {
   /** The narrowest array is known only at the end, when all dictionaries have been seen. */
@@ -13,6 +16,7 @@ export class CodeSink implements ValueSink {
   /** For each entry of the dictionary at hand its number in the vocabulary. */
   #numbers = new Int32Array(0);
   #greatest = 0;
+  readonly #different = new Set<number>();
 
   constructor(places: number, vocabulary: GrowingVocabulary) {
     this.#codes = new Int32Array(places);
@@ -31,6 +35,7 @@ export class CodeSink implements ValueSink {
       if (number < 0) return false;
       if (number > this.#greatest) this.#greatest = number;
       numbers[i] = number;
+      this.#different.add(number);
     }
     this.#numbers = numbers;
     return true;
@@ -54,9 +59,11 @@ export class CodeSink implements ValueSink {
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
     const codes = narrowed(this.#codes, this.#greatest);
+    const isFew = this.#different.size * fewShare <= codes.length;
+    const different = isFew ? Int32Array.from(this.#different) : undefined;
     return {
-      values: { kind: 'codes', codes, vocabulary: this.#vocabulary },
-      bytes: codes.byteLength,
+      values: { kind: 'codes', codes, vocabulary: this.#vocabulary, different },
+      bytes: codes.byteLength + (different?.byteLength ?? 0),
     };
   }
 }

@@ -48,6 +48,8 @@ export interface Codes {
   readonly kind: 'codes';
   readonly codes: Uint8Array | Uint16Array | Uint32Array;
   readonly vocabulary: Vocabulary;
+  /** The different codes there are, if they are few: most conditions on a text are answered by looking at these. */
+  readonly different?: Int32Array | undefined;
 }
 
 /** Texts as UTF-8: value i is bytes[offsets[i]] to bytes[offsets[i + 1]]. */

@@ -19,7 +19,7 @@ export function codesTest(
   test: EntryTest,
 ): (values: Codes, count: number, within: Selection) => Selection {
   const truths = new Map<Vocabulary, Truth>();
-  return ({ codes, vocabulary }, count, within) => {
+  return ({ codes, vocabulary, different }, count, within) => {
     let truth = truths.get(vocabulary);
     if (truth === undefined) {
       truth = { table: new Uint8Array(256), known: 0, hits: 0, last: 0 };
@@ -29,6 +29,12 @@ export function codesTest(
     const { table, hits, known, last } = truth;
     if (hits === 0) return 'none';
     if (hits === known) return 'all';
+    if (different !== undefined) {
+      let there = 0;
+      for (let i = 0; i < different.length; i++) there += table[different[i]!]!;
+      if (there === 0) return 'none';
+      if (there === different.length) return 'all';
+    }
     if (typeof within === 'object' && isSparse(within))
       return within.filter((i) => table[codes[i]!] === 1);
     if (codes instanceof Uint8Array) {

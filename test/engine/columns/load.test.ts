@@ -51,7 +51,7 @@ const bytesOf = (loaded: Loaded): number => {
   if (values.kind === 'numbers') arrays.push(values.numbers as never);
   if (values.kind === 'longs') arrays.push(values.longs as never);
   if (values.kind === 'flags') arrays.push(values.flags);
-  if (values.kind === 'codes') arrays.push(values.codes as never);
+  if (values.kind === 'codes') arrays.push(values.codes as never, values.different as never);
   if (values.kind === 'texts') arrays.push(values.bytes, values.offsets as never);
   return arrays.reduce((sum, array) => sum + (array?.byteLength ?? 0), 0);
 };
@@ -88,6 +88,10 @@ describe('a loaded column', () => {
           expect([where, found[row]]).toEqual([where, expected[row]]);
         }
         expect(loaded.bytes).toBe(bytesOf(loaded));
+        if (loaded.values.kind === 'codes' && loaded.values.different) {
+          const there = loaded.values.codes.filter((_, i) => loaded.present?.[i] !== 0);
+          expect(loaded.values.different.toSorted()).toEqual(Int32Array.from(new Set(there)).sort()); // prettier-ignore
+        }
         expect(loaded.offsets === undefined).toBe(along.every(({ isList }) => !isList));
         if (loaded.offsets === undefined) {
           const hasAll = expected.every(({ length }) => length === 1);

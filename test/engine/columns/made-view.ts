@@ -114,7 +114,11 @@ function textValues(
   texts: readonly string[],
   vocabulary: MadeVocabulary,
 ): ColumnValues {
-  if (random.chance(0.5)) return { kind: 'codes', codes: codesOf(random, texts, vocabulary), vocabulary }; // prettier-ignore
+  if (random.chance(0.5)) {
+    const codes = codesOf(random, texts, vocabulary);
+    const different = random.chance(0.5) ? Int32Array.from(new Set(codes)) : undefined;
+    return { kind: 'codes', codes, vocabulary, different };
+  }
   const offsets = new Uint32Array(texts.length + 1);
   texts.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text)));
   return { kind: 'texts', bytes: Buffer.from(texts.join('')), offsets };

@@ -55,7 +55,10 @@ function codes(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Array
   return (values: readonly Plain[]): ColumnValues => {
     const texts = [...new Set(values as string[])];
     const numbers = new Map(texts.map((text, code) => [text, code]));
-    return { kind: 'codes', codes: kind.from(values.map((value) => numbers.get(value as string)!)), vocabulary: { texts } }; // prettier-ignore
+    const codes = kind.from(values.map((value) => numbers.get(value as string)!));
+    // What only other segments have is in the vocabulary, too.
+    const vocabulary = { texts: [...texts, 'AlsoA', 'alsob'] };
+    return { kind: 'codes', codes, vocabulary, different: Int32Array.from(new Set(codes)) };
   };
 }
 
