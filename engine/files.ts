@@ -452,6 +452,12 @@ export async function modifiedAt(path: string): Promise<number | undefined> {
   return stats && Math.trunc(stats.mtimeMs);
 }
 
+/** What changes when a file of a folder comes, goes or gets another name; undefined if there is no such folder. */
+export function folderIdentity(path: string): string | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isDirectory() ? `${stats.ino} ${stats.mtimeMs} ${stats.ctimeMs}` : undefined;
+}
+
 /**
  * Inode, size and times of a plain file as one text: the same text, the same bytes, unless somebody set the times back.
  * Undefined if there is no plain file of that name. Synchronous, because a few microseconds are less than a promise costs.

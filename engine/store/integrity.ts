@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sep } from 'node:path';
 import type { DataFolder } from '../data-folder.js';
 import { AppError } from '../errors.js';
-import { fileIdentity, openFile } from '../files.js';
+import { fileIdentity, folderIdentity, openFile } from '../files.js';
 import type { Segment, Snapshot } from './store.js';
 
 /** Beyond so many bytes in one dataset, size and footer are trusted when it is first opened, and checksums are left to `verify`. */
@@ -10,7 +10,9 @@ const checksumBytes = 16 * 1024 ** 3;
 
 /**
  * Knows which segment files are whole. A file is read and compared with its checksum when this process first meets it, and
- * again when its identity (inode, size, times) has changed; in between, a look at the identity is enough (threats R7).
+ * again when its identity (inode, size, times) has changed; in between, a look at the identity is enough (threats R7). The files of a
+ * snapshot are looked at again after `everyMs`, or when one of the folder has come or gone: hundreds of looks for each query
+ * would take as long as many a query.
  */
 export class Integrity {
   readonly #folder: DataFolder;
@@ -18,14 +20,22 @@ export class Integrity {
   readonly #whole = new Map<string, string>();
   /** The snapshots found whole in this turn of the event loop: of 64 requests that came together, one has looked. */
   readonly #now = new Set<Snapshot>();
+  /** Until when a snapshot counts as whole while its folder stays as it is. */
+  readonly #looked = new WeakMap<Snapshot, { readonly until: number; readonly folder: string }>();
+  readonly #everyMs: number;
 
-  constructor(folder: DataFolder) {
+  constructor(folder: DataFolder, everyMs: number) {
     this.#folder = folder;
+    this.#everyMs = everyMs;
   }
 
   /** Throws `damaged`, naming dataset and file, unless every segment of the snapshot is whole. */
   async check(snapshot: Snapshot): Promise<void> {
     if (this.#now.has(snapshot)) return;
+    const now = performance.now();
+    const folder = folderIdentity(this.#folder.dataset(snapshot.datasetId)) ?? 'none';
+    const looked = this.#looked.get(snapshot);
+    if (looked !== undefined && now < looked.until && looked.folder === folder) return;
     let read = 0;
     for (const [i, segment] of snapshot.segments.entries()) {
       const path = snapshot.files[i + 1]!; // the first is the schema file
@@ -41,6 +51,7 @@ export class Integrity {
       read += segment.bytes;
       this.#whole.set(path, identity ?? '');
     }
+    this.#looked.set(snapshot, { until: now + this.#everyMs, folder });
     if (this.#now.size === 0) setImmediate(() => this.#now.clear());
     this.#now.add(snapshot);
   }

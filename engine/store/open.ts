@@ -32,9 +32,20 @@ import type {
 import { droppedMark, sweepDataset, verifyDataset } from './verify.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process commits, drops and sweeps. */
-export function openStore(folder: DataFolder, options: { dropAfterMs?: number } = {}): Store {
-  return new FileStore(folder, options.dropAfterMs ?? 2 * budgets.queryMs);
+export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {
+  return new FileStore(folder, options);
 }
+
+/** How a store differs from the defaults; for tests. */
+export interface StoreOptions {
+  /** How long the files of a dropped dataset stay for queries that hold them. */
+  readonly dropAfterMs?: number;
+  /** How often the files of a snapshot are looked at; 0: for every query. */
+  readonly lookEveryMs?: number;
+}
+
+/** In between, a file that somebody overwrote in place would go unnoticed. */
+const usualLookMs = 1_000;
 
 /** A dataset's log as last read, and the snapshot made of it. */
 interface Cached {
@@ -58,10 +69,10 @@ class FileStore implements Store {
   readonly #turns = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
 
-  constructor(folder: DataFolder, dropAfterMs: number) {
+  constructor(folder: DataFolder, { dropAfterMs, lookEveryMs }: StoreOptions) {
     this.#folder = folder;
-    this.#dropAfterMs = dropAfterMs;
-    this.#integrity = new Integrity(folder);
+    this.#dropAfterMs = dropAfterMs ?? 2 * budgets.queryMs;
+    this.#integrity = new Integrity(folder, lookEveryMs ?? usualLookMs);
   }
 
   async snapshot(datasetId: number, version?: number): Promise<Snapshot> {

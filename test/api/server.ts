@@ -75,7 +75,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
   const data = await openDataFolder(root);
   const key = await openSigningKey(data);
   const catalog = await openCatalog(data.catalog);
-  const store = openStore(data);
+  const store = openStore(data, { lookEveryMs: 0 });
   const queryEngine = await openQueryEngine({
     columns: openColumnEngine({ threads: 1, cacheMb: 64 }),
     dataFolder: data.root,

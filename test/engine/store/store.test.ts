@@ -28,7 +28,7 @@ let store: Store;
 beforeEach(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-store-')));
   folder = await openDataFolder(root);
-  store = openStore(folder, { dropAfterMs: 0 });
+  store = openStore(folder, { dropAfterMs: 0, lookEveryMs: 0 });
 });
 afterEach(() => rm(root, { recursive: true }));
 
@@ -382,6 +382,20 @@ describe('damage in a segment (R7)', () => {
     expect(await store.verify(id)).toEqual([{ path: basename(path), problem: 'is missing' }]);
     await writeFile(path, whole);
     expect((await store.snapshot(id)).rows).toBe(3000);
+  });
+
+  test('is looked for now and then, and at once when a file of the folder has come or gone', async () => {
+    await append(n, [[1n, 2n]]);
+    const seldom = openStore(folder, { lookEveryMs: Infinity });
+    const path = (await seldom.snapshot(id)).files[1]!;
+    const whole = await readFile(path);
+    await truncate(path, 10);
+    expect((await seldom.snapshot(id)).rows).toBe(2); // in place: not yet
+    await expect(store.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
+    await unlink(path);
+    await expect(seldom.snapshot(id)).rejects.toMatchObject({ code: 'damaged' });
+    await writeFile(path, whole);
+    expect((await seldom.snapshot(id)).rows).toBe(2);
   });
 
   test('and what no version names is listed and swept, but nothing that is not ours', async () => {
