@@ -1,6 +1,6 @@
 import { budgets } from '../budgets.js';
 import { AppError, type ErrorCode, type FieldErrors } from '../errors.js';
-import type { RunOptions } from '../query/guard.js';
+import { gaveUp, tookTooLong, type RunOptions } from '../query/guard.js';
 import type { Snapshot } from '../store/store.js';
 import type { Lane, Listener } from './lane.js';
 import { NotCovered } from './not-covered.js';
@@ -97,11 +97,8 @@ export class Shards {
     const { signal, timeoutMs = budgets.queryMs } = options;
     let giveUp: (error: AppError) => void = () => undefined;
     const given = new Promise<never>((_, reject) => (giveUp = reject));
-    const onAbort = (): void => giveUp(new AppError('canceled', 'The client gave up'));
-    const onLate = (): void => {
-      const text = `The query took longer than ${timeoutMs / 1000} s (budget queryMs)`;
-      giveUp(new AppError('budget', text));
-    };
+    const onAbort = (): void => giveUp(gaveUp());
+    const onLate = (): void => giveUp(tookTooLong(timeoutMs));
     const timer = setTimeout(onLate, timeoutMs);
     // A timer waits for a millisecond at least, in which there may be an answer.
     if (timeoutMs <= 0) onLate();

@@ -70,14 +70,11 @@ export class Guard {
   }
 
   #ending(cause: unknown): AppError {
-    if (this.#options.signal?.aborted) {
-      return new AppError('canceled', 'The client gave up', undefined, cause);
-    }
+    if (this.#options.signal?.aborted) return gaveUp(cause);
     if (this.#closing.aborted) {
       return new AppError('internal', 'The query engine is closed', undefined, cause);
     }
-    const text = `The query took longer than ${this.#timeoutMs / 1000} s (budget queryMs)`;
-    return new AppError('budget', text, undefined, cause);
+    return tookTooLong(this.#timeoutMs, cause);
   }
 
   #interrupt(): void {
@@ -87,6 +84,17 @@ export class Guard {
     connection.interrupt();
     this.#interrupting = setInterval(() => connection.interrupt(), 10);
   }
+}
+
+/** The client has left. */
+export function gaveUp(cause?: unknown): AppError {
+  return new AppError('canceled', 'The client gave up', undefined, cause);
+}
+
+/** The time of a query is up. */
+export function tookTooLong(timeoutMs: number, cause?: unknown): AppError {
+  const text = `The query took longer than ${timeoutMs / 1000} s (budget queryMs)`;
+  return new AppError('budget', text, undefined, cause);
 }
 
 /** How DuckDB starts its messages about a file that cannot be opened or decoded. */
