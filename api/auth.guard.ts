@@ -1,5 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { AppError, notFound } from '../engine/errors.js';
+import { AppError, notFound } from '../engine/core/errors.js';
 import { accessKey, type AccessRule } from './access.js';
 import { Authenticator } from './authenticator.js';
 import { readId } from './form.js';

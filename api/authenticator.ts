@@ -1,5 +1,5 @@
 import { principalOf } from '../engine/catalog/access.js';
-import { AppError } from '../engine/errors.js';
+import { AppError } from '../engine/core/errors.js';
 import { secretOf, unauthenticated } from './credentials.js';
 import type { Parts } from './parts.js';
 import { rateLimiter, type RateLimiter, type Verdict } from './rate.js';

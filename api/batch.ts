@@ -1,9 +1,9 @@
 import { accessOf } from '../engine/catalog/access.js';
-import { budgets } from '../engine/budgets.js';
+import { budgets } from '../engine/core/budgets.js';
 import { parseFullPath } from '../engine/catalog/full-path.js';
 import type { DatasetRow } from '../engine/catalog/rows.js';
-import { AppError, invalid, notFound } from '../engine/errors.js';
-import { stringifyJson } from '../engine/json.js';
+import { AppError, invalid, notFound } from '../engine/core/errors.js';
+import { stringifyJson } from '../engine/core/json.js';
 import { answerTo } from './errors.filter.js';
 import { isObject, readId } from './form.js';
 import { inLanes } from './in-lanes.js';

@@ -1,6 +1,6 @@
 import type { BeaconRow } from '../engine/catalog/rows.js';
-import { AppError } from '../engine/errors.js';
-import { entityTypes, type EntityType } from '../engine/types.js';
+import { AppError } from '../engine/core/errors.js';
+import { entityTypes, type EntityType } from '../engine/core/types.js';
 import { answerTo } from './errors.filter.js';
 import { Form, isObject } from './form.js';
 import { inLanes } from './in-lanes.js';

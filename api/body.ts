@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
-import { budgets } from '../engine/budgets.js';
-import { AppError } from '../engine/errors.js';
-import { JsonError, parseJson } from '../engine/json.js';
+import { budgets } from '../engine/core/budgets.js';
+import { AppError } from '../engine/core/errors.js';
+import { JsonError, parseJson } from '../engine/core/json.js';
 
 /** Where signed uploads arrive: these bodies stay raw, whatever their content type says (contract 6.5). */
 export const uploadPrefix = '/v2/uploads/';

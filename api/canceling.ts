@@ -1,5 +1,5 @@
 import type { JobRow } from '../engine/catalog/rows.js';
-import { invalid } from '../engine/errors.js';
+import { invalid } from '../engine/core/errors.js';
 import { Form } from './form.js';
 import type { Parts } from './parts.js';
 import type { ApiRequest } from './request.js';

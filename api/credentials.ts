@@ -1,4 +1,4 @@
-import { AppError } from '../engine/errors.js';
+import { AppError } from '../engine/core/errors.js';
 
 /** The text that every client expects on a 401 (contract 2.1). */
 export const notProvided = 'Authentication credentials were not provided.';

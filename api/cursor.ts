@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Position, Walk } from '../engine/query/cursor.js';
-import { invalid } from '../engine/errors.js';
-import { parseJson, stringifyJson } from '../engine/json.js';
+import type { Position, Walk } from '../engine/query/sql/cursor.js';
+import { invalid } from '../engine/core/errors.js';
+import { parseJson, stringifyJson } from '../engine/core/json.js';
 import { isObject } from './form.js';
 
 /** A walk over the pages of one query: what its cursor says. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { AppError } from '../engine/errors.js';
-import { openFile, type FileReader } from '../engine/files.js';
+import { AppError } from '../engine/core/errors.js';
+import { openFile, type FileReader } from '../engine/core/files.js';
 import { readRange, type ByteRange } from './range.js';
 import type { ApiReply, ApiRequest } from './request.js';
 import { attachment } from './signed-url.js';

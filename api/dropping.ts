@@ -1,6 +1,6 @@
 import type { Removed } from '../engine/catalog/removed.js';
-import { crashpoint } from '../engine/crashpoint.js';
-import { removeFile } from '../engine/files.js';
+import { crashpoint } from '../engine/core/crashpoint.js';
+import { removeFile } from '../engine/core/files.js';
 import { logLine } from './log.js';
 import type { Parts } from './parts.js';
 import { exportFile } from './targets.js';

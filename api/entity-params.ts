@@ -1,5 +1,5 @@
 import type { Json } from '../engine/catalog/rows.js';
-import { entityTypes } from '../engine/types.js';
+import { entityTypes } from '../engine/core/types.js';
 import { Form } from './form.js';
 import { given } from './shape.js';
 

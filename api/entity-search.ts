@@ -1,6 +1,6 @@
 import type { DatasetRow } from '../engine/catalog/rows.js';
-import { parseJson } from '../engine/json.js';
-import type { AskedEntity } from '../engine/query/entities.js';
+import { parseJson } from '../engine/core/json.js';
+import type { AskedEntity } from '../engine/query/request/entities.js';
 import type { SearchRequest } from '../engine/search/request.js';
 import { answerTo } from './errors.filter.js';
 import { inLanes } from './in-lanes.js';

@@ -1,5 +1,5 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { ErrorCode } from '../engine/errors.js';
+import type { ErrorCode } from '../engine/core/errors.js';
 import { logLine, withoutSecrets, type LogSink } from './log.js';
 import type { ApiReply, ApiRequest } from './request.js';
 

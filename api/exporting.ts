@@ -1,8 +1,8 @@
 import { accessOf, permissionOn } from '../engine/catalog/access.js';
 import { parseFullPath } from '../engine/catalog/full-path.js';
 import type { ExportRow, FieldRow, Json } from '../engine/catalog/rows.js';
-import { AppError } from '../engine/errors.js';
-import { parseExportParams } from '../engine/query/request.js';
+import { AppError } from '../engine/core/errors.js';
+import { parseExportParams } from '../engine/query/request/request.js';
 import { checkFormat } from '../scheduler/check-export.js';
 import type { Form } from './form.js';
 import { priority } from './import-shape.js';

@@ -1,6 +1,6 @@
 import type { FieldPatch, NewFieldRow } from '../engine/catalog/fields.js';
 import type { FieldRow, Json } from '../engine/catalog/rows.js';
-import { entityTypes, type DataType } from '../engine/types.js';
+import { entityTypes, type DataType } from '../engine/core/types.js';
 import { Form } from './form.js';
 import { given, isWebAddress } from './shape.js';
 

@@ -1,8 +1,8 @@
 import type { ObjectRow } from '../engine/catalog/rows.js';
-import { csvCell } from '../engine/csv-cell.js';
-import { AppError } from '../engine/errors.js';
-import { parseFileQuery, parseOutput, type OutputFormat } from '../engine/query/request.js';
-import { runCells } from '../engine/query/run.js';
+import { csvCell } from '../engine/core/csv-cell.js';
+import { AppError } from '../engine/core/errors.js';
+import { parseFileQuery, parseOutput, type OutputFormat } from '../engine/query/request/request.js';
+import { runCells } from '../engine/query/plan/run.js';
 import { tableKind } from '../scheduler/file-tables/kind.js';
 import type { FileTable } from '../scheduler/file-tables/table.js';
 import type { Parts } from './parts.js';

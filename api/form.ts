@@ -1,4 +1,4 @@
-import { AppError } from '../engine/errors.js';
+import { AppError } from '../engine/core/errors.js';
 import type { Json } from '../engine/catalog/rows.js';
 
 /**

@@ -6,11 +6,11 @@ import {
 } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
 import { from, lastValueFrom, of, type Observable } from 'rxjs';
-import { budgets } from '../engine/budgets.js';
+import { budgets } from '../engine/core/budgets.js';
 import { withRequestKey } from '../engine/catalog/request-keys.js';
-import { AppError } from '../engine/errors.js';
-import { stringifyJson } from '../engine/json.js';
-import type { Value } from '../engine/types.js';
+import { AppError } from '../engine/core/errors.js';
+import { stringifyJson } from '../engine/core/json.js';
+import type { Value } from '../engine/core/types.js';
 import { madeBy } from './made.js';
 import { operationKey, type OperationId } from './operations.js';
 import { Parts } from './parts.js';

@@ -1,9 +1,9 @@
-import { budgets } from '../engine/budgets.js';
+import { budgets } from '../engine/core/budgets.js';
 import type { NewImport } from '../engine/catalog/imports.js';
 import type { DatasetRow, ImportRow, Json, ObjectRow } from '../engine/catalog/rows.js';
-import { AppError } from '../engine/errors.js';
-import { removeFile, writeStream } from '../engine/files.js';
-import { stringifyJson } from '../engine/json.js';
+import { AppError } from '../engine/core/errors.js';
+import { removeFile, writeStream } from '../engine/core/files.js';
+import { stringifyJson } from '../engine/core/json.js';
 import { checkReader } from '../scheduler/check-import.js';
 import { isObject, readId, type Form } from './form.js';
 import { importOptions, type ImportOptions } from './import-shape.js';

@@ -1,4 +1,4 @@
-import { invalid } from '../engine/errors.js';
+import { invalid } from '../engine/core/errors.js';
 import { readId, readInteger } from './form.js';
 import type { Query } from './page.js';
 

@@ -1,4 +1,4 @@
-import { notFound } from '../engine/errors.js';
+import { notFound } from '../engine/core/errors.js';
 import type { ResourceKind } from './access.js';
 import { JobPresenter } from './job-present.js';
 import type { OperationId } from './operations.js';

@@ -1,11 +1,11 @@
 import { openCatalog } from '../engine/catalog/catalog.js';
-import { openColumnEngine } from '../engine/columns/column-engine.js';
-import type { Config } from '../engine/config.js';
-import { AppError } from '../engine/errors.js';
-import { openDataFolder } from '../engine/files.js';
-import { defaultConnections, openQueryEngine } from '../engine/query/engine.js';
-import { Suspects } from '../engine/query/suspects.js';
-import { openSigningKey } from '../engine/signing-key.js';
+import { openColumnEngine } from '../engine/query/memory/column-engine.js';
+import type { Config } from '../engine/core/config.js';
+import { AppError } from '../engine/core/errors.js';
+import { openDataFolder } from '../engine/core/files.js';
+import { defaultConnections, openQueryEngine } from '../engine/query/sql/engine.js';
+import { Suspects } from '../engine/query/sql/suspects.js';
+import { openSigningKey } from '../engine/core/signing-key.js';
 import { openStore } from '../engine/store/open.js';
 import { createScheduler } from '../scheduler/scheduler.js';
 import { exitRefused } from '../scheduler/supervisor.js';

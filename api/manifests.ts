@@ -1,4 +1,4 @@
-import { budgets } from '../engine/budgets.js';
+import { budgets } from '../engine/core/budgets.js';
 import type { Json, ObjectRow } from '../engine/catalog/rows.js';
 import { checkFile } from '../scheduler/check-import.js';
 import { fileNameOf, readUrl } from '../scheduler/fetch/url.js';

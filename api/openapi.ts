@@ -1,4 +1,4 @@
-import { budgets } from '../engine/budgets.js';
+import { budgets } from '../engine/core/budgets.js';
 import { operations, type OperationRow } from './operations.js';
 import { schemas, type Schema } from './schemas.js';
 

@@ -1,7 +1,7 @@
 import type { DatasetRow, FieldRow } from '../engine/catalog/rows.js';
 import { genesAsked } from '../engine/entities/asked.js';
-import { AppError, invalid } from '../engine/errors.js';
-import { parseQuery } from '../engine/query/request.js';
+import { AppError, invalid } from '../engine/core/errors.js';
+import { parseQuery } from '../engine/query/request/request.js';
 import {
   lookup,
   runArrow,
@@ -9,7 +9,7 @@ import {
   runQuery,
   runText,
   type QueryAnswer,
-} from '../engine/query/run.js';
+} from '../engine/query/plan/run.js';
 import { visibleData, type Visible } from '../scheduler/visible.js';
 import { queryHash, readCursor, writeCursor, type CursorAsked } from './cursor.js';
 import type { Parts } from './parts.js';

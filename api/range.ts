@@ -1,4 +1,4 @@
-import { AppError } from '../engine/errors.js';
+import { AppError } from '../engine/core/errors.js';
 
 /** The bytes to send: from `start` up to (not including) `end`. */
 export interface ByteRange {

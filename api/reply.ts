@@ -1,5 +1,5 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { stringifyJson } from '../engine/json.js';
+import { stringifyJson } from '../engine/core/json.js';
 import type { ApiReply } from './request.js';
 
 /** An answer that is JSON text already: the page of a query, put together without parsing it. */

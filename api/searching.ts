@@ -1,6 +1,6 @@
-import { budgets } from '../engine/budgets.js';
+import { budgets } from '../engine/core/budgets.js';
 import { accessOf } from '../engine/catalog/access.js';
-import { AppError } from '../engine/errors.js';
+import { AppError } from '../engine/core/errors.js';
 import { documentFields, type SearchDocument } from '../engine/search/document.js';
 import { shownValue } from '../engine/search/facets.js';
 import { amongDatasets, parseSearch, type SearchRequest } from '../engine/search/request.js';

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { AppError } from '../engine/errors.js';
+import { AppError } from '../engine/core/errors.js';
 
 /** Signs addresses that work without credentials, and checks them. */
 export interface UrlSigner {

@@ -1,5 +1,5 @@
 import type { Tables } from '../engine/catalog/catalog.js';
-import { invalid } from '../engine/errors.js';
+import { invalid } from '../engine/core/errors.js';
 
 /** Sets a dataset's storage class; moving to and from the archive is refused until its tasks exist. */
 export async function setStorageClass(

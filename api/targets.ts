@@ -1,6 +1,6 @@
-import { budgets } from '../engine/budgets.js';
+import { budgets } from '../engine/core/budgets.js';
 import type { ExportRow, ImportRow, ObjectRow } from '../engine/catalog/rows.js';
-import type { DataFolder } from '../engine/data-folder.js';
+import type { DataFolder } from '../engine/core/data-folder.js';
 import { dispositionParameter, type UrlSigner } from './signed-url.js';
 
 /** Where the bytes of a new file go: a signed address for this object and this revision alone. */

@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ObjectRow } from '../engine/catalog/rows.js';
-import { crashpoint } from '../engine/crashpoint.js';
-import { AppError, notFound } from '../engine/errors.js';
-import { moveFile, removeFile, syncFolder, writeStream, type Written } from '../engine/files.js';
+import { crashpoint } from '../engine/core/crashpoint.js';
+import { AppError, notFound } from '../engine/core/errors.js';
+import {
+  moveFile,
+  removeFile,
+  syncFolder,
+  writeStream,
+  type Written,
+} from '../engine/core/files.js';
 import type { Parts } from './parts.js';
 
 /** The object and revision that a signed upload address names. */

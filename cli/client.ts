@@ -1,4 +1,4 @@
-import { AppError } from '../engine/errors.js';
+import { AppError } from '../engine/core/errors.js';
 
 /** A JSON object of the interface, as it came. */
 export type Answer = Readonly<Record<string, unknown>>;

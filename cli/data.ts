@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { openCatalog, type Catalog } from '../engine/catalog/catalog.js';
-import { parseConfig } from '../engine/config.js';
-import { AppError } from '../engine/errors.js';
-import { fileStats, openDataFolder } from '../engine/files.js';
-import { openSigningKey } from '../engine/signing-key.js';
+import { parseConfig } from '../engine/core/config.js';
+import { AppError } from '../engine/core/errors.js';
+import { fileStats, openDataFolder } from '../engine/core/files.js';
+import { openSigningKey } from '../engine/core/signing-key.js';
 
 /** What the short commands work on. */
 export interface OpenData {

@@ -1,7 +1,7 @@
 import { createUser } from '../engine/catalog/create-user.js';
 import type { UserRow, VaultRow } from '../engine/catalog/rows.js';
-import type { Config } from '../engine/config.js';
-import { AppError } from '../engine/errors.js';
+import type { Config } from '../engine/core/config.js';
+import { AppError } from '../engine/core/errors.js';
 import type { OpenData } from './data.js';
 
 /** What the command line knows about the catalogue before it starts the server. */

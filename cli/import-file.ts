@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AppError } from '../engine/errors.js';
-import { openLocalFile, type FileReader } from '../engine/files.js';
+import { AppError } from '../engine/core/errors.js';
+import { openLocalFile, type FileReader } from '../engine/core/files.js';
 import type { Answer, Client } from './client.js';
 import { grouped, progressLine } from './progress-bar.js';
 import type { Terminal } from './terminal.js';

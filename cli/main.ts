@@ -1,5 +1,5 @@
-import { settingsHelp } from '../engine/config.js';
-import { AppError } from '../engine/errors.js';
+import { settingsHelp } from '../engine/core/config.js';
+import { AppError } from '../engine/core/errors.js';
 import { type Command, UsageError } from './command.js';
 import { commands } from './commands/index.js';
 import { suggest } from './suggest.js';

@@ -1,5 +1,5 @@
-import { invalid } from '../engine/errors.js';
-import type { GenomeBuild } from '../engine/types.js';
+import { invalid } from '../engine/core/errors.js';
+import type { GenomeBuild } from '../engine/core/types.js';
 
 /** Lengths of chromosomes that tell the builds apart (GRC assembly reports GCF_000001405.13 and .26). */
 const lengths: Readonly<Record<string, GenomeBuild>> = {

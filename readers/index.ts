@@ -1,4 +1,4 @@
-import { invalid } from '../engine/errors.js';
+import { invalid } from '../engine/core/errors.js';
 import { csv, tsv } from './csv/csv.js';
 import { gff3 } from './gff/gff3.js';
 import { gtf } from './gff/gtf.js';

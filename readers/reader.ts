@@ -1,7 +1,7 @@
 import type { BatchBuilder } from '../engine/ingest/batch.js';
 import type { Json, NewField } from '../engine/catalog/rows.js';
 import type { Cutter, Start } from './source/cutter.js';
-import type { Columns, GenomeBuild } from '../engine/types.js';
+import type { Columns, GenomeBuild } from '../engine/core/types.js';
 
 /** What a reader learns from the start of a source, once; plain data, sent to every thread. */
 export interface Head<H> {

@@ -1,4 +1,4 @@
-import { invalid } from '../engine/errors.js';
+import { invalid } from '../engine/core/errors.js';
 import { writerNamed, writers } from '../writers/index.js';
 import type { Writer } from '../writers/writer.js';
 

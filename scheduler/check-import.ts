@@ -1,5 +1,5 @@
 import type { Json } from '../engine/catalog/rows.js';
-import { invalid } from '../engine/errors.js';
+import { invalid } from '../engine/core/errors.js';
 import { readerForFile, readerNamed, readers } from '../readers/index.js';
 import type { Reader } from '../readers/reader.js';
 

@@ -1,6 +1,6 @@
 import type { Findings, ValidationParams } from '../engine/ingest/findings.js';
 import type { FieldSample, SampleSize } from '../engine/ingest/sample.js';
-import type { Columns } from '../engine/types.js';
+import type { Columns } from '../engine/core/types.js';
 import type { Segment } from '../engine/store/store.js';
 import type { ChunkRef } from '../readers/source/chunks.js';
 

@@ -1,5 +1,5 @@
-import { budgets } from '../engine/budgets.js';
-import { writeStream } from '../engine/files.js';
+import { budgets } from '../engine/core/budgets.js';
+import { writeStream } from '../engine/core/files.js';
 import { BatchBuilder, type Batch } from '../engine/ingest/batch.js';
 import { withoutColumns } from '../engine/ingest/drop-columns.js';
 import { FindingCollector } from '../engine/ingest/findings.js';

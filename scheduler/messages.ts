@@ -1,5 +1,5 @@
-import type { DataFolder } from '../engine/data-folder.js';
-import type { ErrorValue } from '../engine/errors.js';
+import type { DataFolder } from '../engine/core/data-folder.js';
+import type { ErrorValue } from '../engine/core/errors.js';
 import type { Json } from '../engine/catalog/rows.js';
 import type { Segment } from '../engine/store/store.js';
 import type { CompactJob } from './compaction/compact-job.js';

@@ -1,6 +1,6 @@
 import { once, setMaxListeners } from 'node:events';
 import { Piscina } from 'piscina';
-import { AppError, fromErrorValue, type ErrorValue } from '../engine/errors.js';
+import { AppError, fromErrorValue, type ErrorValue } from '../engine/core/errors.js';
 import type { Segment } from '../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import type { MergeJob } from './compaction/compact-job.js';

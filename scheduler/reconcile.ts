@@ -1,6 +1,6 @@
 import type { Catalog } from '../engine/catalog/catalog.js';
 import type { Publication } from '../engine/catalog/rows.js';
-import { toErrorValue } from '../engine/errors.js';
+import { toErrorValue } from '../engine/core/errors.js';
 import type { Store } from '../engine/store/store.js';
 import type { Compaction } from './compaction/compactor.js';
 

@@ -1,7 +1,7 @@
 import { principalOf, require as requireAccess, type Principal } from '../engine/catalog/access.js';
 import type { Tables } from '../engine/catalog/catalog.js';
 import type { Permission } from '../engine/catalog/rows.js';
-import { AppError } from '../engine/errors.js';
+import { AppError } from '../engine/core/errors.js';
 
 /** On whose behalf a task runs; throws if that user may not use the server any more. */
 export async function activePrincipal(tables: Tables, userId: number): Promise<Principal> {

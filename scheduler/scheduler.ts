@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Catalog } from '../engine/catalog/catalog.js';
 import type { Json, TaskRow } from '../engine/catalog/rows.js';
-import type { Config } from '../engine/config.js';
-import { crashpoint } from '../engine/crashpoint.js';
-import type { DataFolder } from '../engine/data-folder.js';
-import { removeTree } from '../engine/files.js';
-import { budgets } from '../engine/budgets.js';
-import { notFound, toErrorValue, type ErrorValue } from '../engine/errors.js';
+import type { Config } from '../engine/core/config.js';
+import { crashpoint } from '../engine/core/crashpoint.js';
+import type { DataFolder } from '../engine/core/data-folder.js';
+import { removeTree } from '../engine/core/files.js';
+import { budgets } from '../engine/core/budgets.js';
+import { notFound, toErrorValue, type ErrorValue } from '../engine/core/errors.js';
 import type { Store } from '../engine/store/store.js';
 import type { FetchLimits } from './fetch/limits.js';
 import { Compactor } from './compaction/compactor.js';

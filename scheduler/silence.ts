@@ -1,4 +1,4 @@
-import { readSystemFile } from '../engine/files.js';
+import { readSystemFile } from '../engine/core/files.js';
 
 /** What a process's main thread is about. */
 export interface Pulse {

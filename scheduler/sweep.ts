@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import type { Catalog } from '../engine/catalog/catalog.js';
 import type { TaskRow } from '../engine/catalog/rows.js';
-import type { DataFolder } from '../engine/data-folder.js';
-import { list, removeFile, sweep } from '../engine/files.js';
+import type { DataFolder } from '../engine/core/data-folder.js';
+import { list, removeFile, sweep } from '../engine/core/files.js';
 import { spillFolder } from './messages.js';
 import { isTerminal } from './waiting.js';
 

@@ -1,8 +1,8 @@
 import type { Json, TaskKind, TaskRow } from '../engine/catalog/rows.js';
 import type { Catalog } from '../engine/catalog/catalog.js';
-import type { DataFolder } from '../engine/data-folder.js';
-import { AppError } from '../engine/errors.js';
-import type { QueryEngine } from '../engine/query/engine.js';
+import type { DataFolder } from '../engine/core/data-folder.js';
+import { AppError } from '../engine/core/errors.js';
+import type { QueryEngine } from '../engine/query/sql/engine.js';
 import type { Store } from '../engine/store/store.js';
 import type { Pool } from './pool.js';
 import type { ExportParams, ExportResult } from './tasks/export-run.js';

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { toErrorValue } from '../engine/errors.js';
+import { toErrorValue } from '../engine/core/errors.js';
 import { mergeSegments } from '../engine/store/merge.js';
 import type { Segment } from '../engine/store/store.js';
 import { runChunk } from './chunk.js';

@@ -1,6 +1,6 @@
 import type { Tables } from '../engine/catalog/catalog.js';
 import type { FieldRow } from '../engine/catalog/rows.js';
-import { notFound } from '../engine/errors.js';
+import { notFound } from '../engine/core/errors.js';
 import type { Snapshot, Store } from '../engine/store/store.js';
 
 /** What a query or an export of a dataset sees. */

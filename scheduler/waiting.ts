@@ -1,5 +1,5 @@
 import type { TaskRow, TaskStatus } from '../engine/catalog/rows.js';
-import { notFound } from '../engine/errors.js';
+import { notFound } from '../engine/core/errors.js';
 
 /** Whether a task in this status has ended; there is no way back. */
 export function isTerminal(status: TaskStatus): boolean {

@@ -1,4 +1,4 @@
-import { DataFolder } from '../engine/data-folder.js';
+import { DataFolder } from '../engine/core/data-folder.js';
 import { openFetcher } from './fetch/fetcher.js';
 import type { FromWorker, ToWorker, WorkerConfig } from './messages.js';
 import { openPool } from './pool.js';

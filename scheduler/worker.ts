@@ -1,6 +1,6 @@
-import type { DataFolder } from '../engine/data-folder.js';
-import { AppError, toErrorValue } from '../engine/errors.js';
-import { list, makeFolder, moveFile } from '../engine/files.js';
+import type { DataFolder } from '../engine/core/data-folder.js';
+import { AppError, toErrorValue } from '../engine/core/errors.js';
+import { list, makeFolder, moveFile } from '../engine/core/files.js';
 import { compact } from './compaction/compact-job.js';
 import { createTabulator } from './file-tables/worker-side.js';
 import type { FetchFile } from './fetch/fetcher.js';

@@ -1,4 +1,4 @@
-import { csvCell } from '../engine/csv-cell.js';
+import { csvCell } from '../engine/core/csv-cell.js';
 import { textBlocks } from './blocks.js';
 import type { Writer, WriterOptions } from './writer.js';
 

@@ -3,8 +3,8 @@ import { accessOf } from '../../engine/catalog/access.js';
 import { wholeList } from '../../engine/catalog/page.js';
 import type { BeaconRow, BeaconSetRow } from '../../engine/catalog/rows.js';
 import type { QuestionFilter } from '../../engine/catalog/questions.js';
-import { AppError, notFound } from '../../engine/errors.js';
-import { stringifyJson } from '../../engine/json.js';
+import { AppError, notFound } from '../../engine/core/errors.js';
+import { stringifyJson } from '../../engine/core/json.js';
 import { Access, Subject, Who } from '../access.js';
 import {
   askBeacon,

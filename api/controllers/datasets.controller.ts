@@ -2,7 +2,7 @@ import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
 import type { DatasetFilter } from '../../engine/catalog/datasets.js';
 import type { DatasetRow } from '../../engine/catalog/rows.js';
-import { notFound } from '../../engine/errors.js';
+import { notFound } from '../../engine/core/errors.js';
 import { Access, Subject, Who } from '../access.js';
 import { createObject } from '../creating.js';
 import { dropRemoved } from '../dropping.js';

@@ -1,7 +1,7 @@
 import { Controller, Param, Query, Req, Res } from '@nestjs/common';
 import type { Readable } from 'node:stream';
-import { notFound } from '../../engine/errors.js';
-import { fileStats } from '../../engine/files.js';
+import { notFound } from '../../engine/core/errors.js';
+import { fileStats } from '../../engine/core/files.js';
 import { Public } from '../access.js';
 import { sendFile } from '../download.js';
 import { readId } from '../form.js';

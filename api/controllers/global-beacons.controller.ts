@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import type { DatasetRow } from '../../engine/catalog/rows.js';
-import { AppError } from '../../engine/errors.js';
+import { AppError } from '../../engine/core/errors.js';
 import { Access, Subject, Who } from '../access.js';
 import { Operation } from '../operation.js';
 import { Parts } from '../parts.js';

@@ -1,5 +1,5 @@
 import { Controller, Param, Req } from '@nestjs/common';
-import { notFound } from '../../engine/errors.js';
+import { notFound } from '../../engine/core/errors.js';
 import { Access, Who } from '../access.js';
 import { readId } from '../form.js';
 import { Operation } from '../operation.js';

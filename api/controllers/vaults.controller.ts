@@ -2,7 +2,7 @@ import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
 import type { VaultRow } from '../../engine/catalog/rows.js';
 import type { VaultFilter } from '../../engine/catalog/vaults.js';
-import { notFound } from '../../engine/errors.js';
+import { notFound } from '../../engine/core/errors.js';
 import { Access, Subject, Who } from '../access.js';
 import { dropRemoved } from '../dropping.js';
 import { Form } from '../form.js';

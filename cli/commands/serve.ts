@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { parseArguments, type Config } from '../../engine/config.js';
-import { AppError } from '../../engine/errors.js';
+import { parseArguments, type Config } from '../../engine/core/config.js';
+import { AppError } from '../../engine/core/errors.js';
 import { supervise } from '../../scheduler/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';

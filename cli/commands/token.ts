@@ -1,6 +1,6 @@
 import { wholeList } from '../../engine/catalog/page.js';
 import type { TokenRow, UserRow } from '../../engine/catalog/rows.js';
-import { AppError } from '../../engine/errors.js';
+import { AppError } from '../../engine/core/errors.js';
 import { type Command, UsageError } from '../command.js';
 import { existingFolder, type OpenData, withData } from '../data.js';
 import { dataOption, readOptions } from './options.js';

@@ -1,5 +1,5 @@
 import { openCatalog } from '../../engine/catalog/catalog.js';
-import { openDataFolder } from '../../engine/files.js';
+import { openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
 import { verifyFolder } from '../../scheduler/verify.js';
 import { type Command, UsageError } from '../command.js';

@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../errors.js';
+import { AppError, notFound } from '../core/errors.js';
 import type { Tables } from './catalog.js';
 import type { Access } from './page.js';
 import { permissionLevels } from './permission.js';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { dirname, join } from 'node:path';
-import { AppError } from '../errors.js';
-import { fileStats, list } from '../files.js';
+import { AppError } from '../core/errors.js';
+import { fileStats, list } from '../core/files.js';
 import { accountTable, type AccountTable } from './accounts.js';
 import { commitTable, type CommitTable } from './commits.js';
 import { SqliteDatabase, type Database } from './database.js';

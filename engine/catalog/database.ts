@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { AppError } from '../errors.js';
-import { faultpoint } from '../faultpoint.js';
+import { AppError } from '../core/errors.js';
+import { faultpoint } from '../core/faultpoint.js';
 import type { Sql } from './sql.js';
 import type { Raw } from './table.js';
 

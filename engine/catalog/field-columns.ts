@@ -1,4 +1,4 @@
-import type { Columns, DataType, StoredType } from '../types.js';
+import type { Columns, DataType, StoredType } from '../core/types.js';
 import type { NewField } from './rows.js';
 
 /** The field of every record's commit id (contract 7.1): listed once data exist, and read-only. */

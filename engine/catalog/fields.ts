@@ -1,4 +1,4 @@
-import { AppError, invalid } from '../errors.js';
+import { AppError, invalid } from '../core/errors.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { Kept } from './kept.js';

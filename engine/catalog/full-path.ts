@@ -1,4 +1,4 @@
-import { AppError } from '../errors.js';
+import { AppError } from '../core/errors.js';
 
 /** A full path taken apart. `domain` null is the caller's account, `vault` null the caller's personal vault. */
 export interface FullPath {

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { AppError } from '../errors.js';
+import { AppError } from '../core/errors.js';
 
 /** Held for as long as a server runs; the operating system lets go of it when the process dies, however it dies. */
 export interface InstanceLock {

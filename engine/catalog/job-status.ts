@@ -1,5 +1,5 @@
-import { budgets } from '../budgets.js';
-import { AppError } from '../errors.js';
+import { budgets } from '../core/budgets.js';
+import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
 import { jobs, tasks } from './job-rows.js';

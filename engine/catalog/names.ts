@@ -1,4 +1,4 @@
-import { invalid } from '../errors.js';
+import { invalid } from '../core/errors.js';
 import type { UserRow } from './rows.js';
 
 const nameCharacters = 1_000;

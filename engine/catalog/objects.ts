@@ -1,4 +1,4 @@
-import { invalid } from '../errors.js';
+import { invalid } from '../core/errors.js';
 import type { Database } from './database.js';
 import { namesOf, normalizePath } from './full-path.js';
 import { nextLargeId } from './ids.js';

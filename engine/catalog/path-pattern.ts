@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
-import { budgets } from '../budgets.js';
-import { invalid } from '../errors.js';
+import { budgets } from '../core/budgets.js';
+import { invalid } from '../core/errors.js';
 import { normalizePath, parseFullPath } from './full-path.js';
 import { compileGlob, hasWildcard, literalPrefix } from './glob.js';
 import { fold } from './names.js';

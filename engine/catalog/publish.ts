@@ -1,4 +1,4 @@
-import { notFound } from '../errors.js';
+import { notFound } from '../core/errors.js';
 import { commitTable } from './commits.js';
 import type { Database } from './database.js';
 import { datasetTable, datasets } from './datasets.js';

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { budgets } from '../budgets.js';
+import { budgets } from '../core/budgets.js';
 import type { Database } from './database.js';
 import { sql } from './sql.js';
 

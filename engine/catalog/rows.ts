@@ -1,4 +1,4 @@
-import type { DataType, EntityType, GenomeBuild, Columns } from '../types.js';
+import type { DataType, EntityType, GenomeBuild, Columns } from '../core/types.js';
 
 /** Milliseconds since 1970, UTC: how the catalogue keeps every time. */
 export type Millis = number;

@@ -1,5 +1,5 @@
-import { parseJson, stringifyJson } from '../json.js';
-import type { Value } from '../types.js';
+import { parseJson, stringifyJson } from '../core/json.js';
+import type { Value } from '../core/types.js';
 import { alias, identifier, join, sql, type Bindable, type Sql } from './sql.js';
 
 /** How a column keeps a property: as it is, as 0/1, as JSON text, or as ids in the form `/1/2/`. */

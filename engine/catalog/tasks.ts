@@ -1,5 +1,5 @@
-import { budgets } from '../budgets.js';
-import { invalid } from '../errors.js';
+import { budgets } from '../core/budgets.js';
+import { invalid } from '../core/errors.js';
 import type { Database } from './database.js';
 import { jobs, tasks } from './job-rows.js';
 import { changeStatus, jobOfTask, type StatusChange } from './job-status.js';

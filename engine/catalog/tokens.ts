@@ -1,5 +1,5 @@
 import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
-import { invalid } from '../errors.js';
+import { invalid } from '../core/errors.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
 import { Kept } from './kept.js';

@@ -1,4 +1,4 @@
-import type { EntityType } from '../types.js';
+import type { EntityType } from '../core/types.js';
 import type { Genes } from './genes.js';
 import { hasWord, wordsOf } from './words.js';
 

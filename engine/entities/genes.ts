@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { readFile } from '../files.js';
+import { readFile } from '../core/files.js';
 
 /** The human genes that are known by name. */
 export interface Genes {

@@ -1,5 +1,5 @@
 import { Field, makeData, RecordBatch, Schema, Struct, type Data } from 'apache-arrow';
-import type { Column, Columns } from '../types.js';
+import type { Column, Columns } from '../core/types.js';
 import { makeBuilder } from './nested-builders.js';
 import type { ColumnBuilder } from './column-builder.js';
 import { storedColumns } from './unify.js';

@@ -1,4 +1,4 @@
-import { grownBits } from '../buffers.js';
+import { grownBits } from '../core/buffers.js';
 
 /** A bitmap whose first `length` bits are set and the rest is not. */
 export function allSet(length: number): Uint8Array {

@@ -9,8 +9,8 @@ import {
   Utf8,
   type Data,
 } from 'apache-arrow';
-import type { Column } from '../types.js';
-import { give, grown, take } from '../buffers.js';
+import type { Column } from '../core/types.js';
+import { give, grown, take } from '../core/buffers.js';
 import { allSet, withBit, withRoom } from './bits.js';
 import { ColumnBuilder } from './column-builder.js';
 

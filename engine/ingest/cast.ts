@@ -1,5 +1,5 @@
-import { budgets } from '../budgets.js';
-import type { StoredType } from '../types.js';
+import { budgets } from '../core/budgets.js';
+import type { StoredType } from '../core/types.js';
 import { isoMicros } from './iso-date.js';
 
 /** A value that cannot become what its field holds: the validation code and the reason. */

@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import type { Column } from '../types.js';
+import type { Column } from '../core/types.js';
 import { isSet, withRoom } from './bits.js';
 
 /** One column under construction. */

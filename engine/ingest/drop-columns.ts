@@ -1,5 +1,5 @@
 import { Field, makeData, Struct, type Data } from 'apache-arrow';
-import type { Column, Columns } from '../types.js';
+import type { Column, Columns } from '../core/types.js';
 import { makeBatch, type Batch } from './batch.js';
 
 /** The batch without the fields of these dotted names: neither stored nor seen. An object goes with its last member. */

@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import type { Column } from '../types.js';
+import type { Column } from '../core/types.js';
 import { ValueColumn } from './value-column.js';
 
 /** Takes the values of a reserved name and keeps none; it is in no batch. */

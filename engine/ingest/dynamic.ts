@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
-import { budgets } from '../budgets.js';
-import type { Column, Columns, StoredType } from '../types.js';
+import { budgets } from '../core/budgets.js';
+import type { Column, Columns, StoredType } from '../core/types.js';
 import { BooleanBuilder, DoubleBuilder, LongBuilder, Utf8Builder } from './builders.js';
 import { ListBuilder } from './nested-builders.js';
 import { isoMicros } from './iso-date.js';

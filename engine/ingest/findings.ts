@@ -1,4 +1,4 @@
-import type { Columns } from '../types.js';
+import type { Columns } from '../core/types.js';
 import type { RejectionSink } from './rejected-lines.js';
 
 /** `validation_params` of an import, with the defaults filled in. */

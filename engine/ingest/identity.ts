@@ -1,7 +1,7 @@
 import { makeData, RecordBatch, Schema, Struct, Utf8, type Data } from 'apache-arrow';
 import { Field } from 'apache-arrow';
-import { give, take } from '../buffers.js';
-import { AppError } from '../errors.js';
+import { give, take } from '../core/buffers.js';
+import { AppError } from '../core/errors.js';
 import type { Batch } from './batch.js';
 
 const commitDigits = 10;

@@ -1,7 +1,7 @@
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
-import type { Column } from '../types.js';
+import type { Column } from '../core/types.js';
 import { allSet, withBit } from './bits.js';
-import { give, grown, take } from '../buffers.js';
+import { give, grown, take } from '../core/buffers.js';
 import {
   BooleanBuilder,
   DoubleBuilder,

@@ -1,7 +1,7 @@
 import { Field, makeData, Struct, type Data } from 'apache-arrow';
-import { budgets } from '../budgets.js';
-import type { Column, Columns } from '../types.js';
-import { grownBits } from '../buffers.js';
+import { budgets } from '../core/budgets.js';
+import type { Column, Columns } from '../core/types.js';
+import { grownBits } from '../core/buffers.js';
 import { DynamicColumn } from './dynamic.js';
 import { DroppedColumn } from './dropped.js';
 import { PhysicalNames, reservedNames } from './physical.js';

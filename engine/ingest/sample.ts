@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import type { Columns } from '../types.js';
+import type { Columns } from '../core/types.js';
 import type { Batch } from './batch.js';
 
 /** How many different values of each field are sampled, and which share of them may be. */

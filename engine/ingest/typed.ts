@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
-import { budgets } from '../budgets.js';
-import type { Column } from '../types.js';
+import { budgets } from '../core/budgets.js';
+import type { Column } from '../core/types.js';
 import {
   BooleanBuilder,
   DoubleBuilder,

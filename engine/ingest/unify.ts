@@ -1,4 +1,4 @@
-import type { Column, Columns, StoredType } from '../types.js';
+import type { Column, Columns, StoredType } from '../core/types.js';
 import { PhysicalNames } from './physical.js';
 
 /**

@@ -1,4 +1,4 @@
-import { budgets } from '../budgets.js';
+import { budgets } from '../core/budgets.js';
 import type { DoubleBuilder, LongBuilder, Utf8Builder } from './builders.js';
 import { ColumnBuilder } from './column-builder.js';
 import type { ObjectFields } from './object-column.js';

@@ -1,4 +1,4 @@
-import type { OrderKey } from '../query/request.js';
+import type { OrderKey } from '../query/request/request.js';
 import { documentField, type DocumentValue, type SearchDocument } from './document.js';
 import type { Rank } from './rank.js';
 import { compareTexts, sortable } from './text.js';

@@ -1,7 +1,7 @@
-import { budgets } from '../budgets.js';
-import { AppError } from '../errors.js';
-import { binKey, type Bins, type DateUnit } from '../query/facet-bins.js';
-import type { BucketFacet, Facet } from '../query/facets.js';
+import { budgets } from '../core/budgets.js';
+import { AppError } from '../core/errors.js';
+import { binKey, type Bins, type DateUnit } from '../query/request/facet-bins.js';
+import type { BucketFacet, Facet } from '../query/request/facets.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
 import { sortable } from './text.js';
 

@@ -1,5 +1,5 @@
 import type { SearchCondition, SearchVault } from '../catalog/search.js';
-import type { Predicate } from '../query/predicate.js';
+import type { Predicate } from '../query/predicate/predicate.js';
 import { lower } from './text.js';
 import { matcherOf, testOf, type Leaf } from './matches.js';
 

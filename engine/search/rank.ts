@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
-import { wildcardPattern } from '../query/patterns.js';
-import type { Predicate, Score } from '../query/predicate.js';
+import { wildcardPattern } from '../query/sql/patterns.js';
+import type { Predicate, Score } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';
 import { matcherOf } from './matches.js';
 import { countPhrase, lower } from './text.js';

@@ -1,10 +1,10 @@
 import type { FieldRow } from '../catalog/rows.js';
-import { invalid } from '../errors.js';
-import { readEntities, type AskedEntity } from '../query/entities.js';
-import { looseField, type FieldIndex } from '../query/fields.js';
-import { and, node } from '../query/predicate.js';
-import { parseDocumentQuery, type QueryRequest } from '../query/request.js';
-import { show } from '../query/problem.js';
+import { invalid } from '../core/errors.js';
+import { readEntities, type AskedEntity } from '../query/request/entities.js';
+import { looseField, type FieldIndex } from '../query/request/fields.js';
+import { and, node } from '../query/predicate/predicate.js';
+import { parseDocumentQuery, type QueryRequest } from '../query/request/request.js';
+import { show } from '../query/request/problem.js';
 import { documentFields } from './document.js';
 
 /** A checked search. */

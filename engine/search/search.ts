@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { budgets } from '../budgets.js';
+import { budgets } from '../core/budgets.js';
 import type { Access } from '../catalog/page.js';
 import type { SearchColumn, SearchTable, SearchVault } from '../catalog/search.js';
-import { AppError } from '../errors.js';
-import type { Facet } from '../query/facets.js';
-import { Lanes } from '../query/lanes.js';
-import type { Predicate } from '../query/predicate.js';
+import { AppError } from '../core/errors.js';
+import type { Facet } from '../query/request/facets.js';
+import { Lanes } from '../query/sql/lanes.js';
+import type { Predicate } from '../query/predicate/predicate.js';
 import { Best } from './best.js';
 import { documentField, type SearchDocument } from './document.js';
 import { answersOf, tallyOf } from './facets.js';

@@ -12,11 +12,11 @@ import {
   TimestampMicrosecond,
   Utf8,
 } from 'apache-arrow';
-import { AppError } from '../errors.js';
-import type { Column, Columns, StoredType } from '../types.js';
+import { AppError } from '../core/errors.js';
+import type { Column, Columns, StoredType } from '../core/types.js';
 
 /*
- * A column has three spellings: ours (engine/types.ts), Arrow's and Delta's. The last two know fewer types and no
+ * A column has three spellings: ours (engine/core/types.ts), Arrow's and Delta's. The last two know fewer types and no
  * logical names, so both carry ours in the field's metadata; a reader that does not know it loses nothing.
  */
 const typeKey = 'strandlake.type';

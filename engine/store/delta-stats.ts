@@ -1,5 +1,5 @@
-import { parseJson, stringifyJson } from '../json.js';
-import type { Columns } from '../types.js';
+import { parseJson, stringifyJson } from '../core/json.js';
+import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow.js';
 import { leafKey } from './stats.js';
 import type { LeafStats, Segment } from './store.js';

@@ -1,9 +1,9 @@
 import { parquetMetadata, type FileMetaData } from 'hyparquet';
-import { AppError } from '../errors.js';
-import { openFile } from '../files.js';
-import type { LeafCount } from './parquet/file.js';
-import { physicalType } from './parquet/schema.js';
-import { compareBounds, type Bound } from './parquet/statistics.js';
+import { AppError } from '../core/errors.js';
+import { openFile } from '../core/files.js';
+import type { LeafCount } from '../parquet/file.js';
+import { physicalType } from '../parquet/schema.js';
+import { compareBounds, type Bound } from '../parquet/statistics.js';
 
 /** The end of every Parquet file: the length of the footer, then `PAR1`. */
 const tailBytes = 8;

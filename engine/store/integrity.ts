@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { sep } from 'node:path';
-import type { DataFolder } from '../data-folder.js';
-import { AppError } from '../errors.js';
-import { fileIdentity, folderIdentity, openFile } from '../files.js';
+import type { DataFolder } from '../core/data-folder.js';
+import { AppError } from '../core/errors.js';
+import { fileIdentity, folderIdentity, openFile } from '../core/files.js';
 import type { Segment, Snapshot } from './store.js';
 
 /** Beyond so many bytes in one dataset, size and footer are trusted when it is first opened, and checksums are left to `verify`. */

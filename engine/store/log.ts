@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { crashpoint } from '../crashpoint.js';
-import { logEntryName, type DataFolder } from '../data-folder.js';
-import { AppError } from '../errors.js';
-import { list, publishFile, readFile } from '../files.js';
-import { parseJson, stringifyJson } from '../json.js';
-import type { Columns } from '../types.js';
+import { crashpoint } from '../core/crashpoint.js';
+import { logEntryName, type DataFolder } from '../core/data-folder.js';
+import { AppError } from '../core/errors.js';
+import { list, publishFile, readFile } from '../core/files.js';
+import { parseJson, stringifyJson } from '../core/json.js';
+import type { Columns } from '../core/types.js';
 import { columnsOfDelta, deltaSchema } from './arrow.js';
 import { deltaStats, leafStatsOf } from './delta-stats.js';
 import type { LeafStats, Segment } from './store.js';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Columns } from '../types.js';
+import type { Columns } from '../core/types.js';
 import type { Segment, Snapshot } from './store.js';
 
 /** Segments that no log names: those of an uploaded file, or of a dry run. */

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { makeData, RecordBatch, Struct } from 'apache-arrow';
-import { AppError } from '../errors.js';
-import { openFile } from '../files.js';
-import type { Columns } from '../types.js';
+import { AppError } from '../core/errors.js';
+import { openFile } from '../core/files.js';
+import type { Columns } from '../core/types.js';
 import { arrowSchema } from './arrow.js';
 import { readFooter, type Footer } from './footer.js';
-import { assemble } from './parquet/assemble.js';
-import { isZstd } from './parquet/chunk-pages.js';
-import { readChunk, type LeafPart } from './parquet/read-chunk.js';
-import { parquetSchema, type ParquetSchema } from './parquet/schema.js';
-import { leafParts } from './parquet/shred.js';
+import { assemble } from '../parquet/assemble.js';
+import { isZstd } from '../parquet/chunk-pages.js';
+import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
+import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
+import { leafParts } from '../parquet/shred.js';
 import { flushSegment, leaveSegment, type SegmentInput } from './segment.js';
 import type { Segment } from './store.js';
 

@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { budgets } from '../budgets.js';
-import { crashpoint } from '../crashpoint.js';
-import type { DataFolder } from '../data-folder.js';
-import { AppError } from '../errors.js';
-import { list, makeFolder, moveFile, removeTree, syncFolder, UncertainPublish } from '../files.js';
+import { budgets } from '../core/budgets.js';
+import { crashpoint } from '../core/crashpoint.js';
+import type { DataFolder } from '../core/data-folder.js';
+import { AppError } from '../core/errors.js';
+import {
+  list,
+  makeFolder,
+  moveFile,
+  removeTree,
+  syncFolder,
+  UncertainPublish,
+} from '../core/files.js';
 import { planMerge } from './compaction.js';
 import { Integrity } from './integrity.js';
 import { appendEntry, readEntry, type LogEntry } from './log.js';

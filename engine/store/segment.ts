@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
-import { crashpoint } from '../crashpoint.js';
-import { AppError } from '../errors.js';
+import { crashpoint } from '../core/crashpoint.js';
+import { AppError } from '../core/errors.js';
 import { writeIndex } from '../text/index-writer.js';
-import { createFile, flushFile, removeFile } from '../files.js';
-import type { Columns } from '../types.js';
+import { createFile, flushFile, removeFile } from '../core/files.js';
+import type { Columns } from '../core/types.js';
 import { arrowSchema } from './arrow.js';
 import { checkFooter } from './footer.js';
-import { ParquetEncoder } from './parquet/file.js';
+import { ParquetEncoder } from '../parquet/file.js';
 import { segmentStats } from './stats.js';
 import type { Segment } from './store.js';
 

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
-import type { DataFolder } from '../data-folder.js';
-import { AppError } from '../errors.js';
-import { fileStats, isTaken, makeFolder, publishFile } from '../files.js';
-import type { Columns } from '../types.js';
+import type { DataFolder } from '../core/data-folder.js';
+import { AppError } from '../core/errors.js';
+import { fileStats, isTaken, makeFolder, publishFile } from '../core/files.js';
+import type { Columns } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
 import { damaged, logVersions, readEntry, type LogEntry } from './log.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';

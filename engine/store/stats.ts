@@ -1,6 +1,6 @@
-import type { Column } from '../types.js';
-import type { LeafCount, ListCount } from './parquet/file.js';
-import type { Bound } from './parquet/statistics.js';
+import type { Column } from '../core/types.js';
+import type { LeafCount, ListCount } from '../parquet/file.js';
+import type { Bound } from '../parquet/statistics.js';
 import type { LeafStats } from './store.js';
 
 /** Statistics of so many leaves are kept, of the first ones: every log entry holds them once for each segment. */

@@ -1,4 +1,4 @@
-import type { Columns } from '../types.js';
+import type { Columns } from '../core/types.js';
 
 /** Per leaf column of a segment, by dotted physical path: what lets a query skip it, and what proves that it is whole. */
 export interface LeafStats {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { DataFolder } from '../data-folder.js';
-import { asidePrefix, list, modifiedAt, removeTree } from '../files.js';
+import type { DataFolder } from '../core/data-folder.js';
+import { asidePrefix, list, modifiedAt, removeTree } from '../core/files.js';
 import { problemOf } from './integrity.js';
 import { nothing, replay, type LogState } from './snapshot.js';
 import type { Damage } from './store.js';

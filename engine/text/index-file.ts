@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import { AppError } from '../errors.js';
-import { openFile } from '../files.js';
+import { AppError } from '../core/errors.js';
+import { openFile } from '../core/files.js';
 import { ByteCache } from './cache.js';
 import { partNames, type ColumnSummary, type PartName } from './column-writer.js';
 import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';

@@ -1,5 +1,5 @@
 import { makeData, Utf8, type Data, type RecordBatch, type Struct } from 'apache-arrow';
-import type { Column, Columns } from '../types.js';
+import type { Column, Columns } from '../core/types.js';
 import { writeColumn, type ColumnSummary } from './column-writer.js';
 
 /** Changes with the form of the index, and with what is a word (words.ts, fold.ts): an index of another version is not used. */

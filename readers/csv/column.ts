@@ -1,8 +1,8 @@
 import type { Data } from 'apache-arrow';
 import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
-import { give, grown, take } from '../../engine/buffers.js';
-import type { Column, StoredType } from '../../engine/types.js';
+import { give, grown, take } from '../../engine/core/buffers.js';
+import type { Column, StoredType } from '../../engine/core/types.js';
 
 /** A column whose type its cells decide: doubles while all of them are numbers, else text as it stands in the file. */
 export class CellColumn extends ColumnBuilder {

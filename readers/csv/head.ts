@@ -1,5 +1,5 @@
-import { budgets } from '../../engine/budgets.js';
-import { AppError, InputError, invalid } from '../../engine/errors.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { AppError, InputError, invalid } from '../../engine/core/errors.js';
 import { reservedNames } from '../../engine/ingest/physical.js';
 import type { Head, HeadSource } from '../reader.js';
 import { refuseOtherFormats } from '../text/foreign.js';

@@ -1,4 +1,4 @@
-import { invalid } from '../../engine/errors.js';
+import { invalid } from '../../engine/core/errors.js';
 
 /** Reader parameters (specification, "CSV/TSV parameters"). */
 export interface CsvParams {

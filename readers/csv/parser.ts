@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
 import { tooLong } from '../../engine/ingest/cast.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical.js';
 import { typedColumn } from '../../engine/ingest/typed.js';
 import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
-import type { Column, Columns } from '../../engine/types.js';
+import type { Column, Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { CellScanner } from './cells.js';
 import { CellColumn } from './column.js';

@@ -1,9 +1,9 @@
 import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
-import { budgets } from '../../engine/budgets.js';
-import { give, grown, take } from '../../engine/buffers.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { give, grown, take } from '../../engine/core/buffers.js';
 import { tooLong } from '../../engine/ingest/cast.js';
 import { type Recording, ValueColumn } from '../../engine/ingest/value-column.js';
-import type { Column } from '../../engine/types.js';
+import type { Column } from '../../engine/core/types.js';
 import type { TextWindow } from '../text/window.js';
 
 /**

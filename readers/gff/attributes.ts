@@ -5,7 +5,7 @@ import {
 } from '../../engine/ingest/object-column.js';
 import { typedColumn } from '../../engine/ingest/typed.js';
 import type { Recording, ValueColumn } from '../../engine/ingest/value-column.js';
-import type { Column } from '../../engine/types.js';
+import type { Column } from '../../engine/core/types.js';
 import { AttributeColumn } from './attribute-column.js';
 import { AttributeKeys } from './attribute-keys.js';
 import { unescape, type Unescaped } from './escapes.js';

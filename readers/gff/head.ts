@@ -1,5 +1,5 @@
-import { invalid, InputError } from '../../engine/errors.js';
-import type { GenomeBuild } from '../../engine/types.js';
+import { invalid, InputError } from '../../engine/core/errors.js';
+import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildOfLength, buildParam, buildsNamed } from '../genome-build.js';
 import type { Head, HeadSource } from '../reader.js';
 import { refuseOtherFormats } from '../text/foreign.js';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { typedColumn } from '../../engine/ingest/typed.js';
 import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
-import type { Column, Columns, StoredType } from '../../engine/types.js';
+import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import { afterLine, lineEnd } from '../jsonl/scanner.js';
 import type { Report } from '../reader.js';

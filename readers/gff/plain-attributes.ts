@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import type { TextWindow } from '../text/window.js';
 import type { AttributeColumn } from './attribute-column.js';
 import type { AttributeKeys } from './attribute-keys.js';

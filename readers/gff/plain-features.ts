@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DoubleBuilder, LongBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';

@@ -1,5 +1,5 @@
-import { InputError } from '../../engine/errors.js';
-import { parseJson } from '../../engine/json.js';
+import { InputError } from '../../engine/core/errors.js';
+import { parseJson } from '../../engine/core/json.js';
 import type { Reader } from '../reader.js';
 import { JsonlParser } from './parser.js';
 

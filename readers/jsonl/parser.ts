@@ -3,8 +3,8 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DroppedColumn } from '../../engine/ingest/dropped.js';
 import { ObjectFields } from '../../engine/ingest/object-column.js';
 import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
-import { parseJson, stringifyJson } from '../../engine/json.js';
-import type { Columns } from '../../engine/types.js';
+import { parseJson, stringifyJson } from '../../engine/core/json.js';
+import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { afterLine, byte, lineEnd, Malformed, Scanner } from './scanner.js';
 

@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 
 /** What makes a line no JSON; caught per line, so it never leaves the reader. */
 export class Malformed extends Error {}

@@ -1,6 +1,6 @@
 import type { Json } from '../../engine/catalog/rows.js';
-import { InputError } from '../../engine/errors.js';
-import { parseJson, stringifyJson } from '../../engine/json.js';
+import { InputError } from '../../engine/core/errors.js';
+import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { HeadSource } from '../reader.js';
 import { refuseOtherFormats } from '../text/foreign.js';
 

@@ -1,4 +1,4 @@
-import type { GenomeBuild } from '../../engine/types.js';
+import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildParam, buildsNamed } from '../genome-build.js';
 import type { Reader } from '../reader.js';
 import { readNirvanaHeader } from './header.js';

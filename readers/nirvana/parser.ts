@@ -1,6 +1,6 @@
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
-import type { Columns, GenomeBuild } from '../../engine/types.js';
+import type { Columns, GenomeBuild } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import { JsonlParser } from '../jsonl/parser.js';
 import { byte, lineEnd } from '../jsonl/scanner.js';

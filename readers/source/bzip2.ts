@@ -1,4 +1,4 @@
-import { InputError } from '../../engine/errors.js';
+import { InputError } from '../../engine/core/errors.js';
 import { BlockDecoder, Damage, NeedsMore } from './bzip2-block.js';
 
 /** Compressed bytes that are there when a block is begun; most blocks are smaller. */

@@ -1,4 +1,4 @@
-import { InputError } from '../../engine/errors.js';
+import { InputError } from '../../engine/core/errors.js';
 
 /** How a file is packed, found from its first bytes and never from its name. */
 export type Layer = 'plain' | 'gzip' | 'bgzf' | 'bzip2';

@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
-import { budgets } from '../../engine/budgets.js';
-import { give, take } from '../../engine/buffers.js';
-import { InputError } from '../../engine/errors.js';
-import { openFile, type FileReader } from '../../engine/files.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { give, take } from '../../engine/core/buffers.js';
+import { InputError } from '../../engine/core/errors.js';
+import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
 import { withoutDropped } from './cutter.js';
 import { bgzfBlockBytes } from './layer.js';

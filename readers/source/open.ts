@@ -1,8 +1,8 @@
 import { createGunzip } from 'node:zlib';
 import { Readable } from 'node:stream';
-import { budgets } from '../../engine/budgets.js';
-import { AppError, InputError } from '../../engine/errors.js';
-import { openFile, type FileReader } from '../../engine/files.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { AppError, InputError } from '../../engine/core/errors.js';
+import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { HeadSource } from '../reader.js';
 import { bunzip2 } from './bzip2.js';
 import type { ChunkRef } from './chunks.js';

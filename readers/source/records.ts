@@ -1,6 +1,6 @@
-import { budgets } from '../../engine/budgets.js';
-import { InputError } from '../../engine/errors.js';
-import type { FileReader } from '../../engine/files.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { InputError } from '../../engine/core/errors.js';
+import type { FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
 import { withoutDropped, type CutFault, type Cutter } from './cutter.js';
 import type { Source } from './open.js';

@@ -1,4 +1,4 @@
-import { InputError } from '../../engine/errors.js';
+import { InputError } from '../../engine/core/errors.js';
 
 /** Names text that is certainly not what its file name says, once, instead of line by line. */
 export function refuseOtherFormats(name: string, bytes: Uint8Array): void {

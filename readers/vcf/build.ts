@@ -1,4 +1,4 @@
-import type { GenomeBuild } from '../../engine/types.js';
+import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildOfLength, buildsNamed } from '../genome-build.js';
 import { structured } from './header.js';
 

@@ -1,6 +1,6 @@
 import type { NewField } from '../../engine/catalog/rows.js';
-import { invalid } from '../../engine/errors.js';
-import type { Column, Columns, StoredType } from '../../engine/types.js';
+import { invalid } from '../../engine/core/errors.js';
+import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { coordinatesColumn } from '../coordinates.js';
 import type { VcfParams } from './vcf.js';
 import type { Definition, VcfHeader } from './header.js';

@@ -1,4 +1,4 @@
-import { AppError } from '../../engine/errors.js';
+import { AppError } from '../../engine/core/errors.js';
 
 const expected: Readonly<Record<string, readonly [string, boolean]>> = {
   genomic_coordinates: ['object', false],

@@ -1,4 +1,4 @@
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import { Annotations } from './explode.js';
 import type { HeadSource } from '../reader.js';
 

@@ -1,6 +1,6 @@
-import { budgets } from '../../engine/budgets.js';
-import { AppError, InputError } from '../../engine/errors.js';
-import type { GenomeBuild } from '../../engine/types.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { AppError, InputError } from '../../engine/core/errors.js';
+import type { GenomeBuild } from '../../engine/core/types.js';
 import type { HeadSource } from '../reader.js';
 import { guessBuild } from './build.js';
 

@@ -6,7 +6,7 @@ import type {
 } from '../../engine/ingest/builders.js';
 import { type ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import type { Column } from '../../engine/types.js';
+import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';
 import { integerAt, powersOfTen } from '../text/numbers.js';

@@ -7,8 +7,8 @@ import {
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { LongBuilder, DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { budgets } from '../../engine/budgets.js';
-import type { Columns } from '../../engine/types.js';
+import { budgets } from '../../engine/core/budgets.js';
+import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { annotationKeysOf, declaredColumns, overlaid, widenedColumns } from './columns.js';
 import { Annotations } from './explode.js';

@@ -2,8 +2,8 @@ import { ListBuilder, type StructBuilder } from '../../engine/ingest/nested-buil
 import { Utf8Builder } from '../../engine/ingest/builders.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { AppError } from '../../engine/errors.js';
-import type { Column } from '../../engine/types.js';
+import { AppError } from '../../engine/core/errors.js';
+import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { type Call, callOf, readCalls } from './calls.js';
 import { freePhysical } from './columns.js';

@@ -7,7 +7,7 @@ import {
 } from '../../engine/ingest/builders.js';
 import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import {
   floatAt,
   integerAt,

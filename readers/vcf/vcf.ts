@@ -1,5 +1,5 @@
-import { invalid } from '../../engine/errors.js';
-import type { GenomeBuild } from '../../engine/types.js';
+import { invalid } from '../../engine/core/errors.js';
+import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildParam } from '../genome-build.js';
 import type { Reader } from '../reader.js';
 import { declaredColumns, declaredFields } from './columns.js';

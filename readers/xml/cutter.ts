@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import type { Cut, Cutter, CutFault } from '../source/cutter.js';
 import {
   byte,

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { InputError } from '../../engine/errors.js';
+import { InputError } from '../../engine/core/errors.js';
 import type { HeadSource } from '../reader.js';
 import {
   byte,

@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import { XmlFault } from './characters.js';
 
 const slots = 4096;

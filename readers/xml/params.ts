@@ -1,5 +1,5 @@
-import { budgets } from '../../engine/budgets.js';
-import { invalid } from '../../engine/errors.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { invalid } from '../../engine/core/errors.js';
 
 /** Reader parameters (specification, "XML parameters"). */
 export interface XmlParams {

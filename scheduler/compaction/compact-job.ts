@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import type { DataFolder } from '../../engine/data-folder.js';
-import { toErrorValue } from '../../engine/errors.js';
-import { makeFolder } from '../../engine/files.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { toErrorValue } from '../../engine/core/errors.js';
+import { makeFolder } from '../../engine/core/files.js';
 import type { MergeSource } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import type { FromWorker } from '../messages.js';
 import type { Pool } from '../pool.js';
 

@@ -1,8 +1,8 @@
 import type { Catalog } from '../../engine/catalog/catalog.js';
-import { crashpoint } from '../../engine/crashpoint.js';
-import type { DataFolder } from '../../engine/data-folder.js';
-import { AppError, fromErrorValue, toErrorValue } from '../../engine/errors.js';
-import { removeTree } from '../../engine/files.js';
+import { crashpoint } from '../../engine/core/crashpoint.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { AppError, fromErrorValue, toErrorValue } from '../../engine/core/errors.js';
+import { removeTree } from '../../engine/core/files.js';
 import type { Mergeable, Segment, Store } from '../../engine/store/store.js';
 import type { FromWorker, ToWorker } from '../messages.js';
 import type { Outcome } from '../pool.js';

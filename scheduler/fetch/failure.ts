@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '../../engine/errors.js';
+import { AppError, type ErrorCode } from '../../engine/core/errors.js';
 
 /**
  * Why bytes did not come. Its words are the server's own: nothing that the other host sent, and no address that a name

@@ -1,6 +1,6 @@
-import { parseAllowed } from '../../engine/allowed-addresses.js';
-import { AppError } from '../../engine/errors.js';
-import type { Written } from '../../engine/files.js';
+import { parseAllowed } from '../../engine/core/allowed-addresses.js';
+import { AppError } from '../../engine/core/errors.js';
+import type { Written } from '../../engine/core/files.js';
 import { canceled } from '../pool.js';
 import type { Promised } from '../tasks/import-source.js';
 import { download } from './download.js';

@@ -1,4 +1,4 @@
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 
 /** How far one fetch may go; tests have shorter ones, operators the budgets. */
 export interface FetchLimits {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Written } from '../../engine/files.js';
+import type { Written } from '../../engine/core/files.js';
 import type { Promised } from '../tasks/import-source.js';
 import { final } from './failure.js';
 

@@ -1,5 +1,5 @@
-import { parseAddress } from '../../engine/addresses.js';
-import { mayConnect, type Allowed } from '../../engine/allowed-addresses.js';
+import { parseAddress } from '../../engine/core/addresses.js';
+import { mayConnect, type Allowed } from '../../engine/core/allowed-addresses.js';
 import { networkFailure, notAllowed, passing } from './failure.js';
 import type { Network } from './network.js';
 import { portOf } from './url.js';

@@ -4,9 +4,9 @@ import {
   syncFolder,
   type FileWriter,
   type Written,
-} from '../../engine/files.js';
+} from '../../engine/core/files.js';
 import { dirname } from 'node:path';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import { final } from './failure.js';
 
 /** The file that is being fetched: it grows, or begins anew, but never beyond what the disk can spare. */

@@ -1,4 +1,4 @@
-import { isWebPort } from '../../engine/allowed-addresses.js';
+import { isWebPort } from '../../engine/core/allowed-addresses.js';
 
 /** The longest URL that is fetched; signed ones have two or three thousand characters. */
 const longest = 8_192;

@@ -1,4 +1,4 @@
-import type { Allowed } from '../../engine/allowed-addresses.js';
+import type { Allowed } from '../../engine/core/allowed-addresses.js';
 import { final, networkFailure, overdue } from './failure.js';
 import type { Manners } from './hosts.js';
 import { isRedirect, redirected } from './redirect.js';

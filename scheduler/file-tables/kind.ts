@@ -1,5 +1,5 @@
 import type { Json } from '../../engine/catalog/rows.js';
-import { AppError } from '../../engine/errors.js';
+import { AppError } from '../../engine/core/errors.js';
 
 /** How a file is read as a table. */
 export interface TableKind {

@@ -1,7 +1,7 @@
 import type { FieldRow } from '../../engine/catalog/rows.js';
-import { looseField } from '../../engine/query/fields.js';
+import { looseField } from '../../engine/query/request/fields.js';
 import type { Snapshot } from '../../engine/store/store.js';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 
 /** An uploaded file, one revision of it. */
 export interface TableFile {

@@ -1,7 +1,7 @@
-import { budgets } from '../../engine/budgets.js';
-import type { DataFolder } from '../../engine/data-folder.js';
-import { AppError, fromErrorValue, notFound } from '../../engine/errors.js';
-import { removeTree, sweep } from '../../engine/files.js';
+import { budgets } from '../../engine/core/budgets.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { AppError, fromErrorValue, notFound } from '../../engine/core/errors.js';
+import { removeTree, sweep } from '../../engine/core/files.js';
 import { looseSnapshot } from '../../engine/store/loose.js';
 import type { FromWorker, ToWorker } from '../messages.js';
 import { canceled, type Outcome } from '../pool.js';

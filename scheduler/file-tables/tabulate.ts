@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { budgets } from '../../engine/budgets.js';
-import type { DataFolder } from '../../engine/data-folder.js';
-import { AppError, InputError } from '../../engine/errors.js';
-import { makeFolder, sweep, writeStream } from '../../engine/files.js';
+import { budgets } from '../../engine/core/budgets.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { AppError, InputError } from '../../engine/core/errors.js';
+import { makeFolder, sweep, writeStream } from '../../engine/core/files.js';
 import { PhysicalNames } from '../../engine/ingest/physical.js';
 import { unifyColumns } from '../../engine/ingest/unify.js';
 import { schemaFile } from '../../engine/store/schema-file.js';
 import type { Segment } from '../../engine/store/store.js';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import { openSource } from '../../readers/source/open.js';
 import type { Pool } from '../pool.js';

@@ -1,5 +1,5 @@
-import type { DataFolder } from '../../engine/data-folder.js';
-import { AppError, toErrorValue } from '../../engine/errors.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import type { FromWorker, TableMessage } from '../messages.js';
 import type { Pool } from '../pool.js';
 import { tabulate } from './tabulate.js';

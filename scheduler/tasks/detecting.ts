@@ -2,7 +2,7 @@ import type { NewField } from '../../engine/catalog/rows.js';
 import { detectEntity } from '../../engine/entities/detect.js';
 import { humanGenes } from '../../engine/entities/genes.js';
 import { SampleMerge, type FieldSample } from '../../engine/ingest/sample.js';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import type { EntityRules } from './entity-rules.js';
 
 /** The samples of one source, and what is looked for in them. */

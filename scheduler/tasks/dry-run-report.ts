@@ -1,7 +1,7 @@
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import type { FieldRow, Json } from '../../engine/catalog/rows.js';
 import { fieldsOfColumns } from '../../engine/catalog/field-columns.js';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import type { ImportResult } from './import-run.js';
 import { newFields } from './known-columns.js';
 

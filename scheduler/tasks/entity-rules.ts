@@ -1,6 +1,6 @@
 import type { Json } from '../../engine/catalog/rows.js';
 import type { SampleSize } from '../../engine/ingest/sample.js';
-import { entityTypes, type EntityType } from '../../engine/types.js';
+import { entityTypes, type EntityType } from '../../engine/core/types.js';
 
 /** How the fields of one source are looked at for entities. */
 export interface EntityRules {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { crashpoint } from '../../engine/crashpoint.js';
-import { AppError } from '../../engine/errors.js';
-import { createFile } from '../../engine/files.js';
-import type { QueryEngine } from '../../engine/query/engine.js';
-import type { Param } from '../../engine/query/params.js';
+import { crashpoint } from '../../engine/core/crashpoint.js';
+import { AppError } from '../../engine/core/errors.js';
+import { createFile } from '../../engine/core/files.js';
+import type { QueryEngine } from '../../engine/query/sql/engine.js';
+import type { Param } from '../../engine/query/sql/params.js';
 import type { Writer, WriterColumn, WriterOptions } from '../../writers/writer.js';
 import { writerNamed } from '../../writers/index.js';
 import { canceled } from '../pool.js';

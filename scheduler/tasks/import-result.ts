@@ -1,5 +1,5 @@
 import type { Json } from '../../engine/catalog/rows.js';
-import { AppError } from '../../engine/errors.js';
+import { AppError } from '../../engine/core/errors.js';
 import {
   columnFindings,
   errorMessage,
@@ -11,7 +11,7 @@ import {
   type Findings,
 } from '../../engine/ingest/findings.js';
 import { joinColumns } from '../../engine/ingest/unify.js';
-import type { Columns, GenomeBuild } from '../../engine/types.js';
+import type { Columns, GenomeBuild } from '../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../task.js';
 import type { Detected } from './detecting.js';
 import { sampleOf } from './dry-run.js';

@@ -1,9 +1,9 @@
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import type { FieldRow, Json, NewField } from '../../engine/catalog/rows.js';
-import { AppError } from '../../engine/errors.js';
+import { AppError } from '../../engine/core/errors.js';
 import { boundColumns, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Segment } from '../../engine/store/store.js';
-import type { Columns, GenomeBuild } from '../../engine/types.js';
+import type { Columns, GenomeBuild } from '../../engine/core/types.js';
 import type { RunContext } from '../task.js';
 import { ChunkFlow } from './chunk-flow.js';
 import { detectEntities } from './detecting.js';

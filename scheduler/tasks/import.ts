@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { ImportRow, Json, NewField, Publication, TaskRow } from '../../engine/catalog/rows.js';
-import { crashpoint } from '../../engine/crashpoint.js';
-import { AppError, notFound } from '../../engine/errors.js';
-import { fileStats, moveFile, removeFile, syncFolder } from '../../engine/files.js';
+import { crashpoint } from '../../engine/core/crashpoint.js';
+import { AppError, notFound } from '../../engine/core/errors.js';
+import { fileStats, moveFile, removeFile, syncFolder } from '../../engine/core/files.js';
 import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Snapshot } from '../../engine/store/store.js';
-import type { GenomeBuild } from '../../engine/types.js';
+import type { GenomeBuild } from '../../engine/core/types.js';
 import { checkRights } from '../rights.js';
 import type { PublishContext, TaskType } from '../task.js';
 import { dryRunReport } from './dry-run-report.js';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { crashpoint } from '../../engine/crashpoint.js';
-import { createFile, fileStats, openFile, type FileWriter } from '../../engine/files.js';
+import { crashpoint } from '../../engine/core/crashpoint.js';
+import { createFile, fileStats, openFile, type FileWriter } from '../../engine/core/files.js';
 
 /** Its name in an attempt's scratch folder. */
 const journalName = 'journal';

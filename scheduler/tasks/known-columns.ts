@@ -1,7 +1,7 @@
 import { fieldsOfColumns } from '../../engine/catalog/field-columns.js';
 import type { FieldRow, NewField } from '../../engine/catalog/rows.js';
 import { PhysicalNames } from '../../engine/ingest/physical.js';
-import type { Column, Columns, DataType } from '../../engine/types.js';
+import type { Column, Columns, DataType } from '../../engine/core/types.js';
 
 /**
  * The columns whose types an import must keep: those that are stored, then the fields that were declared and have no data

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '../../engine/errors.js';
-import { openFile } from '../../engine/files.js';
+import { AppError } from '../../engine/core/errors.js';
+import { openFile } from '../../engine/core/files.js';
 import type { RejectedFile } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
 import type { SourceRun } from './source-run.js';

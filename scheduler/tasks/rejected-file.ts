@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { budgets } from '../../engine/budgets.js';
-import { createFile, readFile, type FileWriter } from '../../engine/files.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { createFile, readFile, type FileWriter } from '../../engine/core/files.js';
 import { shiftedLine } from '../../engine/ingest/rejected-lines.js';
 import type { RunContext } from '../task.js';
 import type { SourceRun } from './source-run.js';

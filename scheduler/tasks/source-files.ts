@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { fileStats } from '../../engine/files.js';
+import { fileStats } from '../../engine/core/files.js';
 import type { RunContext } from '../task.js';
 import type { ImportSource, LocalPlace, RemotePlace } from './import-source.js';
 import { fetchKey, type Resume } from './resume.js';

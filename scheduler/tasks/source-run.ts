@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { AppError, InputError } from '../../engine/errors.js';
+import { AppError, InputError } from '../../engine/core/errors.js';
 import { mergeFindings, type Findings } from '../../engine/ingest/findings.js';
 import { joinColumns, needsRewrite } from '../../engine/ingest/unify.js';
 import { flushSegment } from '../../engine/store/segment.js';
 import type { Segment } from '../../engine/store/store.js';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import { readerOfContent } from '../../readers/recognize.js';
 import type { Head, Reader } from '../../readers/reader.js';

@@ -1,5 +1,5 @@
 import type { ImportRow, Json, TaskRow } from '../../engine/catalog/rows.js';
-import { AppError } from '../../engine/errors.js';
+import { AppError } from '../../engine/core/errors.js';
 import type { ValidationParams } from '../../engine/ingest/findings.js';
 import { parametersOf, readerOfFile } from '../check-import.js';
 import { fileNameOf } from '../fetch/url.js';

@@ -1,6 +1,6 @@
 import type { FieldRow, Json, NewField } from '../../engine/catalog/rows.js';
 import { PhysicalNames } from '../../engine/ingest/physical.js';
-import type { Column, Columns, StoredType } from '../../engine/types.js';
+import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 
 /*
  * Choice: a target field's name is that of the dataset's field and of the source's value alike; another name will need an

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import { vcfOf } from '../scheduler/lake.js';
 import { importKeys, keysOf } from './keys.js';
 import {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { uploadTarget } from '../../api/targets.js';
 import { urlSigner } from '../../api/signed-url.js';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import { hostInProcess } from '../faults/in-process.js';
 import { random } from '../random.js';
 import { idOf, send, startServer, type Answer, type Client, type TestServer } from './server.js';

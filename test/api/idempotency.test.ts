@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { madeBy } from '../../api/made.js';
 import { operations } from '../../api/operations.js';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import { openCatalog } from '../../engine/catalog/catalog.js';
 import { random } from '../random.js';
 import { Lake } from '../scheduler/lake.js';

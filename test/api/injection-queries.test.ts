@@ -3,9 +3,7 @@ import { hostile } from '../engine/query/hostile.js';
 import { idOf, listOf, startServer, type Client, type TestServer } from './server.js';
 
 /** The texts that differ in kind; the engine's own test takes all of them in every part of a query. */
-const corpus = hostile.filter(
-  (text, i) => i % 13 === 0 || /^(__|\W{1,2}$|_id|NaN|9)/.test(text),
-);
+const corpus = hostile.filter((text, i) => i % 13 === 0 || /^(__|\W{1,2}$|_id|NaN|9)/.test(text));
 
 let server: TestServer;
 let ann: Client;

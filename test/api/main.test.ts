@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseConfig } from '../../engine/config.js';
+import { parseConfig } from '../../engine/core/config.js';
 
 let root: string;
 beforeAll(async () => {

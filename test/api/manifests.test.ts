@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import {
   answer,
   head,

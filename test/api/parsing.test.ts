@@ -7,7 +7,7 @@ import { logLine, withoutSecrets } from '../../api/log.js';
 import { listEnvelope, readPage } from '../../api/page.js';
 import { rateLimiter } from '../../api/rate.js';
 import { attachment, urlSigner } from '../../api/signed-url.js';
-import { AppError, InputError, invalid } from '../../engine/errors.js';
+import { AppError, InputError, invalid } from '../../engine/core/errors.js';
 
 describe('a form', () => {
   test.each([

@@ -6,12 +6,12 @@ import type { ServerLimits } from '../../api/parts.js';
 import { openCatalog, type Catalog } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import type { Permission, Role, UserRow } from '../../engine/catalog/rows.js';
-import type { DataFolder } from '../../engine/data-folder.js';
-import { openDataFolder } from '../../engine/files.js';
-import { parseJson } from '../../engine/json.js';
-import { openColumnEngine } from '../../engine/columns/column-engine.js';
-import { openQueryEngine } from '../../engine/query/engine.js';
-import { openSigningKey } from '../../engine/signing-key.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { openDataFolder } from '../../engine/core/files.js';
+import { parseJson } from '../../engine/core/json.js';
+import { openColumnEngine } from '../../engine/query/memory/column-engine.js';
+import { openQueryEngine } from '../../engine/query/sql/engine.js';
+import { openSigningKey } from '../../engine/core/signing-key.js';
 import { openStore } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
 import {

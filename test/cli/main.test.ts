@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { commands } from '../../cli/commands/index.js';
 import { main } from '../../cli/main.js';
-import { settings } from '../../engine/config.js';
+import { settings } from '../../engine/core/config.js';
 import { collect } from './collect.js';
 
 test.each([[[]], [['--help']], [['help']]])('%j lists every command and setting', async (argv) => {

@@ -6,7 +6,7 @@ import { withData } from '../../cli/data.js';
 import { prepare, workToken } from '../../cli/first-start.js';
 import { main } from '../../cli/main.js';
 import { openCatalog } from '../../engine/catalog/catalog.js';
-import { type Config, parseConfig } from '../../engine/config.js';
+import { type Config, parseConfig } from '../../engine/core/config.js';
 import { collect } from './collect.js';
 
 let folder: string;

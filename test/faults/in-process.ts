@@ -1,13 +1,13 @@
-import type { DataFolder } from '../../engine/data-folder.js';
-import { fromErrorValue } from '../../engine/errors.js';
-import { openQueryEngine, type QueryEngine } from '../../engine/query/engine.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { fromErrorValue } from '../../engine/core/errors.js';
+import { openQueryEngine, type QueryEngine } from '../../engine/query/sql/engine.js';
 import { openFetcher } from '../../scheduler/fetch/fetcher.js';
 import type { Host, startHost } from '../../scheduler/host.js';
 import type { ToWorker } from '../../scheduler/messages.js';
 import type { Outcome, Pool, ThreadJobs } from '../../scheduler/pool.js';
 import * as thread from '../../scheduler/thread.js';
 import { createWorker } from '../../scheduler/worker.js';
-import { DataFolder as Folder } from '../../engine/data-folder.js';
+import { DataFolder as Folder } from '../../engine/core/data-folder.js';
 
 /*
  * The worker and its threads in the test's own process, so that a fault armed here counts every step on the file system

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { withData } from '../../cli/data.js';
 import { main } from '../../cli/main.js';
 import { createUser } from '../../engine/catalog/create-user.js';
-import { parseConfig } from '../../engine/config.js';
+import { parseConfig } from '../../engine/core/config.js';
 import { clientFor, idOf, send, type Client } from '../api/server.js';
 import { collect } from '../cli/collect.js';
 

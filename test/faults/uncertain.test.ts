@@ -2,13 +2,13 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DataFolder } from '../../engine/data-folder.js';
-import { armFault, faultHits } from '../../engine/faultpoint.js';
-import { makeFolder, openDataFolder } from '../../engine/files.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { armFault, faultHits } from '../../engine/core/faultpoint.js';
+import { makeFolder, openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
 import { writeSegment } from '../../engine/store/segment.js';
 import type { Change } from '../../engine/store/store.js';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import { batchOf } from '../engine/store/random.js';
 
 const id = 123456789012341;

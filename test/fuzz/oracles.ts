@@ -3,7 +3,7 @@ import type { SourceImport } from '../readers/import-source.js';
 import { Failure } from './outcome.js';
 import { lenient } from '../readers/import-lines.js';
 import { recordsOf, rowsByOracle } from '../readers/csv-oracle.js';
-import type { Column, Columns, Row, Value } from '../../engine/types.js';
+import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 import { parse } from 'csv-parse/sync';
 
 /** Compares an import with what a simple reading of the same text gives, where there is one. */

@@ -1,4 +1,4 @@
-import { AppError, InputError } from '../../engine/errors.js';
+import { AppError, InputError } from '../../engine/core/errors.js';
 import { importSource, type SourceImport, type SourceOptions } from '../readers/import-source.js';
 import { packed, type FuzzCase } from './case.js';
 

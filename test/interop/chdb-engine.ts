@@ -1,8 +1,8 @@
-import { parseJson } from '../../engine/json.js';
-import { clickhouse } from '../../engine/query/clickhouse.js';
-import type { QueryEngine } from '../../engine/query/engine.js';
-import type { Param } from '../../engine/query/params.js';
-import type { Scalar } from '../../engine/query/predicate.js';
+import { parseJson } from '../../engine/core/json.js';
+import { clickhouse } from '../../engine/query/sql/clickhouse.js';
+import type { QueryEngine } from '../../engine/query/sql/engine.js';
+import type { Param } from '../../engine/query/sql/params.js';
+import type { Scalar } from '../../engine/query/predicate/predicate.js';
 
 /** What is used of chdb: a statement with values for its `{p1:String}` places, which the engine itself fills in. */
 export type QueryBind = (sql: string, values: object, format: string) => string;

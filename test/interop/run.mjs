@@ -12,7 +12,7 @@ import { join } from 'node:path';
 const { query, queryBind } = createRequire(import.meta.url)('chdb');
 const project = process.cwd();
 const built = new URL('../../dist/', import.meta.url);
-const { openDataFolder, makeFolder } = await import(new URL('engine/files.js', built));
+const { openDataFolder, makeFolder } = await import(new URL('engine/core/files.js', built));
 const { openStore } = await import(new URL('engine/store/open.js', built));
 const { mergeSegments } = await import(new URL('engine/store/merge.js', built));
 const { writeSegment } = await import(new URL('engine/store/segment.js', built));

@@ -1,4 +1,4 @@
-import type { Column, Columns, Value } from '../../engine/types.js';
+import type { Column, Columns, Value } from '../../engine/core/types.js';
 import type { TestRow } from '../engine/query/dataset.js';
 import type { Made } from '../engine/query/naive-fields.js';
 

@@ -1,6 +1,6 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder, openDataFolder } from '../../engine/files.js';
+import { makeFolder, openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
 import { openBench, type Bench, type Dataset } from '../engine/query/dataset.js';
 import { openChdb, type QueryBind } from './chdb-engine.js';

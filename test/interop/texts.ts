@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { ParamType } from '../../engine/query/params.js';
-import type { QueryEngine } from '../../engine/query/engine.js';
-import type { Dialect } from '../../engine/query/dialect.js';
-import type { Scalar } from '../../engine/query/predicate.js';
+import type { ParamType } from '../../engine/query/sql/params.js';
+import type { QueryEngine } from '../../engine/query/sql/engine.js';
+import type { Dialect } from '../../engine/query/sql/dialect.js';
+import type { Scalar } from '../../engine/query/predicate/predicate.js';
 import { Random } from '../engine/query/random.js';
 import type { Tables } from './tables.js';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import { windowBytes } from '../../readers/text/window.js';
 import { random, type Random } from '../random.js';
 import { recordsOf, rowsByOracle } from './csv-oracle.js';

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import type { Row } from '../../engine/types.js';
+import type { Row } from '../../engine/core/types.js';
 import { uniqueNames } from '../../readers/csv/head.js';
 
 /** What csv-parse makes of a text, as rows of cells; blank lines and comments left out. */

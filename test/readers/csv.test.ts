@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import type { Column, StoredType } from '../../engine/types.js';
+import type { Column, StoredType } from '../../engine/core/types.js';
 import { readerForFile, readerNamed } from '../../readers/index.js';
 import { importFile, type FileImportOptions } from './import-file.js';
 import { lenient, typesOf } from './import-lines.js';

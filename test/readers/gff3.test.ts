@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { util } from '@gmod/gff';
 import { describe, expect, test } from '@jest/globals';
-import type { Columns, Row } from '../../engine/types.js';
+import type { Columns, Row } from '../../engine/core/types.js';
 import { readerForFile } from '../../readers/index.js';
 import { random } from '../random.js';
 import { importSource, refusal, withoutCoordinates } from './import-source.js';

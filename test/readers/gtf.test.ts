@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import type { Row } from '../../engine/types.js';
+import type { Row } from '../../engine/core/types.js';
 import { readerForFile } from '../../readers/index.js';
 import { random } from '../random.js';
 import { typesOf } from './import-lines.js';

@@ -6,9 +6,9 @@ import {
   type Findings,
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
-import { toErrorValue } from '../../engine/errors.js';
+import { toErrorValue } from '../../engine/core/errors.js';
 import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
-import type { Columns, Row } from '../../engine/types.js';
+import type { Columns, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import { loadChunk } from '../../readers/source/load.js';
 import { openSource } from '../../readers/source/open.js';

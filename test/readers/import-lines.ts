@@ -8,8 +8,8 @@ import {
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
 import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
-import { parseJson } from '../../engine/json.js';
-import type { Column, Columns, Row, Value } from '../../engine/types.js';
+import { parseJson } from '../../engine/core/json.js';
+import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 import { jsonl } from '../../readers/jsonl/jsonl.js';
 
 export const lenient: ValidationParams = {

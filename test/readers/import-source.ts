@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { AppError } from '../../engine/errors.js';
+import { AppError } from '../../engine/core/errors.js';
 import { BatchBuilder, type Batch } from '../../engine/ingest/batch.js';
 import {
   errorMessage,
@@ -12,7 +12,7 @@ import {
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
 import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
-import type { Columns, GenomeBuild, Row } from '../../engine/types.js';
+import type { Columns, GenomeBuild, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import { startOf } from '../../readers/source/chunks.js';
 import type { Start } from '../../readers/source/cutter.js';

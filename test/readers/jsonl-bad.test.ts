@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { toErrorValue } from '../../engine/errors.js';
+import { toErrorValue } from '../../engine/core/errors.js';
 import { errorMessage } from '../../engine/ingest/findings.js';
-import { stringifyJson } from '../../engine/json.js';
+import { stringifyJson } from '../../engine/core/json.js';
 import { jsonl } from '../../readers/jsonl/jsonl.js';
 import { loadChunk } from '../../readers/source/load.js';
 import { openSource } from '../../readers/source/open.js';

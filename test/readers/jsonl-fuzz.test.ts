@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { parseJson, stringifyJson } from '../../engine/json.js';
-import type { Row } from '../../engine/types.js';
+import { parseJson, stringifyJson } from '../../engine/core/json.js';
+import type { Row } from '../../engine/core/types.js';
 import { random, type Random } from '../random.js';
 import { importLines } from './import-lines.js';
 import { castRecord, randomText } from './records.js';

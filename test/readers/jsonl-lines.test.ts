@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { errorMessage } from '../../engine/ingest/findings.js';
-import { parseJson, stringifyJson } from '../../engine/json.js';
-import type { Column, Columns, StoredType } from '../../engine/types.js';
+import { parseJson, stringifyJson } from '../../engine/core/json.js';
+import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { importLines, typesOf } from './import-lines.js';
 
 // F7: a table of lines, each imported alone.

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import { errorMessage } from '../../engine/ingest/findings.js';
 import { unifyColumns } from '../../engine/ingest/unify.js';
-import { stringifyJson } from '../../engine/json.js';
-import type { Columns, Row, StoredType } from '../../engine/types.js';
+import { stringifyJson } from '../../engine/core/json.js';
+import type { Columns, Row, StoredType } from '../../engine/core/types.js';
 import { jsonl } from '../../readers/jsonl/jsonl.js';
 import { random } from '../random.js';
 import { castRecord, randomText, seenIn } from './records.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Row } from '../../engine/types.js';
+import type { Row } from '../../engine/core/types.js';
 import { random } from '../random.js';
 import { typesOf } from './import-lines.js';
 import { importSource, refusal, type SourceOptions } from './import-source.js';

@@ -1,7 +1,7 @@
 import { List, Struct, Vector, type Data, type RecordBatch } from 'apache-arrow';
 import { resolve } from 'node:path';
 import { BatchBuilder } from '../../engine/ingest/batch.js';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import type { Report } from '../../readers/reader.js';
 import { loadChunk } from '../../readers/source/load.js';

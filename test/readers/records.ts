@@ -1,5 +1,5 @@
 import { joinColumns } from '../../engine/ingest/unify.js';
-import type { Column, Columns, Row, StoredType, Value } from '../../engine/types.js';
+import type { Column, Columns, Row, StoredType, Value } from '../../engine/core/types.js';
 import type { Random } from '../random.js';
 
 /** The columns of one parsed record, found the slow way. */

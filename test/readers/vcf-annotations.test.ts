@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { random as seeded } from '../random.js';
 import { BatchBuilder } from '../../engine/ingest/batch.js';
-import type { Columns } from '../../engine/types.js';
+import type { Columns } from '../../engine/core/types.js';
 import { loadChunk } from '../../readers/source/load.js';
 import { openSource } from '../../readers/source/open.js';
 import { vcf } from '../../readers/vcf/vcf.js';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { toErrorValue } from '../../engine/errors.js';
+import { toErrorValue } from '../../engine/core/errors.js';
 import { importSource, type SourceOptions } from './import-source.js';
 
 async function errorOf(text: string | Uint8Array, options: SourceOptions = {}) {

@@ -1,5 +1,5 @@
 import { XMLParser } from 'fast-xml-parser';
-import type { Columns, Row, Value } from '../../engine/types.js';
+import type { Columns, Row, Value } from '../../engine/core/types.js';
 import { castRecord } from './records.js';
 
 /** A node as fast-xml-parser keeps the order: `{ name: children, ':@': attributes }` or `{ '#text': text }`. */

@@ -1,4 +1,4 @@
-import type { Row } from '../../engine/types.js';
+import type { Row } from '../../engine/core/types.js';
 import { jsonAgrees } from '../fuzz/oracles.js';
 import { recordsOf } from '../readers/csv-oracle.js';
 import type { SourceImport } from '../readers/import-source.js';

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { armFault, faultHits, type Fault } from '../../engine/faultpoint.js';
+import { armFault, faultHits, type Fault } from '../../engine/core/faultpoint.js';
 import { openStore } from '../../engine/store/open.js';
 import type { startHost } from '../../scheduler/host.js';
 import {

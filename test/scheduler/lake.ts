@@ -8,8 +8,8 @@ import { createUser } from '../../engine/catalog/create-user.js';
 import type { NewExport } from '../../engine/catalog/exports.js';
 import type { NewImport } from '../../engine/catalog/imports.js';
 import type { TaskRow, UserRow, VaultRow } from '../../engine/catalog/rows.js';
-import type { DataFolder } from '../../engine/data-folder.js';
-import { openDataFolder } from '../../engine/files.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import type { ImportRow, Json, TaskRow } from '../../engine/catalog/rows.js';
 import { createScheduler, type Scheduler } from '../../scheduler/scheduler.js';
 import type { Receipt } from '../../scheduler/tasks/receipt.js';

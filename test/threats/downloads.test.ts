@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readlink, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import { sweepExports } from '../../scheduler/sweep.js';
 import { urlSigner } from '../../api/signed-url.js';
 import { idOf, send, startServer, waitFor, type Answer, type Client, type TestServer } from '../api/server.js'; // prettier-ignore

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createHash, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { budgets } from '../../engine/budgets.js';
+import { budgets } from '../../engine/core/budgets.js';
 import { FetchFailure, networkFailure } from '../../scheduler/fetch/failure.js';
 import { Pace } from '../../scheduler/fetch/hosts.js';
 import { defaultLimits } from '../../scheduler/fetch/limits.js';

@@ -1,6 +1,6 @@
 import type { NodeCounts } from './counts.js';
 import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
-import { and, not, or, type FieldRef, type Predicate } from '../predicate.js';
+import { and, not, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
 
 /** The parts of a tree that keep it from matching anything. */
 export interface Blame {

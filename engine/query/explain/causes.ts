@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.js';
+import { AppError } from '../../core/errors.js';
 import { blame, fieldsOf, replaced, type Blame } from './blame.js';
 import { about, impossible, records, type Cause } from './cause.js';
 import { verify, type Clash } from './verify.js';
@@ -7,7 +7,7 @@ import { guessesAt, guessesAtAll, type Guess } from './guesses.js';
 import { someTexts, similarTexts, valuesAround, type Around, type Begin } from './nearest.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import type { Explaining } from './tree.js';
-import { all, not, node, type Predicate } from '../predicate.js';
+import { all, not, node, type Predicate } from '../predicate/predicate.js';
 
 /** How statements about the causes run. */
 export interface CauseScope {

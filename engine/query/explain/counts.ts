@@ -1,8 +1,8 @@
-import { compile } from '../compile.js';
+import { compile } from '../sql/compile.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import type { Select } from '../page.js';
-import type { Predicate } from '../predicate.js';
-import type { Statement } from '../statement.js';
+import type { Select } from '../sql/page.js';
+import type { Predicate } from '../predicate/predicate.js';
+import type { Statement } from '../sql/statement.js';
 
 /** How many records a node leaves. */
 export interface NodeCounts {

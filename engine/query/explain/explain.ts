@@ -1,13 +1,13 @@
 import { causesOf } from './causes.js';
-import type { Language } from '../dialect.js';
+import type { Language } from '../sql/dialect.js';
 import { countNodes, type NodeCounts, type Rows } from './counts.js';
 import { leavesOf, type ExplainNode } from './node.js';
 import { segmentsTouched } from './segments.js';
 import type { Explaining } from './tree.js';
 import type { Snapshot } from '../../store/store.js';
-import { and, type Predicate } from '../predicate.js';
-import { begin, type Spellings, type Statement } from '../statement.js';
-import { rounded, type Steps } from '../steps.js';
+import { and, type Predicate } from '../predicate/predicate.js';
+import { begin, type Spellings, type Statement } from '../sql/statement.js';
+import { rounded, type Steps } from '../plan/steps.js';
 
 /** Over which records a query is explained, and how statements run. */
 export interface ExplainScope {

@@ -1,10 +1,10 @@
-import type { GeneNames } from '../entities.js';
+import type { GeneNames } from '../request/entities.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf } from './node.js';
 import { filterParts, read, readAtom, reword, type Change, type Reworded } from './reword.js';
 import type { ExplainContext } from './tree.js';
 import { shifted, shiftedText, swapped } from './shift.js';
 import { partReason, spelledOtherwise } from './spelled.js';
-import { node, or, type FieldRef, type Predicate } from '../predicate.js';
+import { node, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
 
 /** What may be wrong with a condition, and the one that would be right: not told before records are found to satisfy it. */
 export interface Guess {

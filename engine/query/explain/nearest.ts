@@ -1,8 +1,8 @@
-import { boundType, compile } from '../compile.js';
+import { boundType, compile } from '../sql/compile.js';
 import type { Rows } from './counts.js';
-import { isNumeric } from '../values.js';
-import type { FieldRef, Predicate, Scalar } from '../predicate.js';
-import { access, type Statement } from '../statement.js';
+import { isNumeric } from '../request/values.js';
+import type { FieldRef, Predicate, Scalar } from '../predicate/predicate.js';
+import { access, type Statement } from '../sql/statement.js';
 
 /** Begins a statement over the records. */
 export type Begin = () => Statement;

@@ -1,5 +1,5 @@
-import { and, not, or, type Predicate } from '../predicate.js';
-import type { ValueAtom } from '../query-string/grammar.js';
+import { and, not, or, type Predicate } from '../predicate/predicate.js';
+import type { ValueAtom } from '../request/query-string/grammar.js';
 
 /** A request's conditions in its own words, each with what it means: what `explain` counts. */
 export type ExplainNode = ExplainLeaf | ExplainGroup;

@@ -1,9 +1,14 @@
 import { group, type ExplainNode } from './node.js';
-import type { FieldIndex } from '../fields.js';
-import type { WildPart } from '../predicate.js';
-import { parseGrammar, type Atom, type Clause, type Level } from '../query-string/grammar.js';
-import { meaningOf } from '../query-string/meaning.js';
-import type { RangeEnd } from '../query-string/tokens.js';
+import type { FieldIndex } from '../request/fields.js';
+import type { WildPart } from '../predicate/predicate.js';
+import {
+  parseGrammar,
+  type Atom,
+  type Clause,
+  type Level,
+} from '../request/query-string/grammar.js';
+import { meaningOf } from '../request/query-string/meaning.js';
+import type { RangeEnd } from '../request/query-string/tokens.js';
 
 /** The conditions of a query string as a tree; clauses that only rank are none. */
 export function queryNode(text: string, path: string, index: FieldIndex): ExplainNode {

@@ -1,12 +1,12 @@
-import { stringifyJson } from '../../json.js';
-import { parseEntities } from '../entities.js';
+import { stringifyJson } from '../../core/json.js';
+import { parseEntities } from '../request/entities.js';
 import type { ExplainLeaf, ExplainSource } from './node.js';
 import { atomMeaning, atomText } from './query-nodes.js';
 import { shortText, type ExplainContext } from './tree.js';
-import { fieldRef } from '../fields.js';
-import { parseFilters } from '../filter.js';
-import type { FieldRef, Predicate } from '../predicate.js';
-import type { ValueAtom } from '../query-string/grammar.js';
+import { fieldRef } from '../request/fields.js';
+import { parseFilters } from '../request/filter.js';
+import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import type { ValueAtom } from '../request/query-string/grammar.js';
 
 /** A condition in other words. */
 export interface Reworded {

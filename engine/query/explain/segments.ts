@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../store/store.js';
-import type { Predicate } from '../predicate.js';
-import { segmentTest } from '../prune.js';
-import type { Spellings } from '../statement.js';
+import type { Predicate } from '../predicate/predicate.js';
+import { segmentTest } from '../predicate/prune.js';
+import type { Spellings } from '../sql/statement.js';
 
 /** Which segments a query can find something in, by the statistics that the log keeps of them. */
 export interface SegmentsTouched {

@@ -2,7 +2,7 @@ import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
 import type { Guess } from './guesses.js';
 import { filterParts, read, reword, type Change } from './reword.js';
 import type { ExplainContext } from './tree.js';
-import type { Bound, Predicate } from '../predicate.js';
+import type { Bound, Predicate } from '../predicate/predicate.js';
 
 const positions = /(^|[._ ])(start|stop|end|pos|position)$/i;
 const starts = /(^|[._ ])(start|pos|position)$/i;

@@ -1,7 +1,7 @@
-import { stringifyJson } from '../../json.js';
+import { stringifyJson } from '../../core/json.js';
 import { read, readAtom, type Reworded } from './reword.js';
 import { shortText, type ExplainContext } from './tree.js';
-import { node, type FieldRef } from '../predicate.js';
+import { node, type FieldRef } from '../predicate/predicate.js';
 
 export const partReason = 'No whole value is like this, but parts of values are';
 

@@ -1,10 +1,10 @@
-import { stringifyJson } from '../../json.js';
-import { parseEntities, type GeneNames } from '../entities.js';
-import type { FieldIndex } from '../fields.js';
-import { isPair, parseFilters, type FilterRules } from '../filter.js';
+import { stringifyJson } from '../../core/json.js';
+import { parseEntities, type GeneNames } from '../request/entities.js';
+import type { FieldIndex } from '../request/fields.js';
+import { isPair, parseFilters, type FilterRules } from '../request/filter.js';
 import { group, type ExplainGroup, type ExplainNode } from './node.js';
 import { queryNode } from './query-nodes.js';
-import type { Predicate } from '../predicate.js';
+import type { Predicate } from '../predicate/predicate.js';
 
 /** What it takes to read a condition of this request again. */
 export interface ExplainContext {

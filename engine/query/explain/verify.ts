@@ -2,8 +2,8 @@ import { fieldsOf } from './blame.js';
 import { Layers, type Rows } from './counts.js';
 import type { Guess } from './guesses.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import { node, not, or } from '../predicate.js';
-import type { Statement } from '../statement.js';
+import { node, not, or } from '../predicate/predicate.js';
+import type { Statement } from '../sql/statement.js';
 
 /** What is to be found out about a query without an answer. */
 export interface Doubts {

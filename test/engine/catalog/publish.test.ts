@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { commitField, fieldsOfColumns } from '../../../engine/catalog/field-columns.js';
-import type { Columns } from '../../../engine/types.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { everything, publicationOf, World } from './world.js';
 
 let world: World;

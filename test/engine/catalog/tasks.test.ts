@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { budgets } from '../../../engine/budgets.js';
+import { budgets } from '../../../engine/core/budgets.js';
 import { accountTable } from '../../../engine/catalog/accounts.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';

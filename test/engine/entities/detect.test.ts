@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { detectEntity } from '../../../engine/entities/detect.js';
 import { humanGenes, parseGenes } from '../../../engine/entities/genes.js';
-import { entityTypes, type EntityType } from '../../../engine/types.js';
+import { entityTypes, type EntityType } from '../../../engine/core/types.js';
 
 const genes = await humanGenes();
 const every = new Set<EntityType>(entityTypes);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { castScalar, isMisfit, type Scalar } from '../../../engine/ingest/cast.js';
-import type { StoredType } from '../../../engine/types.js';
+import type { StoredType } from '../../../engine/core/types.js';
 
 describe('castScalar', () => {
   test.each<[StoredType, Scalar, Scalar | null]>([

@@ -9,7 +9,7 @@ import {
   progressErrors,
   validationJson,
 } from '../../../engine/ingest/findings.js';
-import type { Column } from '../../../engine/types.js';
+import type { Column } from '../../../engine/core/types.js';
 
 const lenient = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false };
 

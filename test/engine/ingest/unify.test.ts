@@ -5,7 +5,7 @@ import {
   storedColumns,
   unifyColumns,
 } from '../../../engine/ingest/unify.js';
-import type { Column, Columns, StoredType } from '../../../engine/types.js';
+import type { Column, Columns, StoredType } from '../../../engine/core/types.js';
 import { random, type Random } from '../../random.js';
 
 describe('unifyColumns', () => {

@@ -1,10 +1,10 @@
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parseJson } from '../../../engine/json.js';
-import { exportSelect } from '../../../engine/query/export-select.js';
-import { parseExportParams, parseQuery } from '../../../engine/query/request.js';
-import { finderOf, lookup, runArrow, runQuery } from '../../../engine/query/run.js';
-import type { Columns } from '../../../engine/types.js';
+import { parseJson } from '../../../engine/core/json.js';
+import { exportSelect } from '../../../engine/query/sql/export-select.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
+import { finderOf, lookup, runArrow, runQuery } from '../../../engine/query/plan/run.js';
+import type { Columns } from '../../../engine/core/types.js';
 import {
   column,
   fieldRows,

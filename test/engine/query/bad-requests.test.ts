@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parseJson } from '../../../engine/json.js';
-import { parseExportParams, parseQuery } from '../../../engine/query/request.js';
+import { parseJson } from '../../../engine/core/json.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import { openBench, type Bench, type Dataset } from './dataset.js';
 import { sixRecords } from './six-records.js';
 

@@ -2,16 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
-import { openColumnEngine } from '../../../engine/columns/column-engine.js';
+import { openColumnEngine } from '../../../engine/query/memory/column-engine.js';
 import type { FieldRow } from '../../../engine/catalog/rows.js';
-import { arrowStream } from '../../../engine/query/arrow-page.js';
-import { openQueryEngine, type QueryEngine } from '../../../engine/query/engine.js';
-import { momentOf } from '../../../engine/query/values.js';
+import { arrowStream } from '../../../engine/query/results/arrow-page.js';
+import { openQueryEngine, type QueryEngine } from '../../../engine/query/sql/engine.js';
+import { momentOf } from '../../../engine/query/request/values.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
 import { writeSegment } from '../../../engine/store/segment.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { Segment, Snapshot } from '../../../engine/store/store.js';
-import type { Column, Columns, EntityType, StoredType, Value } from '../../../engine/types.js';
+import type { Column, Columns, EntityType, StoredType, Value } from '../../../engine/core/types.js';
 
 /** A record for a test: dates as ISO text, `json` columns as their JSON text. */
 export type TestRow = Readonly<Record<string, Value | undefined>>;

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { clickhouse } from '../../../engine/query/clickhouse.js';
-import type { Language } from '../../../engine/query/dialect.js';
-import { duckdb } from '../../../engine/query/duckdb.js';
-import { exportSelect } from '../../../engine/query/export-select.js';
-import { countSelect, pageSelect } from '../../../engine/query/page.js';
-import { Params } from '../../../engine/query/params.js';
-import { parseExportParams, parseQuery } from '../../../engine/query/request.js';
+import { clickhouse } from '../../../engine/query/sql/clickhouse.js';
+import type { Language } from '../../../engine/query/sql/dialect.js';
+import { duckdb } from '../../../engine/query/sql/duckdb.js';
+import { exportSelect } from '../../../engine/query/sql/export-select.js';
+import { countSelect, pageSelect } from '../../../engine/query/sql/page.js';
+import { Params } from '../../../engine/query/sql/params.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
-import type { Columns } from '../../../engine/types.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listOf } from './dataset.js';
 import { hostile } from './hostile.js';
 

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openQueryEngine } from '../../../engine/query/engine.js';
-import { parseQuery } from '../../../engine/query/request.js';
-import { runQuery } from '../../../engine/query/run.js';
+import { openQueryEngine } from '../../../engine/query/sql/engine.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
+import { runQuery } from '../../../engine/query/plan/run.js';
 import { column, openBench, type Bench } from './dataset.js';
 import { sixRecords } from './six-records.js';
 

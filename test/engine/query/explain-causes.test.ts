@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { humanGenes, type Genes } from '../../../engine/entities/genes.js';
-import { AppError } from '../../../engine/errors.js';
+import { AppError } from '../../../engine/core/errors.js';
 import { causesOf } from '../../../engine/query/explain/causes.js';
-import { parseQuery } from '../../../engine/query/request.js';
-import { runQuery } from '../../../engine/query/run.js';
-import { begin } from '../../../engine/query/statement.js';
-import type { Columns } from '../../../engine/types.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
+import { runQuery } from '../../../engine/query/plan/run.js';
+import { begin } from '../../../engine/query/sql/statement.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore
 import { confirm, explained, type Cause } from './explained.js';
 import { sixRecords } from './six-records.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { budgets } from '../../../engine/budgets.js';
-import { segmentTest } from '../../../engine/query/prune.js';
-import { parseExportParams, parseQuery } from '../../../engine/query/request.js';
-import { runQuery } from '../../../engine/query/run.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import { segmentTest } from '../../../engine/query/predicate/prune.js';
+import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
+import { runQuery } from '../../../engine/query/plan/run.js';
 import { openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
 import { confirm, explained, type Explained, type ExplainedNode } from './explained.js';
 import { naiveFields, naiveQuery, type NaiveField, type NaiveFilter } from './naive.js';

@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
-import { parseJson } from '../../../engine/json.js';
-import { parseQuery } from '../../../engine/query/request.js';
-import { runQuery } from '../../../engine/query/run.js';
-import type { GeneNames } from '../../../engine/query/entities.js';
+import { parseJson } from '../../../engine/core/json.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
+import { runQuery } from '../../../engine/query/plan/run.js';
+import type { GeneNames } from '../../../engine/query/request/entities.js';
 import type { Bench, Dataset } from './dataset.js';
 
 /** What `explain` says of one condition. */

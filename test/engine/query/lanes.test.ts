@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Lanes } from '../../../engine/query/lanes.js';
+import { Lanes } from '../../../engine/query/sql/lanes.js';
 
 const never = new AbortController().signal;
 const numbered = (): (() => Promise<number>) => {

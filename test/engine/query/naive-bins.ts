@@ -1,4 +1,4 @@
-import type { StoredType } from '../../../engine/types.js';
+import type { StoredType } from '../../../engine/core/types.js';
 import { dateShown } from './naive-record.js';
 import { compare, type Comparable } from './naive-values.js';
 

@@ -1,4 +1,4 @@
-import type { Columns, Value } from '../../../engine/types.js';
+import type { Columns, Value } from '../../../engine/core/types.js';
 import type { Test } from './naive-filter.js';
 import { fieldNamed, isWritten, naiveFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { lower, numberIn, Refused, textIn } from './naive-values.js';

@@ -1,4 +1,4 @@
-import type { Columns, StoredType } from '../../../engine/types.js';
+import type { Columns, StoredType } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import { fieldNamed, isNumeric, valuesOf, type NaiveField } from './naive-fields.js';
 import { binsOf, type NaiveBin } from './naive-bins.js';

@@ -1,4 +1,4 @@
-import type { Columns, Value } from '../../../engine/types.js';
+import type { Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import { fieldNamed, isNumeric, isWritten, valuesOf, type NaiveField } from './naive-fields.js';
 import {

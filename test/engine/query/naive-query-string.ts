@@ -1,4 +1,4 @@
-import type { Columns, Value } from '../../../engine/types.js';
+import type { Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import { fieldNamed, isNumeric, isWritten, naiveFields, valuesOf, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { equality, folded, limit, lower, Refused, wordsOf } from './naive-values.js';

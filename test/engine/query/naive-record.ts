@@ -1,5 +1,5 @@
-import { parseJson } from '../../../engine/json.js';
-import type { Column, Columns, Value } from '../../../engine/types.js';
+import { parseJson } from '../../../engine/core/json.js';
+import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import { fieldNamed, own } from './naive-fields.js';
 import { moment, Refused } from './naive-values.js';

@@ -1,4 +1,4 @@
-import type { Column, StoredType, Value } from '../../../engine/types.js';
+import type { Column, StoredType, Value } from '../../../engine/core/types.js';
 import { isWritten } from './naive-fields.js';
 
 /** What a request asks for is wrong, and so must be a 400. */

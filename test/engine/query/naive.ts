@@ -1,4 +1,4 @@
-import type { Columns, Value } from '../../../engine/types.js';
+import type { Columns, Value } from '../../../engine/core/types.js';
 import { recordId, type TestRow } from './dataset.js';
 import { entitiesTest } from './naive-entities.js';
 import { facetsOf } from './naive-facets.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { pageSelect } from '../../../engine/query/page.js';
-import { parseQuery } from '../../../engine/query/request.js';
+import { pageSelect } from '../../../engine/query/sql/page.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
 import { openBench, type Bench, engines } from './dataset.js';
 import { sixRecords } from './six-records.js';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { FieldRow } from '../../../engine/catalog/rows.js';
-import { project } from '../../../engine/query/projection.js';
+import { project } from '../../../engine/query/results/projection.js';
 
 const field = (name: string): FieldRow => ({
   id: 1,

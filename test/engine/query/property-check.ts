@@ -1,8 +1,8 @@
-import { AppError } from '../../../engine/errors.js';
-import { parseJson } from '../../../engine/json.js';
-import type { Walk } from '../../../engine/query/cursor.js';
-import { parseQuery } from '../../../engine/query/request.js';
-import { runQuery } from '../../../engine/query/run.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { parseJson } from '../../../engine/core/json.js';
+import type { Walk } from '../../../engine/query/sql/cursor.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
+import { runQuery } from '../../../engine/query/plan/run.js';
 import type { Bench, Dataset } from './dataset.js';
 import { About } from './naive-facets.js';
 import type { Made } from './naive-fields.js';

@@ -1,4 +1,4 @@
-import type { Column, Columns, Value } from '../../../engine/types.js';
+import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import type { Made } from './naive-fields.js';
 import type { Asked } from './naive-query-string.js';

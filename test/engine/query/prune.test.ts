@@ -1,12 +1,17 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { node, not, type Predicate, type Scalar } from '../../../engine/query/predicate.js';
-import { prune, segmentTest } from '../../../engine/query/prune.js';
-import { parseQuery } from '../../../engine/query/request.js';
-import { runQuery } from '../../../engine/query/run.js';
+import {
+  node,
+  not,
+  type Predicate,
+  type Scalar,
+} from '../../../engine/query/predicate/predicate.js';
+import { prune, segmentTest } from '../../../engine/query/predicate/prune.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
+import { runQuery } from '../../../engine/query/plan/run.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { writeSegment } from '../../../engine/store/segment.js';
-import type { StoredType, Value } from '../../../engine/types.js';
+import type { StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
 

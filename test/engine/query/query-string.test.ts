@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { FieldRow } from '../../../engine/catalog/rows.js';
-import { AppError } from '../../../engine/errors.js';
-import { parseQuery } from '../../../engine/query/request.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
 import { openBench, type Bench } from './dataset.js';
 import { Random } from './random.js';
 import { sixRecords } from './six-records.js';

@@ -1,4 +1,4 @@
-import type { Value } from '../../../engine/types.js';
+import type { Value } from '../../../engine/core/types.js';
 import { isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js';
 import { filterTest } from './naive-filter.js';
 import type { NaiveFilter } from './naive.js';

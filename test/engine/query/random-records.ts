@@ -1,4 +1,4 @@
-import type { Column, Columns, StoredType, Value } from '../../../engine/types.js';
+import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
 import type { Made } from './naive-fields.js';
 import type { Random } from './random.js';

@@ -1,5 +1,5 @@
 import { PhysicalNames } from '../../../engine/ingest/physical.js';
-import type { Column, Columns, EntityType, StoredType } from '../../../engine/types.js';
+import type { Column, Columns, EntityType, StoredType } from '../../../engine/core/types.js';
 import { column, listOf } from './dataset.js';
 import { naiveFields } from './naive-fields.js';
 import type { Random } from './random.js';

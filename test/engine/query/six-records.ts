@@ -1,4 +1,4 @@
-import type { Columns } from '../../../engine/types.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listOf, type Bench, type Dataset, type TestRow } from './dataset.js';
 
 /** The columns of the worked examples (query language, section 7). */

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DataFolder } from '../../../engine/data-folder.js';
-import { openDataFolder } from '../../../engine/files.js';
-import { openQueryEngine } from '../../../engine/query/engine.js';
-import { Suspects } from '../../../engine/query/suspects.js';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { openDataFolder } from '../../../engine/core/files.js';
+import { openQueryEngine } from '../../../engine/query/sql/engine.js';
+import { Suspects } from '../../../engine/query/sql/suspects.js';
 
 let data: DataFolder;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { QueryEngine } from '../../../engine/query/engine.js';
-import type { Walk } from '../../../engine/query/cursor.js';
+import type { QueryEngine } from '../../../engine/query/sql/engine.js';
+import type { Walk } from '../../../engine/query/sql/cursor.js';
 import {
   and,
   node,
@@ -8,9 +8,9 @@ import {
   type FieldRef,
   type Predicate,
   type Score,
-} from '../../../engine/query/predicate.js';
-import { parseQuery, type QueryRequest } from '../../../engine/query/request.js';
-import { runQuery } from '../../../engine/query/run.js';
+} from '../../../engine/query/predicate/predicate.js';
+import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
+import { runQuery } from '../../../engine/query/plan/run.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
 import { Random } from './random.js';
 

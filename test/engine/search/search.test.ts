@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import type { SearchTable } from '../../../engine/catalog/search.js';
-import { AppError } from '../../../engine/errors.js';
+import { AppError } from '../../../engine/core/errors.js';
 import { parseSearch } from '../../../engine/search/request.js';
 import { search, type SearchAnswer } from '../../../engine/search/search.js';
 import type { TestRow } from '../query/dataset.js';

@@ -6,7 +6,7 @@ import {
   columnsOfDelta,
   deltaSchema,
 } from '../../../engine/store/arrow.js';
-import type { Column, Columns, StoredType } from '../../../engine/types.js';
+import type { Column, Columns, StoredType } from '../../../engine/core/types.js';
 
 const scalarTypes = [
   'boolean', 'date', 'double', 'float', 'integer', 'long', 'string', 'text', 'blob', 'json',

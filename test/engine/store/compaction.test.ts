@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { planMerge } from '../../../engine/store/compaction.js';
 import type { Segment } from '../../../engine/store/store.js';
-import type { Columns } from '../../../engine/types.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { random } from './random.js';
 
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];

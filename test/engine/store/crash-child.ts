@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { makeFolder, openDataFolder } from '../../../engine/files.js';
+import { makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import { openStore } from '../../../engine/store/open.js';
 import { writeSegment } from '../../../engine/store/segment.js';
-import type { Columns } from '../../../engine/types.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { batchOf } from './random.js';
 
 /*

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { openDataFolder, sweep } from '../../../engine/files.js';
+import { openDataFolder, sweep } from '../../../engine/core/files.js';
 import { openStore } from '../../../engine/store/open.js';
 import { readWithDuckdb } from './duckdb.js';
 

@@ -5,7 +5,7 @@ import {
   DuckDBTimestampTZValue,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import type { Value } from '../../../engine/types.js';
+import type { Value } from '../../../engine/core/types.js';
 
 const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
 

@@ -7,9 +7,9 @@ import { readFooter } from '../../../engine/store/footer.js';
 import { mergeSegments, presentColumns } from '../../../engine/store/merge.js';
 import { writeSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
-import type { Column, Columns, Value } from '../../../engine/types.js';
+import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
-import { readByHyparquet, difference } from './parquet/oracles.js';
+import { readByHyparquet, difference } from '../parquet/oracles.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';
 
 let folder: string;

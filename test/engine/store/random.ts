@@ -15,7 +15,7 @@ import {
   type Data,
 } from 'apache-arrow';
 import { reservedColumns } from '../../../engine/store/arrow.js';
-import type { Column, Columns, StoredType, Value } from '../../../engine/types.js';
+import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 
 /** Random numbers from a seed, so that a failing case can be run again. */
 export function random(seed: number): () => number {

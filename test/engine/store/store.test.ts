@@ -12,12 +12,12 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { DataFolder } from '../../../engine/data-folder.js';
-import { list, makeFolder, openDataFolder } from '../../../engine/files.js';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { list, makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import { openStore } from '../../../engine/store/open.js';
 import { writeSegment } from '../../../engine/store/segment.js';
 import type { Segment, Store } from '../../../engine/store/store.js';
-import type { Column, Columns, Value } from '../../../engine/types.js';
+import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
 import { batchOf } from './random.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { textField } from '../../../engine/query/text-field.js';
+import { textField } from '../../../engine/query/text/text-field.js';
 import { foldWord } from '../../../engine/text/fold.js';
 import { search, Turns } from '../../../engine/text/search.js';
 import type { RankedPage, RankedRow } from '../../../engine/text/rank.js';

@@ -1,0 +1,73 @@
+import { give, take } from '../core/buffers.js';
+
+/** Bytes being written: a buffer that grows, and the position behind its last byte. */
+export class ByteSink {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** The same memory, for words at any position. */
+  view: DataView;
+  end = 0;
+
+  constructor(capacity: number) {
+    this.bytes = take(Uint8Array, capacity) as Uint8Array<ArrayBuffer>;
+    this.view = new DataView(this.bytes.buffer);
+  }
+
+  /** Makes room for `size` more bytes; loops then write to `bytes` and `view` directly and move `end`. */
+  reserve(size: number): void {
+    if (this.end + size <= this.bytes.length) return;
+    const wider = take(Uint8Array, Math.max(this.bytes.length * 2, this.end + size));
+    wider.set(this.bytes.subarray(0, this.end));
+    give(this.bytes);
+    this.bytes = wider as Uint8Array<ArrayBuffer>;
+    this.view = new DataView(this.bytes.buffer);
+  }
+
+  /** What was written so far; valid until the next write. */
+  written(): Uint8Array<ArrayBuffer> {
+    return this.bytes.subarray(0, this.end);
+  }
+
+  byte(value: number): void {
+    this.reserve(1);
+    this.bytes[this.end++] = value;
+  }
+
+  /** An unsigned LEB128 number, up to 2^53. */
+  varint(value: number): void {
+    this.reserve(8);
+    let rest = value;
+    while (rest >= 0x80) {
+      this.bytes[this.end++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.bytes[this.end++] = rest;
+  }
+
+  /** A signed number as thrift and the delta encodings have it: 0, -1, 1, -2 are 0, 1, 2, 3. */
+  zigzag(value: number): void {
+    this.varint(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
+  append(bytes: Uint8Array): void {
+    this.reserve(bytes.length);
+    this.bytes.set(bytes, this.end);
+    this.end += bytes.length;
+  }
+
+  /** Leaves room for a length of four bytes, and returns what `endLength` needs to fill it in. */
+  startLength(): number {
+    this.reserve(4);
+    this.end += 4;
+    return this.end;
+  }
+
+  /** Fills in the number of bytes written since `startLength` returned `start`. */
+  endLength(start: number): void {
+    this.view.setInt32(start - 4, this.end - start, true);
+  }
+
+  /** Gives the memory back; the sink is used up. */
+  release(): void {
+    give(this.bytes);
+  }
+}

@@ -1,0 +1,78 @@
+import type { Bound, FieldRef, Predicate, Scalar } from '../../predicate/predicate.js';
+
+/** The numbers from one to another, both included. */
+export interface Span<T> {
+  readonly from: T;
+  readonly to: T;
+}
+
+/** Whether values of this type are whole numbers, which predicates have as bigints. */
+export function isWhole(type: FieldRef['type']): boolean {
+  return type === 'integer' || type === 'long' || type === 'date';
+}
+
+type Range = Extract<Predicate, { kind: 'range' }>;
+
+const smallest = -(2n ** 63n);
+const largest = 2n ** 63n - 1n;
+/** Up to here doubles hold whole numbers exactly. */
+const exact = 2n ** 53n;
+
+/** The whole numbers in a range. */
+export function wholeSpan({ low, high }: Range): Span<bigint> {
+  const step = (bound: Bound): bigint => (bound.inclusive ? 0n : 1n);
+  return {
+    from: low ? (low.value as bigint) + step(low) : smallest,
+    to: high ? (high.value as bigint) - step(high) : largest,
+  };
+}
+
+/** The same where all values are 32-bit numbers; undefined if there is none. */
+export function integerSpan({ from, to }: Span<bigint>): Span<number> | undefined {
+  if (from > to || from > 0x7fff_ffffn || to < -0x8000_0000n) return undefined;
+  return { from: Math.max(Number(from), -0x8000_0000), to: Math.min(Number(to), 0x7fff_ffff) };
+}
+
+/** The same where all values are whole numbers of at most 2^53 in size. */
+export function exactSpan({ from, to }: Span<bigint>): Span<number> | undefined {
+  if (from > to || from > exact || to < -exact) return undefined;
+  return {
+    from: from < -exact ? -Infinity : Number(from),
+    to: to > exact ? Infinity : Number(to),
+  };
+}
+
+/** The finite doubles in a range of which the ends are numbers of the field's type. */
+export function doubleSpan({ field, low, high }: Range): Span<number> {
+  const from = low ? floating(field, low.value) : -Infinity;
+  const to = high ? floating(field, high.value) : Infinity;
+  return {
+    from: low && !low.inclusive ? beside(from, 1) : from,
+    to: high && !high.inclusive ? beside(to, -1) : to,
+  };
+}
+
+/** The 32-bit numbers in a span of doubles. */
+export function wholePart({ from, to }: Span<number>): Span<number> {
+  return {
+    from: Math.max(Math.ceil(from), -0x8000_0000),
+    to: Math.min(Math.floor(to), 0x7fff_ffff),
+  };
+}
+
+/** As the SQL engine binds it. */
+export function floating(field: FieldRef, value: Scalar): number {
+  return field.type === 'float' ? Math.fround(value as number) : (value as number);
+}
+
+const double = new Float64Array(1);
+const bits = new BigInt64Array(double.buffer);
+
+/** The next double above (1) or below (-1); beyond an infinity there is none, hence no span from or to there. */
+function beside(value: number, direction: 1 | -1): number {
+  if (value === Infinity * direction) return NaN;
+  if (value === 0) return Number.MIN_VALUE * direction;
+  double[0] = value;
+  bits[0]! += value > 0 === (direction === 1) ? 1n : -1n;
+  return double[0];
+}

@@ -1,0 +1,134 @@
+import type { Numbers } from '../column.js';
+import { blankMask, wordsOf } from '../mask.js';
+import type { Bound, Predicate } from '../../predicate/predicate.js';
+import { floating, type Span } from './number-bounds.js';
+import { isSparse, type Selection } from './selection.js';
+
+/** The numbers of a span, which of 32-bit numbers are within their bounds. */
+export function numbersIn(
+  values: Numbers['numbers'],
+  count: number,
+  { from, to }: Span<number>,
+  within: Selection,
+): Selection {
+  if (typeof within === 'object' && isSparse(within))
+    return within.filter((i) => values[i]! >= from && values[i]! <= to);
+  if (values instanceof Int32Array) return integersFrom(values, count, from, to);
+  return values instanceof Float64Array
+    ? doublesFrom(values, count, from, to)
+    : floatsFrom(values, count, from, to);
+}
+
+/*
+ * One loop for each kind of array, for a loop that meets several is three times slower, and without a closure beside it, whose
+ * variables lie in memory. They write four rows at a time: 4 ms for five million numbers of 32 bits, row by row 8 ms, and
+ * 22 with branches (`? 1 : 0`) where half of the rows match, for no processor foresees which.
+ */
+
+function integersFrom(values: Int32Array, count: number, from: number, to: number): Uint8Array {
+  const mask = blankMask(count);
+  const words = wordsOf(mask);
+  // Below the first the difference turns into a large number. `| 0` says that it has 32 bits.
+  const first = from | 0;
+  const size = (to - from) >>> 0;
+  let i = 0;
+  for (let word = 0; word < words.length; word++, i += 4) {
+    words[word] =
+      Number((values[i]! - first) >>> 0 <= size) |
+      (Number((values[i + 1]! - first) >>> 0 <= size) << 8) |
+      (Number((values[i + 2]! - first) >>> 0 <= size) << 16) |
+      (Number((values[i + 3]! - first) >>> 0 <= size) << 24);
+  }
+  for (; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
+  return mask;
+}
+
+function doublesFrom(values: Float64Array, count: number, from: number, to: number): Uint8Array {
+  const mask = blankMask(count);
+  const words = wordsOf(mask);
+  let i = 0;
+  for (let word = 0; word < words.length; word++, i += 4) {
+    const a = values[i]!;
+    const b = values[i + 1]!;
+    const c = values[i + 2]!;
+    const d = values[i + 3]!;
+    words[word] =
+      (Number(a >= from) & Number(a <= to)) |
+      ((Number(b >= from) & Number(b <= to)) << 8) |
+      ((Number(c >= from) & Number(c <= to)) << 16) |
+      ((Number(d >= from) & Number(d <= to)) << 24);
+  }
+  for (; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
+  return mask;
+}
+
+function floatsFrom(values: Float32Array, count: number, from: number, to: number): Uint8Array {
+  const mask = blankMask(count);
+  const words = wordsOf(mask);
+  let i = 0;
+  for (let word = 0; word < words.length; word++, i += 4) {
+    const a = values[i]!;
+    const b = values[i + 1]!;
+    const c = values[i + 2]!;
+    const d = values[i + 3]!;
+    words[word] =
+      (Number(a >= from) & Number(a <= to)) |
+      ((Number(b >= from) & Number(b <= to)) << 8) |
+      ((Number(c >= from) & Number(c <= to)) << 16) |
+      ((Number(d >= from) & Number(d <= to)) << 24);
+  }
+  for (; i < count; i++) mask[i] = values[i]! >= from && values[i]! <= to ? 1 : 0;
+  return mask;
+}
+
+/** Where NaN or an infinity may be among the values: NaN is above all numbers, and equal to itself. */
+export function strangeIn(
+  values: Numbers['numbers'],
+  count: number,
+  { field, low, high }: Extract<Predicate, { kind: 'range' }>,
+  within: Selection,
+): Selection {
+  const isAbove = (value: number, bound: Bound, sign: 1 | -1): boolean => {
+    const order = compare(value, floating(field, bound.value)) * sign;
+    return order > 0 || (order === 0 && bound.inclusive);
+  };
+  const test = (value: number): boolean =>
+    (low === null || isAbove(value, low, 1)) && (high === null || isAbove(value, high, -1));
+  if (typeof within === 'object' && isSparse(within)) return within.filter((i) => test(values[i]!));
+  const mask = blankMask(count);
+  for (let i = 0; i < count; i++) mask[i] = test(values[i]!) ? 1 : 0;
+  return mask;
+}
+
+function compare(a: number, b: number): number {
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The 64-bit numbers of a span. A bigint for each would take 20 times longer, so they are compared by their halves. */
+export function longsIn(
+  values: BigInt64Array,
+  count: number,
+  { from, to }: Span<bigint>,
+  within: Selection,
+): Selection {
+  if (from > to) return 'none';
+  if (typeof within === 'object' && isSparse(within))
+    return within.filter((i) => values[i]! >= from && values[i]! <= to);
+  return longsFrom(new Int32Array(values.buffer, values.byteOffset, count * 2), from, to);
+}
+
+function longsFrom(halves: Int32Array, from: bigint, to: bigint): Uint8Array {
+  const fromHigh = Number(from >> 32n);
+  const fromLow = Number(from & 0xffff_ffffn);
+  const toHigh = Number(to >> 32n);
+  const toLow = Number(to & 0xffff_ffffn);
+  const mask = new Uint8Array(halves.length >> 1);
+  for (let i = 0; i < mask.length; i++) {
+    const low = halves[2 * i]! >>> 0;
+    const high = halves[2 * i + 1]!;
+    const above = Number(high > fromHigh) | (Number(high === fromHigh) & Number(low >= fromLow));
+    mask[i] = above & (Number(high < toHigh) | (Number(high === toHigh) & Number(low <= toLow)));
+  }
+  return mask;
+}

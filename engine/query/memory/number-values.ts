@@ -1,0 +1,265 @@
+import { give, take } from '../../core/buffers.js';
+import type { PlainPage } from '../../parquet/chunk-pages.js';
+import { readDeltaDoubles, readDeltaInts } from '../../parquet/decode-delta.js';
+import { readHybrid } from '../../parquet/decode-hybrid.js';
+import { encodingId } from '../../parquet/encoding.js';
+import { physicalType } from '../../parquet/schema.js';
+import type { ColumnValues, Numbers } from './column.js';
+import type { SegmentChunk } from './segment-file.js';
+import { dictionaryIndices, spreadWords, type ValueSink } from './value-sink.js';
+
+/** The sink for numbers of this physical type: whole ones take the narrowest form that holds them all, as the footer says. */
+export function numberSink(
+  physical: number,
+  chunks: readonly SegmentChunk[],
+  places: number,
+): ValueSink {
+  switch (physical) {
+    case physicalType.int32:
+      return new WordSink(places, (words) => numbers(words));
+    case physicalType.float:
+      return new WordSink(places, ({ buffer }) => numbers(new Float32Array(buffer)));
+    case physicalType.double:
+      return new PairSink(places, ({ buffer }) => numbers(new Float64Array(buffer)));
+    default:
+      if (areWithin(chunks, 1n << 31n)) return new WordSink(places, (words) => numbers(words), 8);
+      if (areWithin(chunks, 1n << 53n)) return new DoubleSink(places);
+      return new PairSink(places, ({ buffer }) => ({
+        kind: 'longs',
+        longs: new BigInt64Array(buffer),
+      }));
+  }
+}
+
+/** Are all values at least `-limit` and below `limit`? */
+function areWithin(chunks: readonly SegmentChunk[], limit: bigint): boolean {
+  return chunks.every(({ range, slots, nulls }) =>
+    range === undefined ? slots === nulls : range[0] >= -limit && range[1] < limit,
+  );
+}
+
+function numbers(found: Numbers['numbers']): Numbers {
+  return { kind: 'numbers', numbers: found, hasNonFinite: !isFiniteAll(found) };
+}
+
+function isFiniteAll(found: Numbers['numbers']): boolean {
+  // One loop for each kind of array: one that sees two kinds is slower.
+  if (found instanceof Int32Array) return true;
+  return found instanceof Float64Array ? areFiniteDoubles(found) : areFiniteFloats(found);
+}
+
+function areFiniteDoubles(values: Float64Array): boolean {
+  for (let i = 0; i < values.length; i++) if (values[i]! - values[i]! !== 0) return false;
+  return true;
+}
+
+function areFiniteFloats(values: Float32Array): boolean {
+  for (let i = 0; i < values.length; i++) if (values[i]! - values[i]! !== 0) return false;
+  return true;
+}
+
+/** Values of 32 bits, or whole numbers of 64 of which the low half is enough. */
+class WordSink implements ValueSink {
+  readonly #words: Int32Array;
+  readonly #finish: (words: Int32Array) => ColumnValues;
+  readonly #size: number;
+  #dictionary = new Int32Array(0);
+
+  constructor(places: number, finish: (words: Int32Array) => ColumnValues, storedBytes = 4) {
+    this.#words = new Int32Array(places);
+    this.#finish = finish;
+    this.#size = storedBytes;
+  }
+
+  dictionary({ body, count }: PlainPage): boolean {
+    this.#dictionary = new Int32Array(count);
+    this.#plain(body.take(count * this.#size), this.#dictionary, 0);
+    return true;
+  }
+
+  read(page: PlainPage, count: number, to: number): void {
+    const { body, encoding } = page;
+    const words = this.#words;
+    if (encoding === encodingId.plain) this.#plain(body.take(count * this.#size), words, to);
+    else if (encoding === encodingId.deltaBinaryPacked) readDeltaInts(body, count, words, to);
+    else {
+      requireDictionary(encoding);
+      const dictionary = this.#dictionary;
+      const indices = dictionaryIndices(page, count, dictionary.length);
+      for (let i = 0; i < count; i++) words[to + i] = dictionary[indices[i]!]!;
+      give(indices);
+    }
+  }
+
+  #plain(bytes: Uint8Array, words: Int32Array, to: number): void {
+    if (this.#size === 4) {
+      bytesOf(words).set(bytes, 4 * to);
+      return;
+    }
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let at = 0; at < bytes.length; at += 8) words[to++] = view.getInt32(at, true);
+  }
+
+  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+    spreadWords(this.#words, from, count, slots, present);
+  }
+
+  finish(): { readonly values: ColumnValues; readonly bytes: number } {
+    return { values: this.#finish(this.#words), bytes: this.#words.byteLength };
+  }
+}
+
+/** Whole numbers of 64 bits that doubles hold exactly. */
+class DoubleSink implements ValueSink {
+  readonly #doubles: Float64Array;
+  #dictionary = new Float64Array(0);
+
+  constructor(places: number) {
+    this.#doubles = new Float64Array(places);
+  }
+
+  dictionary({ body, count }: PlainPage): boolean {
+    this.#dictionary = new Float64Array(count);
+    plainLongs(body.take(8 * count), this.#dictionary, 0);
+    return true;
+  }
+
+  read(page: PlainPage, count: number, to: number): void {
+    const { body, encoding } = page;
+    const doubles = this.#doubles;
+    if (encoding === encodingId.plain) plainLongs(body.take(8 * count), doubles, to);
+    else if (encoding === encodingId.deltaBinaryPacked) readDeltaDoubles(body, count, doubles, to);
+    else {
+      requireDictionary(encoding);
+      const dictionary = this.#dictionary;
+      const indices = dictionaryIndices(page, count, dictionary.length);
+      for (let i = 0; i < count; i++) doubles[to + i] = dictionary[indices[i]!]!;
+      give(indices);
+    }
+  }
+
+  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+    const doubles = this.#doubles;
+    let value = from + count;
+    for (let slot = from + slots - 1; slot >= from; slot--) {
+      if (present[slot] === 1) doubles[slot] = doubles[--value]!;
+    }
+  }
+
+  finish(): { readonly values: ColumnValues; readonly bytes: number } {
+    const values: Numbers = { kind: 'numbers', numbers: this.#doubles, hasNonFinite: false };
+    return { values, bytes: this.#doubles.byteLength };
+  }
+}
+
+function plainLongs(bytes: Uint8Array, doubles: Float64Array, to: number): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at < bytes.length; at += 8) {
+    doubles[to++] = view.getInt32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+  }
+}
+
+/** Values of 64 bits as they are, in two words each: doubles, and whole numbers that doubles do not hold. */
+class PairSink implements ValueSink {
+  readonly #words: Int32Array;
+  readonly #finish: (words: Int32Array) => ColumnValues;
+  #dictionary = new Int32Array(0);
+
+  constructor(places: number, finish: (words: Int32Array) => ColumnValues) {
+    this.#words = new Int32Array(2 * places);
+    this.#finish = finish;
+  }
+
+  dictionary({ body, count }: PlainPage): boolean {
+    this.#dictionary = new Int32Array(2 * count);
+    bytesOf(this.#dictionary).set(body.take(8 * count));
+    return true;
+  }
+
+  read(page: PlainPage, count: number, to: number): void {
+    const { body, encoding } = page;
+    const words = this.#words;
+    if (encoding === encodingId.plain) bytesOf(words).set(body.take(8 * count), 8 * to);
+    else if (encoding === encodingId.deltaBinaryPacked) {
+      // One page may have differences, which our encoder writes of what doubles hold, where another has greater numbers.
+      const doubles = take(Float64Array, count);
+      readDeltaDoubles(body, count, doubles, 0);
+      for (let i = 0; i < count; i++) {
+        words[2 * (to + i)] = doubles[i]!; // modulo 2^32
+        words[2 * (to + i) + 1] = Math.floor(doubles[i]! / 2 ** 32);
+      }
+      give(doubles);
+    } else {
+      requireDictionary(encoding);
+      const dictionary = this.#dictionary;
+      const indices = dictionaryIndices(page, count, dictionary.length / 2);
+      for (let i = 0, at = 2 * to; i < count; i++, at += 2) {
+        const entry = 2 * indices[i]!;
+        words[at] = dictionary[entry]!;
+        words[at + 1] = dictionary[entry + 1]!;
+      }
+      give(indices);
+    }
+  }
+
+  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+    const words = this.#words;
+    let value = from + count;
+    for (let slot = from + slots - 1; slot >= from; slot--) {
+      if (present[slot] !== 1) continue;
+      value--;
+      words[2 * slot] = words[2 * value]!;
+      words[2 * slot + 1] = words[2 * value + 1]!;
+    }
+  }
+
+  finish(): { readonly values: ColumnValues; readonly bytes: number } {
+    return { values: this.#finish(this.#words), bytes: this.#words.byteLength };
+  }
+}
+
+/** Booleans. */
+export class FlagSink implements ValueSink {
+  readonly #flags: Uint8Array;
+
+  constructor(places: number) {
+    this.#flags = new Uint8Array(places);
+  }
+
+  dictionary(): boolean {
+    throw new RangeError('flags have no dictionary');
+  }
+
+  read({ body, encoding }: PlainPage, count: number, to: number): void {
+    if (encoding !== encodingId.rle)
+      throw new RangeError(`encoding ${encoding} is not one of ours`);
+    body.length();
+    const bits = take(Int32Array, count);
+    readHybrid(body, 1, count, bits);
+    const flags = this.#flags;
+    for (let i = 0; i < count; i++) flags[to + i] = bits[i]!;
+    give(bits);
+  }
+
+  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+    const flags = this.#flags;
+    let value = from + count;
+    for (let slot = from + slots - 1; slot >= from; slot--) {
+      if (present[slot] === 1) flags[slot] = flags[--value]!;
+    }
+  }
+
+  finish(): { readonly values: ColumnValues; readonly bytes: number } {
+    return { values: { kind: 'flags', flags: this.#flags }, bytes: this.#flags.byteLength };
+  }
+}
+
+function requireDictionary(encoding: number): void {
+  if (encoding !== encodingId.rleDictionary) {
+    throw new RangeError(`encoding ${encoding} is not one of ours`);
+  }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Int32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}

@@ -1,0 +1,172 @@
+import type { OrderKey } from '../request/request.js';
+import type { Column, Mask, SegmentView } from './column.js';
+
+/** What a record is sorted by: null where it has no value. */
+export type SortValue = number | bigint | string | null;
+
+/** A record among those that may come first. */
+export interface Candidate {
+  readonly values: readonly SortValue[];
+  readonly segment: number;
+  readonly row: number;
+}
+
+/** Orders records by the keys, those without a value last in both directions, then as they were stored. */
+export function inOrder(ordering: readonly OrderKey[]): (a: Candidate, b: Candidate) => number {
+  const signs = ordering.map(({ descending }) => (descending ? -1 : 1));
+  return (a, b) => {
+    for (let i = 0; i < signs.length; i++) {
+      const order = compareValues(a.values[i]!, b.values[i]!, signs[i]!);
+      if (order !== 0) return order;
+    }
+    return a.segment - b.segment || a.row - b.row;
+  };
+}
+
+function compareValues(a: SortValue, b: SortValue, sign: number): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  if (typeof a === 'string' || typeof b === 'string')
+    return sign * compareTexts(String(a), String(b));
+  // The engine takes NaN for the largest number.
+  if (a !== a || b !== b) return a !== a && b !== b ? 0 : a !== a ? sign : -sign;
+  return a < b ? -sign : a > b ? sign : 0;
+}
+
+/** Orders texts by the bytes of their UTF-8, as the engine does: unlike JavaScript, with surrogates above all others. */
+export function compareTexts(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x === y) continue;
+    const isHigh = x >= 0xd800 && x < 0xe000;
+    if (isHigh === (y >= 0xd800 && y < 0xe000)) return x - y;
+    return isHigh ? (y >= 0xe000 ? 1 : x - y) : x >= 0xe000 ? -1 : x - y;
+  }
+  return a.length - b.length;
+}
+
+/** Finds the records that come first, segment by segment in ascending order. */
+export class Best {
+  readonly #ordering: readonly OrderKey[];
+  readonly #count: number;
+  readonly #compare: (a: Candidate, b: Candidate) => number;
+  #kept: Candidate[] = [];
+  /** The first key of the last record that is still in; undefined while there is room. */
+  #worst: SortValue | undefined;
+
+  constructor(ordering: readonly OrderKey[], count: number) {
+    this.#ordering = ordering;
+    this.#count = count;
+    this.#compare = inOrder(ordering);
+  }
+
+  add(view: SegmentView, mask: Mask, segment: number): void {
+    if (mask === 'none' || this.#count === 0) return;
+    const keys = this.#ordering.map(({ field, descending }) =>
+      reader(view.column(field), descending),
+    );
+    const bits = mask === 'all' ? undefined : mask;
+    const first = view.column(this.#ordering[0]!.field);
+    const put = (row: number): void => {
+      this.#kept.push({ values: keys.map((get) => get(row)), segment, row });
+      if (this.#kept.length >= 2 * this.#count + 64) this.#cut();
+    };
+    const isPlain =
+      first !== undefined &&
+      first.offsets === undefined &&
+      first.values.kind === 'numbers' &&
+      !first.values.hasNonFinite;
+    if (isPlain) this.#addNumbers(first, bits, put);
+    else this.#addAny(view.rows, keys[0]!, bits, put);
+  }
+
+  list(): readonly Candidate[] {
+    this.#cut();
+    return this.#kept;
+  }
+
+  #cut(): void {
+    this.#kept.sort(this.#compare);
+    if (this.#count === 0 || this.#kept.length < this.#count) return;
+    this.#kept.length = this.#count;
+    this.#worst = this.#kept.at(-1)!.values[0]!;
+  }
+
+  #addNumbers(
+    { rows, present, values }: Column,
+    bits: Uint8Array | undefined,
+    put: (row: number) => void,
+  ): void {
+    if (values.kind !== 'numbers') return;
+    const { numbers } = values;
+    const sign = this.#ordering[0]!.descending ? -1 : 1;
+    // A record that is equal in the only key comes behind those that were stored before it.
+    const isLast = this.#ordering.length === 1;
+    for (let row = 0; row < rows; row++) {
+      if (bits !== undefined && bits[row] === 0) continue;
+      const worst = this.#worst;
+      if (present !== undefined && present[row] === 0) {
+        if (worst === undefined || (worst === null && !isLast)) put(row);
+        continue;
+      }
+      if (typeof worst === 'number') {
+        const distance = (numbers[row]! - worst) * sign;
+        if (distance > 0 || (isLast && distance === 0)) continue;
+      }
+      put(row);
+    }
+  }
+
+  #addAny(
+    rows: number,
+    get: (row: number) => SortValue,
+    bits: Uint8Array | undefined,
+    put: (row: number) => void,
+  ): void {
+    const sign = this.#ordering[0]!.descending ? -1 : 1;
+    const isLast = this.#ordering.length === 1;
+    for (let row = 0; row < rows; row++) {
+      if (bits !== undefined && bits[row] === 0) continue;
+      if (this.#worst !== undefined) {
+        const distance = compareValues(get(row), this.#worst, sign);
+        if (distance > 0 || (isLast && distance === 0)) continue;
+      }
+      put(row);
+    }
+  }
+}
+
+/** What a row is sorted by: of a list, the smallest value ascending and the largest descending. */
+function reader(column: Column | undefined, descending: boolean): (row: number) => SortValue {
+  if (column === undefined) return () => null;
+  const { present, offsets } = column;
+  const get = valueReader(column);
+  if (offsets === undefined) {
+    return (row) => (present !== undefined && present[row] === 0 ? null : get(row));
+  }
+  const sign = descending ? -1 : 1;
+  return (row) => {
+    let best: SortValue = null;
+    for (let i = offsets[row]!; i < offsets[row + 1]!; i++) {
+      const value = get(i);
+      if (best === null || compareValues(value, best, sign) < 0) best = value;
+    }
+    return best;
+  };
+}
+
+function valueReader({ values }: Column): (i: number) => SortValue {
+  switch (values.kind) {
+    case 'numbers':
+      return (i) => values.numbers[i]!;
+    case 'longs':
+      return (i) => values.longs[i]!;
+    case 'flags':
+      return (i) => values.flags[i]!;
+    case 'codes':
+      return (i) => values.vocabulary.texts[values.codes[i]!]!;
+    case 'texts':
+      return (i) => values.bytes.toString('utf8', values.offsets[i]!, values.offsets[i + 1]!);
+  }
+}

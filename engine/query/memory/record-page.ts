@@ -1,0 +1,179 @@
+import { give, take } from '../../core/buffers.js';
+import type { PlainPage } from '../../parquet/chunk-pages.js';
+import { readHybrid } from '../../parquet/decode-hybrid.js';
+import { readValues, type Decoded } from '../../parquet/decode-values.js';
+import type { ByteSource } from '../../parquet/byte-source.js';
+import { encodingId } from '../../parquet/encoding.js';
+import { readLevels } from '../../parquet/read-chunk.js';
+import { physicalType } from '../../parquet/schema.js';
+import type { SegmentLeaf } from './segment-leaves.js';
+
+/** The values of a leaf in the rows of one page, each of which can be had by itself. */
+export class RecordPage {
+  /** Where the slots of row i begin, and one place more for the end of the last; undefined: every row is one slot. */
+  readonly rowSlots: Int32Array | undefined;
+  /** Of lists in lists, which level each slot repeats; undefined: every slot is an element of its own. */
+  readonly repetition: Uint8Array | undefined;
+  /** Per slot; undefined: `level`, for all of them. */
+  readonly definition: Uint8Array | undefined;
+  readonly level: number;
+  /** Which value a slot has, if it has one; undefined: as many as there are slots before it. */
+  readonly places: Uint16Array | Int32Array | undefined;
+  /** Which entry of the dictionary a value is; undefined: it is itself one of `values`. */
+  readonly indices: Uint16Array | Int32Array | undefined;
+  readonly values: RecordValues;
+  /** Its memory, without the dictionary. */
+  readonly bytes: number;
+
+  constructor(page: PlainPage, leaf: SegmentLeaf, rows: number, dictionary?: RecordValues) {
+    const { body, count, encoding } = page;
+    const { maxDefinition, maxRepetition } = leaf;
+    const levels = take(Int32Array, count);
+    this.repetition = undefined;
+    this.rowSlots = undefined;
+    this.definition = undefined;
+    this.places = undefined;
+    if (maxRepetition > 0) {
+      const constant = readLevels(body, maxRepetition, count, levels);
+      if (constant === undefined) {
+        this.rowSlots = slotsOfRows(levels, count, rows);
+        if (maxRepetition > 1) this.repetition = Uint8Array.from(levels.subarray(0, count));
+      }
+    }
+    if (this.rowSlots === undefined && count !== rows)
+      throw new RangeError(`a page has ${count} values for ${rows} rows`);
+    let values = count;
+    const level = readLevels(body, maxDefinition, count, levels);
+    this.level = level ?? 0;
+    if (level !== undefined && level !== maxDefinition) values = 0;
+    if (level === undefined) {
+      this.definition = new Uint8Array(count);
+      this.places = count <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
+      values = placesOf(levels, maxDefinition, this.definition, this.places);
+    }
+    give(levels);
+    if (encoding === encodingId.rleDictionary) {
+      if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
+      this.indices = indicesOf(page, values, dictionary.count);
+      this.values = dictionary;
+    } else {
+      this.indices = undefined;
+      this.values = valuesOf(page, leaf.physical, values);
+    }
+    const own = this.indices === undefined ? this.values.bytes : this.indices.byteLength;
+    const arrays = [this.rowSlots, this.repetition, this.definition, this.places];
+    this.bytes = arrays.reduce((sum, array) => sum + (array?.byteLength ?? 0), own + objectBytes);
+  }
+}
+
+/** About what the objects of a page or of its values take beside their arrays. */
+const objectBytes = 500;
+
+/** Values one behind the other: those of a page, or the entries of a dictionary. Each array is empty where it does not fit the type. */
+export class RecordValues {
+  readonly count: number;
+  /** Of 32-bit numbers; low and high halves of 64-bit ones; where texts begin, and one more. */
+  readonly words: Int32Array;
+  readonly floats: Float32Array;
+  readonly doubles: Float64Array;
+  /** Of texts; booleans as 0 and 1. */
+  readonly texts: Uint8Array;
+  /** How many bytes lie between a text and the next one. */
+  readonly gap: number;
+  readonly bytes: number;
+
+  constructor(decoded: Decoded, gap = 0) {
+    const { kind } = decoded;
+    this.texts = kind === 'flags' ? decoded.flags : kind === 'texts' ? decoded.bytes : noTexts;
+    this.words = kind === 'flags' ? noWords : kind === 'texts' ? decoded.offsets : decoded.words;
+    const { buffer, byteOffset, length } = this.words;
+    this.floats = kind === 'words' ? new Float32Array(buffer, byteOffset, length) : noFloats;
+    this.doubles = kind === 'pairs' ? new Float64Array(buffer, byteOffset, length / 2) : noDoubles;
+    this.count = countOf(decoded);
+    this.gap = gap;
+    this.bytes = this.texts.byteLength + this.words.byteLength + objectBytes;
+  }
+}
+
+const noTexts = new Uint8Array(0);
+const noWords = new Int32Array(0);
+const noFloats = new Float32Array(0);
+const noDoubles = new Float64Array(0);
+
+/** The first `count` values of a page that is a dictionary or has none. */
+export function valuesOf(
+  { body, encoding }: PlainPage,
+  physical: number,
+  count: number,
+): RecordValues {
+  const isPlainText = encoding === encodingId.plain && physical === physicalType.byteArray;
+  if (isPlainText) return plainTexts(body, count);
+  return new RecordValues(readValues(body, physical, encoding, count, undefined));
+}
+
+/** Texts as they lie in a page, each behind its length in four bytes: copied at once, not one by one. */
+function plainTexts(body: ByteSource, count: number): RecordValues {
+  const from = body.at;
+  const offsets = new Int32Array(count + 1);
+  for (let i = 0; i < count; i++) {
+    const size = body.length();
+    offsets[i] = body.at - from;
+    body.skip(size);
+  }
+  offsets[count] = body.at - from + lengthBytes;
+  const bytes = body.bytes.slice(from, body.at);
+  return new RecordValues({ kind: 'texts', bytes, offsets }, lengthBytes);
+}
+
+const lengthBytes = 4;
+
+function countOf(decoded: Decoded): number {
+  if (decoded.kind === 'flags') return decoded.flags.length;
+  if (decoded.kind === 'texts') return decoded.offsets.length - 1;
+  return decoded.kind === 'pairs' ? decoded.words.length / 2 : decoded.words.length;
+}
+
+function slotsOfRows(repetition: Int32Array, count: number, rows: number): Int32Array {
+  const slots = new Int32Array(rows + 1);
+  let row = 0;
+  for (let slot = 0; slot < count; slot++) {
+    if (repetition[slot] !== 0) continue;
+    if (row === rows) throw new RangeError(`a page has more than ${rows} rows`);
+    slots[row++] = slot;
+  }
+  if (row !== rows || slots[0] !== 0) throw new RangeError(`a page has ${row} of ${rows} rows`);
+  slots[rows] = count;
+  return slots;
+}
+
+/** Fills in the level of each slot and which value it would have, and returns how many there are. */
+function placesOf(
+  levels: Int32Array,
+  maxDefinition: number,
+  definition: Uint8Array,
+  places: Uint16Array | Int32Array,
+): number {
+  let values = 0;
+  for (let i = 0; i < definition.length; i++) {
+    const level = levels[i]!;
+    definition[i] = level;
+    places[i] = values;
+    values += level === maxDefinition ? 1 : 0;
+  }
+  return values;
+}
+
+function indicesOf({ body }: PlainPage, count: number, entries: number): Uint16Array | Int32Array {
+  const wide = take(Int32Array, count);
+  readHybrid(body, body.byte(), count, wide);
+  const indices = entries <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
+  let most = 0;
+  for (let i = 0; i < count; i++) {
+    const index = wide[i]!;
+    if (index > most) most = index;
+    indices[i] = index;
+  }
+  give(wide);
+  if (count > 0 && most >= entries) throw new RangeError(`a dictionary has no entry ${most}`);
+  return indices;
+}

@@ -1,0 +1,63 @@
+import { AppError } from '../../core/errors.js';
+import { NotCovered } from './not-covered.js';
+import type { FromShard, ShardProblem, ToShard } from './protocol.js';
+import { Shard } from './shard.js';
+import { Turns } from './turns.js';
+
+/** A shard that answers messages; returns what takes them. */
+export function serveShard(
+  cacheBytes: number,
+  send: (message: FromShard) => void,
+): { readonly take: (message: ToShard) => void; readonly close: () => void } {
+  const shard = new Shard(cacheBytes);
+  const turns = new Turns();
+  const begin = <T>(
+    id: number,
+    work: () => Generator<void, T>,
+    done: (result: T) => void,
+  ): void => {
+    const failed = (error: unknown): void => send({ id, problem: problemOf(error) });
+    try {
+      turns.add(id, { work: work(), done, failed });
+    } catch (error) {
+      failed(error);
+    }
+  };
+  const take = (message: ToShard): void => {
+    switch (message.kind) {
+      case 'snapshot':
+        return shard.learn(message.snapshot);
+      case 'forget':
+        return shard.forget(message.snapshot);
+      case 'cancel':
+        return turns.cancel(message.id);
+      case 'select': {
+        const { id, query } = message;
+        return begin(
+          id,
+          () => shard.select(query),
+          (answer) => send({ id, answer }),
+        );
+      }
+      case 'records': {
+        const { id, snapshot, records, projection } = message;
+        return begin(
+          id,
+          () => shard.records(snapshot, records, projection),
+          (texts) => send({ id, texts }),
+        );
+      }
+    }
+  };
+  return { take, close: () => shard.close() };
+}
+
+function problemOf(error: unknown): ShardProblem {
+  const hasNoMemory = error instanceof RangeError && /allocation failed/i.test(error.message);
+  if (error instanceof NotCovered || hasNoMemory) return { kind: 'not-covered' };
+  if (error instanceof AppError) {
+    const { code, message, fields } = error;
+    return { kind: 'error', code, message, fields };
+  }
+  return { kind: 'error', code: 'internal', message: String((error as Error).stack ?? error) };
+}

@@ -1,0 +1,237 @@
+import type { ListedRows } from '../plan/column-engine.js';
+import type { FieldRef } from '../predicate/predicate.js';
+import type { Projected } from '../results/projection.js';
+import { packed } from '../../text/bits.js';
+import { Cache } from './cache.js';
+import type { Column, SegmentView, TextHashes } from './column.js';
+import { accumulator } from './facets/accumulator.js';
+import { loadColumn } from './load.js';
+import { firstRows, giveBack } from './mask.js';
+import { countOf, isSparse, maskOf, settled, type Selection } from './match/selection.js';
+import { selector } from './matcher.js';
+import { Best } from './order.js';
+import { physicalPath } from './physical-path.js';
+import type {
+  ShardAnswer,
+  ShardQuery,
+  ShardRecords,
+  ShardSegment,
+  ShardSnapshot,
+} from './protocol.js';
+import { RecordReader } from './record-reader.js';
+import { SegmentFile } from './segment-file.js';
+import { textHashes } from './text-hashes.js';
+import { GrowingVocabulary } from './vocabulary.js';
+import type { FoundWords } from './words.js';
+
+/** Of how many files a shard keeps the footer. */
+const mostFiles = 512;
+
+/**
+ * Answers for some of the segments, in one thread, from what it keeps of them in memory. A segment is always asked of the same
+ * shard, so nothing is kept twice.
+ */
+export class Shard {
+  readonly #cache: Cache;
+  readonly #cacheBytes: number;
+  readonly #snapshots = new Map<number, ShardSnapshot>();
+  readonly #vocabularies = new Map<string, GrowingVocabulary>();
+  readonly #files = new Map<string, SegmentFile>();
+  /** Those that may have a descriptor. */
+  readonly #awake = new Set<SegmentFile>();
+
+  constructor(cacheBytes: number) {
+    this.#cacheBytes = cacheBytes;
+    this.#cache = new Cache(cacheBytes);
+  }
+
+  learn(snapshot: ShardSnapshot): void {
+    this.#snapshots.set(snapshot.key, snapshot);
+  }
+
+  forget(key: number): void {
+    this.#snapshots.delete(key);
+  }
+
+  /** Works segment by segment, and lets others in between. Throws `NotCovered` where the SQL engine has to answer. */
+  select(query: ShardQuery): Generator<void, ShardAnswer> {
+    return this.#select(query, this.#known(query.snapshot));
+  }
+
+  *#select(query: ShardQuery, snapshot: ShardSnapshot): Generator<void, ShardAnswer> {
+    const wanted = new Set(query.segments);
+    const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
+    const match = selector(query.predicate);
+    const facets = query.facets ? accumulator(query.facets) : undefined;
+    const best = query.ordering.length > 0 ? new Best(query.ordering, query.first) : undefined;
+    /** Nobody keeps what has been found in a segment. */
+    const isCounted = best === undefined && facets === undefined && !query.isListed;
+    const counts = new Float64Array(2 * segments.length);
+    const places: number[] = [];
+    const listed: ListedRows[] = [];
+    const marks = (query.marks ?? []).map(selector);
+    for (const [i, segment] of segments.entries()) {
+      const view = this.#view(snapshot, segment, query.words?.get(segment.number));
+      const found = match(view);
+      const count = countOf(found, segment.rows);
+      counts[2 * i] = segment.number;
+      counts[2 * i + 1] = count;
+      if (count > 0) {
+        if (query.isListed) {
+          const rows = sendable(found);
+          listed.push({ segment: segment.number, rows, marks: marks.map((mark) => sendable(mark(view))) }); // prettier-ignore
+        }
+        if (best === undefined) place(places, found, segment, query);
+        if (best !== undefined || facets !== undefined) {
+          const mask = maskOf(found, segment.rows);
+          best?.add(view, mask, segment.number);
+          facets?.add(view, mask);
+        }
+      }
+      if (isCounted && typeof found === 'object') giveBack(found);
+      this.#rest();
+      if (query.isUncounted && places.length === 2 * query.first) break;
+      yield;
+    }
+    return {
+      counts,
+      places: Float64Array.from(places),
+      candidates: best?.list() ?? [],
+      facets: facets?.partial() ?? [],
+      listed,
+    };
+  }
+
+  /** The JSON texts of records, in the order asked. */
+  records(
+    snapshot: number,
+    asked: readonly ShardRecords[],
+    projection: readonly Projected[],
+  ): Generator<void, readonly string[]> {
+    return this.#records(asked, projection, this.#known(snapshot));
+  }
+
+  *#records(
+    asked: readonly ShardRecords[],
+    projection: readonly Projected[],
+    { segments }: ShardSnapshot,
+  ): Generator<void, readonly string[]> {
+    const texts: string[] = [];
+    for (const { segment: number, rows } of asked) {
+      const segment = segments.find((each) => each.number === number);
+      if (segment === undefined) throw new Error(`segment ${number} is not of this shard`);
+      const reader = new RecordReader(this.#file(segment), this.#cache);
+      for (const text of reader.texts(rows, projection)) texts.push(text);
+      this.#rest();
+      yield;
+    }
+    return texts;
+  }
+
+  close(): void {
+    for (const file of this.#files.values()) file.close();
+    this.#files.clear();
+    this.#cache.clear();
+    this.#vocabularies.clear();
+  }
+
+  #known(key: number): ShardSnapshot {
+    const snapshot = this.#snapshots.get(key);
+    if (snapshot === undefined) throw new Error(`snapshot ${key} is not known to this shard`);
+    return snapshot;
+  }
+
+  #view(snapshot: ShardSnapshot, segment: ShardSegment, words?: FoundWords): SegmentView {
+    return {
+      words,
+      rows: segment.rows,
+      column: (field) => this.#column(snapshot, segment, field),
+      hashes: (field) => this.#hashes(snapshot, segment, field),
+    };
+  }
+
+  #column(snapshot: ShardSnapshot, segment: ShardSegment, field: FieldRef): Column | undefined {
+    const key = `${segment.path}\n${field.path.join('\n')}`;
+    const known = this.#cache.get<Column | 'absent'>(key);
+    if (known !== undefined) return known === 'absent' ? undefined : known;
+    const column = this.#load(snapshot, segment, field);
+    this.#cache.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryBytes);
+    return column;
+  }
+
+  #load(snapshot: ShardSnapshot, segment: ShardSegment, field: FieldRef): Column | undefined {
+    const found = physicalPath(snapshot.columns, field.path);
+    if (found === undefined) return undefined;
+    const vocabulary = this.#vocabulary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
+    return loadColumn(this.#file(segment), found, vocabulary);
+  }
+
+  /** Vocabularies only grow: when they take too much, everything that counts on them is forgotten with them. */
+  #vocabulary(key: string): GrowingVocabulary {
+    let bytes = 0;
+    for (const each of this.#vocabularies.values()) bytes += each.bytes;
+    if (bytes > this.#cacheBytes / 4) {
+      this.#vocabularies.clear();
+      this.#cache.clear();
+    }
+    const known = this.#vocabularies.get(key) ?? new GrowingVocabulary();
+    this.#vocabularies.set(key, known);
+    return known;
+  }
+
+  #hashes(snapshot: ShardSnapshot, segment: ShardSegment, field: FieldRef): TextHashes | undefined {
+    const key = `#${segment.path}\n${field.path.join('\n')}`;
+    const known = this.#cache.get<TextHashes>(key);
+    if (known !== undefined) return known;
+    const column = this.#column(snapshot, segment, field);
+    if (column?.values.kind !== 'texts') return undefined;
+    const made = textHashes(column);
+    this.#cache.set(key, made, made.bytes + entryBytes);
+    return made;
+  }
+
+  /** No descriptor stays open between two turns. */
+  #rest(): void {
+    for (const file of this.#awake) file.rest();
+    this.#awake.clear();
+  }
+
+  #file(segment: ShardSegment): SegmentFile {
+    const known = this.#files.get(segment.path);
+    const file = known ?? new SegmentFile(segment.path);
+    this.#awake.add(file);
+    if (known !== undefined) this.#files.delete(segment.path);
+    this.#files.set(segment.path, file);
+    if (this.#files.size > mostFiles) {
+      const [path, oldest] = this.#files.entries().next().value!;
+      oldest.close();
+      this.#files.delete(path);
+    }
+    return file;
+  }
+}
+
+/** About what an entry of the cache takes beside its value. */
+const entryBytes = 256;
+
+/** Of a part of memory, all of it would be sent. */
+function sendable(found: Selection): ListedRows['rows'] {
+  const rows = settled(found);
+  if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
+  return isSparse(rows) ? rows.slice() : packed(rows);
+}
+
+function place(
+  places: number[],
+  found: Selection,
+  { number, rows }: ShardSegment,
+  { first, after }: ShardQuery,
+): void {
+  const room = first - places.length / 2;
+  if (room <= 0 || (after !== undefined && number < after[0])) return;
+  const from = after?.[0] === number ? after[1] + 1 : 0;
+  const some = isSparse(found)
+    ? found.filter((row) => row >= from).subarray(0, room)
+    : firstRows(found, rows, room, from);
+  for (const row of some) places.push(number, row);
+}

@@ -1,0 +1,98 @@
+import { give, take } from '../../core/buffers.js';
+import { AppError } from '../../core/errors.js';
+import { hashOf, mixed, scrambled } from '../../parquet/hash.js';
+import type { Column, TextHashes, Texts } from './column.js';
+import { lowerCase } from './lower.js';
+
+/**
+ * A table that finds the values of a column of texts by their lower case. Values lie in buckets, one behind the other, so that a
+ * text which a million records share takes one look, and so does one that nobody has.
+ */
+export function textHashes({ values, present }: Column): TextHashes {
+  if (values.kind !== 'texts') throw new AppError('internal', `no hashes of ${values.kind}`);
+  const count = values.offsets.length - 1;
+  const hashes = take(Int32Array, count);
+  hashTexts(values, hashes);
+  // One or two values for each bucket.
+  const bits = Math.max(0, 31 - Math.clz32(count));
+  const mask = (1 << bits) - 1;
+  const ends = new Uint32Array((1 << bits) + 1);
+  let kept = 0;
+  for (let i = 0; i < count; i++) {
+    if (present !== undefined && present[i] === 0) continue;
+    ends[hashes[i]! & mask]!++;
+    kept++;
+  }
+  for (let bucket = 1; bucket < ends.length; bucket++) ends[bucket]! += ends[bucket - 1]!;
+  // From behind, so that the values of a bucket ascend, and its end becomes its beginning.
+  const places = new Uint32Array(kept);
+  for (let i = count - 1; i >= 0; i--) {
+    if (present !== undefined && present[i] === 0) continue;
+    places[--ends[hashes[i]! & mask]!] = i;
+  }
+  give(hashes);
+  return {
+    bytes: ends.byteLength + places.byteLength,
+    find(text) {
+      const bucket = textHash(text) & mask;
+      return Array.from(places.subarray(ends[bucket]!, ends[bucket + 1]!));
+    },
+    findAll(wanted, add) {
+      for (let i = 0; i < wanted.length; i++) {
+        const bucket = wanted[i]! & mask;
+        const end = ends[bucket + 1]!;
+        for (let at = ends[bucket]!; at < end; at++) add(i, places[at]!);
+      }
+    },
+  };
+}
+
+/** The hash of a text in lower case. */
+export function textHash(lowerCase: string): number {
+  const bytes = Buffer.from(lowerCase);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return hashOf(view, bytes, 0, bytes.length);
+}
+
+/** The hash of each text in lower case, as `hashOf` would give it of those bytes. */
+function hashTexts({ bytes, offsets }: Texts, hashes: Int32Array): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let from = offsets[0]!;
+  for (let i = 0; i + 1 < offsets.length; i++) {
+    const to = offsets[i + 1]!;
+    let hash = to - from;
+    let any = 0; // the eighth bit of whatever is no ASCII
+    if (hash < 4) {
+      for (let at = from; at < to; at++) {
+        const byte = bytes[at]!;
+        any |= byte;
+        hash = (hash << 8) | (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte);
+      }
+    } else {
+      for (let at = from; at + 4 < to; at += 4) {
+        const word = view.getInt32(at, true);
+        any |= word;
+        hash = mixed(hash, lowerWord(word));
+      }
+      const word = view.getInt32(to - 4, true);
+      any |= word;
+      hash = mixed(hash, lowerWord(word));
+    }
+    hashes[i] =
+      (any & eighthBits) === 0 ? scrambled(hash) : hashOfLower(bytes.toString('utf8', from, to));
+    from = to;
+  }
+}
+
+const eighthBits = 0x80808080;
+
+/** Four ASCII characters in lower case: what is at least A and not above Z gets the sixth bit. */
+function lowerWord(word: number): number {
+  const atLeastA = (word + 0x3f3f3f3f) | 0;
+  const aboveZ = (word + 0x25252525) | 0;
+  return word | ((atLeastA & ~aboveZ & eighthBits) >>> 2);
+}
+
+function hashOfLower(text: string): number {
+  return textHash(lowerCase(text));
+}

@@ -1,0 +1,75 @@
+import { give } from '../../core/buffers.js';
+import type { PlainPage } from '../../parquet/chunk-pages.js';
+import {
+  pickTexts,
+  readDeltaTexts,
+  readPlainTexts,
+  textTarget,
+  type TextTarget,
+} from '../../parquet/decode-texts.js';
+import { encodingId } from '../../parquet/encoding.js';
+import type { ColumnValues } from './column.js';
+import { dictionaryIndices, type ValueSink } from './value-sink.js';
+
+/** Texts as their bytes. */
+export class TextSink implements ValueSink {
+  readonly #texts: TextTarget;
+  #dictionary = textTarget(0, 0);
+  /** Where the next text begins. */
+  #end = 0;
+
+  constructor(places: number, textBytes: number) {
+    if (textBytes >= 2 ** 32) throw new RangeError(`${textBytes} bytes of text in one segment`);
+    this.#texts = textTarget(places, textBytes);
+  }
+
+  dictionary({ body, count }: PlainPage): boolean {
+    this.#dictionary = textTarget(count, body.bytes.length - 4 * count);
+    readPlainTexts(body, count, this.#dictionary, 0, 0);
+    return true;
+  }
+
+  read(page: PlainPage, count: number, to: number): void {
+    if (count === 0) return;
+    this.#end = this.#read(page, count, to);
+  }
+
+  #read(page: PlainPage, count: number, to: number): number {
+    switch (page.encoding) {
+      case encodingId.plain:
+        return readPlainTexts(page.body, count, this.#texts, to, this.#end);
+      case encodingId.deltaByteArray:
+        return readDeltaTexts(page.body, count, this.#texts, to, this.#end);
+      case encodingId.rleDictionary: {
+        const entries = this.#dictionary.offsets.length - 1;
+        const indices = dictionaryIndices(page, count, entries);
+        const end = pickTexts(this.#dictionary, indices, count, this.#texts, to, this.#end);
+        give(indices);
+        return end;
+      }
+      default:
+        throw new RangeError(`encoding ${page.encoding} is not one of ours`);
+    }
+  }
+
+  /** A row without a text has an empty one. */
+  spread(from: number, count: number, slots: number, present: Uint8Array): void {
+    const { offsets } = this.#texts;
+    let value = from + count;
+    for (let slot = from + slots - 1; slot >= from; slot--) {
+      offsets[slot + 1] = offsets[value]!;
+      value -= present[slot]!;
+    }
+  }
+
+  finish(): { readonly values: ColumnValues; readonly bytes: number } {
+    const { bytes, offsets } = this.#texts;
+    if (this.#end !== bytes.length) {
+      throw new RangeError(`${this.#end} bytes of text where the footer says ${bytes.length}`);
+    }
+    return {
+      values: { kind: 'texts', bytes: bytes as Buffer, offsets: new Uint32Array(offsets.buffer) },
+      bytes: bytes.byteLength + offsets.byteLength,
+    };
+  }
+}

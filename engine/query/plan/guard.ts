@@ -1,0 +1,102 @@
+import { budgets } from '../../core/budgets.js';
+import { AppError } from '../../core/errors.js';
+
+/** How one statement runs. */
+export interface RunOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** What the statement reads, for the message when a file is missing or torn: `dataset 4812`. */
+  readonly subject?: string | undefined;
+  /** It may take long: it then waits for its turn among the heavy ones. */
+  readonly isHeavy?: boolean | undefined;
+}
+
+/** What runs a statement, and can be told to stop. */
+interface Interruptible {
+  interrupt(): void;
+}
+
+/** Ends a statement when its client leaves or its time is up, and says why it ended. */
+export class Guard {
+  /** Ends when the statement has to. */
+  readonly signal: AbortSignal;
+  readonly #options: RunOptions;
+  readonly #closing: AbortSignal;
+  readonly #timeoutMs: number;
+  readonly #stop = (): void => this.#interrupt();
+  #connection: Interruptible | null = null;
+  #interrupting: NodeJS.Timeout | null = null;
+
+  constructor(options: RunOptions, closing: AbortSignal) {
+    this.#options = options;
+    this.#closing = closing;
+    this.#timeoutMs = options.timeoutMs ?? budgets.queryMs;
+    const signals = [closing, AbortSignal.timeout(this.#timeoutMs)];
+    if (options.signal) signals.push(options.signal);
+    this.signal = AbortSignal.any(signals);
+    this.signal.addEventListener('abort', this.#stop);
+  }
+
+  /** From now on `connection` runs the statement. */
+  watch(connection: Interruptible): void {
+    this.#connection = connection;
+    if (this.signal.aborted) this.#interrupt();
+  }
+
+  /** The statement has ended. */
+  release(): void {
+    this.signal.removeEventListener('abort', this.#stop);
+    if (this.#interrupting) clearInterval(this.#interrupting);
+    this.#interrupting = null;
+    this.#connection = null;
+  }
+
+  /** The engine's error in words that a caller can act on; others stay as they are. */
+  translate(error: unknown): unknown {
+    if (error instanceof AppError) return error;
+    const message = String((error as { message?: unknown } | null)?.message ?? error);
+    if (this.signal.aborted && (error === this.signal.reason || message.startsWith('INTERRUPT'))) {
+      return this.#ending(error);
+    }
+    if (message.startsWith('Out of Memory')) {
+      const text = 'The query needs more memory than it may use (budget query memory); narrow it';
+      return new AppError('budget', text, undefined, error);
+    }
+    if (damage.test(message)) {
+      const text = `A stored file of ${this.#options.subject ?? 'the query'} is missing or damaged`;
+      return new AppError('damaged', text, undefined, error);
+    }
+    return error;
+  }
+
+  #ending(cause: unknown): AppError {
+    if (this.#options.signal?.aborted) return gaveUp(cause);
+    if (this.#closing.aborted) {
+      return new AppError('internal', 'The query engine is closed', undefined, cause);
+    }
+    return tookTooLong(this.#timeoutMs, cause);
+  }
+
+  #interrupt(): void {
+    const connection = this.#connection;
+    if (!connection || this.#interrupting) return;
+    // An interrupt that arrives before the statement has started is forgotten, so it is repeated.
+    connection.interrupt();
+    this.#interrupting = setInterval(() => connection.interrupt(), 10);
+  }
+}
+
+/** The client has left. */
+export function gaveUp(cause?: unknown): AppError {
+  return new AppError('canceled', 'The client gave up', undefined, cause);
+}
+
+/** The time of a query is up. */
+export function tookTooLong(timeoutMs: number, cause?: unknown): AppError {
+  const text = `The query took longer than ${timeoutMs / 1000} s (budget queryMs)`;
+  return new AppError('budget', text, undefined, cause);
+}
+
+/** How DuckDB starts its messages about a file that cannot be opened or decoded. */
+const damage =
+  /^((IO|Serialization|Invalid) Error|Invalid Input Error: (No magic|File|Footer|Failed to read|.*parquet))/i;

@@ -1,0 +1,241 @@
+import { RE2JS } from 're2js';
+import { budgets } from '../../core/budgets.js';
+import type { StoredType } from '../../core/types.js';
+import { isReserved } from './fields.js';
+import {
+  and,
+  node,
+  none,
+  or,
+  type Bound,
+  type FieldRef,
+  type Predicate,
+} from '../predicate/predicate.js';
+import { Problem, show } from './problem.js';
+import { floating, isNumeric, limits, momentOf, numberOf, scalarOf, textOf } from './values.js';
+import { words } from '../../text/words.js';
+
+type Type = StoredType | 'auto';
+
+/** What `FIELD__ACTION` means: the types it applies to, and the predicate that it builds from a checked value. */
+interface Action {
+  readonly types: (type: Type) => boolean;
+  readonly build: (field: FieldRef, value: unknown) => Predicate;
+}
+
+const strings = (type: Type): boolean => type === 'string';
+const written = (type: Type): boolean => type === 'string' || type === 'text';
+const ranged = (type: Type): boolean => isNumeric(type) || type === 'date';
+const valued = (type: Type): boolean => type !== 'object' && type !== 'json';
+
+/** The filter actions (query language 2.2); a new one is one entry here. */
+const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
+  ['', { types: () => true, build: plain }],
+  ['iexact', { types: written, build: (field, value) => equal(field, [value], true) }],
+  ['exact', { types: () => true, build: (field, value) => equal(field, [value], false) }],
+  ['in', { types: valued, build: (field, value) => equal(field, list(value), true) }],
+  ['range', { types: ranged, build: (field, value) => between(field, value, true) }],
+  ['between', { types: ranged, build: (field, value) => between(field, value, false) }],
+  ['gt', { types: ranged, build: (field, value) => range(field, low(field, value, false), null) }],
+  ['gte', { types: ranged, build: (field, value) => range(field, low(field, value, true), null) }],
+  ['lt', { types: ranged, build: (field, value) => range(field, null, high(field, value, false)) }],
+  ['lte', { types: ranged, build: (field, value) => range(field, null, high(field, value, true)) }],
+  ['contains', { types: written, build: contains }],
+  ['regexp', { types: strings, build: regexp }],
+  ['regex', { types: strings, build: regexp }],
+  [
+    'prefix',
+    {
+      types: strings,
+      build: (field, value) => node({ kind: 'prefix', field, text: textOf(value) }),
+    },
+  ],
+]);
+
+/** Whether an action compares numbers, or dates. */
+export function isRangeAction(name: string): boolean {
+  return actions.get(name)?.types === ranged;
+}
+
+/** The condition of one filter pair; throws a Problem for an unknown action, one that the type has not, or a wrong value. */
+export function condition(field: FieldRef, name: string, value: unknown): Predicate {
+  const action = actions.get(name);
+  if (!action) throw new Problem(`Unknown action: ${name}`);
+  // A declared field without any value: nothing is known of its type, and every record misses it.
+  if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
+  if (!action.types(field.type)) {
+    throw new Problem(
+      `Action ${name} does not apply to ${field.name}, which is of type ${field.type}`,
+    );
+  }
+  return action.build(field, value);
+}
+
+function plain(field: FieldRef, value: unknown): Predicate {
+  return field.type === 'text' && value !== null
+    ? contains(field, value)
+    : equal(field, [value], true);
+}
+
+/** `null` among the values stands for a missing field. */
+function equal(field: FieldRef, values: readonly unknown[], ignoreCase: boolean): Predicate {
+  const present = values.filter((value) => value !== null);
+  const parts: Predicate[] =
+    present.length < values.length ? [node({ kind: 'missing', field })] : [];
+  if (present.length > 0) parts.push(equalPresent(field, present, ignoreCase));
+  return or(parts);
+}
+
+function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: boolean): Predicate {
+  const { type } = field;
+  if (type === 'object' || type === 'json' || type === 'auto') {
+    throw new Problem(`${field.name} is an object: compare one of the fields inside it, or null`);
+  }
+  if (type === 'date') {
+    return or(
+      values.map((value) => {
+        const { start, end } = momentOf(value);
+        return range(field, { value: start, inclusive: true }, { value: end, inclusive: false });
+      }),
+    );
+  }
+  const scalars = values.map((value) => {
+    if (Array.isArray(value))
+      throw new Problem(`Expected one value, not ${show(value)}; use ${field.name}__in`);
+    return scalarOf(type, coordinate(field, value));
+  });
+  const possible = [...new Set(scalars.filter((value) => value !== undefined))];
+  if (possible.length === 0) return none;
+  return node({ kind: 'in', field, values: possible, ignoreCase: ignoreCase && isFolded(field) });
+}
+
+/** Letter case is ignored in strings and texts. Choice: not in blobs, and not in `_id` and `_commit`. */
+function isFolded(field: FieldRef): boolean {
+  return written(field.type) && !isReserved(field.path);
+}
+
+/** Chromosomes are stored without `chr`, so it is dropped from the value too. */
+export function coordinate(field: FieldRef, value: unknown): unknown {
+  const isChromosome = field.path.join('\n') === 'genomic_coordinates\nchromosome';
+  return isChromosome && typeof value === 'string' ? value.replace(/^chr/i, '') : value;
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Problem(`Action in expects a list, not ${show(value)}`);
+  if (value.length > budgets.inListValues) {
+    throw new Problem(
+      `Action in takes at most ${budgets.inListValues} values (budget inListValues)`,
+      true,
+    );
+  }
+  return value;
+}
+
+function between(field: FieldRef, value: unknown, inclusive: boolean): Predicate {
+  const name = inclusive ? 'range' : 'between';
+  if (!Array.isArray(value) || value.length !== 2) {
+    throw new Problem(`Action ${name} expects a list of two values, not ${show(value)}`);
+  }
+  const [from, to] = value as [unknown, unknown];
+  if (order(field, from) > order(field, to)) {
+    throw new Problem(
+      `Action ${name} expects its smaller value first, not ${show(from)} before ${show(to)}`,
+    );
+  }
+  return and([range(field, low(field, from, inclusive), high(field, to, inclusive))]);
+}
+
+function order(field: FieldRef, value: unknown): bigint | number {
+  return field.type === 'date' ? momentOf(value).start : numberOf(value);
+}
+
+/** A range whose ends were written apart, each of them in or out, or open; throws a Problem as `condition` does. */
+export function interval(field: FieldRef, from: Written | null, to: Written | null): Predicate {
+  if (field.type === 'string') {
+    const bound = (end: Written | null): Bound | null =>
+      end && { value: end.text, inclusive: end.inclusive };
+    return range(field, bound(from), bound(to));
+  }
+  if (!ranged(field.type))
+    throw new Problem(`${field.name} is of type ${field.type}: it has no ranges`);
+  return range(
+    field,
+    from && low(field, from.text, from.inclusive),
+    to && high(field, to.text, to.inclusive),
+  );
+}
+
+/** An end of a range as text. */
+interface Written {
+  readonly text: string;
+  readonly inclusive: boolean;
+}
+
+/** `none` stands for a bound that no stored value can meet. */
+type End = Bound | 'none';
+
+function range(field: FieldRef, from: End | null, to: End | null): Predicate {
+  if (from === 'none' || to === 'none') return none;
+  return node({ kind: 'range', field, low: from, high: to });
+}
+
+function low(field: FieldRef, value: unknown, inclusive: boolean): End {
+  const { type } = field;
+  if (type === 'date') {
+    const { start, end } = momentOf(value);
+    return { value: inclusive ? start : end, inclusive: true };
+  }
+  const number = numberOf(value);
+  if (type === 'double' || type === 'float') return { value: floating(type, number), inclusive };
+  // Above 1.5 means above 1 among whole numbers.
+  if (typeof number === 'number') return low(field, BigInt(Math.floor(number)), false);
+  const [smallest, largest] = limits(type);
+  if (number > largest) return 'none';
+  return number < smallest ? { value: smallest, inclusive: true } : { value: number, inclusive };
+}
+
+function high(field: FieldRef, value: unknown, inclusive: boolean): End {
+  const { type } = field;
+  if (type === 'date') {
+    const { start, end } = momentOf(value);
+    return { value: inclusive ? end : start, inclusive: false };
+  }
+  const number = numberOf(value);
+  if (type === 'double' || type === 'float') return { value: floating(type, number), inclusive };
+  if (typeof number === 'number') return high(field, BigInt(Math.floor(number)), true);
+  const [smallest, largest] = limits(type);
+  if (number < smallest) return 'none';
+  return number > largest ? { value: largest, inclusive: true } : { value: number, inclusive };
+}
+
+function contains(field: FieldRef, value: unknown): Predicate {
+  const text = textOf(value);
+  if (field.type !== 'text') return node({ kind: 'contains', field, text });
+  const wanted = [...new Set(words(text))];
+  if (wanted.length > budgets.queryTerms) {
+    throw new Problem(
+      `Action contains takes at most ${budgets.queryTerms} words (budget queryTerms)`,
+      true,
+    );
+  }
+  // Choice: a value without a single word finds nothing.
+  return wanted.length === 0 ? none : node({ kind: 'words', field, words: wanted });
+}
+
+function regexp(field: FieldRef, value: unknown): Predicate {
+  const pattern = textOf(value);
+  if (Buffer.byteLength(pattern) > budgets.regexpBytes) {
+    throw new Problem(
+      `A regular expression takes at most ${budgets.regexpBytes} bytes (budget regexpBytes)`,
+      true,
+    );
+  }
+  try {
+    RE2JS.compile(pattern);
+  } catch (error) {
+    throw new Problem(
+      `Unsupported regular expression ${show(pattern)}: ${(error as Error).message}`,
+    );
+  }
+  return node({ kind: 'regexp', field, pattern });
+}

@@ -1,0 +1,234 @@
+import { budgets } from '../../core/budgets.js';
+import type { EntityType } from '../../core/types.js';
+import { fieldRef, type FieldIndex } from './fields.js';
+import { all, and, node, none, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { Problem, problemAt, show } from './problem.js';
+import { scalarOf, textOf } from './values.js';
+
+/** What knows other names of genes. */
+export interface GeneNames {
+  /** The approved symbol for a symbol or alias, whatever its letter case. */
+  resolve(text: string): string | undefined;
+  /** The other names of an approved symbol. */
+  synonyms?(symbol: string): readonly string[];
+}
+
+/**
+ * Parses `entities` (query language 5): pairs of a type and a value or list of values. Pairs of one type are alternatives,
+ * different types must all be met. Throws a 400 under the key `entities` that names the pair.
+ */
+export function parseEntities(input: unknown, fields: FieldIndex, genes?: GeneNames): Predicate {
+  if (input === undefined || input === null || input === '') return all;
+  const byType = new Map<EntityType, Predicate[]>();
+  for (const [i, pair] of pairsOf(input).entries()) {
+    try {
+      const [type, values] = readPair(pair);
+      const found = byType.get(type) ?? [];
+      found.push(...values.map((value) => kinds[type](value, fields, genes)));
+      byType.set(type, found);
+    } catch (error) {
+      if (error instanceof Problem) throw problemAt('entities', `entities[${i}]`, error);
+      throw error;
+    }
+  }
+  return and([...byType.values()].map(or));
+}
+
+/** A pair of `entities`: any of the values is enough. */
+export interface AskedEntity {
+  readonly type: EntityType;
+  readonly values: readonly unknown[];
+}
+
+/** The pairs of `entities`, checked without a dataset, as a list of values for each; a 400 that names the pair otherwise. */
+export function readEntities(input: unknown): readonly AskedEntity[] {
+  if (input === undefined || input === null || input === '') return [];
+  return pairsOf(input).map((pair, i) => {
+    try {
+      const [type, values] = readPair(pair);
+      for (const value of values) if (typeof value !== 'object' || value === null) nameOf(value);
+      return { type, values };
+    } catch (error) {
+      if (error instanceof Problem) throw problemAt('entities', `entities[${i}]`, error);
+      throw error;
+    }
+  });
+}
+
+/** A list of pairs, or one pair in its place. */
+function pairsOf(input: unknown): readonly unknown[] {
+  const isPair = Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';
+  const pairs: unknown = isPair ? [input] : input;
+  if (!Array.isArray(pairs)) {
+    throw problemAt('entities', 'entities', new Problem(`Expected a list of [type, value] pairs, not ${show(input)}`)); // prettier-ignore
+  }
+  if (pairs.length > budgets.filterNodes) {
+    const message = `At most ${budgets.filterNodes} entities (budget filterNodes)`;
+    throw problemAt('entities', 'entities', new Problem(message, true));
+  }
+  return pairs;
+}
+
+function readPair(pair: unknown): readonly [EntityType, readonly unknown[]] {
+  if (!Array.isArray(pair) || pair.length !== 2)
+    throw new Problem(`Expected [type, value], not ${show(pair)}`);
+  const [name, given] = pair as [unknown, unknown];
+  const type = typeof name === 'string' ? (name.toLowerCase() as EntityType) : undefined;
+  if (type === undefined || !Object.hasOwn(kinds, type)) {
+    throw new Problem(
+      `Unknown entity type ${show(name)}: expected ${Object.keys(kinds).join(', ')}`,
+    );
+  }
+  const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (values.length === 0) throw new Problem(`No value of type ${type}`);
+  if (values.length > budgets.filterNodes)
+    throw new Problem(`At most ${budgets.filterNodes} values (budget filterNodes)`, true);
+  return [type, values];
+}
+
+/** What it takes for a record to have an entity of a type. */
+type Kind = (value: unknown, fields: FieldIndex, genes: GeneNames | undefined) => Predicate;
+
+const kinds: Readonly<Record<EntityType, Kind>> = {
+  gene: (value, fields, genes) => {
+    const name = nameOf(value);
+    const symbol = genes?.resolve(name);
+    return among(fields, 'gene', symbol === undefined ? [name] : [name, symbol]);
+  },
+  variant: (value, fields) => among(fields, 'variant', variantSpellings(nameOf(value))),
+  literature: (value, fields) => {
+    const name = nameOf(value);
+    const number = /^(?:PMID:? ?)?(\d+)$/i.exec(name)?.[1];
+    const spellings = number === undefined ? [name] : [number, `PMID:${number}`, `PMID: ${number}`];
+    return among(fields, 'literature', spellings);
+  },
+  sample: (value, fields) => among(fields, 'sample', [nameOf(value)]),
+  dataset: (value, fields) => among(fields, 'dataset', [nameOf(value)]),
+  genomic_region: (value, fields) => overlapping(regionOf(value), fields),
+};
+
+function nameOf(value: unknown): string {
+  const name = textOf(value).trim();
+  if (name === '') throw new Problem('Expected a name, not an empty text');
+  return name;
+}
+
+/** The field of that type has one of these values, whatever their letter case. */
+function among(fields: FieldIndex, type: EntityType, names: readonly string[]): Predicate {
+  const found = fieldsOf(fields, type);
+  if (found.length === 0) throw new Problem(`The dataset has no field of the entity type ${type}`);
+  return or(found.map((field) => isOneOf(field, names)));
+}
+
+function fieldsOf(fields: FieldIndex, ...types: readonly EntityType[]): readonly FieldRef[] {
+  return fields.rows
+    .filter(({ entityType }) => entityType !== null && types.includes(entityType))
+    .map(fieldRef);
+}
+
+function isOneOf(field: FieldRef, names: readonly string[]): Predicate {
+  const { type } = field;
+  if (type === 'auto' || type === 'object' || type === 'json' || type === 'date') return none;
+  const values = names.flatMap((name) => {
+    try {
+      return scalarOf(type, name) ?? [];
+    } catch (error) {
+      if (error instanceof Problem) return []; // no number, say, and so nothing that the field can hold
+      throw error;
+    }
+  });
+  const distinct = [...new Set(values)];
+  if (distinct.length === 0) return none;
+  const ignoreCase = type === 'string' || type === 'text';
+  return node({ kind: 'in', field, values: distinct, ignoreCase });
+}
+
+/** `GRCh37-chr13-…` and `GRCH37-13-…` are the same variant. */
+function variantSpellings(name: string): readonly string[] {
+  const match = /^(GRCH3[78])-(?:CHR)?(.+)$/i.exec(name);
+  if (!match) return [name];
+  const [build, rest] = [match[1]!.toUpperCase(), match[2]!.toUpperCase()];
+  return [`${build}-${rest}`, `${build}-CHR${rest}`];
+}
+
+/** Coordinates are 1-based and closed. */
+interface Region {
+  readonly build: string | null;
+  readonly chromosome: string;
+  readonly start: bigint;
+  readonly stop: bigint;
+}
+
+function regionOf(value: unknown): Region {
+  const parts = typeof value === 'string' ? partsOfText(value) : partsOfObject(value);
+  const [start, stop] = [parts.start, parts.stop].map((end) => wholeNumber(end));
+  if (start! > stop!)
+    throw new Problem(`A region stops behind its start, but ${start} comes before ${stop}`);
+  const build = parts.build === null ? null : textOf(parts.build).toUpperCase();
+  if (build !== null && build !== 'GRCH37' && build !== 'GRCH38')
+    throw new Problem(`Expected the build GRCh37 or GRCh38, not ${show(parts.build)}`);
+  const chromosome = textOf(parts.chromosome).replace(/^chr/i, '').toUpperCase();
+  return { build, chromosome, start: start!, stop: stop! };
+}
+
+interface Parts {
+  readonly build: unknown;
+  readonly chromosome: unknown;
+  readonly start: unknown;
+  readonly stop: unknown;
+}
+
+function partsOfText(text: string): Parts {
+  const match = /^([^-]+)-(.+)-(\d+)-(\d+)$/.exec(text.trim());
+  if (!match)
+    throw new Problem(`Expected a region like GRCH37-7-55000000-56000000, not ${show(text)}`);
+  const [, build, chromosome, start, stop] = match;
+  return { build, chromosome, start, stop };
+}
+
+function partsOfObject(value: unknown): Parts {
+  if (typeof value !== 'object' || value === null)
+    throw new Problem(`Expected a region as text or as {build, chromosome, start, stop}, not ${show(value)}`); // prettier-ignore
+  const { build = null, chromosome, start, stop } = value as Partial<Parts>;
+  if (chromosome === undefined || start === undefined || stop === undefined)
+    throw new Problem('A region needs chromosome, start and stop');
+  return { build, chromosome, start, stop };
+}
+
+function wholeNumber(value: unknown): bigint {
+  const number = scalarOf('long', value);
+  if (typeof number !== 'bigint' || number < 0n)
+    throw new Problem(`Expected a position, not ${show(value)}`);
+  return number;
+}
+
+/** Records whose coordinates, or whose text of a region or variant, share a base with the region. */
+function overlapping(region: Region, fields: FieldIndex): Predicate {
+  const places = fieldsOf(fields, 'genomic_region', 'variant')
+    .filter(({ type }) => type === 'string' || type === 'text')
+    .map((field) => node({ kind: 'overlap', field, ...region }));
+  const coordinates = coordinatesIn(region, fields);
+  if (coordinates) places.unshift(coordinates);
+  if (places.length === 0) {
+    throw new Problem('The dataset has neither genomic_coordinates nor a field of the entity type genomic_region or variant'); // prettier-ignore
+  }
+  return or(places);
+}
+
+function coordinatesIn(region: Region, fields: FieldIndex): Predicate | undefined {
+  const [build, chromosome, start, stop] = ['build', 'chromosome', 'start', 'stop'].map((name) => {
+    const row = fields.find(`genomic_coordinates.${name}`);
+    return row && fieldRef(row);
+  });
+  if (!chromosome || !start || !stop) return undefined;
+  const isBuild =
+    region.build === null || !build
+      ? all
+      : or([node({ kind: 'missing', field: build }), isOneOf(build, [region.build])]);
+  return and([
+    isOneOf(chromosome, [region.chromosome]),
+    node({ kind: 'range', field: start, low: null, high: { value: region.stop, inclusive: true } }),
+    node({ kind: 'range', field: stop, low: { value: region.start, inclusive: true }, high: null }),
+    isBuild,
+  ]);
+}

@@ -1,0 +1,130 @@
+import type { StoredType } from '../../core/types.js';
+import { Problem, show } from './problem.js';
+import { isNumeric } from './values.js';
+
+const dateUnits = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
+/** What a histogram of dates counts by. */
+export type DateUnit = (typeof dateUnits)[number];
+
+/** How a histogram cuts the values of its field into bins. */
+export type Bins =
+  | { readonly kind: 'date'; readonly unit: DateUnit }
+  /** Of whole numbers: the multiples of `digits / 10^scale`, exact at any size. */
+  | { readonly kind: 'whole'; readonly digits: bigint; readonly scale: number }
+  /** Of doubles: edge `i` is the double `i * numerator / denominator`. */
+  | { readonly kind: 'real'; readonly numerator: number; readonly denominator: number }
+  /**
+   * Powers of ten: bin `first + i` begins at `starts[i]` and is shown as `keys[i]`, the power of ten of `(first + i) * step`.
+   * The bins below zero are the mirror image, and zero is a bin of its own.
+   */
+  | {
+      readonly kind: 'log';
+      readonly starts: readonly (number | bigint)[];
+      readonly keys: readonly number[];
+      readonly first: number;
+      readonly step: number;
+    };
+
+/** Parses `interval` and `scale` of a histogram over values of this type. */
+export function parseBins(interval: unknown, scale: unknown, type: StoredType | 'auto'): Bins {
+  const isLog = scale === 'log';
+  if (!isLog && scale !== undefined && scale !== 'linear')
+    throw new Problem(`scale is linear or log, not ${show(scale)}`);
+  if (!isNumeric(type)) {
+    if (isLog) throw new Problem(`scale log is for numbers, not for a field of type ${type}`);
+    const unit = dateUnits.find((candidate) => candidate === (interval ?? 'month'));
+    if (!unit)
+      throw new Problem(
+        `interval of dates is one of ${dateUnits.join(', ')}, not ${show(interval)}`,
+      );
+    return { kind: 'date', unit };
+  }
+  const size = decimalOf(interval ?? (isLog ? 1n : 100n));
+  const isWhole = type === 'integer' || type === 'long';
+  if (isLog) return logBins(size, isWhole, interval);
+  return isWhole ? wholeBins(size, interval) : realBins(size, interval);
+}
+
+/** The JSON text of a bin's key, from the text of what the statement grouped by. */
+export function binKey(bins: Bins, text: string): string {
+  if (bins.kind === 'whole') return decimalText(BigInt(text) * bins.digits, bins.scale);
+  if (bins.kind !== 'log') return text;
+  const bin = Number(text);
+  if (bin === 0) return '0';
+  const key = Math.sign(bin) * bins.keys[Math.abs(bin) - 1]!;
+  // All digits of a whole number, which a client may read exactly.
+  return Number.isInteger(key) && Math.abs(key) < 1e21 ? String(BigInt(key)) : String(key);
+}
+
+/** `digits / 10^scale`, above zero. */
+interface Decimal {
+  readonly digits: bigint;
+  readonly scale: number;
+}
+
+const longestDecimal = 40;
+const decimalPattern = /^\+?(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
+
+function decimalOf(input: unknown): Decimal {
+  const isGiven = typeof input === 'number' || typeof input === 'bigint';
+  const text = isGiven ? String(input) : typeof input === 'string' ? input.trim() : '';
+  const [, before = '', after = '', exponent = '0'] =
+    (text.length <= longestDecimal && decimalPattern.exec(text)) || [];
+  const digits = BigInt(before + after || '0');
+  if (digits === 0n) throw new Problem(`interval is a positive number, not ${show(input)}`);
+  const zeros = /0*$/.exec(String(digits))![0].length;
+  const scale = after.length - Number(exponent) - zeros;
+  const bare = digits / 10n ** BigInt(zeros);
+  if (scale < -100 || scale > 100)
+    throw new Problem(`interval lies from 1e-100 to 1e100, not ${show(input)}`);
+  return scale < 0 ? { digits: bare * 10n ** BigInt(-scale), scale: 0 } : { digits: bare, scale };
+}
+
+function wholeBins({ digits, scale }: Decimal, input: unknown): Bins {
+  if (scale > 18 || digits > 2n ** 63n - 1n) {
+    throw new Problem(
+      `interval of whole numbers has at most 18 decimals and lies below 2^63, not ${show(input)}`,
+    );
+  }
+  return { kind: 'whole', digits, scale };
+}
+
+function realBins({ digits, scale }: Decimal, input: unknown): Bins {
+  const numerator = Number(digits);
+  if (numerator > 1e100)
+    throw new Problem(`interval lies from 1e-100 to 1e100, not ${show(input)}`);
+  return { kind: 'real', numerator, denominator: Number(`1e${scale}`) };
+}
+
+const smallestStep = 0.01;
+const largestStep = 10;
+
+function logBins({ digits, scale }: Decimal, isWhole: boolean, input: unknown): Bins {
+  const [numerator, denominator] = [Number(digits), Number(`1e${scale}`)];
+  const step = numerator / denominator;
+  if (step < smallestStep || step > largestStep) {
+    throw new Problem(
+      `interval of a log scale lies from ${smallestStep} to ${largestStep}, not ${show(input)}`,
+    );
+  }
+  // From the smallest double to the largest one, or from 1 to the largest long.
+  const first = isWhole ? 0 : Math.floor(-323.5 / step);
+  const last = Math.floor((isWhole ? 18.96 : 308.25) / step);
+  const keys = Array.from({ length: last - first + 1 }, (_, index) =>
+    Math.max(powerOfTen(((first + index) * numerator) / denominator), Number.MIN_VALUE),
+  );
+  const starts = isWhole ? keys.map((key) => BigInt(Math.ceil(key))) : keys;
+  return { kind: 'log', starts, keys, first, step };
+}
+
+function powerOfTen(exponent: number): number {
+  return Number.isInteger(exponent) ? Number(`1e${exponent}`) : 10 ** exponent;
+}
+
+function decimalText(digits: bigint, scale: number): string {
+  if (scale === 0) return String(digits);
+  const sign = digits < 0n ? '-' : '';
+  const text = String(digits < 0n ? -digits : digits).padStart(scale + 1, '0');
+  const fraction = text.slice(-scale).replace(/0+$/, '');
+  return `${sign}${text.slice(0, -scale)}${fraction === '' ? '' : `.${fraction}`}`;
+}

@@ -1,0 +1,185 @@
+import { budgets } from '../../core/budgets.js';
+import { invalid } from '../../core/errors.js';
+import type { DataType } from '../../core/types.js';
+import { parseBins, type Bins } from './facet-bins.js';
+import { fieldRef, type FieldIndex } from './fields.js';
+import type { FieldRef } from '../predicate/predicate.js';
+import { Problem, problemAt, show } from './problem.js';
+import { isNumeric, numberOf } from './values.js';
+
+/** A checked facet: what to compute of one field over the matching records. */
+export type Facet =
+  | {
+      readonly kind: 'terms';
+      readonly field: FieldRef;
+      /** Infinity = all. */
+      readonly limit: number;
+      readonly nested: readonly Facet[];
+    }
+  | { readonly kind: 'count'; readonly field: FieldRef }
+  | { readonly kind: 'stats'; readonly field: FieldRef; readonly extended: boolean }
+  | {
+      readonly kind: 'histogram';
+      readonly field: FieldRef;
+      readonly bins: Bins;
+      readonly nested: readonly Facet[];
+    }
+  | {
+      readonly kind: 'percentiles';
+      readonly field: FieldRef;
+      readonly percents: readonly number[];
+    };
+
+/** A facet of buckets, which others nest under. */
+export type BucketFacet = Extract<Facet, { kind: 'terms' | 'histogram' }>;
+
+/** True for a facet that others nest under. */
+export function hasBuckets(facet: Facet): facet is BucketFacet {
+  return facet.kind === 'terms' || facet.kind === 'histogram';
+}
+
+/**
+ * Parses `facets` (query language 3.1): an object from field name to options, a list of names or one name. Null if none is
+ * asked for; a 400 under `facets` that names what is wrong.
+ */
+export function parseFacets(input: unknown, fields: FieldIndex): readonly Facet[] | null {
+  return parse(input, fields, 'facets', 1, { total: 0 });
+}
+
+function parse(
+  input: unknown,
+  fields: FieldIndex,
+  path: string,
+  depth: number,
+  seen: { total: number },
+): readonly Facet[] | null {
+  if (input === null || input === undefined || input === '') return null;
+  const entries = named(input, path);
+  if (entries.length === 0) return null;
+  return entries.map(([name, options]) => {
+    const place = `${path}.${name.slice(0, 80)}`;
+    try {
+      seen.total += 1;
+      if (seen.total > budgets.facets)
+        throw new Problem(`At most ${budgets.facets} facets (budget facets)`, true);
+      if (depth > budgets.facetDepth) {
+        throw new Problem(
+          `Facets nest at most ${budgets.facetDepth} levels (budget facetDepth)`,
+          true,
+        );
+      }
+      const row = fields.find(name);
+      if (!row) throw new Problem(`Unknown field: ${name}`);
+      const given = asOptions(options);
+      const kind = kindOf(given.get('facet_type'), row.name, row.dataType);
+      const field = fieldRef(row);
+      const nested = parse(given.get('facets'), fields, `${place}.facets`, depth + 1, seen) ?? [];
+      if (nested.length > 0 && kind !== 'terms' && kind !== 'histogram')
+        throw new Problem('Facets nest only under terms and histogram');
+      if (kind === 'terms') return { kind, field, limit: termLimit(given.get('limit')), nested };
+      if (kind === 'stats') return { kind, field, extended: flag(given.get('extended')) };
+      if (kind === 'histogram') {
+        const bins = parseBins(given.get('interval'), given.get('scale'), field.type);
+        return { kind, field, bins, nested };
+      }
+      if (kind === 'percentiles') return { kind, field, percents: percents(given.get('percents')) };
+      return { kind, field };
+    } catch (error) {
+      if (error instanceof Problem) throw problemAt('facets', place, error);
+      throw error;
+    }
+  });
+}
+
+function named(input: unknown, path: string): (readonly [string, unknown])[] {
+  if (typeof input === 'string') return [[input, null]];
+  if (Array.isArray(input)) {
+    const list: readonly unknown[] = input;
+    return [...new Set(list)].map((name) => {
+      if (typeof name !== 'string')
+        throw invalid('facets', `Expected field names in ${path}, not ${show(name)}`);
+      return [name, null];
+    });
+  }
+  if (typeof input === 'object' && input !== null) return Object.entries(input);
+  throw invalid('facets', `Expected an object of facets in ${path}, not ${show(input)}`);
+}
+
+function asOptions(input: unknown): ReadonlyMap<string, unknown> {
+  if (input === null || input === undefined) return new Map();
+  if (typeof input !== 'object' || Array.isArray(input))
+    throw new Problem(`Expected options, not ${show(input)}`);
+  const given = Object.entries(input).filter(([, value]) => value !== null);
+  const unknown = given.find(([key]) => !options.has(key));
+  if (unknown) throw new Problem(`Unknown facet option: ${unknown[0].slice(0, 80)}`);
+  return new Map(given);
+}
+
+const options: ReadonlySet<string> = new Set([
+  'facet_type',
+  'limit',
+  'interval',
+  'scale',
+  'extended',
+  'percents',
+  'facets',
+]);
+
+type Kind = Facet['kind'];
+
+/** The facets of each kind of field, the default first (query language 3.1). */
+function kindsOf(name: string, type: DataType): readonly Kind[] {
+  if (name === '_id') return ['count'];
+  if (isNumeric(type as never)) return ['stats', 'histogram', 'percentiles', 'count', 'terms'];
+  if (type === 'date') return ['terms', 'count', 'histogram'];
+  if (type === 'string' || type === 'boolean' || type === 'auto') return ['terms', 'count'];
+  return [];
+}
+
+function kindOf(asked: unknown, name: string, type: DataType): Kind {
+  const kinds = kindsOf(name, type);
+  if (kinds.length === 0) throw new Problem(`Field ${name} of type ${type} has no facets`);
+  if (asked === undefined || asked === '') {
+    if (name === '_id') throw new Problem('Field _id has no terms facet; ask for facet_type count');
+    return kinds[0]!;
+  }
+  const kind = kinds.find((candidate) => candidate === asked);
+  if (kind) return kind;
+  const known = ['terms', 'count', 'stats', 'histogram', 'percentiles'].includes(asked as string);
+  if (!known) throw new Problem(`Unknown facet_type: ${show(asked)}`);
+  throw new Problem(
+    `Field ${name} of type ${type} has no ${asked as string} facet; it has ${kinds.join(', ')}`,
+  );
+}
+
+function termLimit(input: unknown): number {
+  if (input === undefined) return 10;
+  const limit = numberOf(input);
+  if (typeof limit !== 'bigint' || limit < 0n || limit > BigInt(budgets.facetTerms)) {
+    throw new Problem(
+      `limit is a whole number from 0 to ${budgets.facetTerms} (budget facetTerms), not ${show(input)}`,
+    );
+  }
+  return limit === 0n ? Infinity : Number(limit);
+}
+
+function flag(input: unknown): boolean {
+  if (input === undefined) return false;
+  if (typeof input === 'boolean') return input;
+  const word = typeof input === 'string' ? input.toLowerCase() : '';
+  if (word === 'true' || word === 'false') return word === 'true';
+  throw new Problem(`extended is true or false, not ${show(input)}`);
+}
+
+function percents(input: unknown): readonly number[] {
+  if (input === undefined) return [1, 5, 25, 50, 75, 95, 99];
+  const list: readonly unknown[] = Array.isArray(input) ? input : [input];
+  if (list.length === 0 || list.length > 1000)
+    throw new Problem('percents takes 1 to 1000 numbers');
+  return list.map((member) => {
+    const percent = Number(numberOf(member));
+    if (percent < 0 || percent > 100)
+      throw new Problem(`percents lie from 0 to 100, not ${show(member)}`);
+    return percent;
+  });
+}

@@ -1,0 +1,78 @@
+import type { FieldRow } from '../../catalog/rows.js';
+import type { DataType } from '../../core/types.js';
+import type { FieldRef } from '../predicate/predicate.js';
+
+/** The fields that a request may name; the one door from a name in a request to a stored column. */
+export interface FieldIndex {
+  find(name: string): FieldRow | undefined;
+  readonly rows: readonly FieldRow[];
+}
+
+/**
+ * Indexes the fields of a dataset by name. A field whose own name holds a dot is found before one inside an object, and the
+ * reserved `_id` and `_commit` are there unless `hasReserved` is false.
+ */
+export function indexFields(rows: readonly FieldRow[], hasReserved = true): FieldIndex {
+  const known = hasReserved ? indexes.get(rows) : undefined;
+  if (known !== undefined) return known;
+  const index = newIndex(rows, hasReserved);
+  if (hasReserved) indexes.set(rows, index);
+  return index;
+}
+
+/** The catalogue gives the same list until something in it changes, and every query names fields. */
+const indexes = new WeakMap<readonly FieldRow[], FieldIndex>();
+
+function newIndex(rows: readonly FieldRow[], hasReserved: boolean): FieldIndex {
+  const byName = new Map<string, FieldRow>(
+    hasReserved ? reserved.map((row) => [row.name, row]) : [],
+  );
+  for (const row of rows)
+    if (row.path.length > 1 && !byName.has(row.name)) byName.set(row.name, row);
+  for (const row of rows) if (row.path.length === 1) byName.set(row.name, row);
+  return { find: (name) => byName.get(name), rows };
+}
+
+/** The field as a predicate refers to it. */
+export function fieldRef(row: FieldRow): FieldRef {
+  return Object.freeze({ name: row.name, path: row.path, type: row.dataType });
+}
+
+/** True for `_id` and `_commit`, which are ASCII and compare exactly. */
+export function isReserved(path: readonly string[]): boolean {
+  return path.length === 1 && (path[0] === '_id' || path[0] === '_commit');
+}
+
+/** A field that no catalogue keeps: one of a file, of a dry run or of search, or one that every dataset has. */
+export function looseField(
+  path: readonly string[],
+  dataType: DataType,
+  more: Partial<FieldRow> = {},
+): FieldRow {
+  const name = path.join('.');
+  return {
+    id: 0,
+    datasetId: 0,
+    name,
+    path,
+    title: name,
+    description: '',
+    dataType,
+    isList: null,
+    entityType: null,
+    expression: null,
+    isHidden: false,
+    isReadOnly: true,
+    isValid: true,
+    ordering: null,
+    dependsOn: [],
+    urlTemplate: null,
+    createdAt: 0,
+    updatedAt: 0,
+    ...more,
+  };
+}
+
+const reserved: readonly FieldRow[] = ['_id', '_commit'].map((name) =>
+  looseField([name], 'string'),
+);

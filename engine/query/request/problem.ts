@@ -1,0 +1,30 @@
+import { AppError } from '../../core/errors.js';
+
+/** Something wrong at one node of a request; the parser that knows the node's path turns it into an AppError. */
+export class Problem extends Error {
+  readonly budget: boolean;
+  constructor(message: string, budget = false) {
+    super(message);
+    this.name = 'Problem';
+    this.budget = budget;
+  }
+}
+
+/** `400 {"<key>": ["<message> (at <path>)"]}`. */
+export function problemAt(key: string, path: string, problem: Problem): AppError {
+  const message = path === key ? problem.message : `${problem.message} (at ${path})`;
+  return new AppError(problem.budget ? 'budget' : 'invalid', message, { [key]: [message] });
+}
+
+/** A value from a request for a message: short, and safe to log. */
+export function show(value: unknown): string {
+  const text =
+    typeof value === 'string'
+      ? JSON.stringify(value)
+      : typeof value === 'object' && value !== null
+        ? Array.isArray(value)
+          ? `a list of ${value.length}`
+          : 'an object'
+        : String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

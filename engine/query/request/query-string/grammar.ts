@@ -1,0 +1,168 @@
+import { budgets } from '../../../core/budgets.js';
+import type { WildPart } from '../../predicate/predicate.js';
+import { Problem } from '../problem.js';
+import { at, tokens, type RangeEnd, type Token } from './tokens.js';
+
+/** What values must be like; `field` null means all string and text fields. */
+export type ValueAtom = { readonly field: string | null } & (
+  | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
+  | { readonly kind: 'phrase'; readonly text: string }
+  | { readonly kind: 'range'; readonly low: RangeEnd | null; readonly high: RangeEnd | null }
+);
+
+/** What one clause asks for. */
+export type Atom =
+  | ValueAtom
+  | { readonly kind: 'exists'; readonly field: string }
+  | { readonly kind: 'missing'; readonly field: string }
+  | { readonly kind: 'group'; readonly level: Level };
+
+/** An atom with what stands before and behind it. */
+export interface Clause {
+  /** `not` where NOT negates it inside an AND or OR; `prohibited` for `-`, and for NOT without an operator beside it. */
+  readonly sign: 'none' | 'required' | 'prohibited' | 'not';
+  readonly atom: Atom;
+  readonly boost: number;
+}
+
+/** Alternatives, each a conjunction of clauses: AND binds tighter than OR, and no operator is OR (query language 4.1). */
+export interface Level {
+  readonly alternatives: readonly (readonly Clause[])[];
+}
+
+/** Parses a query string that is not blank; throws a Problem that names the place. */
+export function parseGrammar(text: string): Level {
+  if (Buffer.byteLength(text) > budgets.queryBytes)
+    throw new Problem(`A query string takes at most ${budgets.queryBytes} bytes (budget queryBytes)`, true); // prettier-ignore
+  const words = tokens(text);
+  const terms = words.filter(
+    ({ kind }) => kind === 'term' || kind === 'phrase' || kind === 'range',
+  );
+  if (terms.length > budgets.queryTerms)
+    throw new Problem(`A query string takes at most ${budgets.queryTerms} terms (budget queryTerms)`, true); // prettier-ignore
+  const wild = words.flatMap((word) => (word.kind === 'term' ? word.parts : []));
+  if (wild.filter((part) => typeof part === 'string').length > budgets.queryWildcards)
+    throw new Problem(`A query string takes at most ${budgets.queryWildcards} wildcards (budget queryWildcards)`, true); // prettier-ignore
+  const parser = new Parser(words);
+  const level = parser.level(null, 1);
+  parser.end();
+  return level;
+}
+
+type Operator = 'and' | 'or' | null;
+
+class Parser {
+  #index = 0;
+
+  constructor(readonly words: readonly Token[]) {}
+
+  /** Clauses up to a closing bracket or the end. */
+  level(field: string | null, depth: number): Level {
+    if (depth > budgets.filterDepth)
+      throw new Problem(`A query string nests at most ${budgets.filterDepth} levels (budget filterDepth)`, true); // prettier-ignore
+    const clauses: { readonly clause: Clause; readonly before: Operator }[] = [];
+    let before: Operator = null;
+    for (;;) {
+      clauses.push({ clause: this.#clause(field, depth), before });
+      const { kind } = this.#peek();
+      if (kind === 'end' || kind === ')') return joined(clauses);
+      before = kind === 'and' || kind === 'or' ? kind : null;
+      if (before !== null) this.#index += 1;
+    }
+  }
+
+  end(): void {
+    const { kind, at: index } = this.#peek();
+    if (kind !== 'end') throw new Problem(`The bracket is never opened, ${at(index)}`);
+  }
+
+  #peek(): Token {
+    return this.words[this.#index]!;
+  }
+
+  #take(): Token {
+    return this.words[this.#index++]!;
+  }
+
+  #clause(field: string | null, depth: number): Clause {
+    const { kind } = this.#peek();
+    const sign = kind === '+' ? 'required' : kind === '-' ? 'prohibited' : kind === 'not' ? 'not' : 'none'; // prettier-ignore
+    if (sign !== 'none') this.#index += 1;
+    const atom = this.#atom(field, depth);
+    const next = this.#peek();
+    if (next.kind === 'boost') this.#index += 1;
+    return { sign, atom, boost: next.kind === 'boost' ? next.factor : 1 };
+  }
+
+  #atom(field: string | null, depth: number): Atom {
+    const token = this.#take();
+    switch (token.kind) {
+      case 'field':
+        return this.#ofField(token.name, token.at, depth);
+      case 'term':
+        return { kind: 'term', field, parts: token.parts };
+      case 'phrase':
+        return { kind: 'phrase', field, text: token.text };
+      case 'range':
+        return { kind: 'range', field, low: token.low, high: token.high };
+      case '(':
+        return { kind: 'group', level: this.#group(field, token.at, depth) };
+      default:
+        this.#index -= 1;
+        throw new Problem(`Expected a term, ${at(token.at)}, not ${named[token.kind]}`);
+    }
+  }
+
+  #ofField(name: string | null, index: number, depth: number): Atom {
+    const next = this.#peek();
+    if (!starts.has(next.kind))
+      throw new Problem(`Expected a value behind "${name ?? '*'}:", ${at(index)}; put a value that holds special characters in quotation marks`); // prettier-ignore
+    if (name !== '_missing_' && name !== '_exists_') return this.#atom(name, depth);
+    this.#index += 1;
+    const field = next.kind === 'phrase' ? next.text : next.kind === 'term' ? literal(next.parts) : undefined; // prettier-ignore
+    if (field === undefined)
+      throw new Problem(`Expected a field name behind "${name}:", ${at(index)}`);
+    return { kind: name === '_missing_' ? 'missing' : 'exists', field };
+  }
+
+  #group(field: string | null, index: number, depth: number): Level {
+    if (this.#peek().kind === ')') throw new Problem(`The brackets hold nothing, ${at(index)}`);
+    const level = this.level(field, depth + 1);
+    if (this.#peek().kind !== ')') throw new Problem(`The bracket is never closed, ${at(index)}`);
+    this.#index += 1;
+    return level;
+  }
+}
+
+const starts: ReadonlySet<Token['kind']> = new Set(['term', 'phrase', 'range', '(']);
+
+const named: Readonly<Record<Exclude<Token['kind'], 'field' | 'term' | 'phrase' | 'range' | '('>, string>> = {
+  ')': 'a closing bracket',
+  '+': 'a second sign',
+  '-': 'a second sign',
+  not: 'a second sign',
+  and: 'AND',
+  or: 'OR',
+  boost: 'a boost',
+  end: 'the end of the query',
+}; // prettier-ignore
+
+function literal(parts: readonly WildPart[]): string | undefined {
+  const [part] = parts;
+  return parts.length === 1 && typeof part === 'object' ? part.text : undefined;
+}
+
+/**
+ * Groups clauses by their operators. Choice: NOT beside AND or OR negates its clause there; between mere terms it excludes, as
+ * `-` does: `cancer NOT breast` finds what has the one and lacks the other.
+ */
+function joined(clauses: readonly { clause: Clause; before: Operator }[]): Level {
+  const alternatives: Clause[][] = [];
+  for (const [i, { clause, before }] of clauses.entries()) {
+    const isAlone = before === null && (clauses[i + 1]?.before ?? null) === null;
+    const sign = clause.sign === 'not' && isAlone ? 'prohibited' : clause.sign;
+    if (before === 'and') alternatives.at(-1)!.push({ ...clause, sign });
+    else alternatives.push([{ ...clause, sign }]);
+  }
+  return { alternatives };
+}

@@ -1,0 +1,148 @@
+import { budgets } from '../../../core/budgets.js';
+import { condition, coordinate, interval } from '../actions.js';
+import { fieldRef, type FieldIndex } from '../fields.js';
+import {
+  all,
+  and,
+  node,
+  none,
+  not,
+  or,
+  type FieldRef,
+  type Predicate,
+  type Score,
+  type WildPart,
+} from '../../predicate/predicate.js';
+import { Problem } from '../problem.js';
+import { words } from '../../../text/words.js';
+import type { Atom, Clause, Level, ValueAtom } from './grammar.js';
+import type { RangeEnd } from './tokens.js';
+
+/** What a query string asks for, and what ranks the records that it finds. */
+export interface Meaning {
+  readonly predicate: Predicate;
+  readonly scores: readonly Score[];
+}
+
+/** Turns the grammar's tree into a predicate over these fields (query language 4.2). */
+export function meaningOf(level: Level, fields: FieldIndex): Meaning {
+  return new Reading(fields).level(level);
+}
+
+const written = (field: FieldRef): boolean => field.type === 'string' || field.type === 'text';
+
+class Reading {
+  readonly #written: readonly FieldRef[];
+  #conditions = 0;
+
+  constructor(readonly fields: FieldIndex) {
+    this.#written = fields.rows.map(fieldRef).filter(written);
+  }
+
+  /** `+` clauses must hold, `-` clauses must not; the others are alternatives, or only rank where there is a `+`. */
+  level({ alternatives }: Level): Meaning {
+    const required: Predicate[] = [];
+    const excluded: Predicate[] = [];
+    const optional: Predicate[] = [];
+    const scores: Score[] = [];
+    for (const clauses of alternatives) {
+      const [first] = clauses;
+      if (clauses.length === 1 && first!.sign === 'prohibited') {
+        excluded.push(this.#atom(first!.atom).predicate);
+        continue;
+      }
+      const items = clauses.map((clause) => this.#clause(clause));
+      scores.push(...items.flatMap((item) => item.scores));
+      const isRequired = clauses.some(({ sign }) => sign === 'required');
+      (isRequired ? required : optional).push(and(items.map(({ predicate }) => predicate)));
+    }
+    const wanted = required.length > 0 ? and(required) : optional.length > 0 ? or(optional) : all;
+    return { predicate: and([wanted, ...excluded.map(not)]), scores };
+  }
+
+  #clause({ sign, atom, boost }: Clause): Meaning {
+    const { predicate, scores } = this.#atom(atom);
+    if (sign === 'not' || sign === 'prohibited') return { predicate: not(predicate), scores: [] };
+    return { predicate, scores: scores.map((score) => ({ ...score, boost: score.boost * boost })) };
+  }
+
+  #atom(atom: Atom): Meaning {
+    if (atom.kind === 'group') return this.level(atom.level);
+    if (atom.kind === 'exists' || atom.kind === 'missing')
+      return this.#presence(atom.kind, atom.field);
+    const isAny = atom.kind === 'term' && atom.parts.length === 1 && atom.parts[0] === 'any';
+    if (isAny && atom.field === null) return unranked(all);
+    if (atom.field === null) {
+      return ranked(or(this.#written.map((field) => this.#inField(atom, field))));
+    }
+    if (isAny) return this.#presence('exists', atom.field);
+    const row = this.fields.find(atom.field);
+    // Unlike a filter, a query string may name a field that the dataset has not.
+    return row ? ranked(this.#inField(atom, fieldRef(row))) : unranked(none);
+  }
+
+  #presence(kind: 'exists' | 'missing', name: string): Meaning {
+    const row = this.fields.find(name);
+    if (!row) return unranked(none);
+    const missing = node({ kind: 'missing', field: fieldRef(row) });
+    return unranked(kind === 'missing' ? missing : not(missing));
+  }
+
+  #inField(atom: ValueAtom, field: FieldRef): Predicate {
+    this.#conditions += 1;
+    if (this.#conditions > budgets.queryConditions) {
+      throw new Problem(
+        `The query looks into too many fields: ${budgets.queryConditions} pairs of a term and a field at most (budget queryConditions); name the fields, as in gene:BRCA1`,
+        true,
+      );
+    }
+    switch (atom.kind) {
+      case 'term':
+        return termIn(atom.parts, field);
+      case 'phrase':
+        return textIn(atom.text, field);
+      case 'range':
+        return rangeIn(atom.low, atom.high, field);
+    }
+  }
+}
+
+function unranked(predicate: Predicate): Meaning {
+  return { predicate, scores: [] };
+}
+
+function ranked(predicate: Predicate): Meaning {
+  return { predicate, scores: predicate.kind === 'none' ? [] : [{ item: predicate, boost: 1 }] };
+}
+
+function termIn(parts: readonly WildPart[], field: FieldRef): Predicate {
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === 'object') return textIn(only.text, field);
+  return written(field) ? node({ kind: 'wildcard', field, parts }) : none;
+}
+
+/** Text without wildcards: the words one after the other in a text or string, a plain filter's value anywhere else. */
+function textIn(text: string, field: FieldRef): Predicate {
+  if (!written(field)) return comparable(() => condition(field, '', text));
+  const list = words(coordinate(field, text) as string);
+  if (list.length > 0) return node({ kind: 'phrase', field, words: list });
+  // Nothing but signs, `<*>` say: only a whole value can equal it.
+  return field.type === 'string' ? condition(field, 'iexact', text) : none;
+}
+
+/** Choice: strings have ranges too, by code point as in an ordering; texts have none. */
+function rangeIn(low: RangeEnd | null, high: RangeEnd | null, field: FieldRef): Predicate {
+  if (field.type === 'text') return none;
+  if (low === null && high === null) return not(node({ kind: 'missing', field }));
+  return comparable(() => interval(field, low, high));
+}
+
+/** A value that cannot be read as the field's type matches nothing. */
+function comparable(work: () => Predicate): Predicate {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Problem && !error.budget) return none;
+    throw error;
+  }
+}

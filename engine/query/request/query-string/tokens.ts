@@ -1,0 +1,242 @@
+import type { WildPart } from '../../predicate/predicate.js';
+import { Problem } from '../problem.js';
+
+/** One end of a range as written; null where it is open (`*`). */
+export interface RangeEnd {
+  readonly text: string;
+  readonly inclusive: boolean;
+}
+
+/** A word of the query-string grammar (query language 4.1); `at` is its place, counted from 0. */
+export type Token = { readonly at: number } & (
+  | { readonly kind: '(' | ')' | '+' | '-' | 'not' | 'and' | 'or' | 'end' }
+  /** `name:`; what follows belongs to the field. Null for `*:`, any field. */
+  | { readonly kind: 'field'; readonly name: string | null }
+  | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
+  | { readonly kind: 'phrase'; readonly text: string }
+  | { readonly kind: 'range'; readonly low: RangeEnd | null; readonly high: RangeEnd | null }
+  | { readonly kind: 'boost'; readonly factor: number }
+);
+
+/** The place in a query string, as people count. */
+export function at(index: number): string {
+  return `at character ${index + 1}`;
+}
+
+/** Splits a query string into words; throws a Problem that names the place. */
+export function tokens(text: string): readonly Token[] {
+  return [...new Lexer(text).all()];
+}
+
+const blank = /[\s\u3000]/;
+/** What ends a term unless a backslash stands before it. */
+const special = new Set(['(', ')', '[', ']', '{', '}', '"', '^', '~']);
+const operators: Readonly<Record<string, 'and' | 'or' | 'not'>> = {
+  AND: 'and',
+  OR: 'or',
+  NOT: 'not',
+};
+
+class Lexer {
+  #at = 0;
+  /** Behind `field:` a sign belongs to the value: `stars:-5`. */
+  #isValue = false;
+
+  constructor(readonly text: string) {}
+
+  *all(): Generator<Token> {
+    for (;;) {
+      while (this.#at < this.text.length && blank.test(this.text[this.#at]!)) this.#at += 1;
+      const token = this.#next();
+      this.#isValue = token.kind === 'field';
+      yield token;
+      if (token.kind === 'end') return;
+    }
+  }
+
+  #next(): Token {
+    const start = this.#at;
+    const { text } = this;
+    const char = text[start];
+    if (char === undefined) return { kind: 'end', at: start };
+    const two = text.slice(start, start + 2);
+    if (two === '&&' || two === '||') {
+      this.#at += 2;
+      return { kind: two === '&&' ? 'and' : 'or', at: start };
+    }
+    if (char === '(' || char === ')') return this.#sign(char);
+    if (!this.#isValue && (char === '+' || char === '-')) return this.#sign(char);
+    if (!this.#isValue && char === '!') return this.#sign('not');
+    if (char === '"') return { kind: 'phrase', text: this.#phrase(), at: start };
+    if (char === '[' || char === '{') return this.#range();
+    if (char === '<' || char === '>') return this.#comparison();
+    if (char === '^') return this.#boost();
+    if (char === '/') throw new Problem(`Regular expressions are not part of query strings, ${at(start)}; use a regexp filter, or write \\/ for a slash`); // prettier-ignore
+    if (char === '~') throw fuzzy(start);
+    if (special.has(char)) throw new Problem(`Unexpected ${char}, ${at(start)}`);
+    return this.#term();
+  }
+
+  #sign(kind: '(' | ')' | '+' | '-' | 'not'): Token {
+    this.#at += 1;
+    return { kind, at: this.#at - 1 };
+  }
+
+  #term(): Token {
+    const start = this.#at;
+    const parts = this.#parts((char) => special.has(char) || (char === ':' && !this.#isValue));
+    const [only] = parts;
+    const raw = this.text.slice(start, this.#at);
+    if (this.text[this.#at] === '~') throw fuzzy(this.#at);
+    if (this.text[this.#at] === ':' && !this.#isValue) return this.#field(start, parts);
+    const operator = Object.hasOwn(operators, raw) ? operators[raw] : undefined;
+    if (operator && !this.#isValue) return { kind: operator, at: start };
+    if (only === undefined) throw new Problem(`Unexpected ${this.text[start]!}, ${at(start)}`);
+    return { kind: 'term', parts, at: start };
+  }
+
+  #field(start: number, parts: readonly WildPart[]): Token {
+    this.#at += 1;
+    const [only, ...more] = parts;
+    if (only === undefined)
+      throw new Problem(`Expected a field name before the colon, ${at(start)}`);
+    const name = only === 'any' ? null : only === 'one' ? '' : only.text;
+    if (more.length > 0 || name === '') {
+      throw new Problem(
+        `A field name cannot hold wildcards, ${at(start)}; write \\* and \\? for the characters`,
+      );
+    }
+    return { kind: 'field', name, at: start };
+  }
+
+  /** The characters up to a blank or one that `ends`; a backslash takes the next one as it is. */
+  #parts(ends: (char: string) => boolean): readonly WildPart[] {
+    const parts: WildPart[] = [];
+    let literal = '';
+    const flush = (): void => {
+      if (literal !== '') parts.push({ text: literal });
+      literal = '';
+    };
+    for (; this.#at < this.text.length; this.#at += 1) {
+      const char = this.text[this.#at]!;
+      if (char === '\\') {
+        literal += this.#escaped();
+      } else if (char === '?' || char === '*') {
+        flush();
+        if (char === '?') parts.push('one');
+        else if (parts.at(-1) !== 'any') parts.push('any');
+      } else if (blank.test(char) || ends(char)) {
+        break;
+      } else {
+        literal += char;
+      }
+    }
+    flush();
+    return parts;
+  }
+
+  /** The character behind the backslash; steps onto it. */
+  #escaped(): string {
+    this.#at += 1;
+    const char = this.text[this.#at];
+    if (char === undefined)
+      throw new Problem(`Nothing follows the backslash, ${at(this.#at - 1)}; write \\\\ for one`);
+    return char;
+  }
+
+  /** The text between quotation marks; steps behind the closing one. */
+  #phrase(): string {
+    const start = this.#at;
+    let phrase = '';
+    for (this.#at += 1; this.#at < this.text.length; this.#at += 1) {
+      const char = this.text[this.#at]!;
+      if (char === '"') {
+        this.#at += 1;
+        if (this.text[this.#at] === '~') throw fuzzy(this.#at);
+        return phrase;
+      }
+      phrase += char === '\\' ? this.#escaped() : char;
+    }
+    throw new Problem(`The quotation mark is never closed, ${at(start)}`);
+  }
+
+  #range(): Token {
+    const start = this.#at;
+    const opening = this.text[start];
+    this.#at += 1;
+    const low = this.#bound(start);
+    if (low === 'TO') throw new Problem(`Expected a value before TO, ${at(this.#at - 2)}`);
+    if (this.#bound(start) !== 'TO')
+      throw new Problem(`Expected TO between the ends of the range, ${at(start)}`);
+    const high = this.#bound(start);
+    if (high === 'TO') throw new Problem(`Expected a value behind TO, ${at(this.#at)}`);
+    while (this.#at < this.text.length && blank.test(this.text[this.#at]!)) this.#at += 1;
+    const closing = this.text[this.#at];
+    if (closing !== ']' && closing !== '}')
+      throw new Problem(`The range is never closed, ${at(start)}`);
+    this.#at += 1;
+    return {
+      kind: 'range',
+      low: low && { text: low.text, inclusive: opening === '[' },
+      high: high && { text: high.text, inclusive: closing === ']' },
+      at: start,
+    };
+  }
+
+  /** A value inside a range; null for `*`, `TO` for that word. */
+  #bound(start: number): { readonly text: string } | 'TO' | null {
+    while (this.#at < this.text.length && blank.test(this.text[this.#at]!)) this.#at += 1;
+    if (this.text[this.#at] === '"') return { text: this.#phrase() };
+    const from = this.#at;
+    let bound = '';
+    for (; this.#at < this.text.length; this.#at += 1) {
+      const char = this.text[this.#at]!;
+      if (char === ']' || char === '}' || blank.test(char)) break;
+      bound += char === '\\' ? this.#escaped() : char;
+    }
+    const raw = this.text.slice(from, this.#at);
+    if (raw === '')
+      throw new Problem(`A range has two ends, [a TO b], ${at(start)}; write * for an open one`);
+    if (raw === 'TO') return 'TO';
+    return raw === '*' ? null : { text: bound };
+  }
+
+  /** `>10` and the like: a range with one open end. */
+  #comparison(): Token {
+    const start = this.#at;
+    const isLow = this.text[start] === '>';
+    this.#at += 1;
+    const inclusive = this.text[this.#at] === '=';
+    if (inclusive) this.#at += 1;
+    const value = this.text[this.#at] === '"' ? this.#phrase() : this.#comparand();
+    if (value === '')
+      throw new Problem(
+        `Expected a value behind ${this.text.slice(start, this.#at)}, ${at(start)}`,
+      );
+    const end = { text: value, inclusive };
+    return { kind: 'range', low: isLow ? end : null, high: isLow ? null : end, at: start };
+  }
+
+  #comparand(): string {
+    const start = this.#at;
+    const parts = this.#parts((char) => special.has(char));
+    if (parts.some((part) => typeof part === 'string'))
+      throw new Problem(`A comparison takes no wildcards, ${at(start)}`);
+    return parts.map((part) => (typeof part === 'string' ? '' : part.text)).join('');
+  }
+
+  #boost(): Token {
+    const start = this.#at;
+    const number = /^\^(\d+(?:\.\d*)?|\.\d+)/.exec(this.text.slice(start, start + 40));
+    if (!number)
+      throw new Problem(`Expected a number behind ^, ${at(start)}; write \\^ for the character`);
+    this.#at += number[0].length;
+    return { kind: 'boost', factor: Number(number[1]), at: start };
+  }
+}
+
+function fuzzy(index: number): Problem {
+  return new Problem(
+    `Fuzzy terms and proximity (~) are not supported, ${at(index)}; write \\\\~ for the character`,
+  );
+}

@@ -1,0 +1,322 @@
+import type { FieldRow } from '../../catalog/rows.js';
+import { budgets } from '../../core/budgets.js';
+import { AppError, invalid, type FieldErrors } from '../../core/errors.js';
+import { parseEntities, type GeneNames } from './entities.js';
+import { explainTree, type Explaining } from '../explain/tree.js';
+import { parseFacets, type Facet } from './facets.js';
+import { fieldRef, indexFields, type FieldIndex } from './fields.js';
+import { parseFilters, type FilterRules } from './filter.js';
+import {
+  all,
+  and,
+  node,
+  or,
+  type FieldRef,
+  type Predicate,
+  type Score,
+} from '../predicate/predicate.js';
+import { show } from './problem.js';
+import type { Walk } from '../sql/cursor.js';
+import { scoresOf } from '../text/relevance.js';
+import { parseQueryString } from './query-string/query-string.js';
+
+/** A checked query: nothing in it needs to be looked at again. */
+export interface QueryRequest {
+  readonly predicate: Predicate;
+  /** What ranks the records when there is no ordering. */
+  readonly scores: readonly Score[];
+  /** Paths to return, in the order asked; null = all, with `_id` and `_commit`. */
+  readonly fields: readonly (readonly string[])[] | null;
+  readonly excludeFields: readonly (readonly string[])[];
+  readonly ordering: readonly OrderKey[];
+  readonly limit: number;
+  readonly offset: number;
+  /**
+   * The page's records, file × 2^32 + row in the order of the answer, once an index has told which they are; then nothing else
+   * chooses or orders them.
+   */
+  readonly places?: readonly bigint[];
+  /** Where a walk with a cursor stands; absent for a single page. */
+  readonly walk?: Walk;
+  /** Null = none asked for. */
+  readonly facets: readonly Facet[] | null;
+  /** The conditions in the words of the request, if the answer is to be explained. */
+  readonly explain?: Explaining;
+}
+
+/** One key of an ordering; records without a value come last in both directions. */
+export interface OrderKey {
+  readonly field: FieldRef;
+  readonly descending: boolean;
+}
+
+/**
+ * Parses the body of a query (contract 8.1). Unknown keys are ignored; everything else that is wrong is reported together, as a
+ * 400 with one key for each part of the request.
+ */
+export function parseQuery(
+  body: unknown,
+  fields: readonly FieldRow[],
+  genes?: GeneNames,
+): QueryRequest {
+  return parse(body, fields, genes, pageRule);
+}
+
+/** What a query of a file does not have (contract 6.7). */
+const notOfFiles = ['query', 'entities', 'facets', 'cursor'] as const;
+const outputFormats = ['json', 'csv', 'tsv'] as const;
+
+/** What the results of a query of a file are. */
+export type OutputFormat = (typeof outputFormats)[number];
+
+/** Checks what a query of a file asks for beside its fields, before the file is looked at. */
+export function parseOutput(input: unknown): OutputFormat {
+  const body = asBody(input);
+  const refused = notOfFiles.filter((key) => isGiven(body[key]));
+  if (refused.length > 0) {
+    const messages = refused.map((key) => [key, ['Not supported in a query of a file']] as const);
+    throw new AppError(
+      'invalid',
+      `Not supported in a query of a file: ${refused.join(', ')}`,
+      Object.fromEntries(messages),
+    );
+  }
+  const given = isGiven(body['output_format']) ? body['output_format'] : 'json';
+  const format = outputFormats.find((one) => one === given);
+  if (format === undefined)
+    throw invalid('output_format', `Expected json, csv or tsv, not ${show(given)}`);
+  return format;
+}
+
+/**
+ * Parses the body of a query of a file: a query without the parts that `parseOutput` refuses, regular expressions, and the
+ * reserved fields. Choice: where all values are texts, `gt`, `gte`, `lt`, `lte`, `range` and `between` compare the
+ * numbers that they write; a cell that is no number satisfies none of them. `ordering` works as for a dataset.
+ */
+export function parseFileQuery(
+  body: unknown,
+  fields: readonly FieldRow[],
+  isAllText: boolean,
+): QueryRequest {
+  const refused = new Set(['regexp', 'regex']);
+  const request = parse(body, fields, undefined, pageRule, { refused, isAllText });
+  return { ...request, excludeFields: [...request.excludeFields, ['_id'], ['_commit']] };
+}
+
+const pageRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
+
+/** Parses the body of a search, over fields that are not those of a dataset: `entities`, `genome_build` and `explain` are no parts of it. */
+export function parseDocumentQuery(body: unknown, index: FieldIndex): QueryRequest {
+  const given = { ...asBody(body), entities: null, genome_build: null, explain: null };
+  return parseOver(given, index, undefined, pageRule);
+}
+
+/** Parses the `params` of an export: a query without facets and offset, whose default is every record. */
+export function parseExportParams(
+  params: unknown,
+  fields: readonly FieldRow[],
+  genes?: GeneNames,
+): QueryRequest {
+  const rule = { limit: Number.MAX_SAFE_INTEGER, smallest: 1, largest: 'exportLimit' } as const;
+  const request = parse(params, fields, genes, rule);
+  const given = params as Body | null;
+  const isSafe = given?.['csv_safe'] ?? false;
+  if (typeof isSafe !== 'boolean')
+    throw invalid('csv_safe', `Expected true or false, not ${show(isSafe)}`);
+  const refused = (['facets', 'offset'] as const).filter((key) => isGiven(given?.[key]));
+  if (request.explain) throw invalid('explain', 'Not supported in an export');
+  if (refused.length > 0) {
+    const messages = refused.map((key) => [key, ['Not supported in an export']] as const);
+    throw new AppError(
+      'invalid',
+      `Not supported in an export: ${refused.join(', ')}`,
+      Object.fromEntries(messages),
+    );
+  }
+  return request;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+interface LimitRule {
+  readonly limit: number;
+  readonly smallest: number;
+  /** The budget above which a number is refused, if there is one. */
+  readonly largest?: 'pageLimit' | 'exportLimit';
+}
+
+function parse(
+  input: unknown,
+  rows: readonly FieldRow[],
+  genes: GeneNames | undefined,
+  rule: LimitRule,
+  filterRules?: FilterRules,
+): QueryRequest {
+  const index = indexFields(rows, filterRules === undefined);
+  return parseOver(input, index, genes, rule, filterRules);
+}
+
+function parseOver(
+  input: unknown,
+  index: FieldIndex,
+  genes: GeneNames | undefined,
+  rule: LimitRule,
+  filterRules?: FilterRules,
+): QueryRequest {
+  const started = performance.now();
+  const body = asBody(input);
+  const errors: AppError[] = [];
+  // Every part is parsed, so that a client learns of all its mistakes at once.
+  const part = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      errors.push(error);
+      return undefined as T;
+    }
+  };
+  for (const key of notYet) part(() => refuse(key, body[key]));
+  const filters = part(() => parseFilters(body['filters'], index, filterRules));
+  const query = part(() => parseQueryString(body['query'], index));
+  const entities = part(() => parseEntities(body['entities'], index, genes));
+  const build = part(() => genomeBuild(body['genome_build'], index));
+  const isExplained = part(() => flag('explain', body['explain']));
+  const request: QueryRequest = {
+    predicate: and([filters ?? all, query?.predicate ?? all, entities ?? all, build ?? all]),
+    scores: [...scoresOf(filters ?? all), ...(query?.scores ?? [])],
+    fields: part(() => fieldPaths('fields', body['fields'], index)),
+    excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
+    ordering: part(() => parseOrdering(body['ordering'], index)),
+    limit: part(() => count('limit', body['limit'], rule)),
+    offset: part(() => count('offset', body['offset'], { limit: 0, smallest: 0 })),
+    facets: part(() => parseFacets(body['facets'], index)),
+  };
+  if (errors.length > 0) throw merged(errors);
+  if (!isExplained) return request;
+  const context = { index, genes, rules: filterRules };
+  const given = isGiven(body['genome_build'])
+    ? { value: body['genome_build'] as string, predicate: build }
+    : null;
+  const { filters: list, query: text, entities: pairs } = body;
+  const root = explainTree({ filters: list, query: text, entities: pairs, build: given }, context);
+  return { ...request, explain: { ...context, root, parseMs: performance.now() - started } };
+}
+
+/** `true`, `false` or those words; false if not given. */
+function flag(key: string, input: unknown): boolean {
+  if (input === undefined || input === null || input === '') return false;
+  const word = typeof input === 'string' ? input.toLowerCase() : input;
+  if (word === true || word === 'true') return true;
+  if (word === false || word === 'false') return false;
+  throw invalid(key, `Expected true or false, not ${show(input)}`);
+}
+
+/** Known keys of the interface that later releases serve: refused, never silently ignored. */
+const notYet = ['target_fields'] as const;
+
+function refuse(key: string, value: unknown): void {
+  if (isGiven(value)) throw invalid(key, `${key} is not supported yet`);
+}
+
+/** `null`, an empty text and an empty list all mean "not given": clients send them for every optional part. */
+function isGiven(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return false;
+  if (typeof value === 'object') return Object.keys(value).length > 0;
+  return true;
+}
+
+function asBody(input: unknown): Body {
+  if (input === undefined || input === null) return {};
+  if (typeof input !== 'object' || Array.isArray(input)) {
+    throw new AppError('invalid', 'The query must be a JSON object', {
+      non_field_errors: ['The query must be a JSON object'],
+    });
+  }
+  return input as Body;
+}
+
+function merged(errors: readonly AppError[]): AppError {
+  const fields: FieldErrors = Object.fromEntries(
+    errors.flatMap((error) => Object.entries(error.fields ?? {})),
+  );
+  return new AppError(errors[0]!.code, errors.map((error) => error.message).join('; '), fields);
+}
+
+/** A list of names, or one name; null if not given. */
+function names(key: string, input: unknown): readonly string[] | null {
+  if (!isGiven(input)) return null;
+  const list: readonly unknown[] = Array.isArray(input) ? input : [input];
+  if (list.length > budgets.filterNodes)
+    throw invalid(key, `At most ${budgets.filterNodes} names (budget filterNodes)`);
+  return list.map((name) => {
+    if (typeof name !== 'string') throw invalid(key, `Expected field names, not ${show(name)}`);
+    return name;
+  });
+}
+
+function fieldPaths(
+  key: string,
+  input: unknown,
+  index: FieldIndex,
+): readonly (readonly string[])[] | null {
+  const wanted = names(key, input);
+  if (!wanted) return null;
+  return wanted.map((name) => {
+    const field = index.find(name);
+    if (!field) throw invalid(key, `Unknown field: ${name}`);
+    return field.path;
+  });
+}
+
+/** Unknown names are ignored. */
+function excludedPaths(input: unknown, index: FieldIndex): readonly (readonly string[])[] {
+  return (names('exclude_fields', input) ?? []).flatMap((name) => {
+    const field = index.find(name);
+    return field ? [field.path] : [];
+  });
+}
+
+function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
+  return (names('ordering', input) ?? []).map((name) => {
+    // A field whose name starts with a minus sign is found first.
+    const descending = !index.find(name) && name.startsWith('-');
+    const field = index.find(descending ? name.slice(1) : name);
+    if (!field) throw invalid('ordering', `Unknown field: ${descending ? name.slice(1) : name}`);
+    if (unordered.has(field.dataType)) {
+      throw invalid(
+        'ordering',
+        `Cannot order by ${field.name}, which is of type ${field.dataType}`,
+      );
+    }
+    return { field: fieldRef(field), descending };
+  });
+}
+
+const unordered: ReadonlySet<string> = new Set(['text', 'blob', 'object']);
+
+function count(key: string, input: unknown, rule: LimitRule): number {
+  if (input === undefined || input === null) return rule.limit;
+  const text = typeof input === 'object' ? '' : String(input as string | number).trim();
+  const number = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(number) || number < rule.smallest) {
+    throw invalid(key, `Expected a whole number from ${rule.smallest}, not ${show(input)}`);
+  }
+  const { largest } = rule;
+  if (largest !== undefined && number > budgets[largest])
+    throw invalid(key, `At most ${budgets[largest]}, not ${number} (budget ${largest})`);
+  return number;
+}
+
+/** Records of another build are left out; records and datasets without a build are not restricted. */
+function genomeBuild(input: unknown, index: FieldIndex): Predicate {
+  if (!isGiven(input)) return all;
+  const build = typeof input === 'string' ? input.toUpperCase() : '';
+  if (build !== 'GRCH37' && build !== 'GRCH38') {
+    throw invalid('genome_build', `Expected GRCh37 or GRCh38, not ${show(input)}`);
+  }
+  const row = index.find('genomic_coordinates.build');
+  if (row?.dataType !== 'string') return all;
+  const field = fieldRef(row);
+  const equal = node({ kind: 'in', field, values: [build], ignoreCase: true });
+  return or([node({ kind: 'missing', field }), equal]);
+}

@@ -1,0 +1,113 @@
+import type { StoredType } from '../../core/types.js';
+import type { Scalar } from '../predicate/predicate.js';
+import { Problem, show } from './problem.js';
+
+/** A number as a client wrote it: exact if it is whole. */
+export type Numeric = bigint | number;
+
+/** A stretch of time in microseconds, `end` excluded: a whole day, or a single instant. */
+export interface Moment {
+  readonly start: bigint;
+  readonly end: bigint;
+}
+
+/** True for the types that numbers compare with. */
+export function isNumeric(type: StoredType | 'auto'): boolean {
+  return type === 'integer' || type === 'long' || type === 'double' || type === 'float';
+}
+
+/** The smallest and largest value of a whole-number type. */
+export function limits(type: StoredType | 'auto'): readonly [bigint, bigint] {
+  return type === 'integer' ? [-(2n ** 31n), 2n ** 31n - 1n] : [-(2n ** 63n), 2n ** 63n - 1n];
+}
+
+/** Text of a string field's value; numbers compare as their text. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value)))
+    return String(value);
+  throw new Problem(`Expected text, not ${show(value)}`);
+}
+
+/** A number, or text that reads as one. */
+export function numberOf(value: unknown): Numeric {
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return whole(value);
+  if (typeof value === 'string' && value.length <= 400) {
+    const text = value.trim();
+    if (/^[+-]?\d+$/.test(text)) return BigInt(text.startsWith('+') ? text.slice(1) : text);
+    if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) {
+      const number = Number(text);
+      if (Number.isFinite(number)) return whole(number);
+    }
+  }
+  throw new Problem(`Expected a number, not ${show(value)}`);
+}
+
+/** The number as a float field holds it: filters compare what is stored, so 0.1 finds a 32-bit 0.1. */
+export function floating(type: StoredType | 'auto', value: Numeric): number {
+  return type === 'float' ? Math.fround(Number(value)) : Number(value);
+}
+
+/** `true`, `false` or those words. */
+export function booleanOf(value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  const word = typeof value === 'string' ? value.toLowerCase() : '';
+  if (word === 'true') return true;
+  if (word === 'false') return false;
+  throw new Problem(`Expected true or false, not ${show(value)}`);
+}
+
+/** A date stands for its whole day, a date with a time for that instant; without an offset it is UTC. */
+export function momentOf(value: unknown): Moment {
+  const match = typeof value === 'string' ? datePattern.exec(value.trim()) : null;
+  if (!match)
+    throw new Problem(`Expected a date like 2016-05-01 or 2016-05-01T12:30:00, not ${show(value)}`);
+  const [, year, month, day, hour, minute, second, fraction, offset] = match;
+  const midnight = Date.UTC(2000, Number(month) - 1, Number(day));
+  const date = new Date(midnight);
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) {
+    throw new Problem(`There is no date ${show(value)}`);
+  }
+  const dayStart = BigInt(date.getTime()) * 1000n;
+  if (hour === undefined) return { start: dayStart, end: dayStart + dayMicros };
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second ?? 0) > 59) {
+    throw new Problem(`There is no time ${show(value)}`);
+  }
+  const seconds = BigInt(hour) * 3600n + BigInt(minute!) * 60n + BigInt(second ?? 0);
+  const micros = BigInt((fraction ?? '').slice(0, 6).padEnd(6, '0'));
+  const start = dayStart + seconds * 1_000_000n + micros - offsetMicros(offset);
+  return { start, end: start + 1n };
+}
+
+/** A value of an exact comparison in the form of the field's type; undefined if no stored value can equal it. */
+export function scalarOf(type: StoredType, value: unknown): Scalar | undefined {
+  if (type === 'boolean') return booleanOf(value);
+  if (type === 'double' || type === 'float') {
+    const number = floating(type, numberOf(value));
+    return Number.isFinite(number) ? number : undefined;
+  }
+  if (type === 'integer' || type === 'long') {
+    const number = numberOf(value);
+    const [smallest, largest] = limits(type);
+    return typeof number === 'bigint' && number >= smallest && number <= largest
+      ? number
+      : undefined;
+  }
+  return textOf(value);
+}
+
+function whole(value: number): Numeric {
+  return Number.isInteger(value) ? BigInt(value) : value;
+}
+
+const dayMicros = 86_400_000_000n;
+const datePattern =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+
+function offsetMicros(offset: string | undefined): bigint {
+  if (offset === undefined || offset === 'Z') return 0n;
+  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(-2));
+  return BigInt(offset.startsWith('-') ? -minutes : minutes) * 60_000_000n;
+}

@@ -1,0 +1,45 @@
+import type { Facet } from '../request/facets.js';
+import type { Position } from '../sql/cursor.js';
+import type { QueryRequest } from '../request/request.js';
+
+/** What a query answers; the JSON texts go into the response as they are. */
+export interface QueryAnswer {
+  readonly total: number;
+  /** A JSON array of records. */
+  readonly results: string;
+  readonly count: number;
+  /** The offset of the next page, null on the last. */
+  readonly offset: number | null;
+  /** A JSON object from field name to answer; absent if none was asked for. */
+  readonly facets?: string;
+  /** JSON text of what each condition leaves; absent unless asked for. */
+  readonly explain?: string;
+  /** Behind the last record of this page of a walk; null at its end, absent outside one. */
+  readonly position?: Position | null;
+  /** Milliseconds. */
+  readonly took: number;
+}
+
+/** When to give up. */
+export interface QueryOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Where the page behind this one begins; null on the last. */
+export function nextOffset(
+  request: Pick<QueryRequest, 'offset'>,
+  count: number,
+  total: number,
+): number | null {
+  const next = request.offset + count;
+  return count > 0 && next < total ? next : null;
+}
+
+/** The answers of facets as one JSON object. */
+export function facetsJson(facets: readonly Facet[], texts: readonly string[]): string {
+  const members = facets.map(
+    ({ field }, index) => `${JSON.stringify(field.name)}:${texts[index]!}`,
+  );
+  return `{${members.join(',')}}`;
+}

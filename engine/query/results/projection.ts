@@ -1,0 +1,86 @@
+import type { FieldRow } from '../../catalog/rows.js';
+import { reservedColumns } from '../../store/arrow.js';
+import type { Column, Columns } from '../../core/types.js';
+import type { QueryRequest } from '../request/request.js';
+
+/** A column of the answer: what is stored, or a declared field that no record has a value of. */
+export interface Projected {
+  readonly column: Column;
+  readonly isStored: boolean;
+}
+
+/**
+ * Choice: with `fields`, keys come in the order of that list.
+ * The columns that a query returns, pruned to what `fields` and `exclude_fields` leave: in the order of `fields` where given,
+ * else `_id`, `_commit`, and the dataset's fields by `ordering`, then as they were stored.
+ */
+export function project(
+  columns: Columns,
+  rows: readonly FieldRow[],
+  request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
+): readonly Projected[] {
+  const available = [...reservedColumns, ...inOrder(declared(columns, rows), rows, [])];
+  const wanted = request.fields ? pick(available, request.fields) : available;
+  const stored = new Set([...reservedColumns, ...columns].map((column) => column.name));
+  return omit(wanted, request.excludeFields).map((column) => ({
+    column,
+    isStored: stored.has(column.name),
+  }));
+}
+
+/** The stored columns, then the declared fields at the top that have none yet. */
+function declared(columns: Columns, rows: readonly FieldRow[]): Columns {
+  const names = new Set([...reservedColumns, ...columns].map((column) => column.name));
+  const missing = rows.filter((row) => row.path.length === 1 && !names.has(row.name));
+  return [
+    ...columns,
+    ...missing.map((row): Column => ({
+      name: row.name,
+      physical: row.name,
+      type: row.dataType === 'auto' || row.dataType === 'object' ? 'string' : row.dataType,
+      isList: row.isList === true,
+    })),
+  ];
+}
+
+function inOrder(columns: Columns, rows: readonly FieldRow[], above: readonly string[]): Columns {
+  const orders = new Map<string, number>();
+  for (const row of rows) {
+    if (row.ordering === null || row.path.length !== above.length + 1) continue;
+    if (above.every((name, index) => row.path[index] === name))
+      orders.set(row.path.at(-1)!, row.ordering);
+  }
+  const rank = (column: Column): number => orders.get(column.name) ?? Infinity;
+  const sorted = columns.map((column) =>
+    column.children
+      ? { ...column, children: inOrder(column.children, rows, [...above, column.name]) }
+      : column,
+  );
+  if (orders.size === 0) return sorted;
+  // Infinity - Infinity is NaN, hence the comparison; sort is stable.
+  return sorted.sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
+}
+
+type Paths = readonly (readonly string[])[];
+
+function pick(columns: Columns, paths: Paths): Columns {
+  const names = [...new Set(paths.map((path) => path[0]!))];
+  return names.flatMap((name) => {
+    const column = columns.find((candidate) => candidate.name === name);
+    if (!column) return [];
+    const inside = paths.filter((path) => path[0] === name).map((path) => path.slice(1));
+    if (!column.children || inside.some((path) => path.length === 0)) return [column];
+    return [{ ...column, children: pick(column.children, inside) }];
+  });
+}
+
+function omit(columns: Columns, paths: Paths): Columns {
+  if (paths.length === 0) return columns;
+  return columns.flatMap((column) => {
+    const inside = paths.filter((path) => path[0] === column.name).map((path) => path.slice(1));
+    if (inside.length === 0) return [column];
+    if (inside.some((path) => path.length === 0)) return [];
+    const children = omit(column.children ?? [], inside);
+    return children.length === 0 ? [] : [{ ...column, children }];
+  });
+}

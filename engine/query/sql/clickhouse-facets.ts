@@ -1,0 +1,111 @@
+import type { StoredType } from '../../core/types.js';
+import type { Dialect } from './dialect.js';
+
+/** The part of the dialect that facets need. */
+type Aggregating = Pick<
+  Dialect,
+  | 'with'
+  | 'jsonArray'
+  | 'countDistinct'
+  | 'sum'
+  | 'mean'
+  | 'sumOfSquares'
+  | 'variance'
+  | 'quantiles'
+  | 'truncate'
+  | 'floorDivide'
+  | 'floorEdge'
+  | 'powerBin'
+>;
+
+/** Groups, sums and bins in ClickHouse SQL. */
+export function aggregating(each: Dialect['each']): Aggregating {
+  return {
+    // A relation is run again wherever it is named.
+    with: () => 'AS',
+    jsonArray: (texts) =>
+      `('[' || arrayStringConcat([${texts.map((text) => `coalesce(${text}, 'null')`).join(', ')}], ',') || ']')`,
+    countDistinct: (value, type) =>
+      isReal(type) ? `uniqExact(if(${value} = 0, 0, ${value}))` : `uniqExact(${value})`,
+    sum,
+    mean: (value, type) => `${double(sum(value, type))} / count(${value})`,
+    sumOfSquares: (value) =>
+      `if(count(${value}) = 0, NULL, sumKahan(${double(value)} * ${double(value)}))`,
+    variance: (value) =>
+      `if(max(abs(${double(value)})) < 1e145, varPopStable(${double(value)}), NULL)`,
+    quantiles: (value, fractions) => {
+      // Aggregates take no bound parameters, so the values are put in order and looked up.
+      const values = `arraySort(groupArray(${double(value)}))`;
+      return each(fractions, (fraction) => {
+        const place = `(toFloat64(length(${values})) - 1) * ${fraction}`;
+        const part = `(${place} - floor(${place}))`;
+        const at = (index: string): string => `${values}[toInt64(${index}(${place})) + 1]`;
+        return `if(empty(${values}), NULL, ${at('floor')} * (1 - ${part}) + ${at('ceil')} * ${part})`;
+      });
+    },
+
+    truncate: (date, unit) => {
+      const length = lengths[unit];
+      if (length) return floorDate(date, ...length);
+      // From midnight: it takes the last second before 1970 for a part of that year.
+      return `toDateTime64(dateTrunc('${unit}', ${floorDate(date, ...day)}), 6, 'UTC')`;
+    },
+    floorDivide: (value, factor, divisor) => {
+      const product = `(toInt256(${value}) * ${factor})`;
+      // It rounds towards zero.
+      return `intDiv(${product}, ${divisor}) - if(${product} % ${divisor} < 0, 1, 0)`;
+    },
+    floorEdge: (value, numerator, denominator) => {
+      const real = double(value);
+      const bin = `floor(${real} * ${denominator} / ${numerator})`;
+      const edge = (number: string): string => `${number} * ${numerator} / ${denominator}`;
+      // The quotient may round to the bin beside the right one.
+      return `(CASE WHEN abs(${real}) >= ${edge('1125899906842624')} THEN ${real}
+        WHEN ${edge(`(${bin} + 1)`)} <= ${real} THEN ${edge(`(${bin} + 1)`)}
+        WHEN ${edge(bin)} > ${real} THEN ${edge(`(${bin} - 1)`)}
+        ELSE ${edge(bin)} END + 0)`;
+    },
+    powerBin: (value, isWhole, starts, first, step) => {
+      const size = isWhole ? `abs(toInt256(${value}))` : `abs(${double(value)})`;
+      // It computes behind a null too, where the logarithm of zero would be an error.
+      const known = `if(isNull(${value}) OR ${value} = 0, 1, assumeNotNull(${double(size)}))`;
+      const guess = `toInt64(floor(log10(${known}) / ${step})) - ${first} + 1`;
+      const bin = `greatest(toInt64(1), least(toInt64(length(${starts})) - 1, ${guess}))`;
+      return `CASE WHEN ${value} = 0 THEN toInt64(0) ELSE toInt64(sign(${value})) * CASE
+        WHEN ${starts}[${bin} + 1] <= ${size} THEN ${bin} + 1
+        WHEN ${starts}[${bin}] > ${size} THEN ${bin} - 1 ELSE ${bin} END END`;
+    },
+  };
+}
+
+/** Units of one length in microseconds, and a moment at which one begins. 1970-01-05 was a Monday. */
+type Length = readonly [size: number, start: number];
+const day: Length = [86_400_000_000, 0];
+const lengths: Readonly<Record<string, Length>> = {
+  week: [604_800_000_000, 345_600_000_000],
+  day,
+  hour: [3_600_000_000, 0],
+  minute: [60_000_000, 0],
+  second: [1_000_000, 0],
+};
+
+function floorDate(date: string, size: number, start: number): string {
+  const micros = `toUnixTimestamp64Micro(${date})`;
+  // A literal of that size is unsigned.
+  const length = `toInt64(${size})`;
+  const rest = `(((${micros} - toInt64(${start})) % ${length}) + ${length}) % ${length}`;
+  return `fromUnixTimestamp64Micro(${micros} - ${rest}, 'UTC')`;
+}
+
+function double(value: string): string {
+  return `toFloat64(${value})`;
+}
+
+function isReal(type: StoredType): boolean {
+  return type === 'double' || type === 'float';
+}
+
+function sum(value: string, type: StoredType): string {
+  const all = isReal(type) ? `sumKahan(${double(value)})` : `sum(toInt256(${value}))`;
+  return `if(count(${value}) = 0, NULL, ${all})`;
+}

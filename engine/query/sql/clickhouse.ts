@@ -1,0 +1,253 @@
+import { reservedColumns } from '../../store/arrow.js';
+import type { Column, StoredType } from '../../core/types.js';
+import { aggregating } from './clickhouse-facets.js';
+import { jsonString, numberText } from './clickhouse-text.js';
+import type { Dialect, Language } from './dialect.js';
+import type { ParamType } from './params.js';
+import { separators } from '../../text/words.js';
+
+/**
+ * The SQL of ClickHouse (26.7 and later) over the Delta table of a dataset, which lies in the folder that `folderOf` names. What
+ * it answers differently, and why it must: docs/decisions/0016-two-dialects.md.
+ */
+export function clickhouse(folderOf: (datasetId: number) => string): Language {
+  return (columns) => {
+    // A variable of a lambda hides a column, and a column a relation; so both are named unlike any column.
+    let prefix = '_e';
+    while (columns.some((column) => column.physical.toLowerCase().startsWith(prefix)))
+      prefix = `_${prefix}`;
+    const relation = `${prefix}r`;
+    let variables = 0;
+    const lambda = (call: string, list: string, body: (element: string) => string): string => {
+      variables += 1;
+      const element = `${prefix}${variables}`;
+      return `${call}(${element} -> ${body(element)}, ${list})`;
+    };
+    const each: Dialect['each'] = (list, expression) => lambda('arrayMap', list, expression);
+    const some: Dialect['some'] = (list, test) => lambda('arrayExists', list, test);
+
+    /** Absent objects and lists cannot be told from those that hold nothing: ClickHouse reads both as the latter. */
+    const present = (value: string, column: Column): string =>
+      column.type === 'object'
+        ? either((column.children ?? []).map((child) => held(member(value, child.physical), child)))
+        : `${value} IS NOT NULL`;
+    const held = (value: string, column: Column): string =>
+      column.isList ? `notEmpty(${value})` : present(value, column);
+
+    return {
+      bound,
+      relation,
+      source: ({ rows, datasetId, version }, params) => {
+        if (rows === 0) {
+          const none = [...reservedColumns, ...columns].map(
+            (column) =>
+              `defaultValueOfTypeName(${literal(typeName(column))}) AS ${quote(column.physical)}`,
+          );
+          return `(SELECT ${none.join(', ')} WHERE false) AS ${relation}`;
+        }
+        const folder = params.add('string', folderOf(datasetId));
+        return `(SELECT * FROM deltaLakeLocal(${folder}) SETTINGS ${settings}, delta_lake_snapshot_version = ${version}) AS ${relation}`;
+      },
+      // Files are read side by side.
+      keepsOrder: false,
+      // Ids are in insertion order too.
+      insertionOrder: () => `${relation}."_id"`,
+      place: () => ({ file: '0', row: `${relation}."_id"`, type: 'string' }),
+
+      column: (name) => `${relation}.${quote(name)}`,
+      alias: quote,
+      extra: (number) => `${prefix}_${number}`,
+      member,
+      missingValue: (column) => `defaultValueOfTypeName(${literal(typeName(column))})`,
+      literal,
+
+      each,
+      flatten: (list) => `arrayFlatten(${list})`,
+      some,
+      listHas: (list, value) => `has(${list}, ${value})`,
+      missing: (value, column) =>
+        column.type === 'object' ? `NOT (${present(value, column)})` : `${value} IS NULL`,
+      present,
+      listMissing: (list, column) => `NOT ${some(list, (element) => present(element, column))}`,
+      smallest: (list) => `arrayReduce('min', ${list})`,
+      largest: (list) => `arrayReduce('max', ${list})`,
+      spread: (list) => `arrayJoin(arrayDistinct(${list}))`,
+      spreadAll: (list) => `arrayJoin(${list})`,
+
+      isOneOf: (value, places, type) => {
+        if (places.length === 1) return `${value} = ${places[0]!}`;
+        const list = places.join(', ');
+        return isFloat(type) ? `has([${list}], ${value})` : `${value} IN (${list})`;
+      },
+      isInList: (value, list, type, isFolded) =>
+        isFolded
+          ? `${fold(value)} IN (${each(list, fold)})`
+          : `${value} IN (${withBothZeros(list, type)})`,
+      someInList: (values, list, type, isFolded) =>
+        isFolded
+          ? `hasAny(${each(values, fold)}, ${each(list, fold)})`
+          : `hasAny(${values}, ${withBothZeros(list, type)})`,
+      isNotWritten: (text, letters) =>
+        `(${text} <> ${letters}(${text}) OR lengthUTF8(${text}) <> length(${text}))`,
+      fold,
+      contains: (text, part) => `position(${text}, ${part}) > 0`,
+      startsWith: (text, start) => `startsWith(${text}, ${start})`,
+      wholePattern,
+      matchesWhole: (text, pattern) => `match(${text}, ${pattern})`,
+      patternProblem: (message) =>
+        /cannot compile re2: [^]*?, error: ([^]*?)(?:\. Look at|$)/.exec(message)?.[1],
+      matches: (text, pattern) => `match(${text}, ${pattern})`,
+      regionPart: (text, part) =>
+        `regexpExtract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
+      wholeNumber: (text) => `toInt64OrNull(${text})`,
+      number: (text) => `nullIf(toFloat64OrNull(${text}), nan)`,
+      textLength: (text) => `length(${wordList(text)})`,
+      editDistance: (text, other, most) =>
+        `if(abs(toInt64(length(${text})) - toInt64(length(${other}))) > ${most}, NULL, editDistance(${text}, ${other}))`,
+      phraseCount: (text, pattern) =>
+        `length(extractAll('/' || arrayStringConcat(${wordList(text)}, '//') || '/', ${pattern}))`,
+      patternCount: (text, pattern) => `length(extractAll(${text}, ${pattern}))`,
+      indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
+
+      json: (value, type) => {
+        if (type === 'json') return value;
+        if (isText(type)) return jsonString(value);
+        if (type === 'date') return `('"' || ${dateText(value)} || '"')`;
+        return scalarText(value, type, each);
+      },
+      jsonObject: (_, members) =>
+        members.length === 0
+          ? `CAST(NULL AS Nullable(String))`
+          : `nullIf('{' || ${joined(members)} || '}', '{}')`,
+      jsonItems: (texts, isInside) => {
+        const json = `'[' || arrayStringConcat(${texts}, ',') || ']'`;
+        return isInside ? `nullIf(${json}, '[]')` : json;
+      },
+      jsonList: () => undefined,
+      text: (value, type) =>
+        type === 'date' ? dateText(value) : isText(type) ? value : scalarText(value, type, each),
+      join: joined,
+      joinList: (list) => `arrayStringConcat(${list}, ',')`,
+
+      ...aggregating(each),
+    };
+  };
+}
+
+/** The kernel of Delta that ClickHouse uses leaves out files that a negated condition on a list does match. */
+const settings = 'delta_lake_enable_engine_predicate = 0';
+
+function bound(number: number, type: ParamType, isList: boolean): string {
+  if (type !== 'date') return `{p${number}:${isList ? `Array(${bare[type]})` : bare[type]}}`;
+  // Microseconds, because a date as text has limits of its own.
+  return isList
+    ? `arrayMap(t -> fromUnixTimestamp64Micro(t, 'UTC'), {p${number}:Array(Int64)})`
+    : `fromUnixTimestamp64Micro({p${number}:Int64}, 'UTC')`;
+}
+
+/** Sets tell -0 from 0. */
+function withBothZeros(list: string, type: ParamType): string {
+  if (!isFloat(type)) return list;
+  return `if(has(${list}, 0), arrayPushBack(${list}, CAST(-0.0 AS ${bare[type]})), ${list})`;
+}
+
+/** An identifier of our own schema. */
+function quote(name: string): string {
+  return `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+function member(object: string, name: string): string {
+  return `tupleElement(${object}, ${literal(name)})`;
+}
+
+function either(conditions: readonly string[]): string {
+  return conditions.length === 0 ? 'false' : `(${conditions.join(' OR ')})`;
+}
+
+/**
+ * DuckDB lowers character by character, ClickHouse by the rules of whole texts: there a sigma at the end of a word has a form of
+ * its own, and a dotted I becomes two characters.
+ */
+function fold(text: string): string {
+  return `lowerUTF8(replaceAll(replaceAll(${text}, 'Σ', 'σ'), 'İ', 'i'))`;
+}
+
+/** Bound to a whole match: `match` looks for a part of the text, and its `.` takes line breaks unless it is told not to. */
+function wholePattern(pattern: string): string {
+  return `^(?-s:${pattern}${isQuoteOpen(pattern) ? '\\E' : ''})$`;
+}
+
+/** `\Q` takes all that follows as it is, up to `\E` or the end of the pattern. */
+function isQuoteOpen(pattern: string): boolean {
+  let isOpen = false;
+  for (let i = 0; i < pattern.length; i += 1) {
+    if (pattern[i] !== '\\') continue;
+    if (isOpen ? pattern[i + 1] !== 'E' : pattern[i + 1] !== 'Q') {
+      if (!isOpen) i += 1;
+      continue;
+    }
+    isOpen = !isOpen;
+    i += 1;
+  }
+  return isOpen;
+}
+
+function wordList(text: string): string {
+  return `extractAll(${text}, ${literal(`[^${separators}]+`)})`;
+}
+
+function isFloat(type: StoredType): type is 'double' | 'float' {
+  return type === 'double' || type === 'float';
+}
+
+function isText(type: StoredType): boolean {
+  return type === 'string' || type === 'text' || type === 'blob' || type === 'json';
+}
+
+function joined(texts: readonly string[]): string {
+  return `arrayStringConcat([${texts.join(', ')}], ',')`;
+}
+
+function scalarText(value: string, type: StoredType, each: Dialect['each']): string {
+  return type === 'double' || type === 'float'
+    ? numberText(value, type, each)
+    : `toString(${value})`;
+}
+
+/** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
+function dateText(value: string): string {
+  const micros = `toUnixTimestamp64Micro(${value})`;
+  const text = `toString(toTimeZone(${value}, 'UTC'))`;
+  // A literal of that size is unsigned, and would make dates before 1970 so.
+  return `CASE WHEN ${micros} % toInt64(86400000000) = 0 THEN substring(${text}, 1, 10)
+    WHEN ${micros} % toInt64(1000000) = 0 THEN replaceOne(substring(${text}, 1, 19), ' ', 'T')
+    ELSE replaceOne(${text}, ' ', 'T') END`;
+}
+
+function typeName(column: Column): string {
+  if (column.type !== 'object') {
+    const name = `Nullable(${bare[column.type]})`;
+    return column.isList ? `Array(${name})` : name;
+  }
+  const members = (column.children ?? []).map(
+    (child) => `${quote(child.physical)} ${typeName(child)}`,
+  );
+  return column.isList ? `Array(Tuple(${members.join(', ')}))` : `Tuple(${members.join(', ')})`;
+}
+
+const bare: Readonly<Record<Exclude<StoredType, 'object'>, string>> = {
+  boolean: 'Bool',
+  date: "DateTime64(6, 'UTC')",
+  double: 'Float64',
+  float: 'Float32',
+  integer: 'Int32',
+  long: 'Int64',
+  string: 'String',
+  text: 'String',
+  blob: 'String',
+  json: 'String',
+};

@@ -1,0 +1,250 @@
+import { reservedColumns } from '../../store/arrow.js';
+import type { Column, Columns, StoredType } from '../../core/types.js';
+import type { Dialect } from './dialect.js';
+import { separators } from '../../text/words.js';
+
+/**
+ * The SQL of DuckDB over these columns; a fresh one for each statement, because it numbers the variables of its lambdas. They
+ * are named unlike any column, which would win over them.
+ */
+export function duckdb(columns: Columns): Dialect {
+  let variables = 0;
+  let prefix = '_e';
+  while (columns.some((column) => column.physical.toLowerCase().startsWith(prefix)))
+    prefix = `_${prefix}`;
+  const lambda = (call: string, list: string, body: (element: string) => string): string => {
+    variables += 1;
+    const element = `${prefix}${variables}`;
+    return `${call}(${list}, lambda ${element}: ${body(element)})`;
+  };
+  // A stored column of that name hides the virtual one.
+  const hidesPlace = columns.some(({ physical }) => /^file_(index|row_number)$/i.test(physical));
+  const each: Dialect['each'] = (list, expression) => lambda('list_transform', list, expression);
+  return {
+    bound: (number) => `$${number}`,
+    relation: 'r',
+    source: ({ rows, files }, params) => {
+      // Segments differ in columns, so they are united by name; the first file holds the whole schema.
+      if (rows > 0)
+        return `read_parquet(${params.add('string', files)}, union_by_name = true) AS r`;
+      const nulls = [...reservedColumns, ...columns].map(
+        (column) => `CAST(NULL AS ${typeName(column)}) AS ${quote(column.physical)}`,
+      );
+      return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
+    },
+    keepsOrder: true,
+    insertionOrder: () => (hidesPlace ? 'r."_id"' : 'r.file_index, r.file_row_number'),
+    listedPlace: hidesPlace
+      ? undefined
+      : (list) => {
+          const place = '(CAST(r.file_index AS BIGINT) * 4294967296 + r.file_row_number)';
+          return { is: inList(place, list, false), at: `list_position(${list}, ${place})` };
+        },
+    // Ids are in insertion order too.
+    place: () =>
+      hidesPlace
+        ? { file: '0', row: 'r."_id"', type: 'string' }
+        : { file: 'r.file_index', row: 'r.file_row_number', type: 'long' },
+
+    column: (name) => `r.${quote(name)}`,
+    alias: quote,
+    extra: (number) => `${prefix}_${number}`,
+    member: (object, name) => `${object}.${quote(name)}`,
+    missingValue: (column) => `CAST(NULL AS ${typeName(column)})`,
+    literal,
+
+    each,
+    flatten: (list) => `flatten(${list})`,
+    some: (list, test) => `len(${lambda('list_filter', list, test)}) > 0`,
+    listHas: (list, value) => `list_contains(${list}, ${value})`,
+    missing: (value) => `${value} IS NULL`,
+    present: (value) => `${value} IS NOT NULL`,
+    listMissing: (list) => `coalesce(list_count(${list}), 0) = 0`,
+    smallest: (list) => `list_min(${list})`,
+    largest: (list) => `list_max(${list})`,
+    spread: (list) => `unnest(list_distinct(${list}))`,
+    spreadAll: (list) => `unnest(${list})`,
+
+    isOneOf: (value, places) =>
+      places.length === 1 ? `${value} = ${places[0]!}` : `${value} IN (${places.join(', ')})`,
+    isInList: (value, list, _, isFolded) => inList(value, list, isFolded),
+    // list_has_any would hash the long list again for every record.
+    someInList: (values, list, _, isFolded) =>
+      `EXISTS (SELECT 1 FROM (SELECT unnest(${values}) AS e) AS q WHERE ${inList('q.e', list, isFolded)})`,
+    // strlen counts bytes: beyond ASCII it differs from the length in characters.
+    isNotWritten: (text, letters) =>
+      `(${text} <> ${letters}(${text}) OR strlen(${text}) <> length(${text}))`,
+    fold: (text) => `lower(${text})`,
+    contains: (text, part) => `contains(${text}, ${part})`,
+    startsWith: (text, start) => `starts_with(${text}, ${start})`,
+    wholePattern: (pattern) => pattern,
+    matchesWhole: (text, pattern) => `regexp_full_match(${text}, ${pattern})`,
+    patternProblem: (message) => patternError.exec(message)?.[1],
+    matches: (text, pattern) => `regexp_matches(${text}, ${pattern})`,
+    regionPart: (text, part) =>
+      `regexp_extract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
+    wholeNumber: (text) => `TRY_CAST(${text} AS BIGINT)`,
+    // NaN is above every number there is.
+    number: (text) => `nullif(TRY_CAST(${text} AS DOUBLE), 'NaN'::DOUBLE)`,
+    textLength: (text) => `len(${wordList(text)})`,
+    editDistance: (text, other, most) =>
+      `CASE WHEN abs(strlen(${text}) - strlen(${other})) <= ${most} THEN levenshtein(${text}, ${other}) END`,
+    phraseCount: (text, pattern) =>
+      `len(regexp_extract_all('/' || array_to_string(${wordList(text)}, '//') || '/', ${pattern}))`,
+    patternCount: (text, pattern) => `len(regexp_extract_all(${text}, ${pattern}))`,
+    indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
+
+    json,
+    jsonObject: (object, members) =>
+      `CASE WHEN ${object} IS NOT NULL THEN ${members.length === 0 ? `'{}'` : `'{' || ${joined(members)} || '}'`} END`,
+    jsonItems: (texts) => `('[' || array_to_string(${texts}, ',') || ']')`,
+    jsonList: (list, type) =>
+      plainInJson.has(type) ? `CAST(to_json(${list}) AS VARCHAR)` : undefined,
+    text: (value, type) =>
+      type === 'date' ? dateText(value) : isText(type) ? value : numberText(value, type),
+    join: joined,
+    joinList: (list) => `array_to_string(${list}, ',')`,
+
+    with: (isKept) => `AS ${isKept ? '' : 'NOT '}MATERIALIZED`,
+    jsonArray: (texts) =>
+      `('[' || ${joined(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
+    countDistinct: (value) => `count(DISTINCT ${value})`,
+    // HUGEINT for whole numbers; a plain sum of doubles would depend on how the threads share the rows.
+    sum,
+    mean: (value, type) => `CAST(${sum(value, type)} AS DOUBLE) / count(${value})`,
+    sumOfSquares: (value) => `fsum(${double(value)} * ${double(value)})`,
+    variance: (value) => {
+      // Beyond, var_pop fails with an error of its own.
+      const isSmall = `abs(${double(value)}) < 1e145`;
+      return `CASE WHEN bool_and(${isSmall}) THEN var_pop(CASE WHEN ${isSmall} THEN ${double(value)} END) END`;
+    },
+    quantiles: (value, fractions) => `quantile_cont(${double(value)}, ${fractions})`,
+
+    truncate: (date, unit) => `date_trunc('${unit}', ${date})`,
+    floorDivide: (value, factor, divisor) => {
+      const product = factor === '1' ? value : `CAST(${value} AS HUGEINT) * ${factor}`;
+      // `//` rounds towards zero.
+      return `(${product}) // ${divisor} - CASE WHEN (${product}) % ${divisor} < 0 THEN 1 ELSE 0 END`;
+    },
+    floorEdge: (value, numerator, denominator) => {
+      const quotient = `${double(value)} * ${denominator} / ${numerator}`;
+      const bin = `floor(${quotient})`;
+      const edge = (number: string): string => `${number} * ${numerator} / ${denominator}`;
+      // The quotient may round to the bin beside the right one; most values lie too far from an edge for that.
+      return `(CASE WHEN abs(${quotient}) < 1e6 AND abs(${quotient} - round(${quotient})) > 1e-9 THEN ${edge(bin)}
+        WHEN abs(${double(value)}) >= ${edge('1125899906842624')} THEN ${double(value)}
+        WHEN ${edge(`(${bin} + 1)`)} <= ${double(value)} THEN ${edge(`(${bin} + 1)`)}
+        WHEN ${edge(bin)} > ${double(value)} THEN ${edge(`(${bin} - 1)`)}
+        ELSE ${edge(bin)} END + 0)`;
+    },
+    powerBin: (value, isWhole, starts, first, step) => {
+      const size = isWhole ? `abs(CAST(${value} AS HUGEINT))` : `abs(${double(value)})`;
+      const near = `abs(${double(value)})`;
+      const exponent = `log10(nullif(${near}, 0)) / ${step}`;
+      const guess = `CAST(floor(${exponent}) AS BIGINT) - ${first} + 1`;
+      const bin = `greatest(1, least(len(${starts}) - 1, ${guess}))`;
+      // Only near an edge, and where doubles have few digits, is the list looked into: that takes ten times longer.
+      return `CASE WHEN ${value} = 0 THEN 0 ELSE CAST(sign(${value}) AS BIGINT) * CASE
+        WHEN abs(${exponent} - round(${exponent})) > 1e-9 AND ${near} > 1e-300 THEN ${guess}
+        WHEN ${starts}[${bin} + 1] <= ${size} THEN ${bin} + 1
+        WHEN ${starts}[${bin}] > ${size} THEN ${bin} - 1 ELSE ${bin} END END`;
+    },
+  };
+}
+
+function double(value: string): string {
+  return `CAST(${value} AS DOUBLE)`;
+}
+
+function sum(value: string, type: StoredType): string {
+  return type === 'double' || type === 'float' ? `fsum(${double(value)})` : `sum(${value})`;
+}
+
+/** An identifier of our own schema. NUL would end the statement's text, so no stored name may hold one. */
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function inList(value: string, list: string, isFolded: boolean): string {
+  return isFolded
+    ? `lower(${value}) IN (SELECT lower(unnest(${list})))`
+    : `${value} IN (SELECT unnest(${list}))`;
+}
+
+function wordList(text: string): string {
+  return `regexp_extract_all(${text}, '[^${separators}]+')`;
+}
+
+function joined(texts: readonly string[]): string {
+  return `concat_ws(',', ${texts.join(', ')})`;
+}
+
+/** What RE2 says of a pattern. */
+const patternError =
+  /^Invalid Input Error: ((?:invalid|missing|bad|no argument|pattern too|unexpected|trailing|unterminated)[^]*)/i;
+
+function isText(type: StoredType): boolean {
+  return type === 'string' || type === 'text' || type === 'blob' || type === 'json';
+}
+
+function json(value: string, type: StoredType): string {
+  if (type === 'json') return value;
+  if (isText(type)) return `CAST(to_json(${value}) AS VARCHAR)`;
+  if (type === 'date') return `('"' || ${dateText(value)} || '"')`;
+  return numberText(value, type);
+}
+
+/**
+ * Numbers and booleans as text. A cast prints the shortest digits that read back as the same number, for a 32-bit float too
+ * (0.1, where to_json prints 0.10000000149011612); NaN and infinity have no JSON.
+ */
+function numberText(value: string, type: StoredType): string {
+  if (type !== 'double' && type !== 'float') return `CAST(${value} AS VARCHAR)`;
+  return `CASE WHEN isfinite(${value}) THEN CAST(${value} AS VARCHAR) END`;
+}
+
+/** The types that to_json prints as we do. */
+const plainInJson: ReadonlySet<StoredType> = new Set([
+  'boolean',
+  'integer',
+  'long',
+  'string',
+  'text',
+  'blob',
+]);
+
+/** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`; a cast would write the year 0 as `0001 (BC)`. */
+function dateText(value: string): string {
+  const micros = `epoch_us(${value})`;
+  // make_timestamp drops the time zone without asking the ICU library for every row.
+  const text = (format: string): string => `strftime(make_timestamp(${micros}), '${format}')`;
+  return `CASE WHEN ${micros} % 86400000000 = 0 THEN ${text('%Y-%m-%d')}
+    WHEN ${micros} % 1000000 = 0 THEN ${text('%Y-%m-%dT%H:%M:%S')} ELSE ${text('%Y-%m-%dT%H:%M:%S.%f')} END`;
+}
+
+function typeName(column: Column): string {
+  const name =
+    column.type === 'object'
+      ? `STRUCT(${(column.children ?? [])
+          .map((child) => `${quote(child.physical)} ${typeName(child)}`)
+          .join(', ')})`
+      : typeNames[column.type];
+  return column.isList ? `${name}[]` : name;
+}
+
+const typeNames: Readonly<Record<Exclude<StoredType, 'object'>, string>> = {
+  boolean: 'BOOLEAN',
+  date: 'TIMESTAMP WITH TIME ZONE',
+  double: 'DOUBLE',
+  float: 'FLOAT',
+  integer: 'INTEGER',
+  long: 'BIGINT',
+  string: 'VARCHAR',
+  text: 'VARCHAR',
+  blob: 'VARCHAR',
+  json: 'VARCHAR',
+};

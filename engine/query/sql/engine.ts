@@ -1,0 +1,204 @@
+import { join } from 'node:path';
+import {
+  BIGINT,
+  BOOLEAN,
+  DOUBLE,
+  DuckDBInstance,
+  FLOAT,
+  INTEGER,
+  LIST,
+  StatementType,
+  TIMESTAMPTZ,
+  VARCHAR,
+  DuckDBTimestampTZValue,
+  listValue,
+  type DuckDBConnection,
+  type DuckDBPreparedStatement,
+  type DuckDBType,
+  type DuckDBValue,
+} from '@duckdb/node-api';
+import { AppError } from '../../core/errors.js';
+import { makeFolder } from '../../core/files.js';
+import type { Language } from './dialect.js';
+import { duckdb } from './duckdb.js';
+import type { ColumnEngine } from '../plan/column-engine.js';
+import { Guard, type RunOptions } from '../plan/guard.js';
+import { Lanes } from './lanes.js';
+import type { Param, ParamType } from './params.js';
+import type { Suspects } from './suspects.js';
+
+/** How many statements run at once unless it is said. */
+export const defaultConnections = 4;
+
+/** How much the SQL engine may use, and where its data lies. */
+export interface EngineOptions {
+  /** Absolute. Only `datasets/` below it can be opened, */
+  readonly dataFolder: string;
+  /** and these folders, absolute as well. */
+  readonly otherFolders?: readonly string[];
+  readonly memoryMb: number;
+  readonly threads: number;
+  readonly spillFolder: string;
+  readonly spillMb: number;
+  /** Statements that run at once, heavy ones half as many; each occupies a thread of libuv's pool meanwhile. Default 4. */
+  readonly connections?: number;
+  /** Refuses queries that ended this process before; for the process that serves requests. */
+  readonly suspects?: Suspects;
+  /** Answers what it can before SQL is asked; closed with the engine. */
+  readonly columns?: ColumnEngine;
+}
+
+/** The SQL engine: reads committed files and nothing else. */
+export interface QueryEngine {
+  /** The SQL that it understands. */
+  readonly language: Language;
+  /** What answers many questions without SQL, if there is one. */
+  readonly columns?: ColumnEngine | undefined;
+  /** Runs one SELECT and returns its rows. */
+  run(
+    sql: string,
+    params: readonly Param[],
+    options?: RunOptions,
+  ): Promise<readonly (readonly unknown[])[]>;
+  /** Runs one SELECT and hands over its rows as they come, without holding them all. */
+  stream(
+    sql: string,
+    params: readonly Param[],
+    options?: RunOptions,
+  ): AsyncIterable<readonly (readonly unknown[])[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens an embedded DuckDB that can read the folders of its options and nothing else: no other file, no network, no extension, no
+ * change of its settings. Statements come from the compiler of this folder; one that is not a SELECT is refused all the same.
+ */
+export async function openQueryEngine(options: EngineOptions): Promise<QueryEngine> {
+  await makeFolder(options.spillFolder);
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: String(options.threads),
+    memory_limit: `${options.memoryMb}MB`,
+    temp_directory: options.spillFolder,
+    max_temp_directory_size: `${options.spillMb}MB`,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    allow_unsigned_extensions: 'false',
+  });
+  const setup = await instance.connect();
+  const folders = [join(options.dataFolder, 'datasets'), ...(options.otherFolders ?? [])];
+  const allowed = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`).join(', ');
+  // The only statements that are not prepared; the paths are our own configuration.
+  await setup.run(`SET GLOBAL TimeZone = 'UTC'`);
+  await setup.run('SET GLOBAL parquet_metadata_cache = true');
+  await setup.run(`SET GLOBAL allowed_directories = [${allowed}]`);
+  await setup.run('SET GLOBAL enable_external_access = false');
+  await setup.run('SET GLOBAL lock_configuration = true');
+  setup.closeSync();
+  return new Engine(instance, options);
+}
+
+class Engine implements QueryEngine {
+  readonly language = duckdb;
+  readonly columns: ColumnEngine | undefined;
+  readonly #instance: DuckDBInstance;
+  readonly #connections: Lanes<DuckDBConnection>;
+  readonly #closing = new AbortController();
+
+  readonly #suspects: Suspects | undefined;
+
+  constructor(instance: DuckDBInstance, options: EngineOptions) {
+    this.#instance = instance;
+    this.#suspects = options.suspects;
+    this.columns = options.columns;
+    this.#connections = new Lanes(
+      () => instance.connect(),
+      options.connections ?? defaultConnections,
+    );
+  }
+
+  async run(
+    sql: string,
+    params: readonly Param[],
+    options: RunOptions = {},
+  ): Promise<readonly (readonly unknown[])[]> {
+    const rows: (readonly unknown[])[] = [];
+    for await (const batch of this.stream(sql, params, options)) rows.push(...batch);
+    return rows;
+  }
+
+  async *stream(
+    sql: string,
+    params: readonly Param[],
+    options: RunOptions = {},
+  ): AsyncIterable<readonly (readonly unknown[])[]> {
+    const guard = new Guard(options, this.#closing.signal);
+    try {
+      const lease = await this.#connections.take(options.isHeavy === true, guard.signal);
+      let statement: DuckDBPreparedStatement | undefined;
+      let ended: (() => void) | undefined;
+      try {
+        ended = this.#suspects?.begin(sql, params);
+        guard.watch(lease.item);
+        // PRAGMA, SHOW and the like call themselves SELECT once prepared.
+        if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);
+        if (statement?.statementType !== StatementType.SELECT) {
+          throw new AppError('internal', 'Only SELECT statements run here');
+        }
+        bind(statement, params);
+        const result = await statement.stream();
+        for (;;) {
+          guard.signal.throwIfAborted();
+          const chunk = await result.fetchChunk();
+          if (!chunk || chunk.rowCount === 0) break;
+          yield chunk.getRows();
+        }
+      } finally {
+        statement?.destroySync();
+        ended?.();
+        guard.release();
+        lease.release();
+      }
+    } catch (error) {
+      throw guard.translate(error);
+    } finally {
+      guard.release();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.columns?.close();
+    for (const connection of await this.#connections.drain()) connection.closeSync();
+    this.#instance.closeSync();
+  }
+}
+
+function bind(statement: DuckDBPreparedStatement, params: readonly Param[]): void {
+  params.forEach((param, index) => {
+    const type = duckTypes[param.type];
+    if (Array.isArray(param.value)) {
+      const members = (param.value as readonly Param['value'][]).map((value) =>
+        duckValue(param.type, value),
+      );
+      statement.bindList(index + 1, listValue(members), LIST(type));
+    } else {
+      statement.bindValue(index + 1, duckValue(param.type, param.value), type);
+    }
+  });
+}
+
+function duckValue(type: ParamType, value: Param['value']): DuckDBValue {
+  if (type === 'date') return new DuckDBTimestampTZValue(value as bigint);
+  return type === 'integer' ? Number(value) : (value as DuckDBValue);
+}
+
+const duckTypes: Readonly<Record<ParamType, DuckDBType>> = {
+  string: VARCHAR,
+  boolean: BOOLEAN,
+  integer: INTEGER,
+  long: BIGINT,
+  double: DOUBLE,
+  float: FLOAT,
+  date: TIMESTAMPTZ,
+};

@@ -1,0 +1,121 @@
+import { budgets } from '../../core/budgets.js';
+import { AppError } from '../../core/errors.js';
+import type { Snapshot } from '../../store/store.js';
+import type { Language } from './dialect.js';
+import { binKey } from '../request/facet-bins.js';
+import { planFacets, type FacetNode } from './facet-plan.js';
+import { aggregateCount, emptyAnswer, flatAnswer } from './facet-sql.js';
+import type { BucketFacet, Facet } from '../request/facets.js';
+import type { Select } from './page.js';
+import type { Predicate } from '../predicate/predicate.js';
+import { begin, type Spellings } from './statement.js';
+
+/** Over which records facets are computed, and how a statement runs. */
+export interface FacetScope {
+  readonly snapshot: Snapshot;
+  readonly predicate: Predicate;
+  readonly spellings: Spellings;
+  readonly language: Language;
+  readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
+}
+
+/** The answers of several facets, and the number of records that they are of. */
+export interface FacetAnswers {
+  readonly total: number;
+  /** JSON texts (query language 3.2), in the order of the facets. */
+  readonly texts: readonly string[];
+}
+
+/** The answers of all facets over the records that match, by one statement. */
+export async function facetAnswers(
+  scope: FacetScope,
+  facets: readonly Facet[],
+): Promise<FacetAnswers> {
+  if (scope.snapshot.rows === 0) return { total: 0, texts: facets.map(emptyAnswer) };
+  const statement = begin(scope.snapshot, scope.spellings, scope.language);
+  const { roots, depth, totalBranch, sql, params } = planFacets(statement, scope.predicate, facets);
+  const branches: Map<string, (readonly unknown[])[]>[] = [];
+  for (const row of await scope.rows({ sql, params })) {
+    const groups = (branches[Number(row[0])] ??= new Map<string, (readonly unknown[])[]>());
+    const key = keyOf(row.slice(2, 2 + depth));
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
+  }
+  checkBuckets(roots, branches);
+  const [text, count] = [depth + 2, depth + 3];
+  const rowsOf = (branch: number | undefined, above: readonly unknown[]): Rows =>
+    (branch === undefined
+      ? undefined
+      : branches[branch]?.get(keyOf([...above, ...nulls(depth - above.length)]))) ?? [];
+
+  const answer = (node: FacetNode, above: readonly unknown[]): string => {
+    const rows = rowsOf(node.branch, above);
+    if (rows.length === 0) return emptyAnswer(node.facet);
+    if (node.kind === 'flat') {
+      const texts = textsOf(rows[0]![text]);
+      return flatAnswer(
+        node.facet,
+        texts.slice(node.start, node.start + aggregateCount(node.facet)),
+      );
+    }
+    const items = rows.map((row) => {
+      const own = row[text];
+      const shown = `${shownKey(node.facet, String(own))},${String(row[count])}`;
+      if (node.nested.length === 0) return `[${shown}]`;
+      const inside = node.nested.map(
+        (child) => `${JSON.stringify(child.facet.field.name)}:${answer(child, [...above, own])}`,
+      );
+      return `[${shown},{${inside.join(',')}}]`;
+    });
+    return `[${items.join(',')}]`;
+  };
+  return {
+    total: Number(textsOf(rowsOf(totalBranch, [])[0]?.[text])[0] ?? 0),
+    texts: roots.map((node) => answer(node, [])),
+  };
+}
+
+type Rows = readonly (readonly unknown[])[];
+
+/** JSON texts hold no line break, so this is unambiguous. */
+function keyOf(keys: readonly unknown[]): string {
+  return keys.length === 0 ? '' : keys.map(String).join('\n');
+}
+
+function nulls(count: number): readonly null[] {
+  return Array.from({ length: count }, () => null);
+}
+
+/** The members of a JSON list of numbers and nulls, longs as they are. */
+function textsOf(list: unknown): readonly string[] {
+  return String(list).replace(/^\[/, '').replace(/\]$/, '').split(',');
+}
+
+function shownKey(facet: BucketFacet, text: string): string {
+  return facet.kind === 'terms' ? text : binKey(facet.bins, text);
+}
+
+/** Refuses to answer with more terms or bins than a response may hold. */
+function checkBuckets(
+  roots: readonly FacetNode[],
+  branches: readonly ReadonlyMap<string, Rows>[],
+): void {
+  const counts = { facetTerms: 0, facetBuckets: 0 };
+  const count = (node: FacetNode): void => {
+    if (node.kind === 'flat' || node.branch === undefined) return;
+    const budget = node.facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets';
+    for (const rows of branches[node.branch]?.values() ?? []) counts[budget] += rows.length;
+    if (counts[budget] > budgets[budget]) throw tooManyBuckets(node.facet.field.name, budget);
+    node.nested.forEach(count);
+  };
+  roots.forEach(count);
+}
+
+/** The refusal of more terms or bins than a response may hold. */
+export function tooManyBuckets(field: string, budget: 'facetTerms' | 'facetBuckets'): AppError {
+  const [things, fix] =
+    budget === 'facetTerms' ? ['terms', 'set a limit'] : ['bins', 'take a larger interval'];
+  const message = `${field} has more than ${budgets[budget]} ${things}, with those of the facets before it (budget ${budget}); ${fix}`;
+  return new AppError('budget', message, { facets: [message] });
+}

@@ -1,0 +1,267 @@
+import { budgets } from '../../core/budgets.js';
+import { compile } from './compile.js';
+import {
+  selected,
+  valuesRelation,
+  type Column,
+  type Parent,
+  type Selected,
+} from './facet-relation.js';
+import { aggregateCount, aggregates, bucketing, type FlatFacet } from './facet-sql.js';
+import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
+import type { Select } from './page.js';
+import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import { access, type Statement } from './statement.js';
+
+/**
+ * All facets of a request as one statement. Its rows are of several kinds, which `branch` numbers:
+ * `branch, place in the branch, keys of the buckets above, text, count`. A branch is
+ * - the buckets of one facet, whose `text` is the JSON of what it groups by, or
+ * - the aggregates of all facets without buckets that stand below the same one, whose `text` is their JSON list.
+ *
+ * The records are looked for once: with a filter the columns of those that match are kept, because a filter may cost far more than
+ * what counts them (3 M records, six facets, a regular expression: 1.2 s, where each on its own took 8.9 s and without keeping
+ * 5.7 s). Without one nothing is kept: each column is read by its own facet alone.
+ */
+export interface FacetPlan extends Select {
+  readonly roots: readonly FacetNode[];
+  /** How many columns hold the keys of buckets. */
+  readonly depth: number;
+  /** Where the number of matching records is. */
+  readonly totalBranch: number;
+}
+
+/** A facet of the plan and where its rows are; without a branch no record has a value. */
+export type FacetNode =
+  | {
+      readonly kind: 'buckets';
+      readonly facet: BucketFacet;
+      readonly branch: number | undefined;
+      readonly nested: readonly FacetNode[];
+    }
+  | {
+      readonly kind: 'flat';
+      readonly facet: FlatFacet;
+      readonly branch: number | undefined;
+      /** The first of its texts in the branch's list. */
+      readonly start: number;
+    };
+
+/** Plans the facets over the records that satisfy the predicate. */
+export function planFacets(
+  statement: Statement,
+  predicate: Predicate,
+  facets: readonly Facet[],
+): FacetPlan {
+  const planner = new Planner(statement, facets);
+  const roots = planner.level(facets, []);
+  return planner.finish(predicate, roots);
+}
+
+class Planner {
+  readonly #statement: Statement;
+  readonly #depth: number;
+  readonly #columns = new Map<string, Column | undefined>();
+  readonly #relations: string[] = [];
+  readonly #branches: string[] = [];
+  #scans = 0;
+  #total: { readonly branch: number } | undefined;
+
+  constructor(statement: Statement, facets: readonly Facet[]) {
+    this.#statement = statement;
+    this.#depth = depthOf(facets);
+  }
+
+  level(facets: readonly Facet[], parents: readonly Parent[]): readonly FacetNode[] {
+    const flat: { readonly facet: FlatFacet; readonly column: Column; readonly start: number }[] =
+      [];
+    let start = parents.length === 0 ? 1 : 0;
+    // Only known to be needed behind the facets that come first.
+    const shared = facets.some((facet) => this.#isShared(facet)) ? this.#nextBranch() : undefined;
+    const nodes = facets.map((facet): FacetNode => {
+      const column = this.#column(facet.field);
+      if (hasBuckets(facet)) {
+        if (!column) return { kind: 'buckets', facet, branch: undefined, nested: [] };
+        return this.#buckets(facet, column, parents);
+      }
+      if (!column) return { kind: 'flat', facet, branch: undefined, start: 0 };
+      if (column.isMany) return this.#ofList(facet, column, parents);
+      flat.push({ facet, column, start });
+      start += aggregateCount(facet);
+      return { kind: 'flat', facet, branch: shared, start: start - aggregateCount(facet) };
+    });
+    if (shared === undefined) return nodes;
+    const { dialect } = this.#statement;
+    const texts = flat.flatMap(({ facet, column }) =>
+      aggregates(this.#statement, facet, column.name, column.type),
+    );
+    if (parents.length === 0) {
+      texts.unshift(dialect.json('count(*)', 'long'));
+      this.#total = { branch: shared };
+    }
+    const names = [...new Set(flat.map(({ column }) => column.name))];
+    const from = this.#relation(
+      parents,
+      names.map((name) => ({ name, sql: name, isMany: false, isEvery: true })),
+    );
+    this.#aggregate(shared, parents, from, texts);
+    return nodes;
+  }
+
+  finish(predicate: Predicate, roots: readonly FacetNode[]): FacetPlan {
+    const { dialect, source, params } = this.#statement;
+    const totalBranch = this.#total?.branch ?? this.#nextBranch();
+    if (!this.#total) {
+      this.#scans += 1;
+      const count = dialect.json('count(*)', 'long');
+      this.#branches[totalBranch] = this.#row(totalBranch, '0', [], count, '0', 'matching');
+    }
+    const columns = [...this.#columns.values()].flatMap((column) =>
+      column ? [`${column.sql} AS ${column.name}`] : [],
+    );
+    const found = `SELECT ${columns.length > 0 ? columns.join(', ') : '1 AS c'} FROM ${source} WHERE ${compile(this.#statement, predicate)}`;
+    const isKept = this.#scans > 1 && predicate.kind !== 'all';
+    const relations = [`matching ${dialect.with(isKept)} (${found})`, ...this.#relations];
+    const sql = `SELECT * FROM (WITH ${relations.join(',\n')}\n${this.#branches.join('\nUNION ALL ')}) AS answers ORDER BY branch, place`;
+    return { sql, params: params.list, roots, depth: this.#depth, totalBranch };
+  }
+
+  #isShared(facet: Facet): boolean {
+    return !hasBuckets(facet) && this.#column(facet.field)?.isMany === false;
+  }
+
+  /** The column of a field, which all facets of it share. */
+  #column(field: FieldRef): Column | undefined {
+    const key = field.path.join('\n');
+    if (!this.#columns.has(key)) {
+      const found = field.type === 'auto' ? undefined : access(this.#statement, field);
+      this.#columns.set(key, found && { ...found, name: `c${this.#columns.size}` });
+    }
+    return this.#columns.get(key);
+  }
+
+  #buckets(facet: BucketFacet, column: Column, parents: readonly Parent[]): FacetNode {
+    const { dialect, params } = this.#statement;
+    const branch = this.#nextBranch();
+    const own = { column, bucketing: bucketing(this.#statement, facet, column.type) };
+    const keys = parents.map((_, index) => `x${index}`);
+    const from = this.#relation(parents, [
+      selected(this.#statement.dialect, 'v', own, facet.kind === 'histogram'),
+    ]);
+    const isTotal = parents.length === 0 && !column.isMany && !this.#total;
+    const above = keys.map((key) => `${key} IS NOT NULL`);
+    const conditions = isTotal ? above : [...above, 'v IS NOT NULL'];
+    const groups = `SELECT ${[...keys, 'v', 'count(*) AS n'].join(', ')} FROM ${from}${where(conditions)} GROUP BY ${[...keys, 'v'].join(', ')}`;
+    let counted = `(${groups}) AS counted`;
+    if (isTotal) {
+      // Every record is in one group, those without a value too.
+      counted = `groups${branch}`;
+      this.#relations.push(`${counted} ${dialect.with(true)} (${groups})`);
+      const total = this.#nextBranch();
+      this.#total = { branch: total };
+      const sum = dialect.json('coalesce(sum(n), 0)', 'long');
+      this.#branches[total] = this.#row(total, '0', [], sum, '0', counted);
+    }
+    const present = isTotal ? ' WHERE v IS NOT NULL' : '';
+    const order = facet.kind === 'terms' ? 'n DESC, v' : 'v';
+    const within = keys.length > 0 ? `PARTITION BY ${keys.join(', ')} ` : '';
+    const all = [...keys, 'v', 'n'].join(', ');
+    const place = `row_number() OVER (${within}ORDER BY ${order}) AS place`;
+    const isCut = facet.kind === 'terms' && Number.isFinite(facet.limit);
+    const limit = isCut ? params.add('long', BigInt(facet.limit)) : '';
+    let shown = `SELECT ${all}, ${place} FROM ${counted}${present}`;
+    if (isCut && keys.length === 0) {
+      const best = `SELECT ${all} FROM ${counted}${present} ORDER BY ${order} LIMIT ${limit}`;
+      shown = `SELECT ${all}, ${place} FROM (${best}) AS best`;
+    } else if (isCut) shown = `SELECT * FROM (${shown}) AS ranked WHERE place <= ${limit}`;
+    let rows = `(${shown}) AS shown`;
+    const isAsked = isCut && facet.nested.length > 0;
+    if (isAsked) {
+      rows = `shown${branch}`;
+      this.#relations.push(`${rows} ${dialect.with(true)} (${shown})`);
+    }
+    const most = budgets[facet.kind === 'terms' ? 'facetTerms' : 'facetBuckets'];
+    const row = this.#row(
+      branch,
+      'place',
+      this.#keys(parents),
+      dialect.json('v', own.bucketing.type),
+      'n',
+      `${rows} LIMIT ${params.add('long', BigInt(most + 1))}`,
+    );
+    this.#branches[branch] = `SELECT * FROM (${row}) AS buckets`;
+    const parent = { ...own, shown: isAsked ? rows : undefined };
+    return {
+      kind: 'buckets',
+      facet,
+      branch,
+      nested: this.level(facet.nested, [...parents, parent]),
+    };
+  }
+
+  #ofList(facet: FlatFacet, column: Column, parents: readonly Parent[]): FacetNode {
+    const branch = this.#nextBranch();
+    const own = { name: 'v', sql: column.name, isMany: true, isEvery: true };
+    const texts = aggregates(this.#statement, facet, 'v', column.type);
+    this.#aggregate(branch, parents, this.#relation(parents, [own]), texts);
+    return { kind: 'flat', facet, branch, start: 0 };
+  }
+
+  #aggregate(
+    branch: number,
+    parents: readonly Parent[],
+    from: string,
+    texts: readonly string[],
+  ): void {
+    const names = parents.map((_, index) => `x${index}`);
+    const grouping = names.length > 0 ? ` GROUP BY ${names.join(', ')}` : '';
+    const present = where(names.map((name) => `${name} IS NOT NULL`));
+    this.#branches[branch] = this.#row(
+      branch,
+      '0',
+      this.#keys(parents),
+      this.#statement.dialect.jsonArray(texts),
+      '0',
+      `${from}${present}${grouping}`,
+    );
+  }
+
+  #row(
+    branch: number,
+    place: string,
+    keys: readonly string[],
+    text: string,
+    count: string,
+    from: string,
+  ): string {
+    // No name of these is that of a column behind FROM with another value: ClickHouse would take it for that.
+    const padded = Array.from({ length: this.#depth }, (_, i) => `${keys[i] ?? 'NULL'} AS k${i}`);
+    return `SELECT ${[`${branch} AS branch`, `${place} AS place`, ...padded, `${text} AS t`, `${count} AS amount`].join(', ')} FROM ${from}`;
+  }
+
+  #keys(parents: readonly Parent[]): readonly string[] {
+    const { dialect } = this.#statement;
+    return parents.map(({ bucketing: { type } }, index) => dialect.json(`x${index}`, type));
+  }
+
+  #relation(parents: readonly Parent[], own: readonly Selected[]): string {
+    this.#scans += 1;
+    return valuesRelation(this.#statement.dialect, parents, own);
+  }
+
+  #nextBranch(): number {
+    this.#branches.push('');
+    return this.#branches.length - 1;
+  }
+}
+
+function where(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+}
+
+function depthOf(facets: readonly Facet[]): number {
+  const depths = facets.map((facet) =>
+    hasBuckets(facet) && facet.nested.length > 0 ? 1 + depthOf(facet.nested) : 0,
+  );
+  return Math.max(0, ...depths);
+}

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import type { Snapshot } from '../../store/store.js';
+import type { QueryEngine } from './engine.js';
+import type { Select } from './page.js';
+import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import { access, begin, type Spellings } from './statement.js';
+
+/** Below this many rows folding every value is quick enough. */
+const smallestTable = 100_000;
+const mostSpellings = 1_000;
+const mostValues = 32;
+const remembered = 10_000;
+
+type Equality = Extract<Predicate, { kind: 'in' }>;
+type LetterCase = 'upper' | 'lower' | 'mixed';
+type Rows = (select: Select) => Promise<readonly (readonly unknown[])[]>;
+
+/**
+ * Finds how the values of a comparison that ignores letter case are spelled in a large table, so that it can use `=`: folding
+ * every stored value took 240 ms for 5 million variants, where `=` takes 24 because the row groups' statistics leave only one
+ * of them to read.
+ * - Each string column is looked at once per file, in the background, after the first query that would gain from it (0.4 s for 5
+ *   million variants). If all of it is in one letter case, so are the values to look for.
+ * - Otherwise the column alone is searched for the value's spellings (4 ms for 5 million genes of 2,000 names), and the page,
+ *   its total and its facets use what was found.
+ * Files never change and versions never come again, so what was found stays true; nothing but time is lost when it is forgotten.
+ */
+export class SpellingFinder {
+  readonly #engine: QueryEngine;
+  readonly #letters = new Map<string, LetterCase>();
+  readonly #spelled = new Map<string, readonly string[] | null>();
+  readonly #pending = new Map<string, Promise<void>>();
+
+  constructor(engine: QueryEngine) {
+    this.#engine = engine;
+  }
+
+  /** The stored spellings for the comparisons in `predicate`, as far as they are known or found with `rows`. */
+  async find(snapshot: Snapshot, predicate: Predicate, rows: Rows): Promise<Spellings> {
+    const found = new Map<Predicate, readonly string[]>();
+    if (snapshot.rows < smallestTable) return found;
+    for (const equality of folded(predicate)) {
+      const letters = this.#lettersOf(snapshot, equality.field);
+      const values = equality.values as readonly string[];
+      if (letters === 'mixed') {
+        const spelled = await this.#search(snapshot, equality, rows);
+        if (spelled) found.set(equality, spelled);
+      } else if (letters && values.every((value) => /^\p{ASCII}*$/u.test(value))) {
+        const changed = values.map((value) =>
+          letters === 'upper' ? value.toUpperCase() : value.toLowerCase(),
+        );
+        found.set(equality, [...new Set(changed)]);
+      }
+    }
+    return found;
+  }
+
+  /** Resolves when nothing is being found out in the background. */
+  async settled(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending.values());
+  }
+
+  #lettersOf(snapshot: Snapshot, field: FieldRef): LetterCase | undefined {
+    const known = snapshot.files.map((file) => this.#letters.get(fileKey(file, field)));
+    if (known.includes('mixed')) return 'mixed';
+    const unknown = snapshot.files.filter((_, index) => known[index] === undefined);
+    if (unknown.length > 0) {
+      this.#learn(snapshot, unknown, field);
+      return undefined;
+    }
+    return known.every((letters) => letters === known[0]) ? known[0] : 'mixed';
+  }
+
+  #learn(snapshot: Snapshot, files: readonly string[], field: FieldRef): void {
+    const name = `${snapshot.datasetId}\n${field.path.join('\n')}`;
+    if (this.#pending.has(name)) return;
+    const work = this.#remember({ ...snapshot, files }, field).finally(() =>
+      this.#pending.delete(name),
+    );
+    this.#pending.set(name, work);
+  }
+
+  async #remember(snapshot: Snapshot, field: FieldRef): Promise<void> {
+    try {
+      const letters = await this.#examine(snapshot, field);
+      if (this.#letters.size > remembered) this.#letters.clear();
+      for (const file of snapshot.files) this.#letters.set(fileKey(file, field), letters);
+    } catch {
+      // Only a speed-up is lost; the query that reads the same files reports what is wrong with them.
+    }
+  }
+
+  async #examine(snapshot: Snapshot, field: FieldRef): Promise<LetterCase> {
+    for (const letters of ['upper', 'lower'] as const) {
+      const statement = begin(snapshot, undefined, this.#engine.language);
+      const values = access(statement, field);
+      if (!values) return 'upper';
+      const { dialect, params, source } = statement;
+      const value = values.isMany ? dialect.spread(values.sql) : values.sql;
+      const sql = `SELECT 1 FROM (SELECT ${value} AS v FROM ${source})
+        WHERE ${dialect.isNotWritten('v', letters)} LIMIT 1`;
+      const others = await this.#engine.run(sql, params.list);
+      if (others.length === 0) return letters;
+    }
+    return 'mixed';
+  }
+
+  /** Undefined if there are too many values or spellings for it to pay. */
+  async #search(
+    snapshot: Snapshot,
+    equality: Equality,
+    rows: Rows,
+  ): Promise<readonly string[] | undefined> {
+    if (equality.values.length > mostValues) return undefined;
+    const parts = [snapshot.datasetId, snapshot.version, equality.field.path, equality.values];
+    const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64');
+    const known = this.#spelled.get(key);
+    if (known !== undefined) return known ?? undefined;
+    const statement = begin(snapshot, undefined, this.#engine.language);
+    const values = access(statement, equality.field);
+    if (!values) return [];
+    const { dialect, params, source } = statement;
+    const value = values.isMany ? dialect.spread(values.sql) : values.sql;
+    const places = equality.values.map((each) => dialect.fold(params.add('string', each)));
+    const sql = `SELECT DISTINCT v FROM (SELECT ${value} AS v FROM ${source})
+      WHERE ${dialect.isOneOf(dialect.fold('v'), places, 'string')} LIMIT ${mostSpellings + 1}`;
+    const found = (await rows({ sql, params: params.list })).map((row) => row[0] as string);
+    const spelled = found.length > mostSpellings ? null : found;
+    if (this.#spelled.size > remembered) this.#spelled.clear();
+    this.#spelled.set(key, spelled);
+    return spelled ?? undefined;
+  }
+}
+
+function fileKey(file: string, field: FieldRef): string {
+  return `${file}\n${field.path.join('\n')}`;
+}
+
+/** The comparisons where letter case matters: those with letters in a value. */
+function folded(predicate: Predicate): readonly Equality[] {
+  if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(folded);
+  if (predicate.kind === 'not') return folded(predicate.item);
+  if (predicate.kind !== 'in' || !predicate.ignoreCase) return [];
+  return predicate.values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value)))
+    ? [predicate]
+    : [];
+}

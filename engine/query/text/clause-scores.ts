@@ -1,0 +1,144 @@
+import { rowsOfBits } from '../../text/bits.js';
+import type { Weight } from '../../text/bm25.js';
+import type { Ranking } from '../../text/rank.js';
+import type { ListedRows } from '../plan/column-engine.js';
+import type { Predicate } from '../predicate/predicate.js';
+import type { Leaf, RankedClause } from './relevance.js';
+
+/** The texts of a segment for which a condition holds, and what it counts for each. */
+export interface LeafHits {
+  readonly texts: Uint32Array | Int32Array;
+  readonly scores: Float64Array;
+  readonly most: number;
+  /** The text of each row, and one; undefined if rows have texts of their own, which have their numbers. */
+  readonly textOf: Uint16Array | Uint32Array | undefined;
+  /** The score is but 1 where the condition holds, and the condition's weight is what it counts. */
+  readonly isMark: boolean;
+}
+
+export const noHits: LeafHits = { texts: new Uint32Array(0), scores: new Float64Array(0), most: 0, textOf: undefined, isMark: false }; // prettier-ignore
+
+/** What no record of a segment is above: by the same operations, so that they are rounded the same way. */
+export function mostOf(
+  clauses: readonly RankedClause[],
+  tier: number,
+  found: ReadonlyMap<Predicate, LeafHits>,
+): number {
+  let most = 0;
+  for (const clause of clauses) {
+    const { boost, leaves } = clause;
+    let sum = hasBase(clause, clauses) && mayHold(clause.item, found) ? tier : 0;
+    for (const [leaf, weight] of leaves) sum += countOf(leaf, weight, found);
+    most += boost * sum;
+  }
+  return most;
+}
+
+/**
+ * Where one condition ranks, of many rows with texts of their own, those that the page may need: of a word of 450,000 rows a few
+ * thousand. Undefined where all have to be looked at.
+ */
+export function few(
+  rows: ListedRows['rows'],
+  clauses: readonly RankedClause[],
+  found: ReadonlyMap<Predicate, LeafHits>,
+  ranking: Ranking,
+): Int32Array | undefined {
+  const [only, ...others] = clauses.flatMap(({ boost, leaves }) =>
+    leaves.map(([leaf]) => ({ boost, hits: found.get(leaf)! })),
+  );
+  const isMany = rows === 'all' || rows.BYTES_PER_ELEMENT === 1;
+  if (!isMany || only === undefined || others.length > 0 || only.hits.textOf) return undefined;
+  if (only.hits.isMark || found.size > 1) return undefined;
+  if (ranking.wants(0)) return undefined;
+  const { boost, hits } = only;
+  const { texts, scores } = hits;
+  const wanted: number[] = [];
+  for (let i = 0; i < texts.length; i++) {
+    const row = texts[i]!;
+    if (!ranking.wants(boost * scores[i]!)) continue;
+    if (rows === 'all' || ((rows[row >> 3]! >> (row & 7)) & 1) === 1) wanted.push(row);
+  }
+  return Int32Array.from(wanted);
+}
+
+function countOf(leaf: Leaf, weight: Weight, found: ReadonlyMap<Predicate, LeafHits>): number {
+  const { most, isMark } = found.get(leaf)!;
+  return isMark ? weight.most * most : most;
+}
+
+function mayHold(item: Predicate, found: ReadonlyMap<Predicate, LeafHits>): boolean {
+  if (item.kind === 'or' || item.kind === 'and')
+    return item.items.some((each) => mayHold(each, found));
+  return found.get(item)!.most > 0;
+}
+
+/** Whether what is added to those that satisfy a clause counts: not if it is the only one, and its conditions count. */
+function hasBase({ leaves }: RankedClause, clauses: readonly RankedClause[]): boolean {
+  return clauses.length > 1 || leaves.every(([, { most }]) => most === 0);
+}
+
+/** What all clauses come to for these rows, in the order of operations of relevance.ts. */
+export function scoresOf(
+  clauses: readonly RankedClause[],
+  tier: number,
+  found: ReadonlyMap<Predicate, LeafHits>,
+  rows: Int32Array,
+): Float64Array {
+  const total = new Float64Array(rows.length);
+  const byRow = new Map<Predicate, Float64Array>();
+  for (const [leaf, hits] of found) byRow.set(leaf, spread(hits, rows));
+  for (const clause of clauses) {
+    const sum = new Float64Array(rows.length);
+    if (hasBase(clause, clauses)) {
+      const isSatisfied = satisfied(clause.item, byRow);
+      for (let i = 0; i < sum.length; i++) sum[i] = isSatisfied[i] === 1 ? tier : 0;
+    }
+    for (const [leaf, { most }] of clause.leaves) {
+      const own = byRow.get(leaf)!;
+      const factor = found.get(leaf)!.isMark ? most : 1;
+      for (let i = 0; i < sum.length; i++) sum[i]! += factor * own[i]!;
+    }
+    for (let i = 0; i < sum.length; i++) total[i]! += clause.boost * sum[i]!;
+  }
+  return total;
+}
+
+/** The scores of texts as those of rows. */
+function spread({ texts, scores, textOf }: LeafHits, rows: Int32Array): Float64Array {
+  const spread = new Float64Array(rows.length);
+  if (textOf === undefined) {
+    for (let i = 0, at = 0; i < rows.length && at < texts.length; i++) {
+      while (at < texts.length && texts[at]! < rows[i]!) at += 1;
+      if (texts[at] === rows[i]) spread[i] = scores[at]!;
+    }
+    return spread;
+  }
+  const byText = new Float64Array(texts.at(-1)! + 2);
+  for (let i = 0; i < texts.length; i++) byText[texts[i]! + 1] = scores[i]!;
+  for (let i = 0; i < rows.length; i++) {
+    const text = textOf[rows[i]!]!;
+    if (text < byText.length) spread[i] = byText[text]!;
+  }
+  return spread;
+}
+
+/** For each row 1 if it satisfies a clause. */
+function satisfied(item: Predicate, found: ReadonlyMap<Predicate, Float64Array>): Uint8Array {
+  if (item.kind !== 'and' && item.kind !== 'or') {
+    const scores = found.get(item)!;
+    const holds = new Uint8Array(scores.length);
+    for (let i = 0; i < scores.length; i++) if (scores[i]! > 0) holds[i] = 1;
+    return holds;
+  }
+  const [first, ...others] = item.items.map((each) => satisfied(each, found));
+  for (const other of others)
+    for (let i = 0; i < other.length; i++)
+      first![i] = item.kind === 'and' ? first![i]! & other[i]! : first![i]! | other[i]!;
+  return first!;
+}
+
+export function numbersOf(rows: ListedRows['rows'], count: number): Int32Array {
+  if (rows === 'all') return Int32Array.from({ length: count }, (_, row) => row);
+  return rows.BYTES_PER_ELEMENT === 4 ? (rows as Int32Array) : rowsOfBits(rows as Uint8Array);
+}

@@ -1,0 +1,119 @@
+import type { Snapshot } from '../../store/store.js';
+import { bm25, type Weight } from '../../text/bm25.js';
+import { foldWord } from '../../text/fold.js';
+import type { Matcher } from '../../text/match.js';
+import { Ranking, type RankedPage, type RankedRow } from '../../text/rank.js';
+import type { TextField, Turns } from '../../text/search.js';
+import { few, mostOf, noHits, numbersOf, scoresOf, type LeafHits } from './clause-scores.js';
+import type { ListedRows } from '../plan/column-engine.js';
+import type { Predicate, Score } from '../predicate/predicate.js';
+import { clausesOf, leavesOf, type Leaf } from './relevance.js';
+import { fieldKey, indexed, textFields } from './weigh.js';
+
+/**
+ * Ranks records of which it is known that they match by the index of words: with the scores that relevance.ts has computed in SQL,
+ * double for double, and then in the order of insertion. What other conditions rank, the columns tell.
+ */
+export class WordRanking {
+  /** The conditions that rank, or are part of a clause, about anything but words of texts: which rows satisfy them, columns tell. */
+  readonly marks: readonly Predicate[];
+  readonly #fields: ReadonlyMap<string, TextField>;
+  readonly #scores: readonly Score[];
+
+  private constructor(
+    fields: ReadonlyMap<string, TextField>,
+    scores: readonly Score[],
+    marks: readonly Predicate[],
+  ) {
+    this.#fields = fields;
+    this.#scores = scores;
+    this.marks = marks;
+  }
+
+  /** Undefined where texts rank of which there is no index, or wildcards in them. */
+  static async open(
+    snapshot: Snapshot,
+    scores: readonly Score[],
+  ): Promise<WordRanking | undefined> {
+    const atoms = scores.flatMap(({ item }) => atomsOf(item));
+    const words = atoms.filter(isOfTexts);
+    if (!words.every(isCounted)) return undefined;
+    const fields = await textFields(snapshot, words);
+    if (!words.every((leaf) => fields.has(fieldKey(leaf)))) return undefined;
+    const marks = atoms.filter((atom) => !isOfTexts(atom));
+    return new WordRanking(fields, scores, [...new Set(marks)]);
+  }
+
+  /** A page of these rows of a snapshot; `plain` has the weights of conditions on other than texts. */
+  async page(
+    plain: ReadonlyMap<Leaf, Weight>,
+    listed: readonly ListedRows[],
+    snapshot: Snapshot,
+    page: RankedPage,
+    turns: Turns,
+  ): Promise<readonly RankedRow[]> {
+    const leaves = this.#scores.flatMap(({ item }) => leavesOf(item));
+    const weights = new Map([...plain, ...(await indexed(leaves, this.#fields, turns))]);
+    const { clauses, tier } = clausesOf(this.#scores.map((score) => ({ ...score, weights })));
+    const ranking = new Ranking(page);
+    for (const { segment, rows, marks } of listed) {
+      const { rows: count } = snapshot.segments[segment]!;
+      const found = new Map<Predicate, LeafHits>();
+      for (const [i, mark] of this.marks.entries()) found.set(mark, marked(marks![i]!, count));
+      for (const [leaf, weight] of clauses.flatMap(({ leaves: own }) => own)) {
+        if (!isOfTexts(leaf)) continue;
+        const { matchers } = this.#fields.get(fieldKey(leaf))!;
+        found.set(leaf, await hitsOf(matchers[segment], leaf, weight));
+        await turns.next();
+      }
+      for (const { matchers } of this.#fields.values()) matchers[segment]?.forget();
+      ranking.begin(segment);
+      // Once the page is full with better ones, no row of most segments is looked at.
+      if (!ranking.wants(mostOf(clauses, tier, found))) continue;
+      const numbers = few(rows, clauses, found, ranking) ?? numbersOf(rows, count);
+      const scores = scoresOf(clauses, tier, found, numbers);
+      for (let i = 0; i < numbers.length; i++) ranking.add(numbers[i]!, scores[i]!);
+    }
+    return ranking.rows((_, rows) => Promise.resolve(rows));
+  }
+}
+
+/** The conditions of a clause. */
+function atomsOf(item: Predicate): readonly Predicate[] {
+  return item.kind === 'or' || item.kind === 'and' ? item.items.flatMap(atomsOf) : [item];
+}
+
+function isOfTexts(item: Predicate): item is Leaf {
+  return leavesOf(item).some(({ field }) => field.type === 'text');
+}
+
+/** Of several words in any order, SQL counts how often they are a phrase. */
+function isCounted(leaf: Leaf): boolean {
+  return leaf.kind === 'phrase' || (leaf.kind === 'words' && leaf.words.length === 1);
+}
+
+/** Rows that satisfy a condition. */
+function marked(rows: ListedRows['rows'], count: number): LeafHits {
+  const numbers = numbersOf(rows, count);
+  if (numbers.length === 0) return { ...noHits, isMark: true };
+  const scores = new Float64Array(numbers.length).fill(1);
+  return { texts: numbers, scores, most: 1, textOf: undefined, isMark: true };
+}
+
+/** The texts of a segment with words, and BM25 of each. */
+async function hitsOf(matcher: Matcher | undefined, leaf: Leaf, weight: Weight): Promise<LeafHits> {
+  if (matcher === undefined || leaf.kind === 'wildcard') return noHits;
+  const { column } = matcher;
+  const { texts, times } = await matcher.hits({ kind: 'phrase', words: leaf.words.map(foldWord) });
+  if (texts.length === 0) return noHits;
+  const { lengths } = await column.texts();
+  const scores = new Float64Array(texts.length);
+  let most = 0;
+  for (let i = 0; i < texts.length; i++) {
+    const score = bm25(weight, times[i]!, lengths[texts[i]!]!);
+    scores[i] = score;
+    if (score > most) most = score;
+  }
+  const textOf = column.summary.isShared ? await column.textOfRows() : undefined;
+  return { texts, scores, most, textOf, isMark: false };
+}

@@ -1,0 +1,98 @@
+import { expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import {
+  parseArguments,
+  parseConfig,
+  settings,
+  settingsHelp,
+  settingsMarkdown,
+} from '../../../engine/core/config.js';
+
+test('without flags and environment every setting has its default', () => {
+  expect(parseConfig([], {})).toMatchObject({
+    host: '127.0.0.1',
+    port: 3000,
+    data: resolve('data'),
+    publicUrl: null,
+    token: null,
+    examples: true,
+    allowAddresses: [],
+    log: 'error',
+  });
+});
+
+test('reads every setting from a flag and from the environment, and the flag wins', () => {
+  const samples: Record<string, [string, unknown]> = {
+    host: ['0.0.0.0', '0.0.0.0'],
+    port: ['8080', 8080],
+    data: ['elsewhere', resolve('elsewhere')],
+    publicUrl: ['https://genes.example.org/', 'https://genes.example.org'],
+    threads: ['3', 3],
+    apiMemoryMb: ['512', 512],
+    queryCacheMb: ['512', 512],
+    workerMemoryMb: ['768', 768],
+    token: ['a'.repeat(30), 'a'.repeat(30)],
+    examples: ['off', false],
+    allowAddresses: [
+      '127.0.0.1:9000, 10.0.0.0/8 [::1]:80 fd00::/8',
+      ['127.0.0.1:9000', '10.0.0.0/8', '[::1]:80', 'fd00::/8'],
+    ],
+    rateLimit: ['0', 0],
+    log: ['debug', 'debug'],
+  };
+  expect(Object.keys(samples)).toEqual(Object.keys(settings));
+  for (const [key, setting] of Object.entries(settings)) {
+    const [text, value] = samples[key] ?? ['', undefined];
+    expect(parseConfig([], { [setting.env]: text })).toHaveProperty(key, value);
+    expect(parseConfig([`--${setting.flag}`, text], { [setting.env]: '?' })).toHaveProperty(
+      key,
+      value,
+    );
+    expect(parseConfig([`--${setting.flag}=${text}`], {})).toHaveProperty(key, value);
+  }
+});
+
+test('lists everything that is wrong at once, and names flag or variable', () => {
+  const wrong = (): unknown =>
+    parseConfig(['--port', '70000', '--prot', '1', '--data'], {
+      STRANDLAKE_PUBLIC_URL: 'http://host/prefix',
+      STRANDLAKE_EXAMPLES: 'maybe',
+      STRANDLAKE_LOG: 'loud',
+      STRANDLAKE_ALLOW_ADDRESSES: 'http://x',
+    });
+  expect(wrong).toThrow(/--port: must be a whole number from 0 to 65535, not "70000"/);
+  expect(wrong).toThrow(/--prot: is not a setting/);
+  expect(wrong).toThrow(/--data: needs a value/);
+  expect(wrong).toThrow(/STRANDLAKE_PUBLIC_URL: must be http/);
+  expect(wrong).toThrow(/STRANDLAKE_EXAMPLES: must be on or off/);
+  expect(wrong).toThrow(/STRANDLAKE_LOG: must be one of/);
+  expect(wrong).toThrow(/STRANDLAKE_ALLOW_ADDRESSES: must be host:port/);
+});
+
+test('a token of the wrong length is refused without being repeated', () => {
+  const secret = 'secret-that-is-too-short';
+  expect(() => parseConfig([], { STRANDLAKE_TOKEN: secret })).toThrow(/exactly 30/);
+  expect(() => parseConfig([], { STRANDLAKE_TOKEN: secret })).not.toThrow(new RegExp(secret));
+});
+
+test('keeps positionals apart from settings', () => {
+  const parsed = parseArguments(['a.vcf', '--port', '1', 'b.vcf.gz', '--help'], {});
+  expect(parsed.positionals).toEqual(['a.vcf', 'b.vcf.gz']);
+  expect(parsed.help).toBe(true);
+  expect(() => parseConfig(['a.vcf'], {})).toThrow(/a\.vcf: not expected here/);
+});
+
+test('the help names every flag and every variable', () => {
+  for (const { flag, env } of Object.values(settings)) {
+    expect(settingsHelp()).toContain(`--${flag} `);
+    expect(settingsHelp()).toContain(env);
+  }
+});
+
+test('the README holds the same table', () => {
+  const squeezed = (text: string): string => text.replaceAll(/ +/g, ' ');
+  const page = squeezed(readFileSync('README.md', 'utf8'));
+  const [head, , ...rows] = settingsMarkdown().split('\n');
+  for (const line of [head, ...rows]) expect(page).toContain(squeezed(line ?? '?'));
+});

@@ -1,0 +1,128 @@
+import { mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import * as files from '../../../engine/core/files.js';
+
+let root: string;
+let folder: DataFolder;
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-files-')));
+  folder = await files.openDataFolder(root);
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const text = (value: string) => new TextEncoder().encode(value);
+
+describe('the data folder', () => {
+  test('names nothing outside its root (D1)', () => {
+    const names = [
+      '../x',
+      '..',
+      'a/b',
+      'a\\b',
+      'a\0',
+      '/etc/passwd',
+      'C:x',
+      '',
+      '.x',
+      'x'.repeat(300),
+    ];
+    for (const name of names) expect(() => folder.path('exports', name)).toThrow('not a name');
+    expect(() => folder.datasetFile(1, '../2/x.parquet')).toThrow('not a name');
+    expect(() => folder.datasetFile(-1, 'x.parquet')).toThrow('not an id');
+    expect(() => folder.checked('/etc/passwd')).toThrow('not in the data folder');
+    expect(() => folder.checked(`${root}/datasets/../../etc`)).toThrow('not a name');
+    expect(folder.checked(folder.object(7, 1))).toBe(folder.object(7, 1));
+  });
+});
+
+describe('files', () => {
+  test('counts bytes and md5 while writing, and reads ranges', async () => {
+    const path = folder.object(12, 1);
+    const written = await files.writeStream(path, [text('hello '), text('world')]);
+    expect(written).toEqual({ bytes: 11, md5: '5eb63bbbe01eeed093cb22bb8f5acdc3' });
+    const file = await files.openFile(path);
+    try {
+      expect(new TextDecoder().decode(await file.read(6, 100))).toBe('world');
+      expect((await file.read(50, 10)).byteLength).toBe(0);
+      let whole = '';
+      for await (const piece of file.stream(0, 11, 4)) whole += new TextDecoder().decode(piece);
+      expect(whole).toBe('hello world');
+    } finally {
+      await file.close();
+    }
+  });
+
+  test('leaves nothing of a write that failed or was too large', async () => {
+    async function* failing() {
+      yield text('abc');
+      throw new Error('the client went away');
+    }
+    await expect(files.writeStream(folder.object(1, 1), failing())).rejects.toThrow('went away');
+    const tooLarge = files.writeStream(folder.object(1, 1), [text('abcdef')], { maxBytes: 5 });
+    await expect(tooLarge).rejects.toMatchObject({ code: 'too-large' });
+    expect(await files.list(folder.objects)).toEqual([]);
+  });
+
+  test('publishes a name once, and leaves no file aside', async () => {
+    const path = folder.path('exports', 'one.json');
+    expect(await files.publishFile(path, text('first'))).toBe(true);
+    expect(await files.publishFile(path, text('second'))).toBe(false);
+    expect(new TextDecoder().decode(await files.readFile(path))).toBe('first');
+    expect(await readdir(folder.exports)).toEqual(['one.json']);
+  });
+
+  test('gives exactly one of many publishers the name', async () => {
+    const path = folder.path('exports', 'race.json');
+    const tries = Array.from({ length: 20 }, (_, i) => files.publishFile(path, text(String(i))));
+    expect((await Promise.all(tries)).filter(Boolean)).toHaveLength(1);
+  });
+
+  test('replaces a file as a whole', async () => {
+    await files.replaceFile(folder.signingKey, text('a'));
+    await files.replaceFile(folder.signingKey, text('b'));
+    expect(new TextDecoder().decode(await files.readFile(folder.signingKey))).toBe('b');
+    expect(await readdir(join(root, 'keys'))).toEqual(['signing.key']);
+  });
+
+  test('refuses a planted symbolic link, as a file and as a folder (D2)', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'strandlake-outside-'));
+    try {
+      await writeFile(join(outside, 'secret'), 'secret');
+      await symlink(join(outside, 'secret'), folder.object(5, 1));
+      await expect(files.openFile(folder.object(5, 1))).rejects.toMatchObject({ code: 'damaged' });
+      await expect(files.fileStats(folder.object(5, 1))).rejects.toMatchObject({ code: 'damaged' });
+      await symlink(outside, folder.dataset(6));
+      const inside = folder.datasetFile(6, 'secret');
+      await expect(files.openFile(inside)).rejects.toThrow('symbolic link');
+      await expect(files.createFile(`${inside}2`)).rejects.toThrow('symbolic link');
+      await files.sweep(folder.datasets);
+      expect(await readdir(outside)).toEqual(['secret']);
+    } finally {
+      await rm(outside, { recursive: true });
+    }
+  });
+
+  test('calls a missing file damaged and names it without the root', async () => {
+    const missing = files.openFile(folder.object(9, 1));
+    await expect(missing).rejects.toMatchObject({ code: 'damaged' });
+    await expect(missing).rejects.toThrow(/objects\/9-1 is missing/);
+    expect(await files.fileStats(folder.object(9, 1))).toBeUndefined();
+  });
+
+  test('opens what the person at the command line named, links included', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'strandlake-outside-'));
+    try {
+      await writeFile(join(outside, 'my.vcf'), 'hello');
+      await symlink(join(outside, 'my.vcf'), join(outside, 'link.vcf'));
+      const file = await files.openLocalFile(join(outside, 'link.vcf'));
+      expect(file.bytes).toBe(5);
+      await file.close();
+      await expect(files.openLocalFile(outside)).rejects.toThrow('not a plain file');
+    } finally {
+      await rm(outside, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from '@jest/globals';
+import { ByteSource } from '../../../engine/parquet/byte-source.js';
+import { readDeltaDoubles, readDeltaInts } from '../../../engine/parquet/decode-delta.js';
+import { readConstant, readHybrid, unpackBits } from '../../../engine/parquet/decode-hybrid.js';
+import { writeDeltas } from '../../../engine/parquet/delta.js';
+import { writeHybrid } from '../../../engine/parquet/hybrid.js';
+import { ByteSink } from '../../../engine/parquet/sink.js';
+import { random } from '../store/random.js';
+
+const seed = Number(process.env['SEED'] ?? 20_261_121);
+
+/** What a sink has been given. */
+function sourceOf(write: (sink: ByteSink) => void): ByteSource {
+  const sink = new ByteSink(64);
+  write(sink);
+  return new ByteSource(sink.written().slice());
+}
+
+describe('packed bits', () => {
+  test.each(Array.from({ length: 33 }, (_, width) => width))(
+    `of width %i are what the bits of one large number say (seed ${seed})`,
+    (width) => {
+      const next = random(seed + width);
+      for (const count of [0, 1, 7, 8, 9, 33, 100]) {
+        const begin = Math.floor(next() * 4);
+        const bytes = Uint8Array.from({ length: begin + Math.ceil((count * width) / 8) }, () =>
+          Math.floor(next() * 256),
+        );
+        let all = 0n;
+        for (let i = bytes.length - 1; i >= begin; i--) all = (all << 8n) | BigInt(bytes[i]!);
+        const mask = (1n << BigInt(width)) - 1n;
+        const expected = Array.from({ length: count }, (_, i) =>
+          Number(BigInt.asIntN(32, (all >> BigInt(i * width)) & mask)),
+        );
+        const out = new Int32Array(count + 2).fill(-7);
+        unpackBits(new ByteSource(bytes), begin, width, count, out, 1);
+        expect([...out]).toEqual([-7, ...expected, -7]);
+      }
+    },
+  );
+});
+
+describe('runs and packed numbers', () => {
+  test(`come back as they were written, behind what was there (seed ${seed})`, () => {
+    const next = random(seed);
+    for (let round = 0; round < 300; round++) {
+      const width = 1 + Math.floor(next() * 31);
+      const most = 2 ** width;
+      const change = next() ** 3;
+      let value = 0;
+      const values = Int32Array.from({ length: 1 + Math.floor(next() * 500) }, () => {
+        if (next() < change) value = Math.floor(next() * most);
+        return value;
+      });
+      const source = sourceOf((sink) => writeHybrid(sink, values, 0, values.length, width));
+      const out = new Int32Array(values.length + 2).fill(-7);
+      const constant = readConstant(source, width, values.length);
+      if (constant === undefined) readHybrid(source, width, values.length, out, 1);
+      else out.fill(constant, 1, values.length + 1);
+      expect([...out]).toEqual([-7, ...values, -7]);
+      expect(source.at).toBe(source.bytes.length);
+    }
+  });
+
+  test('end with their page, or are refused', () => {
+    const values = new Int32Array(40).fill(3);
+    const run = sourceOf((sink) => writeHybrid(sink, values, 0, 40, 2));
+    expect(() => readHybrid(run, 2, 39, new Int32Array(40))).toThrow('longer than its page');
+    const packed = sourceOf((sink) => writeHybrid(sink, values, 0, 7, 2));
+    const torn = new ByteSource(packed.bytes.subarray(0, packed.bytes.length - 1));
+    expect(() => readHybrid(torn, 2, 7, new Int32Array(40))).toThrow(RangeError);
+  });
+});
+
+describe('differences', () => {
+  test(`come back as the numbers, in 32 bits and in doubles (seed ${seed})`, () => {
+    const next = random(seed + 1);
+    for (let round = 0; round < 300; round++) {
+      const count = Math.floor(next() * 400);
+      const spread = 2 ** Math.floor(next() * 31);
+      const isRising = next() < 0.5;
+      let at = 0;
+      const distances = Int32Array.from({ length: count }, () => {
+        at = isRising ? Math.min(at + Math.floor(next() * 9), 2 ** 31 - 1) : 0;
+        return isRising ? at : Math.floor(next() * spread);
+      });
+      const bases = [0, -5, 1_700_000_000_000_000, -(2 ** 52), 2 ** 40];
+      const base = bases[Math.floor(next() * bases.length)]!;
+      const write = (from: number) =>
+        sourceOf((sink) => writeDeltas(sink, distances, 0, count, from));
+      const doubles = new Float64Array(count + 1);
+      readDeltaDoubles(write(base), count, doubles, 1);
+      expect([...doubles]).toEqual([0, ...Array.from(distances, (value) => base + value)]);
+      const ints = new Int32Array(count + 1);
+      const low = -(2 ** 31);
+      readDeltaInts(write(low), count, ints, 1);
+      expect([...ints]).toEqual([0, ...Array.from(distances, (value) => low + value)]);
+    }
+  });
+
+  test('are refused when there are more or fewer than values', () => {
+    const source = () => sourceOf((sink) => writeDeltas(sink, Int32Array.from([1, 2, 3]), 0, 3, 0));
+    expect(() => readDeltaInts(source(), 2, new Int32Array(4), 0)).toThrow('3 differences for 2');
+    expect(() => readDeltaDoubles(source(), 4, new Float64Array(4), 0)).toThrow('for 4 values');
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals';
+import { reservedColumns } from '../../../engine/store/arrow.js';
+import type { Columns, Value } from '../../../engine/core/types.js';
+import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
+import {
+  difference,
+  encoded,
+  encodedByWasm,
+  footerOf,
+  readByHyparquet,
+  readByWasm,
+} from './oracles.js';
+
+/** Fails unless every implementation reads these values. */
+async function expectValues(
+  columns: Columns,
+  file: Uint8Array,
+  values: readonly (readonly Value[])[],
+): Promise<void> {
+  const all = [...reservedColumns, ...columns];
+  const wasm = readByWasm(file, all).slice(2);
+  const hyparquet = (await readByHyparquet(file, all)).slice(2);
+  for (const [i, column] of columns.entries()) {
+    const name = `${column.physical} ${column.type}`;
+    expect([name, 'rust', difference(values[i]!, wasm[i])]).toEqual([name, 'rust', undefined]);
+    expect([name, 'js', difference(values[i]!, hyparquet[i])]).toEqual([name, 'js', undefined]);
+  }
+}
+
+describe('a Parquet file of random columns', () => {
+  const seeds = [...Array.from({ length: 40 }, (_, i) => i), Math.floor(Math.random() * 2 ** 31)];
+  test.each(seeds)('is read alike by three implementations (seed %i)', async (seed) => {
+    const next = random(seed);
+    const columns = randomColumns(next, 6, 3);
+    const rows = [1, 2, 9, 300, 3_000][Math.floor(next() * 5)]!;
+    const values = columns.map((column) => {
+      const style = randomStyle(next);
+      return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
+    });
+    const batch = batchOf(columns, values, rows, 36n);
+    // A slice, so that bits begin anywhere in their bytes and arrays hold more than the batch.
+    const from = Math.floor(next() * Math.min(rows, 20));
+    const slice = batch.slice(from, rows);
+    const ours = encoded(columns, [slice]);
+    await expectValues(
+      columns,
+      ours,
+      values.map((column) => column.slice(from)),
+    );
+    expectSameFooter(ours, encodedByWasm(columns, slice));
+  });
+});
+
+/** Schema, counts and bounds are what the Rust crate would have written. */
+function expectSameFooter(ours: Uint8Array, theirs: Uint8Array): void {
+  const a = footerOf(ours);
+  const b = footerOf(theirs);
+  expect(a.schema.slice(1)).toEqual(b.schema.slice(1));
+  expect(a.schema[0]!.num_children).toBe(b.schema[0]!.num_children);
+  expect(a.num_rows).toBe(b.num_rows);
+  for (const [i, { meta_data: chunk }] of a.row_groups[0]!.columns.entries()) {
+    const other = b.row_groups[0]!.columns[i]!.meta_data!;
+    expect(chunk!.path_in_schema).toEqual(other.path_in_schema);
+    expect([chunk!.path_in_schema, chunk!.type, chunk!.num_values]).toEqual([
+      other.path_in_schema,
+      other.type,
+      other.num_values,
+    ]);
+    const { null_count, min_value, max_value } = chunk!.statistics!;
+    const { statistics } = other;
+    expect([chunk!.path_in_schema, null_count, min_value, max_value]).toEqual([
+      other.path_in_schema,
+      statistics!.null_count,
+      statistics!.min_value,
+      statistics!.max_value,
+    ]);
+    const texts = chunk!.size_statistics?.unencoded_byte_array_data_bytes;
+    expect(texts).toBe(other.size_statistics?.unencoded_byte_array_data_bytes);
+  }
+}

@@ -1,0 +1,80 @@
+import { structuredCloned } from './clone.js';
+import { facetAnswers } from '../../../../../engine/query/sql/facet-answer.js';
+import type { Facet } from '../../../../../engine/query/request/facets.js';
+import {
+  all,
+  node,
+  none,
+  type Predicate,
+} from '../../../../../engine/query/predicate/predicate.js';
+import { accumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
+import { facetTexts } from '../../../../../engine/query/memory/facets/facet-texts.js';
+import type { Partial } from '../../../../../engine/query/memory/facets/partial.js';
+import type { Mask } from '../../../../../engine/query/memory/column.js';
+import { recordId, type Bench, type Dataset, type TestRow } from '../../dataset.js';
+import type { Made } from '../../naive-fields.js';
+import type { Random } from '../../random.js';
+import { madeView, type Vocabularies } from './made-view.js';
+
+/** Some of a dataset's records: marks for the columns, a condition for the SQL engine, and the records themselves. */
+export interface Chosen {
+  readonly masks: readonly Mask[];
+  readonly predicate: Predicate;
+  readonly rows: readonly TestRow[];
+}
+
+/** All records, none, or each at a chance. */
+export function chosenRecords(random: Random, { segments }: Made): Chosen {
+  const share = random.pick([0, 0.1, 0.5, 0.9, 1, 1]);
+  const marks = segments.map(({ rows }) => Uint8Array.from(rows, () => (random.next() < share ? 1 : 0))); // prettier-ignore
+  const ids = marks.flatMap((own, chunk) => [...own].flatMap((mark, row) => (mark === 1 ? [recordId(chunk, row)] : []))); // prettier-ignore
+  const rows = segments.flatMap((segment, chunk) => segment.rows.filter((_, row) => marks[chunk]![row] === 1)); // prettier-ignore
+  const masks = marks.map((own): Mask => {
+    if (own.every((mark) => mark === 1) && random.chance(0.8)) return 'all';
+    return own.every((mark) => mark === 0) && random.chance(0.8) ? 'none' : own;
+  });
+  const field = { name: '_id', path: ['_id'], type: 'string' } as const;
+  const listed = ids.length === 0 ? none : node({ kind: 'in', field, values: ids, ignoreCase: false }); // prettier-ignore
+  return { masks, predicate: share === 1 ? all : listed, rows };
+}
+
+/** The answers of the SQL path. */
+export async function answeredBySql(
+  { engine }: Bench,
+  { snapshot }: Dataset,
+  predicate: Predicate,
+  facets: readonly Facet[],
+): Promise<readonly string[]> {
+  const { texts } = await facetAnswers(
+    {
+      snapshot,
+      predicate,
+      spellings: new Map(),
+      language: engine.language,
+      rows: ({ sql, params }) => engine.run(sql, params),
+    },
+    facets,
+  );
+  return texts;
+}
+
+/** The same from columns, which several threads have counted. */
+export function answeredByColumns(
+  random: Random,
+  { segments }: Made,
+  masks: readonly Mask[],
+  facets: readonly Facet[],
+): readonly string[] {
+  const threads = Array.from({ length: 1 + random.below(3) }, () => ({
+    vocabularies: new Map() as Vocabularies,
+    counter: accumulator(facets),
+  }));
+  segments.forEach(({ columns, rows }, index) => {
+    const { vocabularies, counter } = random.pick(threads);
+    counter.add(madeView(random, columns, rows, vocabularies), masks[index]!);
+  });
+  const partials = threads.map(({ counter }): readonly Partial[] =>
+    structuredCloned(counter.partial()),
+  );
+  return facetTexts(facets, partials);
+}

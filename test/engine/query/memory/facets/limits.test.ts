@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals';
+import { accumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
+import { canCount } from '../../../../../engine/query/memory/facets/cover.js';
+import { facetTexts } from '../../../../../engine/query/memory/facets/facet-texts.js';
+import type { BucketsPartial } from '../../../../../engine/query/memory/facets/partial.js';
+import type {
+  Column,
+  ColumnValues,
+  SegmentView,
+} from '../../../../../engine/query/memory/column.js';
+import { NotCovered } from '../../../../../engine/query/memory/not-covered.js';
+import { budgets } from '../../../../../engine/core/budgets.js';
+import { tooManyBuckets } from '../../../../../engine/query/sql/facet-answer.js';
+import type { Facet } from '../../../../../engine/query/request/facets.js';
+import type { StoredType } from '../../../../../engine/core/types.js';
+import { column, listOf } from '../../dataset.js';
+
+function field(type: StoredType, ...path: string[]) {
+  return { name: path.join('.'), path, type };
+}
+
+function terms(type: StoredType, name: string, nested: readonly Facet[] = []): Facet {
+  return { kind: 'terms', field: field(type, ...name.split('.')), limit: Infinity, nested };
+}
+
+function viewOf(values: ColumnValues, rows: number): SegmentView {
+  const own: Column = { rows, offsets: undefined, present: undefined, values, bytes: 0 };
+  return { rows, column: () => own };
+}
+
+describe('columns in memory leave to the SQL engine', () => {
+  const columns = [
+    column('a', 'string'),
+    listOf(column('many', 'string')),
+    column('n', 'long'),
+    column('o', 'object', [column('x', 'double')]),
+    column('t', 'text'),
+  ];
+
+  test.each<[string, Facet, boolean]>([
+    ['nothing of plain fields', terms('string', 'a', [terms('double', 'o.x')]), true],
+    ['nothing of lists alone', terms('string', 'many'), true],
+    ['nothing of fields that no record has', terms('string', 'none', [terms('string', 'a')]), true],
+    ['lists below others', terms('string', 'a', [terms('string', 'many')]), false],
+    ['others below lists', terms('string', 'many', [terms('string', 'a')]), false],
+    ['types that are not those stored', terms('integer', 'n'), false],
+    ['ids', { kind: 'count', field: field('string', '_id') }, false],
+    [
+      'bins of more digits than doubles have',
+      {
+        kind: 'histogram',
+        field: field('long', 'n'),
+        bins: { kind: 'whole', digits: 2n ** 60n, scale: 0 },
+        nested: [],
+      },
+      false,
+    ],
+  ])('%s', (_, facet, isCovered) => {
+    expect(canCount([facet], columns)).toBe(isCovered);
+  });
+
+  test.each<[string, Facet, ColumnValues]>([
+    ['NaN', terms('double', 'x'), { kind: 'numbers', numbers: Float64Array.of(1, NaN), hasNonFinite: true }], // prettier-ignore
+    ['statistics with an infinity', { kind: 'stats', field: field('double', 'x'), extended: false }, { kind: 'numbers', numbers: Float64Array.of(1, Infinity), hasNonFinite: true }], // prettier-ignore
+    ['whole numbers beyond 2^53', terms('long', 'x'), { kind: 'longs', longs: BigInt64Array.of(1n, 2n ** 60n) }], // prettier-ignore
+    ['a column of another kind', terms('string', 'x'), { kind: 'flags', flags: Uint8Array.of(0, 1) }], // prettier-ignore
+    ['fractions of large numbers', { kind: 'histogram', field: field('long', 'x'), bins: { kind: 'whole', digits: 5n, scale: 3 }, nested: [] }, { kind: 'numbers', numbers: Float64Array.of(1, 2 ** 50), hasNonFinite: false }], // prettier-ignore
+  ])('%s', (_, facet, values) => {
+    expect(() => accumulator([facet]).add(viewOf(values, 2), 'all')).toThrow(NotCovered);
+  });
+
+  test('more different numbers than a thread keeps', () => {
+    const numbers = Float64Array.from({ length: 500_000 }, (_, i) => i * 1.5);
+    const counter = accumulator([terms('double', 'x')]);
+    expect(() =>
+      counter.add(viewOf({ kind: 'numbers', numbers, hasNonFinite: false }, 500_000), 'all'),
+    ).toThrow(NotCovered);
+  });
+
+  test('more different texts than a thread keeps', () => {
+    const texts = Array.from({ length: 500_000 }, (_, i) => `rs${i}`);
+    const offsets = new Uint32Array(texts.length + 1);
+    texts.forEach((text, i) => (offsets[i + 1] = offsets[i]! + text.length));
+    const counter = accumulator([terms('string', 'x')]);
+    const values = { kind: 'texts', bytes: Buffer.from(texts.join('')), offsets } as const;
+    expect(() => counter.add(viewOf(values, 500_000), 'all')).toThrow(NotCovered);
+  });
+});
+
+test('more terms than a response may hold are refused like those of the SQL path, naming the facet that is too many (T0)', () => {
+  const half = budgets.facetTerms / 2 + 1;
+  const numbers = Float64Array.from({ length: half }, (_, i) => i);
+  const partial: BucketsPartial = {
+    kind: 'buckets',
+    keys: { kind: 'numbers', numbers },
+    keyOf: undefined,
+    parents: undefined,
+    counts: new Uint32Array(half).fill(1),
+    nested: [],
+  };
+  const one = facetTexts([terms('integer', 'a')], [[partial]]);
+  expect(JSON.parse(one[0]!)).toHaveLength(half);
+  expect(() =>
+    facetTexts([terms('integer', 'a'), terms('integer', 'b')], [[partial, partial]]),
+  ).toThrow(tooManyBuckets('b', 'facetTerms'));
+});
+
+test('the answers over no thread are those over no record', () => {
+  const facets: readonly Facet[] = [
+    terms('string', 'a'),
+    { kind: 'count', field: field('string', 'a') },
+    { kind: 'stats', field: field('double', 'x'), extended: false },
+    { kind: 'percentiles', field: field('double', 'x'), percents: [50] },
+  ];
+  const wanted = ['[]', '0', '{"count":0,"min":null,"max":null,"avg":null,"sum":null}', '{"50.0":null}']; // prettier-ignore
+  expect(facetTexts(facets, [])).toEqual(wanted);
+  expect(facetTexts(facets, [accumulator(facets).partial()])).toEqual(wanted);
+});

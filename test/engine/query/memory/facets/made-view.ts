@@ -1,0 +1,147 @@
+import type {
+  Column,
+  ColumnValues,
+  SegmentView,
+  Vocabulary,
+} from '../../../../../engine/query/memory/column.js';
+import type { FieldRef } from '../../../../../engine/query/predicate/predicate.js';
+import type { Columns, Column as StoredColumn, Value } from '../../../../../engine/core/types.js';
+import type { TestRow } from '../../dataset.js';
+import { valuesOf } from '../../naive-fields.js';
+import { moment } from '../../naive-values.js';
+import type { Random } from '../../random.js';
+
+/** The vocabularies of one thread: by field, shared by its segments. */
+export type Vocabularies = Map<string, { readonly texts: string[] } & Vocabulary>;
+
+/**
+ * The records of a segment as columns, in one of the forms in which they may be loaded, at random: texts with the thread's
+ * vocabulary or without, numbers in arrays of any kind that holds them, with and without marks of what is present.
+ */
+export function madeView(
+  random: Random,
+  columns: Columns,
+  rows: readonly TestRow[],
+  vocabularies: Vocabularies,
+): SegmentView {
+  const known = new Map<string, Column | undefined>();
+  return {
+    rows: rows.length,
+    column: ({ path }: FieldRef) => {
+      const key = JSON.stringify(path);
+      if (!known.has(key)) {
+        const found = onTheWay(columns, path);
+        known.set(key, found && made(random, found, path, rows, vocabularies));
+      }
+      return known.get(key);
+    },
+  };
+}
+
+function onTheWay(columns: Columns, path: readonly string[]): readonly StoredColumn[] | undefined {
+  const found: StoredColumn[] = [];
+  let siblings: Columns | undefined = columns;
+  for (const name of path) {
+    const next: StoredColumn | undefined = siblings?.find((column) => column.name === name);
+    if (!next) return undefined;
+    found.push(next);
+    siblings = next.children;
+  }
+  return found;
+}
+
+function made(
+  random: Random,
+  way: readonly StoredColumn[],
+  path: readonly string[],
+  rows: readonly TestRow[],
+  vocabularies: Vocabularies,
+): Column {
+  const { type } = way.at(-1)!;
+  const values = rows.map((row) => valuesOf(row, path));
+  if (way.some(({ isList }) => isList)) {
+    const offsets = new Int32Array(rows.length + 1);
+    values.forEach((own, row) => (offsets[row + 1] = offsets[row]! + own.length));
+    const all = valuesIn(random, type, values.flat(), path, vocabularies);
+    return { rows: rows.length, offsets, present: undefined, values: all, bytes: 0 };
+  }
+  const isWhole = values.every((own) => own.length === 1) && random.chance(0.7);
+  const present = isWhole ? undefined : Uint8Array.from(values, (own) => own.length);
+  const all = valuesIn(random, type, values.map(([value]) => value ?? null), path, vocabularies); // prettier-ignore
+  return { rows: rows.length, offsets: undefined, present, values: all, bytes: 0 };
+}
+
+function valuesIn(
+  random: Random,
+  type: StoredColumn['type'],
+  values: readonly Value[],
+  path: readonly string[],
+  vocabularies: Vocabularies,
+): ColumnValues {
+  if (type === 'boolean') return { kind: 'flags', flags: Uint8Array.from(values, Number) };
+  if (type === 'date') {
+    return numbersIn(random, values.map((value) => (value === null ? 0n : moment(value as string)![0]))); // prettier-ignore
+  }
+  if (type === 'integer' || type === 'long')
+    return numbersIn(
+      random,
+      values.map((value) => BigInt((value ?? 0) as number | bigint)),
+    );
+  if (type === 'double' || type === 'float') {
+    const numbers = values.map(Number);
+    const isFloat = type === 'float' && random.chance(0.7);
+    return {
+      kind: 'numbers',
+      numbers: isFloat ? Float32Array.from(numbers) : Float64Array.from(numbers),
+      hasNonFinite: false,
+    };
+  }
+  return textsIn(
+    random,
+    values.map((value) => (value ?? '') as string),
+    path,
+    vocabularies,
+  );
+}
+
+function numbersIn(random: Random, values: readonly bigint[]): ColumnValues {
+  const isLong = values.some((value) => value > 2n ** 53n || value < -(2n ** 53n));
+  if (isLong) return { kind: 'longs', longs: BigInt64Array.from(values) };
+  const isShort = values.every((value) => BigInt.asIntN(32, value) === value);
+  const numbers = values.map(Number);
+  return {
+    kind: 'numbers',
+    numbers: isShort && random.chance(0.8) ? Int32Array.from(numbers) : Float64Array.from(numbers),
+    hasNonFinite: false,
+  };
+}
+
+function textsIn(
+  random: Random,
+  values: readonly string[],
+  path: readonly string[],
+  vocabularies: Vocabularies,
+): ColumnValues {
+  if (random.chance(0.4)) {
+    const bytes = values.map((value) => Buffer.from(value));
+    const offsets = new Uint32Array(values.length + 1);
+    bytes.forEach((own, index) => (offsets[index + 1] = offsets[index]! + own.length));
+    return { kind: 'texts', bytes: Buffer.concat(bytes), offsets };
+  }
+  const key = JSON.stringify(path);
+  let vocabulary = vocabularies.get(key);
+  if (!vocabulary || random.chance(0.1)) {
+    vocabulary = { texts: [] };
+    vocabularies.set(key, vocabulary);
+  }
+  const { texts } = vocabulary;
+  const numbers = new Map(texts.map((text, code) => [text, code]));
+  const codes = values.map((text) => {
+    const code = numbers.get(text) ?? texts.push(text) - 1;
+    numbers.set(text, code);
+    return code;
+  });
+  const narrowest = texts.length <= 256 ? Uint8Array : texts.length <= 65_536 ? Uint16Array : Uint32Array; // prettier-ignore
+  const Kind = random.chance(0.8) ? narrowest : Uint32Array;
+  return { kind: 'codes', codes: Kind.from(codes), vocabulary };
+}

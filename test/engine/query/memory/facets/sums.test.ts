@@ -1,0 +1,91 @@
+import { expect, test } from '@jest/globals';
+import { Stats } from '../../../../../engine/query/memory/facets/stats.js';
+import { StatsTotal } from '../../../../../engine/query/memory/facets/stats-total.js';
+import { grow, rounded, type Parts } from '../../../../../engine/query/memory/facets/sums.js';
+import { Random } from '../../random.js';
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
+
+/** All numbers here are whole multiples of 2^-200: their sum as such, and the double nearest to it. */
+function exactSum(values: readonly number[]): number {
+  const total = values.reduce((sum, value) => sum + scaled(value), 0n);
+  const size = total < 0n ? -total : total;
+  const spare = BigInt(Math.max(0, size.toString(2).length - 56));
+  // What is cut off is kept as one bit, so that no half is taken for exact; then the language rounds, ties to even.
+  const cut = (size >> spare) | (size & ((1n << spare) - 1n) ? 1n : 0n);
+  const number = Number(cut) * 2 ** (Number(spare) - 200);
+  return total < 0n ? -number : number;
+}
+
+function scaled(value: number): bigint {
+  let [top, power] = [value, 0n];
+  while (!Number.isInteger(top)) {
+    top *= 2;
+    power += 1n;
+  }
+  return BigInt(top) << (200n - power);
+}
+
+function randomNumbers(random: Random): number[] {
+  const spread = random.pick([0, 3, 30, 60]);
+  return random.list(random.below(20_000), () => {
+    const value = (random.next() - random.pick([0, 0.5])) * 2 ** random.below(spread + 1);
+    return random.chance(0.5) ? Number(value.toFixed(2)) : value;
+  });
+}
+
+test(`parts keep the exact sum of any numbers (STRANDLAKE_SEED=${seed})`, () => {
+  const random = new Random(seed);
+  for (let i = 0; i < 500; i++) {
+    const values = random.list(random.below(12), () => (random.next() - 0.5) * 2 ** (random.below(120) - 60)); // prettier-ignore
+    if (random.chance(0.5)) values.push(...values.map((value) => -value * random.pick([1, 0.5])));
+    const parts: Parts = [];
+    for (const value of values) grow(parts, value);
+    expect(rounded(parts) + 0).toBe(exactSum(values) + 0);
+  }
+});
+
+test(`the sum of doubles is the nearest to the exact one, however they are shared (STRANDLAKE_SEED=${seed})`, () => {
+  const random = new Random(seed);
+  for (let i = 0; i < 8; i++) {
+    const values = randomNumbers(random);
+    if (values.length === 0) continue;
+    const text = answer(random, values, 'double');
+    expect(JSON.parse(text)).toMatchObject({ count: values.length, sum: exactSum(values) });
+    expect(JSON.parse(answer(random, values, 'double'))).toMatchObject({ sum: exactSum(values) });
+  }
+});
+
+test(`the sum of whole numbers is exact beyond 2^53 (STRANDLAKE_SEED=${seed})`, () => {
+  const random = new Random(seed);
+  for (let i = 0; i < 8; i++) {
+    const most = random.pick([2 ** 53, 2 ** 31]);
+    const values = random.list(1 + random.below(30_000), () => Math.floor(random.next() * most) * random.pick([1, 1, -1])); // prettier-ignore
+    const sum = values.reduce((all, value) => all + BigInt(value), 0n);
+    expect(answer(random, values, 'long')).toContain(`"sum":${sum}`);
+  }
+});
+
+/** In several threads, each by blocks or by values of two groups. */
+function answer(random: Random, values: readonly number[], type: 'double' | 'long'): string {
+  const total = new StatsTotal();
+  const field = { name: 'x', path: ['x'], type };
+  let from = 0;
+  while (from < values.length) {
+    const to = Math.min(values.length, from + 1 + random.below(20_000));
+    const stats = new Stats(random.chance(0.5));
+    const isGrouped = random.chance(0.5);
+    while (from < to) {
+      const block = Float64Array.from(values.slice(from, Math.min(from + 8192, to)));
+      if (isGrouped)
+        stats.addGrouped(block, Uint32Array.from(block, () => random.below(2)), block.length); // prettier-ignore
+      else stats.addBlock(block, 0, block.length);
+      from += block.length;
+    }
+    const partial = stats.partial();
+    partial.counts.forEach((count, group) => {
+      if (count > 0) total.add({ ...partial, spread: undefined }, group);
+    });
+  }
+  return total.answer({ kind: 'stats', field, extended: false });
+}

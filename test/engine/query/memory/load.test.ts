@@ -1,0 +1,244 @@
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Column as Loaded } from '../../../../engine/query/memory/column.js';
+import { loadColumn } from '../../../../engine/query/memory/load.js';
+import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
+import { GrowingVocabulary } from '../../../../engine/query/memory/vocabulary.js';
+import { writeSegment } from '../../../../engine/store/segment.js';
+import type { Column, Columns, Value } from '../../../../engine/core/types.js';
+import { batchOf, random, randomColumns, randomStyle, randomValue } from '../../store/random.js';
+import { readWithDuckdb } from '../../store/duckdb.js';
+import { leafPaths, loadedValues, valuesAt } from './values.js';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-load-')));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+let files = 0;
+
+/** A segment of these values, column by column, in a row group for each cut. */
+async function segmentOf(
+  columns: Columns,
+  values: readonly (readonly Value[])[],
+  cuts: readonly number[] = [],
+): Promise<SegmentFile> {
+  const path = join(folder, `${files++}.parquet`);
+  const rows = values[0]!.length;
+  const ends = [0, ...cuts, rows];
+  const data = ends.slice(1).map((end, i) => {
+    const piece = values.map((all) => all.slice(ends[i], end));
+    return batchOf(columns, piece, end - ends[i]!, 1n, i);
+  });
+  await writeSegment({ columns, data, rows }, path);
+  return new SegmentFile(path);
+}
+
+const column = (type: Column['type'], isList = false): Column => ({
+  name: 'x',
+  physical: 'x',
+  type,
+  isList,
+});
+
+const bytesOf = (loaded: Loaded): number => {
+  const { values } = loaded;
+  const arrays = [loaded.offsets, loaded.present];
+  if (values.kind === 'numbers') arrays.push(values.numbers as never);
+  if (values.kind === 'longs') arrays.push(values.longs as never);
+  if (values.kind === 'flags') arrays.push(values.flags);
+  if (values.kind === 'codes') arrays.push(values.codes as never, values.different as never);
+  if (values.kind === 'texts') arrays.push(values.bytes, values.offsets as never);
+  return arrays.reduce((sum, array) => sum + (array?.byteLength ?? 0), 0);
+};
+
+const seed = Number(process.env['SEED'] ?? 20_261_121);
+
+describe('a loaded column', () => {
+  test(`has the values that were written, of leaves of every kind and depth (seed ${seed})`, async () => {
+    const kinds = new Map<string, number>();
+    for (let round = 0; round < 120; round++) {
+      const next = random(seed + round);
+      const columns = randomColumns(next, 6, 3);
+      const rows = [1, 2, 9, 100, 2_000][Math.floor(next() ** 2 * 5)]!;
+      const values = columns.map((one) => {
+        const style = randomStyle(next);
+        return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
+      });
+      const cuts = [...new Set([next(), next()].map((at) => Math.floor(at * rows)))].sort(
+        (a, b) => a - b,
+      );
+      const file = await segmentOf(
+        columns,
+        values,
+        next() < 0.5 ? cuts.filter((at) => at > 0) : [],
+      );
+      for (const { path, columns: along } of leafPaths(columns)) {
+        const all = values[columns.indexOf(along[0]!)]!;
+        const expected = all.map((value) => valuesAt(value, along));
+        const loaded = loadColumn(file, path, new GrowingVocabulary(next() < 0.2 ? 3 : undefined))!;
+        const found = loadedValues(loaded, along.at(-1)!.type);
+        const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, found[at]));
+        if (row >= 0 || found.length !== rows) {
+          const where = `seed ${seed + round}, ${path.join('.')}, row ${row}`;
+          expect([where, found[row]]).toEqual([where, expected[row]]);
+        }
+        expect(loaded.bytes).toBe(bytesOf(loaded));
+        if (loaded.values.kind === 'codes' && loaded.values.different) {
+          const there = loaded.values.codes.filter((_, i) => loaded.present?.[i] !== 0);
+          expect(loaded.values.different.toSorted()).toEqual(Int32Array.from(new Set(there)).sort()); // prettier-ignore
+        }
+        expect(loaded.offsets === undefined).toBe(along.every(({ isList }) => !isList));
+        if (loaded.offsets === undefined) {
+          const hasAll = expected.every(({ length }) => length === 1);
+          expect(loaded.present === undefined).toBe(hasAll);
+        }
+        if (loaded.values.kind === 'numbers') {
+          const hasOther = expected.flat().some((value) => !Number.isFinite(Number(value)));
+          expect(loaded.values.hasNonFinite).toBe(hasOther);
+        }
+        kinds.set(loaded.values.kind, (kinds.get(loaded.values.kind) ?? 0) + 1);
+      }
+      file.close();
+    }
+    for (const kind of ['numbers', 'longs', 'flags', 'codes', 'texts']) {
+      expect([kind, (kinds.get(kind) ?? 0) > 3]).toEqual([kind, true]);
+    }
+  });
+
+  test('of whole numbers is no wider than they need', async () => {
+    const last = 2n ** 53n - 1n;
+    const cases: readonly [readonly bigint[], string][] = [
+      [[1n, -5n, 2n ** 31n - 1n, -(2n ** 31n)], 'Int32Array'],
+      [[1n, 2n ** 31n], 'Float64Array'],
+      [[-(2n ** 31n) - 1n, 0n], 'Float64Array'],
+      [[last, -last - 1n, 0n], 'Float64Array'],
+      [[last, last + 1n], 'BigInt64Array'],
+      [[-(2n ** 63n), 2n ** 63n - 1n], 'BigInt64Array'],
+    ];
+    for (const type of ['long', 'date'] as const) {
+      for (const [few, array] of cases) {
+        for (const times of [1, 40]) {
+          const values = Array.from({ length: times }, () => few).flat();
+          const file = await segmentOf([column(type)], [values]);
+          const loaded = loadColumn(file, ['x'], new GrowingVocabulary())!;
+          const { values: found } = loaded;
+          const arrays = found.kind === 'longs' ? found.longs : (found as never)['numbers'];
+          expect([few, (arrays as object).constructor.name]).toEqual([few, array]);
+          expect(loadedValues(loaded, type).flat()).toEqual(values);
+          file.close();
+        }
+      }
+    }
+  });
+
+  test('of many rows has the values that DuckDB reads, over several pages and with nulls', async () => {
+    const next = random(seed);
+    const rows = 40_000;
+    const columns: Columns = (
+      [
+        ['i', 'integer', false],
+        ['l', 'long', false],
+        ['d', 'double', false],
+        ['b', 'boolean', false],
+        ['s', 'string', false],
+        ['t', 'text', false],
+        ['li', 'integer', true],
+        ['ls', 'string', true],
+      ] as const
+    ).map(([name, type, isList]) => ({ name, physical: name, type, isList }));
+    const values = columns.map((one) => {
+      const kind = (['few', 'rising', 'wild'] as const)[Math.floor(next() * 3)]!;
+      const style = { nulls: next() < 0.5 ? 0 : 0.1, kind };
+      return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
+    });
+    const file = await segmentOf(columns, values, [30_000]);
+    const names = columns.map(({ physical }) => `"${physical}"`).join(', ');
+    const read = await readWithDuckdb([file.path], names);
+    for (const [i, { physical, type, isList }] of columns.entries()) {
+      const found = loadedValues(loadColumn(file, [physical], new GrowingVocabulary())!, type);
+      const expected = read.columns[i]!.map((value) =>
+        value === null ? [] : isList ? (value as Value[]).filter((one) => one !== null) : [value],
+      );
+      const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, found[at]));
+      expect([physical, row, found[row]]).toEqual([physical, -1, undefined]);
+      expect(found.length).toBe(rows);
+    }
+    file.close();
+  });
+
+  test('shares its vocabulary with other segments, and is texts where that is full', async () => {
+    const few = (from: number) => Array.from({ length: 300 }, (_, i) => `${from + (i % 10)} times`);
+    const one = await segmentOf([column('string')], [few(0)]);
+    const other = await segmentOf([column('string')], [few(5)]);
+    const vocabulary = new GrowingVocabulary(15);
+    const a = loadColumn(one, ['x'], vocabulary)!;
+    const b = loadColumn(other, ['x'], vocabulary)!;
+    expect([a.values.kind, b.values.kind]).toEqual(['codes', 'codes']);
+    expect(vocabulary.texts).toEqual(Array.from({ length: 15 }, (_, i) => `${i} times`));
+    const third = await segmentOf([column('string')], [few(6)]);
+    const c = loadColumn(third, ['x'], vocabulary)!;
+    expect(c.values.kind).toBe('texts');
+    expect(loadedValues(c, 'string').flat()).toEqual(few(6));
+    expect(loadColumn(one, ['y'], vocabulary)).toBeUndefined();
+    for (const file of [one, other, third]) file.close();
+  });
+
+  test('takes two or four bytes for a number when the vocabulary is that large', async () => {
+    const vocabulary = new GrowingVocabulary();
+    const add = (count: number): void => {
+      for (let i = vocabulary.texts.length; i < count; i++) {
+        const bytes = Buffer.from(`${i} times`);
+        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+        vocabulary.numberOf(bytes, view, 0, bytes.length);
+      }
+    };
+    for (const [last, array] of [
+      [255, 'Uint8Array'],
+      [256, 'Uint16Array'],
+      [65_535, 'Uint16Array'],
+      [65_536, 'Uint32Array'],
+      [4, 'Uint8Array'],
+    ] as const) {
+      add(last);
+      const texts = Array.from({ length: 300 }, (_, i) => `${last - (i % 3)} times`);
+      const file = await segmentOf([column('string')], [texts]);
+      const loaded = loadColumn(file, ['x'], vocabulary)!;
+      const { values } = loaded;
+      if (values.kind !== 'codes') throw new Error('no codes');
+      expect([last, values.codes.constructor.name]).toEqual([last, array]);
+      expect(loadedValues(loaded, 'string').flat()).toEqual(texts);
+      file.close();
+    }
+  });
+
+  test('is an error that names the segment and the column when its bytes were changed', async () => {
+    const next = random(seed);
+    const values = Array.from({ length: 500 }, () => `text ${Math.floor(next() * 1e9)}`);
+    const file = await segmentOf([column('string')], [values]);
+    const { chunks } = file.groups[0]!;
+    const chunk = chunks.at(-1)!;
+    const bytes = await readFile(file.path);
+    let refused = 0;
+    for (let round = 0; round < 200; round++) {
+      const path = join(folder, `${files++}.parquet`);
+      const changed = Buffer.from(bytes);
+      changed[chunk.begin + Math.floor(next() * chunk.bytes)]! ^= 1 << Math.floor(next() * 8);
+      await writeFile(path, changed);
+      const damaged = new SegmentFile(path);
+      try {
+        expect(loadColumn(damaged, ['x'], new GrowingVocabulary())?.rows).toBe(500);
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'damaged' });
+        expect(String(error)).toContain('.parquet cannot give its column x');
+        refused++;
+      }
+      damaged.close();
+    }
+    expect(refused).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,138 @@
+import type {
+  Column as MemoryColumn,
+  ColumnValues,
+  SegmentView,
+  Vocabulary,
+} from '../../../../engine/query/memory/column.js';
+import { textHashes } from '../../../../engine/query/memory/text-hashes.js';
+import type { Column, Columns, Value } from '../../../../engine/core/types.js';
+import type { TestRow } from '../dataset.js';
+import { valuesOf } from '../naive-fields.js';
+import { moment } from '../naive-values.js';
+import type { Random } from '../random.js';
+
+/** A vocabulary that a test adds to. */
+export interface MadeVocabulary extends Vocabulary {
+  readonly texts: string[];
+}
+
+/** The columns of a segment made of its records, in one of the forms that each may have. */
+export function madeView(
+  random: Random,
+  columns: Columns,
+  rows: readonly TestRow[],
+  vocabularies: Map<string, MadeVocabulary>,
+): SegmentView {
+  const known = new Map<string, MemoryColumn | undefined>();
+  const hashes = random.chance(0.5);
+  const column = ({ path }: { readonly path: readonly string[] }): MemoryColumn | undefined => {
+    const key = path.join('\n');
+    if (known.has(key)) return known.get(key);
+    let vocabulary = vocabularies.get(key);
+    if (vocabulary === undefined) vocabularies.set(key, (vocabulary = { texts: [] }));
+    const made = columnOf(random, columns, path, rows, vocabulary);
+    known.set(key, made);
+    return made;
+  };
+  return {
+    rows: rows.length,
+    column,
+    hashes: (field) => {
+      const made = column(field);
+      return hashes && made?.values.kind === 'texts' ? textHashes(made) : undefined;
+    },
+  };
+}
+
+function columnOf(
+  random: Random,
+  columns: Columns,
+  path: readonly string[],
+  rows: readonly TestRow[],
+  vocabulary: MadeVocabulary,
+): MemoryColumn | undefined {
+  let siblings: Columns | undefined = columns;
+  let leaf: Column | undefined;
+  let isMany = false;
+  for (const name of path) {
+    leaf = siblings?.find((each) => each.name === name);
+    if (leaf === undefined) return undefined;
+    isMany ||= leaf.isList;
+    siblings = leaf.children;
+  }
+  const lists = rows.map((row) => valuesOf(row, path));
+  const present = lists.map((list) => (list.length > 0 ? 1 : 0));
+  const flat = isMany ? lists.flat() : lists.map((list) => list[0] ?? null);
+  const offsets = new Int32Array(rows.length + 1);
+  lists.forEach((list, row) => (offsets[row + 1] = offsets[row]! + list.length));
+  const isFull = present.every((bit) => bit === 1) && random.chance(0.5);
+  return {
+    rows: rows.length,
+    offsets: isMany ? offsets : undefined,
+    present: isMany || isFull ? undefined : Uint8Array.from(present),
+    values: valuesIn(random, leaf!, flat, vocabulary),
+    bytes: 0,
+  };
+}
+
+function valuesIn(
+  random: Random,
+  { type }: Column,
+  values: readonly (Value | null)[],
+  vocabulary: MadeVocabulary,
+): ColumnValues {
+  switch (type) {
+    case 'boolean':
+      return { kind: 'flags', flags: Uint8Array.from(values, (value) => (value === true ? 1 : 0)) };
+    case 'integer':
+    case 'long':
+      return wholeValues(random, values.map((value) => BigInt((value as bigint) ?? 0n))); // prettier-ignore
+    case 'date':
+      return wholeValues(random, values.map((value) => (value === null ? 0n : moment(value as string)![0]))); // prettier-ignore
+    case 'double':
+    case 'float': {
+      const all = values.map((value) => Number(value ?? 0));
+      const numbers = type === 'float' ? Float32Array.from(all) : Float64Array.from(all);
+      return { kind: 'numbers', numbers, hasNonFinite: !all.every(Number.isFinite) };
+    }
+    default:
+      return textValues(random, values.map((value) => (value as string) ?? ''), vocabulary); // prettier-ignore
+  }
+}
+
+function wholeValues(random: Random, all: readonly bigint[]): ColumnValues {
+  const isIn = (bits: bigint): boolean => all.every((value) => value >= -(2n ** bits) && value < 2n ** bits); // prettier-ignore
+  if (isIn(31n) && random.chance(0.7))
+    return { kind: 'numbers', numbers: Int32Array.from(all, Number), hasNonFinite: false };
+  if (isIn(53n) && random.chance(0.7))
+    return { kind: 'numbers', numbers: Float64Array.from(all, Number), hasNonFinite: false };
+  return { kind: 'longs', longs: BigInt64Array.from(all) };
+}
+
+function textValues(
+  random: Random,
+  texts: readonly string[],
+  vocabulary: MadeVocabulary,
+): ColumnValues {
+  if (random.chance(0.5)) {
+    const codes = codesOf(random, texts, vocabulary);
+    const different = random.chance(0.5) ? Int32Array.from(new Set(codes)) : undefined;
+    return { kind: 'codes', codes, vocabulary, different };
+  }
+  const offsets = new Uint32Array(texts.length + 1);
+  texts.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text)));
+  return { kind: 'texts', bytes: Buffer.from(texts.join('')), offsets };
+}
+
+function codesOf(
+  random: Random,
+  texts: readonly string[],
+  vocabulary: MadeVocabulary,
+): Uint8Array | Uint16Array | Uint32Array {
+  const codes = texts.map((text) => {
+    if (!vocabulary.texts.includes(text)) vocabulary.texts.push(text);
+    return vocabulary.texts.indexOf(text);
+  });
+  const kinds = [Uint8Array, Uint16Array, Uint32Array].slice(vocabulary.texts.length > 256 ? 1 : 0);
+  return random.pick(kinds).from(codes);
+}

@@ -1,0 +1,265 @@
+import { describe, expect, test } from '@jest/globals';
+import type {
+  Column,
+  ColumnValues,
+  Mask,
+  SegmentView,
+} from '../../../../engine/query/memory/column.js';
+import { lowerCase } from '../../../../engine/query/memory/lower.js';
+import { countRows, firstRows } from '../../../../engine/query/memory/mask.js';
+import { matcher } from '../../../../engine/query/memory/matcher.js';
+import { NotCovered } from '../../../../engine/query/memory/not-covered.js';
+import { textHashes } from '../../../../engine/query/memory/text-hashes.js';
+import {
+  and,
+  node,
+  not,
+  or,
+  type Predicate,
+} from '../../../../engine/query/predicate/predicate.js';
+import type { StoredType } from '../../../../engine/core/types.js';
+import { Random } from '../random.js';
+
+/* Columns of thousands of rows, so that loops over words, long lists of hits and few rows among many are met, by a plain loop. */
+const own = process.env['STRANDLAKE_SEED'];
+const seeds = own === undefined ? [1, 2, Date.now() % 1_000_000_007] : [Number(own)];
+
+type Plain = number | bigint | string | boolean;
+
+/** A column of a test: what its rows hold, and how it lies in memory. */
+interface Field {
+  readonly name: string;
+  readonly type: StoredType;
+  readonly lists: readonly (readonly Plain[])[];
+  readonly column: Column;
+}
+
+function fieldOf(
+  random: Random,
+  name: string,
+  type: StoredType,
+  rows: number,
+  make: () => Plain,
+  store: (values: readonly Plain[]) => ColumnValues,
+): Field {
+  const isMany = random.chance(0.3);
+  const hasGaps = random.chance(0.5);
+  const lists = random.list(rows, () => {
+    if (isMany) return random.list(random.below(4), make);
+    return hasGaps && random.chance(0.1) ? [] : [make()];
+  });
+  const blank = type === 'string' ? '' : type === 'boolean' ? false : type === 'long' ? 0n : 0;
+  const offsets = new Int32Array(rows + 1);
+  lists.forEach((list, row) => (offsets[row + 1] = offsets[row]! + list.length));
+  const flat = isMany ? lists.flat() : lists.map((list) => list[0] ?? blank);
+  const column: Column = {
+    rows,
+    offsets: isMany ? offsets : undefined,
+    present: isMany || !hasGaps ? undefined : Uint8Array.from(lists, (list) => list.length),
+    values: store(flat),
+    bytes: 0,
+  };
+  return { name, type, lists, column };
+}
+
+function codes(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Array) {
+  return (values: readonly Plain[]): ColumnValues => {
+    const texts = [...new Set(values as string[])];
+    const numbers = new Map(texts.map((text, code) => [text, code]));
+    const codes = kind.from(values.map((value) => numbers.get(value as string)!));
+    // What only other segments have is in the vocabulary, too.
+    const vocabulary = { texts: [...texts, 'AlsoA', 'alsob'] };
+    return { kind: 'codes', codes, vocabulary, different: Int32Array.from(new Set(codes)) };
+  };
+}
+
+function texts(values: readonly Plain[]): ColumnValues {
+  const offsets = new Uint32Array(values.length + 1);
+  values.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text as string)));
+  return { kind: 'texts', bytes: Buffer.from(values.join('')), offsets };
+}
+
+function ascending(value: (i: number) => Plain, rows: number): () => Plain {
+  let next = 0;
+  return () => value(Math.floor((next++ / rows) * 20));
+}
+
+function madeFields(random: Random, rows: number): readonly Field[] {
+  const numbers = (kind: typeof Int32Array | typeof Float64Array | typeof Float32Array) => (values: readonly Plain[]): ColumnValues =>
+    ({ kind: 'numbers', numbers: kind.from(values.map(Number)), hasNonFinite: values.some((value) => typeof value === 'number' && !Number.isFinite(value)) }); // prettier-ignore
+  const long = (): bigint => BigInt(random.below(50) - 25);
+  const strange = (): number => random.pick([NaN, Infinity, -Infinity, 0, 1, -2.5]);
+  const word = (): string => random.pick(['BRCA', 'brca1', 'TTN', 'x']) + String(random.below(400));
+  const id = (): string => `rs${random.below(100_000)}`;
+  const odd = (): string => random.list(random.below(4), () => random.pick(['a', 'aa', 'b', 'É', 'İ', 'K', '\u212a', ''])).join(''); // prettier-ignore
+  return [
+    fieldOf(random, 'int', 'long', rows, long, numbers(Int32Array)),
+    fieldOf(random, 'wide', 'long', rows, () => long() * 10n ** 12n, numbers(Float64Array)),
+    fieldOf(random, 'longs', 'long', rows, () => long() * 2n ** random.pick([0n, 31n, 32n, 57n]), (values: readonly Plain[]) => ({ kind: 'longs', longs: BigInt64Array.from(values as bigint[]) })), // prettier-ignore
+    fieldOf(random, 'double', 'double', rows, () => random.below(100) / 8, numbers(Float64Array)),
+    fieldOf(random, 'float', 'float', rows, () => Math.fround(random.below(100) / 10), numbers(Float32Array)), // prettier-ignore
+    fieldOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
+    fieldOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
+    // As records often are: sorted, so that what is wanted lies together.
+    fieldOf(random, 'chromosome', 'string', rows, ascending((i) => `chr${i % 24}`, rows), codes(Uint8Array)), // prettier-ignore
+    fieldOf(random, 'start', 'long', rows, ascending((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
+    fieldOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), codes(Uint8Array)), // prettier-ignore
+    fieldOf(random, 'some', 'string', rows, word, codes(Uint16Array)),
+    fieldOf(random, 'many', 'string', rows, id, codes(Uint32Array)),
+    fieldOf(random, 'id', 'string', rows, id, texts),
+    fieldOf(random, 'word', 'string', rows, word, texts),
+    fieldOf(random, 'odd', 'string', rows, odd, texts),
+  ];
+}
+
+/** NaN is above all numbers; texts compare by their bytes. */
+function compare(a: Plain, b: Plain): number {
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
+  if (Number.isNaN(a)) return Number.isNaN(b) ? 0 : 1;
+  if (Number.isNaN(b)) return -1;
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function holds(predicate: Predicate, fields: readonly Field[], row: number): boolean {
+  switch (predicate.kind) {
+    case 'and':
+      return predicate.items.every((item) => holds(item, fields, row));
+    case 'or':
+      return predicate.items.some((item) => holds(item, fields, row));
+    case 'not':
+      return !holds(predicate.item, fields, row);
+    case 'all':
+    case 'none':
+      return predicate.kind === 'all';
+    default: {
+      const { lists } = fields.find(({ name }) => name === predicate.field.name)!;
+      if (predicate.kind === 'missing') return lists[row]!.length === 0;
+      return lists[row]!.some((value) => holdsOf(predicate, value));
+    }
+  }
+}
+
+const known = new WeakMap<Predicate, ReadonlySet<Plain>>();
+
+function keysOf(predicate: Extract<Predicate, { kind: 'in' }>): ReadonlySet<Plain> {
+  const keys = known.get(predicate) ?? new Set(predicate.values.map((value) => keyOf(value, predicate.ignoreCase))); // prettier-ignore
+  known.set(predicate, keys);
+  return keys;
+}
+
+function keyOf(value: Plain, ignoreCase: boolean): Plain {
+  return ignoreCase ? lowerCase(value as string) : value;
+}
+
+function holdsOf(predicate: Predicate, value: Plain): boolean {
+  switch (predicate.kind) {
+    case 'in':
+      return keysOf(predicate).has(keyOf(value, predicate.ignoreCase));
+    case 'range': {
+      const { low, high } = predicate;
+      const above = low ? compare(value, low.value) : 1;
+      const below = high ? compare(value, high.value) : -1;
+      return (above > 0 || (above === 0 && low!.inclusive)) && (below < 0 || (below === 0 && high!.inclusive)); // prettier-ignore
+    }
+    case 'contains':
+      return (value as string).includes(predicate.text);
+    case 'prefix':
+      return (value as string).startsWith(predicate.text);
+    case 'regexp':
+      return /^rs12[0-4]*9[0-9]*$/.test(value as string);
+    default:
+      throw new Error(predicate.kind);
+  }
+}
+
+function randomPredicate(random: Random, fields: readonly Field[], depth: number): Predicate {
+  if (depth > 0 && random.chance(0.6)) {
+    const items = random.list(2 + random.below(2), () => randomPredicate(random, fields, depth - 1)); // prettier-ignore
+    return random.pick([and, and, or, (list: readonly Predicate[]) => not(list[0]!)])(items);
+  }
+  const { name, type, lists } = random.pick(fields);
+  const field = { name, path: [name], type };
+  const some = (): Plain => {
+    const value = random.pick(lists)[0];
+    return value === undefined || (typeof value === 'number' && Number.isNaN(value)) ? some() : value; // prettier-ignore
+  };
+  const kind = random.below(type === 'string' ? 6 : 3);
+  if (kind === 0 && random.chance(0.3)) return node({ kind: 'missing', field });
+  if (kind === 1 && type !== 'boolean') {
+    const bound = () => ({ value: some(), inclusive: random.chance(0.5) });
+    const ends = random.pick([
+      [bound(), null],
+      [null, bound()],
+      [bound(), bound()],
+    ] as const);
+    return node({ kind: 'range', field, low: ends[0], high: ends[1] });
+  }
+  if (kind < 3) {
+    const values = random.list(random.pick([1, 1, 3, 50, 2000]), some);
+    return node({ kind: 'in', field, values, ignoreCase: type === 'string' && random.chance(0.5) });
+  }
+  const text = some() as string;
+  const part = text.slice(random.below(text.length), text.length - random.below(2));
+  if (kind === 3) return node({ kind: 'contains', field, text: random.pick([part, part.slice(0, 2), 's']) }); // prettier-ignore
+  if (kind === 4) return node({ kind: 'prefix', field, text: text.slice(0, random.below(6)) });
+  return node({ kind: 'regexp', field, pattern: 'rs12[0-4]*9[0-9]*' });
+}
+
+describe('over thousands of rows', () => {
+  test.each(seeds)('a mask has the rows that a loop finds (STRANDLAKE_SEED=%i)', (seed) => {
+    const random = new Random(seed);
+    for (const rows of [1, 7, 3_001, 6_000]) {
+      const fields = madeFields(random, rows);
+      const hashed = random.chance(0.5);
+      const view: SegmentView = {
+        rows,
+        column: (field) => fields.find(({ name }) => name === field.name)?.column,
+        hashes: (field) => {
+          const { column } = fields.find(({ name }) => name === field.name)!;
+          return hashed && column.values.kind === 'texts' ? textHashes(column) : undefined;
+        },
+      };
+      if (!fields.every(({ lists }) => lists.flat().some((value) => !Number.isNaN(value)))) continue;
+      for (let i = 0; i < 60; i++) {
+        const predicate = randomPredicate(random, fields, 3);
+        const wanted: number[] = [];
+        for (let row = 0; row < rows; row++) if (holds(predicate, fields, row)) wanted.push(row);
+        const mask = matcher(predicate)(view);
+        const found = firstRows(mask, rows, rows);
+        expect(found.length === wanted.length && found.every((row, k) => row === wanted[k]) ? 'same' : { seed, rows, predicate, found, wanted }).toBe('same');
+        expect(countRows(mask, rows)).toBe(wanted.length);
+        const from = random.below(rows + 1);
+        expect(firstRows(mask, rows, 5, from)).toEqual(wanted.filter((row) => row >= from).slice(0, 5));
+      }
+    }
+  }); // prettier-ignore
+});
+
+test('a pattern that many texts may match is left to the SQL engine, which has all cores for it', () => {
+  const rows = 250_001;
+  const field = { name: 's', path: ['s'], type: 'string' } as const;
+  const column = (values: readonly string[]): Column => ({ rows, offsets: undefined, present: undefined, values: texts(values), bytes: 0 }); // prettier-ignore
+  const view = { rows, column: () => column(Array.from({ length: rows }, (_, i) => `rs${i}`)) };
+  const regexp = (pattern: string): Predicate => node({ kind: 'regexp', field, pattern });
+  expect(() => matcher(regexp('.*[0-9]'))(view)).toThrow(NotCovered);
+  const prefix: Predicate = node({ kind: 'prefix', field, text: 'rs9999' });
+  const long = column(Array.from({ length: rows }, (_, i) => (i < 70 ? 'x'.repeat(100_000) : '')));
+  expect(() => matcher(regexp('.*x.*y'))({ rows, column: () => long })).toThrow(NotCovered);
+  // Only what the cheaper condition leaves is looked at.
+  const few = matcher(and([regexp('.*[1]'), prefix]))(view);
+  expect(firstRows(few, rows, 10)).toEqual([99_991]);
+  expect(firstRows(matcher(regexp('rs777.?'))(view), rows, 20)).toEqual([777, 7770, 7771, 7772, 7773, 7774, 7775, 7776, 7777, 7778, 7779]); // prettier-ignore
+});
+
+test('what is learned of a vocabulary grows with it', () => {
+  const vocabulary = { texts: Array.from({ length: 3_000 }, (_, i) => `g${i}`) };
+  const field = { name: 's', path: ['s'], type: 'string' } as const;
+  const match = matcher(node({ kind: 'in', field, values: ['G7', 'G5000', 'G70000'], ignoreCase: true })); // prettier-ignore
+  const found = (list: readonly number[]): Mask => {
+    const column = { rows: list.length, offsets: undefined, present: undefined, values: { kind: 'codes', codes: Uint32Array.from(list), vocabulary }, bytes: 0 } as const; // prettier-ignore
+    return match({ rows: list.length, column: () => column });
+  };
+  expect(found([1, 7, 2])).toEqual(Uint8Array.of(0, 1, 0));
+  for (let i = 3_000; i < 90_000; i++) vocabulary.texts.push(`g${i}`);
+  expect(found([70_000, 7, 2, 5_000, 89_999])).toEqual(Uint8Array.of(1, 1, 0, 1, 0));
+});

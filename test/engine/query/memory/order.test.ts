@@ -1,0 +1,108 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Column, Mask, SegmentView } from '../../../../engine/query/memory/column.js';
+import {
+  Best,
+  compareTexts,
+  inOrder,
+  type Candidate,
+} from '../../../../engine/query/memory/order.js';
+import type { FieldRef } from '../../../../engine/query/predicate/predicate.js';
+import { Random } from '../random.js';
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
+
+/** Bytes decide, as in the file. */
+function naiveTexts(a: string, b: string): number {
+  return Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}
+
+function field(name: string): FieldRef {
+  return { name, path: [name], type: 'double' };
+}
+
+function numbers(values: readonly (number | null)[]): Column {
+  return {
+    rows: values.length,
+    offsets: undefined,
+    present: values.includes(null)
+      ? Uint8Array.from(values, (value) => (value === null ? 0 : 1))
+      : undefined,
+    values: {
+      kind: 'numbers',
+      numbers: Float64Array.from(values, (value) => value ?? 0),
+      hasNonFinite: values.some((value) => value !== null && !Number.isFinite(value)),
+    },
+    bytes: 0,
+  };
+}
+
+describe('records in order', () => {
+  test(`texts compare as their bytes do (STRANDLAKE_SEED=${seed})`, () => {
+    const random = new Random(seed);
+    const letters = ['a', 'b', 'é', '\uE000', '\uFFFD', '😀', '𝄞', '\u{10FFFF}', ''];
+    for (let i = 0; i < 20_000; i++) {
+      const text = (): string =>
+        Array.from({ length: random.below(4) }, () => random.pick(letters)).join('');
+      const [a, b] = [text(), text()];
+      expect([a, b, Math.sign(compareTexts(a, b))]).toEqual([a, b, naiveTexts(a, b)]);
+    }
+  });
+
+  test(`the best are the first of all when sorted (STRANDLAKE_SEED=${seed})`, () => {
+    const random = new Random(seed);
+    for (let i = 0; i < 300; i++) {
+      const value = (): number | null => {
+        const kind = random.below(12);
+        if (kind === 0) return null;
+        return kind === 1 ? NaN : kind === 2 ? -Infinity : random.below(6) - 3;
+      };
+      const isPlain = random.below(2) === 0;
+      const plain = (): number | null => (random.below(8) === 0 ? null : random.below(200));
+      const ordering = Array.from({ length: 1 + random.below(2) }, (_, k) => ({
+        field: field(`f${k}`),
+        descending: random.below(2) === 0,
+      }));
+      const count = random.below(30);
+      const best = new Best(ordering, count);
+      const everything: Candidate[] = [];
+      for (let segment = 0; segment < 3; segment++) {
+        const rows = random.below(120);
+        const lists = ordering.map(() =>
+          Array.from({ length: rows }, () => (isPlain ? plain() : value())),
+        );
+        const columns = new Map(lists.map((list, k) => [`f${k}`, numbers(list)]));
+        const mask: Mask =
+          random.below(2) === 0 ? 'all' : Uint8Array.from({ length: rows }, () => random.below(2));
+        const view: SegmentView = { rows, column: ({ name }) => columns.get(name) };
+        best.add(view, mask, segment);
+        for (let row = 0; row < rows; row++) {
+          if (mask !== 'all' && mask[row] === 0) continue;
+          everything.push({ segment, row, values: lists.map((list) => list[row]!) });
+        }
+      }
+      const naive = everything.sort((a, b) => naiveOrder(ordering, a, b)).slice(0, count);
+      expect(best.list()).toEqual(naive);
+      expect(best.list()).toEqual([...best.list()].sort(inOrder(ordering)));
+    }
+  });
+});
+
+/** Null last, NaN above all numbers, then as stored. */
+function naiveOrder(
+  ordering: readonly { readonly descending: boolean }[],
+  a: Candidate,
+  b: Candidate,
+): number {
+  for (const [i, { descending }] of ordering.entries()) {
+    const [x, y] = [a.values[i] as number | null, b.values[i] as number | null];
+    if (x === null && y === null) continue;
+    if (x === null) return 1;
+    if (y === null) return -1;
+    const rank = (value: number): readonly [number, number] =>
+      Number.isNaN(value) ? [1, 0] : [0, value];
+    const [p, q] = [rank(x), rank(y)];
+    const order = p[0] - q[0] || (p[1] < q[1] ? -1 : p[1] > q[1] ? 1 : 0);
+    if (order !== 0) return descending ? -order : order;
+  }
+  return a.segment - b.segment || a.row - b.row;
+}

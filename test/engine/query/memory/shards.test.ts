@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { inlineLane, type Lane, type Listener } from '../../../../engine/query/memory/lane.js';
+import { NotCovered } from '../../../../engine/query/memory/not-covered.js';
+import type { ShardQuery } from '../../../../engine/query/memory/protocol.js';
+import { Shards } from '../../../../engine/query/memory/shards.js';
+import { all } from '../../../../engine/query/predicate/predicate.js';
+import { parseQuery } from '../../../../engine/query/request/request.js';
+import { runQuery } from '../../../../engine/query/plan/run.js';
+import { column, listOf, openBench, type Bench, type Dataset } from '../dataset.js';
+import { Random } from '../random.js';
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
+let threads: Bench;
+let sql: Bench;
+beforeAll(async () => {
+  [threads, sql] = [await openBench(2), await openBench()];
+});
+afterAll(async () => {
+  await threads.close();
+  await sql.close();
+});
+
+const columns = [
+  column('gene', 'string'),
+  column('depth', 'integer'),
+  column('info', 'object', [column('AF', 'double'), listOf(column('CSQ', 'string'))]),
+];
+
+/** Seven segments of up to 400 records, in this folder. */
+async function written(bench: Bench): Promise<Dataset> {
+  const random = new Random(seed);
+  const maybe = <T>(value: T): T | null => (random.chance(0.1) ? null : value);
+  const segments = Array.from({ length: 7 }, () =>
+    random.list(1 + random.below(400), () => ({
+      gene: maybe(`GENE${random.below(20)}`),
+      depth: maybe(random.below(100)),
+      info: {
+        // Their sums are exact: now and then the SQL engine adds in another order.
+        AF: maybe(random.below(1024) / 1024),
+        CSQ: maybe(random.list(random.below(4), () => random.pick(['stop', 'missense', 'none']))),
+      },
+    })),
+  );
+  return bench.dataset(columns, segments);
+}
+
+describe('shards in threads', () => {
+  test(`answer as the SQL engine does (STRANDLAKE_SEED=${seed})`, async () => {
+    const random = new Random(seed);
+    const [ours, theirs] = [await written(threads), await written(sql)];
+    for (let i = 0; i < 60; i++) {
+      const body = {
+        filters: [
+          [`depth__${random.pick(['gt', 'lte'])}`, random.below(100)],
+          ...(random.chance(0.5) ? [['info.CSQ', random.pick(['stop', 'missense'])]] : []),
+        ],
+        limit: random.below(40),
+        offset: random.pick([0, 0, 3, 500, 2_100]),
+        ...(random.chance(0.4) && { ordering: [random.pick(['-depth', 'gene', '-info.AF'])] }),
+        ...(random.chance(0.4) && { facets: { gene: {}, 'info.AF': { facet_type: 'stats' } } }),
+      };
+      const asked = parseQuery(body, ours.fields);
+      const { took: _, ...answer } = await runQuery(threads.engine, ours.snapshot, ours.fields, asked); // prettier-ignore
+      const { took: __, ...truth } = await runQuery(sql.engine, theirs.snapshot, theirs.fields, asked); // prettier-ignore
+      expect({ body, answer }).toEqual({ body, answer: truth });
+    }
+  });
+
+  test('stop when the client leaves, and when time is up', async () => {
+    const { snapshot, fields } = await written(threads);
+    const asked = parseQuery({ filters: [['depth__gt', 5]] }, fields);
+    const signal = AbortSignal.abort();
+    await expect(runQuery(threads.engine, snapshot, fields, asked, { signal })).rejects.toMatchObject({ code: 'canceled' }); // prettier-ignore
+    await expect(runQuery(threads.engine, snapshot, fields, asked, { timeoutMs: 0 })).rejects.toMatchObject({ code: 'budget' }); // prettier-ignore
+    // And the shards go on.
+    const answer = await runQuery(threads.engine, snapshot, fields, asked);
+    expect(answer.total).toBeGreaterThan(0);
+  });
+});
+
+test('a text that only later segments have is not found among the narrower numbers of earlier ones', async () => {
+  const bench = await openBench(0);
+  try {
+    // Texts that begin alike would get no dictionary, and so no numbers.
+    const name = (gene: number): string => `${((gene * 7919) % 9973).toString(36)}X`;
+    // Each segment has 60 texts of its own: their numbers take a byte in the first segments, and two in the others.
+    const segments = Array.from({ length: 12 }, (_, segment) =>
+      Array.from({ length: 600 }, (__, row) => ({ gene: name(60 * segment + (row % 60)) })),
+    );
+    const { snapshot, fields } = await bench.dataset([column('gene', 'string')], segments);
+    const ask = async (body: object): Promise<number> =>
+      (await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields))).total;
+    expect(await ask({ facets: { gene: { limit: 0 } }, limit: 0 })).toBe(7200);
+    for (let gene = 0; gene < 720; gene += 7) {
+      const one = name(gene);
+      const other = name((gene + 300) % 720);
+      const totals = [
+        await ask({ filters: [['gene', one.toLowerCase()]], limit: 0 }),
+        await ask({ filters: [['gene__in', [one, other]]], limit: 0 }),
+        await ask({ filters: [{ not: ['gene', one] }], limit: 0 }),
+      ];
+      expect([gene, ...totals]).toEqual([gene, 10, 20, 7190]);
+    }
+  } finally {
+    await bench.close();
+  }
+});
+
+describe('shards that are told of snapshots', () => {
+  const query = { predicate: all, ordering: [], first: 3, facets: null };
+  const question = (snapshot: number, segments: readonly number[]): ShardQuery => ({
+    ...query,
+    snapshot,
+    segments: Uint32Array.from(segments),
+  });
+
+  test('keep a segment where it is, and forget old snapshots', async () => {
+    const { snapshot } = await written(threads);
+    const shards = new Shards(2, (listener) => inlineLane(1 << 20, listener));
+    const first = shards.know(snapshot);
+    for (let version = 2; version < 90; version++) shards.know({ ...snapshot, version });
+    const again = shards.know(snapshot);
+    expect(again.key).not.toBe(first.key);
+    expect(again.shardOf).toEqual(first.shardOf);
+    expect(new Set(first.shardOf)).toEqual(new Set([0, 1]));
+    const own = snapshot.segments.flatMap((_, i) => (first.shardOf[i] === 1 ? [i] : []));
+    const select = { kind: 'select', query: question(again.key, own) } as const;
+    const [answer] = await shards.ask([[1, select]], {});
+    expect(answer).toMatchObject({ answer: { places: Float64Array.of(own[0]!, 0, own[0]!, 1, own[0]!, 2) } }); // prettier-ignore
+    const old = { kind: 'select', query: question(first.key, own) } as const;
+    await expect(shards.ask([[1, old]], {})).rejects.toMatchObject({ code: 'internal' });
+    await shards.close();
+  });
+
+  test('one that ends leaves its question to the SQL engine, and the next question finds a new one', async () => {
+    const { snapshot } = await written(threads);
+    let ended: Listener['ended'] | undefined;
+    const opened: Lane[] = [];
+    const shards = new Shards(1, (listener) => {
+      ended = listener.ended;
+      const lane = inlineLane(1 << 20, listener);
+      // The first one hears nothing.
+      opened.push(opened.length === 0 ? { ...lane, send: () => undefined } : lane);
+      return opened.at(-1)!;
+    });
+    const { key } = shards.know(snapshot);
+    const select = { kind: 'select', query: question(key, [0]) } as const;
+    const answer = shards.ask([[0, select]], {});
+    ended!(new Error('for a test'));
+    await expect(answer).rejects.toBeInstanceOf(NotCovered);
+    const again = { kind: 'select', query: question(shards.know(snapshot).key, [0]) } as const;
+    await expect(shards.ask([[0, again]], {})).resolves.toHaveLength(1);
+    expect(opened).toHaveLength(2);
+    await shards.close();
+  });
+});

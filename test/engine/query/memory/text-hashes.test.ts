@@ -1,0 +1,69 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Column } from '../../../../engine/query/memory/column.js';
+import { lowerCase } from '../../../../engine/query/memory/lower.js';
+import { textHashes } from '../../../../engine/query/memory/text-hashes.js';
+import { random } from '../../store/random.js';
+
+const seed = Number(process.env['SEED'] ?? 20_261_121);
+
+function columnOf(texts: readonly (string | null)[]): Column {
+  const pieces = texts.map((text) => Buffer.from(text ?? ''));
+  const offsets = new Uint32Array(texts.length + 1);
+  for (const [i, { length }] of pieces.entries()) offsets[i + 1] = offsets[i]! + length;
+  const present = Uint8Array.from(texts, (text) => (text === null ? 0 : 1));
+  const bytes = Buffer.concat(pieces);
+  return {
+    rows: texts.length,
+    offsets: undefined,
+    present: texts.includes(null) ? present : undefined,
+    values: { kind: 'texts', bytes, offsets },
+    bytes: 0,
+  };
+}
+
+describe('hashes of texts', () => {
+  test(`find every value with this lower case, in order, and hardly any other (seed ${seed})`, () => {
+    const next = random(seed);
+    const pick = <T>(from: readonly T[]): T => from[Math.floor(next() * from.length)]!;
+    const letters = [...'abzABZ@[`{ 09_-', 'É', 'é', '\u212a', 'İ', 'ß', '🧬', 'Ω', '\0', '\u007f'];
+    for (const count of [0, 1, 2, 7, 300, 3_000]) {
+      for (const alphabet of [letters, letters.slice(0, 15), ['a', 'A']]) {
+        const nulls = pick([0, 0.2]);
+        const texts = Array.from({ length: count }, () => {
+          if (next() < nulls) return null;
+          return Array.from({ length: Math.floor(next() ** 2 * 14) }, () => pick(alphabet)).join(
+            '',
+          );
+        });
+        const hashes = textHashes(columnOf(texts));
+        const places = new Map<string, number[]>();
+        for (const [i, text] of texts.entries()) {
+          if (text === null) continue;
+          const lower = lowerCase(text);
+          places.set(lower, [...(places.get(lower) ?? []), i]);
+        }
+        let others = 0;
+        const asked = [...places.keys(), '', 'nobody has this', 'é', 'k'];
+        for (const text of asked) {
+          const found = hashes.find(text);
+          const expected = places.get(text) ?? [];
+          expect(found.filter((i) => expected.includes(i))).toEqual(expected);
+          expect(found.toSorted((a, b) => a - b)).toEqual(found);
+          expect(found.every((i) => texts[i] !== null)).toBe(true);
+          if (alphabet === letters) others += found.length - expected.length;
+        }
+        expect(others).toBeLessThanOrEqual(3 * asked.length);
+        expect(hashes.bytes).toBeLessThanOrEqual(8 * count + 8);
+      }
+    }
+  });
+
+  test('find a text that ninety thousand values share, and one among them', () => {
+    const texts = Array.from({ length: 100_000 }, (_, i) =>
+      i % 10 === 0 ? `rare ${i}` : 'Benign',
+    );
+    const hashes = textHashes(columnOf(texts));
+    expect(hashes.find('benign').length).toBeGreaterThanOrEqual(90_000);
+    expect(hashes.find('rare 500').map((i) => texts[i])).toContain('rare 500');
+  });
+});

@@ -1,0 +1,57 @@
+import type { Column as Loaded } from '../../../../engine/query/memory/column.js';
+import type { Column, Columns, Value } from '../../../../engine/core/types.js';
+
+/** A leaf of a dataset: the physical names down to it, and the columns along the way. */
+export interface LeafPath {
+  readonly path: readonly string[];
+  readonly columns: Columns;
+}
+
+/** All leaves of these columns. */
+export function leafPaths(columns: Columns, above: Columns = []): readonly LeafPath[] {
+  return columns.flatMap((column) => {
+    const along = [...above, column];
+    if (column.children !== undefined) return leafPaths(column.children, along);
+    return [{ path: along.map(({ physical }) => physical), columns: along }];
+  });
+}
+
+/** What a record, column by column in `columns`, has at a leaf: all values, nulls left out. */
+export function valuesAt(value: Value, columns: Columns): readonly Value[] {
+  if (value === null) return [];
+  const [column, ...below] = columns as [Column, ...Column[]];
+  const items = column.isList ? (value as readonly Value[]) : [value];
+  return items.flatMap((item) => {
+    if (item === null || below.length === 0) return item === null ? [] : [item];
+    const object = item as Readonly<Record<string, Value>>;
+    return valuesAt(object[below[0]!.physical] ?? null, below);
+  });
+}
+
+/** All values of a loaded column, row by row, as test/engine/store/random.ts draws them. */
+export function loadedValues(column: Loaded, type: Column['type']): readonly (readonly Value[])[] {
+  const one = (i: number): Value => {
+    const { values } = column;
+    switch (values.kind) {
+      case 'numbers': {
+        const found = values.numbers[i]!;
+        return type === 'long' || type === 'date' ? BigInt(found) : found;
+      }
+      case 'longs':
+        return values.longs[i]!;
+      case 'flags':
+        return values.flags[i] === 1;
+      case 'codes':
+        return values.vocabulary.texts[values.codes[i]!]!;
+      case 'texts':
+        return values.bytes.toString('utf8', values.offsets[i], values.offsets[i + 1]);
+    }
+  };
+  return Array.from({ length: column.rows }, (_, row) => {
+    const { offsets, present } = column;
+    if (offsets === undefined) return present?.[row] === 0 ? [] : [one(row)];
+    return Array.from({ length: offsets[row + 1]! - offsets[row]! }, (__, i) =>
+      one(offsets[row]! + i),
+    );
+  });
+}
