@@ -15,10 +15,10 @@ const spare = new Map<BufferType, Buffer[][]>();
 let spareBytes = 0;
 
 /**
- * A buffer with room for `length` elements or more: the smallest that fits, or a new one, whose size is a power of two so
- * that it fits again. Its content is whatever it was: the taker writes before it reads.
+ * Returns a buffer of at least `length` elements: the smallest spare one that fits, or a new one whose length is a power of two.
+ * Its contents are undefined: the caller writes an element before it reads it. Pass the buffer to `release` after use.
  */
-export function take<T extends Buffer>(type: new (length: number) => T, length: number): T {
+export function acquire<T extends Buffer>(type: new (length: number) => T, length: number): T {
   const least = length <= 1 ? 0 : Math.ceil(Math.log2(length));
   const bySize = spare.get(type) ?? [];
   for (let power = least; power < bySize.length; power++) {
@@ -30,8 +30,8 @@ export function take<T extends Buffer>(type: new (length: number) => T, length: 
   return new type(2 ** least);
 }
 
-/** Gives a buffer back; the caller must not touch it again, nor may any view of it live on. */
-export function give(buffer: Buffer): void {
+/** Returns a buffer to the pool. Neither the buffer nor any view of its memory may be used afterwards. */
+export function release(buffer: Buffer): void {
   const { byteLength } = buffer;
   if (byteLength === 0 || byteLength > mostOfOne || spareBytes + byteLength > most) return;
   const type = buffer.constructor as BufferType;
@@ -44,16 +44,16 @@ export function give(buffer: Buffer): void {
   spareBytes += byteLength;
 }
 
-/** A copy with room for at least `length` elements, at least doubled; the smaller buffer is given back. */
+/** A copy with room for at least `length` elements, at least doubled; the smaller buffer is released. */
 export function grown<T extends Buffer>(buffer: T, length: number): T {
   const type = buffer.constructor as new (length: number) => T;
-  const bigger = take(type, Math.max(buffer.length * 2, length));
+  const bigger = acquire(type, Math.max(buffer.length * 2, length));
   (bigger as Uint8Array).set(buffer as Uint8Array);
-  give(buffer);
+  release(buffer);
   return bigger;
 }
 
-/** The same for a bitmap, whose new bits have to be clear; nothing is given back. */
+/** The same for a bitmap, whose new bits have to be clear; nothing is released. */
 export function grownBits(bits: Uint8Array, bytes: number): Uint8Array {
   const bigger = new Uint8Array(Math.max(bits.length * 2, bytes));
   bigger.set(bits);

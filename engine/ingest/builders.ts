@@ -10,7 +10,7 @@ import {
   type Data,
 } from 'apache-arrow';
 import type { Column } from '../core/types.js';
-import { give, grown, take } from '../core/buffers.js';
+import { acquire, grown, release } from '../core/buffers.js';
 import { allSet, withBit, withRoom } from './bits.js';
 import { ColumnBuilder } from './column-builder.js';
 
@@ -23,8 +23,8 @@ import { ColumnBuilder } from './column-builder.js';
 export class Utf8Builder extends ColumnBuilder {
   /** Bytes of all values so far. Arrow's 32-bit offsets end at 2 GB; chunks are far smaller. */
   end = 0;
-  #offsets = take(Int32Array, 1024);
-  #bytes = take(Uint8Array, 8192);
+  #offsets = acquire(Int32Array, 1024);
+  #bytes = acquire(Uint8Array, 8192);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -149,14 +149,14 @@ export class Utf8Builder extends ColumnBuilder {
   }
 
   override release(): void {
-    give(this.#offsets);
-    give(this.#bytes);
+    release(this.#offsets);
+    release(this.#bytes);
   }
 }
 
 /** 32-bit integers: `integer`. */
 export class IntegerBuilder extends ColumnBuilder {
-  #values = take(Int32Array, 1024);
+  #values = acquire(Int32Array, 1024);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -203,13 +203,13 @@ export class IntegerBuilder extends ColumnBuilder {
   }
 
   override release(): void {
-    give(this.#values);
+    release(this.#values);
   }
 }
 
 /** Floating-point numbers of 64 bits: `double`. */
 export class DoubleBuilder extends ColumnBuilder {
-  #values = take(Float64Array, 1024);
+  #values = acquire(Float64Array, 1024);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -281,13 +281,13 @@ export class DoubleBuilder extends ColumnBuilder {
   }
 
   override release(): void {
-    give(this.#values);
+    release(this.#values);
   }
 }
 
 /** 64-bit integers: `long`, and `date` as microseconds since 1970 UTC. */
 export class LongBuilder extends ColumnBuilder {
-  #values = take(BigInt64Array, 1024);
+  #values = acquire(BigInt64Array, 1024);
   #halves = new Int32Array(this.#values.buffer);
   readonly #column: Column;
 
@@ -344,7 +344,7 @@ export class LongBuilder extends ColumnBuilder {
   }
 
   override release(): void {
-    give(this.#values);
+    release(this.#values);
   }
 
   #grow(length: number): void {
@@ -355,7 +355,7 @@ export class LongBuilder extends ColumnBuilder {
 
 /** `boolean`. */
 export class BooleanBuilder extends ColumnBuilder {
-  #bits = take(Uint8Array, 256);
+  #bits = acquire(Uint8Array, 256);
   readonly #column: Column;
 
   constructor(column: Column) {
@@ -393,7 +393,7 @@ export class BooleanBuilder extends ColumnBuilder {
   }
 
   override release(): void {
-    give(this.#bits);
+    release(this.#bits);
   }
 
   #set(i: number, value: boolean): void {

@@ -1,6 +1,6 @@
 import { makeData, RecordBatch, Schema, Struct, Utf8, type Data } from 'apache-arrow';
 import { Field } from 'apache-arrow';
-import { give, take } from '../core/buffers.js';
+import { acquire, release } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
 import type { Batch } from './batch.js';
 
@@ -36,8 +36,8 @@ export function identified(batch: Batch, commitId: number, chunk: number): Ident
     data: new RecordBatch(new Schema(fields), struct),
     release() {
       for (const { bytes, offsets } of own) {
-        give(bytes);
-        give(offsets);
+        release(bytes);
+        release(offsets);
       }
     },
   };
@@ -79,7 +79,7 @@ function repeated(rows: number, value: string): OwnColumn {
 /** `one`, `rows` times; copied in doubling steps. */
 function filled(rows: number, one: Uint8Array): Uint8Array {
   const size = rows * one.length;
-  const bytes = take(Uint8Array, Math.max(1, size));
+  const bytes = acquire(Uint8Array, Math.max(1, size));
   if (rows > 0) bytes.set(one);
   for (let done = one.length; done < size; done *= 2)
     bytes.copyWithin(done, 0, Math.min(done, size - done));
@@ -87,7 +87,7 @@ function filled(rows: number, one: Uint8Array): Uint8Array {
 }
 
 function text(rows: number, width: number, bytes: Uint8Array): OwnColumn {
-  const offsets = take(Int32Array, rows + 1);
+  const offsets = acquire(Int32Array, rows + 1);
   for (let row = 0; row <= rows; row++) offsets[row] = row * width;
   const data = makeData({
     type: new Utf8(),

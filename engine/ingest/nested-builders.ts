@@ -1,7 +1,7 @@
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
 import { allSet, withBit } from './bits.js';
-import { give, grown, take } from '../core/buffers.js';
+import { acquire, grown, release } from '../core/buffers.js';
 import {
   BooleanBuilder,
   DoubleBuilder,
@@ -14,7 +14,7 @@ import { ColumnBuilder } from './column-builder.js';
 /** A list column: append the elements to `items`, then call `endList`. */
 export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends ColumnBuilder {
   readonly items: B;
-  #offsets = take(Int32Array, 1024);
+  #offsets = acquire(Int32Array, 1024);
 
   constructor(items: B) {
     super();
@@ -23,7 +23,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
   }
 
   override release(): void {
-    give(this.#offsets);
+    release(this.#offsets);
     this.items.release();
   }
 

@@ -1,4 +1,4 @@
-import { give, take } from '../core/buffers.js';
+import { acquire, release } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaInts } from './decode-delta.js';
 
@@ -50,8 +50,8 @@ export function readDeltaTexts(
   end: number,
 ): number {
   const { offsets } = target;
-  const prefixes = take(Int32Array, count);
-  const sizes = take(Int32Array, count);
+  const prefixes = acquire(Int32Array, count);
+  const sizes = acquire(Int32Array, count);
   readDeltaInts(source, count, prefixes, 0);
   readDeltaInts(source, count, sizes, 0);
   let before = end;
@@ -69,8 +69,8 @@ export function readDeltaTexts(
     end += sizeBefore;
     offsets[to + i + 1] = end;
   }
-  give(prefixes);
-  give(sizes);
+  release(prefixes);
+  release(sizes);
   return end;
 }
 

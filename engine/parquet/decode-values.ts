@@ -1,4 +1,4 @@
-import { give, take } from '../core/buffers.js';
+import { acquire, release } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
 import { readHybrid } from './decode-hybrid.js';
@@ -40,10 +40,10 @@ export function readValues(
       return deltaTexts(source, count);
     case encodingId.rleDictionary: {
       if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
-      const indices = take(Int32Array, count);
+      const indices = acquire(Int32Array, count);
       readHybrid(source, source.byte(), count, indices);
       const found = picked(dictionary, indices, count);
-      give(indices);
+      release(indices);
       return found;
     }
     default:
@@ -81,11 +81,11 @@ function textsOf({ bytes, offsets }: TextTarget, end: number): Decoded {
 /** Booleans behind their length (RLE). */
 function readFlags(source: ByteSource, count: number): Uint8Array {
   source.length();
-  const bits = take(Int32Array, count);
+  const bits = acquire(Int32Array, count);
   readHybrid(source, 1, count, bits);
   const flags = new Uint8Array(count);
   for (let i = 0; i < count; i++) flags[i] = bits[i]!;
-  give(bits);
+  release(bits);
   return flags;
 }
 
@@ -97,27 +97,27 @@ function deltaWords(source: ByteSource, count: number): Decoded {
 
 /** Our encoder writes only differences of numbers that doubles hold; they come as low and high half. */
 function deltaPairs(source: ByteSource, count: number): Decoded {
-  const values = take(Float64Array, count);
+  const values = acquire(Float64Array, count);
   readDeltaDoubles(source, count, values, 0);
   const words = new Int32Array(2 * count);
   for (let i = 0; i < count; i++) {
     words[2 * i] = values[i]!; // modulo 2^32
     words[2 * i + 1] = Math.floor(values[i]! / 2 ** 32);
   }
-  give(values);
+  release(values);
   return { kind: 'pairs', words };
 }
 
 function deltaTexts(source: ByteSource, count: number): Decoded {
   // How long they are is known only from their lengths, which have to be read twice.
   const { at } = source;
-  const lengths = take(Int32Array, count);
+  const lengths = acquire(Int32Array, count);
   let textBytes = 0;
   for (let part = 0; part < 2; part++) {
     readDeltaInts(source, count, lengths, 0);
     for (let i = 0; i < count; i++) textBytes += lengths[i]!;
   }
-  give(lengths);
+  release(lengths);
   source.at = at;
   const target = textTarget(count, textBytes);
   return textsOf(target, readDeltaTexts(source, count, target, 0, 0));

@@ -1,4 +1,4 @@
-import { give, take } from '../core/buffers.js';
+import { acquire, release } from '../core/buffers.js';
 import { bitWidth, packBits } from './hybrid.js';
 import type { ByteSink } from './sink.js';
 import type { Texts } from './values.js';
@@ -58,19 +58,19 @@ function writeBlock(sink: ByteSink, values: Int32Array, from: number, to: number
 /** Texts as all their lengths and then all their bytes (Encodings.md, "DELTA_LENGTH_BYTE_ARRAY"). */
 export function writeDeltaLengths(sink: ByteSink, texts: Texts, from: number, to: number): void {
   const { offsets } = texts;
-  const lengths = take(Int32Array, to - from);
+  const lengths = acquire(Int32Array, to - from);
   for (let i = from; i < to; i++) lengths[i - from] = offsets[i + 1]! - offsets[i]!;
   writeDeltas(sink, lengths, 0, to - from, 0);
   sink.append(texts.bytes.subarray(offsets[from]!, offsets[to]!));
-  give(lengths);
+  release(lengths);
 }
 
 /** Texts as what they do not share with the one before (Encodings.md, "DELTA_BYTE_ARRAY"). */
 export function writeDeltaTexts(sink: ByteSink, texts: Texts, from: number, to: number): void {
   const { offsets, bytes } = texts;
   const count = to - from;
-  const prefixes = take(Int32Array, count);
-  const suffixes = take(Int32Array, count);
+  const prefixes = acquire(Int32Array, count);
+  const suffixes = acquire(Int32Array, count);
   for (let i = from; i < to; i++) {
     const shared = i === from ? 0 : sharedPrefix(texts, i);
     prefixes[i - from] = shared;
@@ -86,8 +86,8 @@ export function writeDeltaTexts(sink: ByteSink, texts: Texts, from: number, to: 
     for (let k = end - suffixes[i - from]!; k < end; k++) out[at++] = bytes[k]!;
   }
   sink.end = at;
-  give(prefixes);
-  give(suffixes);
+  release(prefixes);
+  release(suffixes);
 }
 
 /** How many bytes text `i` shares with the text before it. */

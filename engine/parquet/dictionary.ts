@@ -1,4 +1,4 @@
-import { give, grown, take } from '../core/buffers.js';
+import { acquire, grown, release } from '../core/buffers.js';
 import { bitWidth } from './hybrid.js';
 import { hashOf, isConstant, isSame, scrambled } from './hash.js';
 import type { Near } from './number-encoder.js';
@@ -38,8 +38,8 @@ export function buildDictionary(
 
 /** Gives back the memory of a dictionary. */
 export function releaseDictionary(dictionary: Dictionary): void {
-  give(dictionary.firsts);
-  give(dictionary.indices);
+  release(dictionary.firsts);
+  release(dictionary.indices);
 }
 
 /** Per byte, the entry of the text of this byte alone (most alleles), and 1: these need no hashing. */
@@ -51,8 +51,8 @@ const letters = new Int32Array(256);
  */
 class DictionaryBuilder {
   #entries = 0;
-  #firsts = take(Int32Array, 1024);
-  #hashes = take(Int32Array, 1024);
+  #firsts = acquire(Int32Array, 1024);
+  #hashes = acquire(Int32Array, 1024);
   /** Of texts: the entry that came behind each entry, the last time. */
   #followers = cleared(1024);
   #places = cleared(1024);
@@ -64,7 +64,7 @@ class DictionaryBuilder {
 
   constructor(values: Words | Pairs | Texts) {
     this.#values = values;
-    this.#indices = take(Int32Array, values.count);
+    this.#indices = acquire(Int32Array, values.count);
     this.#bytes = plainBytes(values) / Math.max(1, values.count);
   }
 
@@ -93,7 +93,7 @@ class DictionaryBuilder {
         if (!this.#looksGood(i)) break;
       }
     }
-    give(places);
+    release(places);
   }
 
   addWords({ count, words }: Words): void {
@@ -199,9 +199,9 @@ class DictionaryBuilder {
   }
 
   finish(): Dictionary | undefined {
-    give(this.#hashes);
-    give(this.#followers);
-    give(this.#places);
+    release(this.#hashes);
+    release(this.#followers);
+    release(this.#places);
     const { count } = this.#values;
     const dictionary = {
       entries: this.#entries,
@@ -246,14 +246,14 @@ class DictionaryBuilder {
       while (places[place] !== 0) place = (place + 1) & mask;
       places[place] = entry + 1;
     }
-    give(this.#places);
+    release(this.#places);
     this.#places = places;
     this.#mask = mask;
   }
 }
 
 function cleared(length: number): Int32Array {
-  return take(Int32Array, length).fill(0, 0, length);
+  return acquire(Int32Array, length).fill(0, 0, length);
 }
 
 /** Bytes of the values in PLAIN, the only ones whose size varies being texts. */

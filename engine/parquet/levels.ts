@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import { give, take } from '../core/buffers.js';
+import { acquire, release } from '../core/buffers.js';
 
 /*
  * From Arrow's offsets and validity bits to Parquet's repetition and definition levels ("Nested Encoding" of the format,
@@ -46,7 +46,7 @@ export function objectFrame(frame: Frame, data: Data): Frame {
   const { slots, ended, depth, floor, first, positions } = frame;
   if (data.nullCount === 0) return { ...frame, depth: depth + 1 };
   const { nullBitmap: bits, offset } = data;
-  const out = take(Int32Array, slots);
+  const out = acquire(Int32Array, slots);
   let item = 0;
   for (let slot = 0; slot < slots; slot++) {
     const level = ended === undefined ? open : ended[slot]!;
@@ -96,8 +96,8 @@ function expand(
   const hasNulls = data.nullCount > 0;
   const offsets = data.valueOffsets as Int32Array;
   const most = slots + elementsBelow(frame, data);
-  const outEnded = take(Int32Array, most);
-  const outRepetition = take(Int32Array, most);
+  const outEnded = acquire(Int32Array, most);
+  const outRepetition = acquire(Int32Array, most);
   let outPositions: Int32Array | undefined;
   let begin = 0; // the first element
   let next = 0; // behind the last one
@@ -157,8 +157,8 @@ function expand(
     }
   }
   const keepsRepetition = repetition !== undefined || hasRepeated;
-  if (!hasEnded) give(outEnded);
-  if (!keepsRepetition) give(outRepetition);
+  if (!hasEnded) release(outEnded);
+  if (!keepsRepetition) release(outRepetition);
   const elementFrame = {
     ...below,
     slots: end,
@@ -179,17 +179,18 @@ function elementsBelow({ first, slots, positions }: Frame, data: Data): number {
 }
 
 function counting(first: number, length: number, room: number): Int32Array {
-  const positions = take(Int32Array, room);
+  const positions = acquire(Int32Array, room);
   for (let i = 0; i < length; i++) positions[i] = first + i;
   return positions;
 }
 
 /** Gives back what a frame has beyond the frame above it. */
 export function releaseFrame(frame: Frame, above: Frame): void {
-  if (frame.ended !== undefined && frame.ended !== above.ended) give(frame.ended);
+  if (frame.ended !== undefined && frame.ended !== above.ended) release(frame.ended);
   if (frame.repetition !== undefined && frame.repetition !== above.repetition)
-    give(frame.repetition);
-  if (frame.positions !== undefined && frame.positions !== above.positions) give(frame.positions);
+    release(frame.repetition);
+  if (frame.positions !== undefined && frame.positions !== above.positions)
+    release(frame.positions);
 }
 
 /** The level streams of a leaf, and which of its items are values. */
@@ -215,8 +216,8 @@ export function leafLevels(frame: Frame, data: Data): LeafLevels {
     return { ...levels, definition: undefined };
   }
   const { nullBitmap: bits, offset } = data;
-  const definition = take(Int32Array, slots);
-  const picks = take(Int32Array, slots);
+  const definition = acquire(Int32Array, slots);
+  const picks = acquire(Int32Array, slots);
   let values = 0;
   if (ended === undefined && positions === undefined) {
     // The same as below, for the most frequent case.
@@ -255,6 +256,6 @@ export function leafLevels(frame: Frame, data: Data): LeafLevels {
 
 /** Gives back what a leaf's levels have beyond its frame. */
 export function releaseLevels(levels: LeafLevels, frame: Frame): void {
-  if (levels.definition !== undefined) give(levels.definition);
-  if (levels.picks !== undefined && levels.picks !== frame.positions) give(levels.picks);
+  if (levels.definition !== undefined) release(levels.definition);
+  if (levels.picks !== undefined && levels.picks !== frame.positions) release(levels.picks);
 }

@@ -1,4 +1,4 @@
-import { give, take } from '../core/buffers.js';
+import { acquire, release } from '../core/buffers.js';
 import { writeDeltas } from './delta.js';
 import { buildDictionary } from './dictionary.js';
 import { dictionaryEncoder, encodingId, noDictionary, type Encoder } from './encoding.js';
@@ -19,7 +19,7 @@ export function numberEncoder(leaf: ParquetLeaf, values: Words | Pairs): Encoder
   if (near !== undefined && rises(near.distances, values.count)) return deltaEncoder(near, range);
   const dictionary = buildDictionary(values, near);
   if (dictionary !== undefined) {
-    if (near !== undefined) give(near.distances);
+    if (near !== undefined) release(near.distances);
     const { firsts, entries } = dictionary;
     return dictionaryEncoder(dictionary, range, (sink) =>
       values.kind === 'words'
@@ -29,7 +29,7 @@ export function numberEncoder(leaf: ParquetLeaf, values: Words | Pairs): Encoder
   }
   if (near !== undefined && bitWidth(near.span) < mostDeltaBits[values.kind])
     return deltaEncoder(near, range);
-  if (near !== undefined) give(near.distances);
+  if (near !== undefined) release(near.distances);
   return plainEncoder(values, range);
 }
 
@@ -50,7 +50,7 @@ function nearOf(values: Words | Pairs, extremes: Extremes | undefined): Near | u
   const span = Number(extremes.max) - base;
   if (span >= 2 ** 31 || !Number.isSafeInteger(base)) return undefined;
   const { count } = values;
-  const distances = take(Int32Array, count);
+  const distances = acquire(Int32Array, count);
   const low = Number(BigInt.asIntN(32, BigInt(base)));
   if (values.kind === 'words') {
     const { words } = values;
@@ -88,7 +88,7 @@ function deltaEncoder(near: Near, range: Range): Encoder {
     valueBytes: bitWidth(span) / 8,
     range,
     write: (sink, from, to) => writeDeltas(sink, distances, from, to, base),
-    release: () => give(distances),
+    release: () => release(distances),
   };
 }
 

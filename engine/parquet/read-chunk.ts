@@ -1,4 +1,4 @@
-import { give, take } from '../core/buffers.js';
+import { acquire, release } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { chunkPages } from './chunk-pages.js';
 import { readConstant, readHybrid } from './decode-hybrid.js';
@@ -33,7 +33,7 @@ export function readChunk(
       dictionary = readValues(body, physical, encoding, count, undefined);
       continue;
     }
-    const levels = take(Int32Array, count);
+    const levels = acquire(Int32Array, count);
     if (repetition !== undefined) {
       fillLevels(body, maxRepetition, count, levels);
       for (let i = 0; i < count; i++) repetition[done + i] = levels[i]!;
@@ -45,7 +45,7 @@ export function readChunk(
       definition[done + i] = level;
       if (level === maxDefinition) present++;
     }
-    give(levels);
+    release(levels);
     values.push(readValues(body, physical, encoding, present, dictionary));
     done += count;
   }

@@ -1,4 +1,4 @@
-import { give, take } from '../core/buffers.js';
+import { acquire, release } from '../core/buffers.js';
 
 /** Bytes being written: a buffer that grows, and the position behind its last byte. */
 export class ByteSink {
@@ -8,16 +8,16 @@ export class ByteSink {
   end = 0;
 
   constructor(capacity: number) {
-    this.bytes = take(Uint8Array, capacity) as Uint8Array<ArrayBuffer>;
+    this.bytes = acquire(Uint8Array, capacity) as Uint8Array<ArrayBuffer>;
     this.view = new DataView(this.bytes.buffer);
   }
 
   /** Makes room for `size` more bytes; loops then write to `bytes` and `view` directly and move `end`. */
   reserve(size: number): void {
     if (this.end + size <= this.bytes.length) return;
-    const wider = take(Uint8Array, Math.max(this.bytes.length * 2, this.end + size));
+    const wider = acquire(Uint8Array, Math.max(this.bytes.length * 2, this.end + size));
     wider.set(this.bytes.subarray(0, this.end));
-    give(this.bytes);
+    release(this.bytes);
     this.bytes = wider as Uint8Array<ArrayBuffer>;
     this.view = new DataView(this.bytes.buffer);
   }
@@ -68,6 +68,6 @@ export class ByteSink {
 
   /** Gives the memory back; the sink is used up. */
   release(): void {
-    give(this.bytes);
+    release(this.bytes);
   }
 }

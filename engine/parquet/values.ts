@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import { give, take } from '../core/buffers.js';
+import { acquire, release } from '../core/buffers.js';
 import type { LeafLevels } from './levels.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
 
@@ -48,7 +48,7 @@ export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): V
       const all = wordsOf(data.values as Int32Array | Float32Array);
       if (picks === undefined)
         return { kind: 'words', count, words: all.subarray(first, first + count) };
-      const words = take(Int32Array, count);
+      const words = acquire(Int32Array, count);
       for (let i = 0; i < count; i++) words[i] = all[picks[i]!]!;
       return { kind: 'words', count, words };
     }
@@ -57,7 +57,7 @@ export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): V
       const all = wordsOf(data.values as BigInt64Array | Float64Array);
       if (picks === undefined)
         return { kind: 'pairs', count, pairs: all.subarray(2 * first, 2 * (first + count)) };
-      const pairs = take(Int32Array, 2 * count);
+      const pairs = acquire(Int32Array, 2 * count);
       for (let i = 0; i < count; i++) {
         const at = 2 * picks[i]!;
         pairs[2 * i] = all[at]!;
@@ -72,11 +72,11 @@ export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): V
 
 /** Gives back what `leafValues` took. */
 export function releaseValues(values: Values, levels: LeafLevels): void {
-  if (values.kind === 'flags') return give(values.flags);
+  if (values.kind === 'flags') return release(values.flags);
   if (levels.picks === undefined) return;
-  if (values.kind === 'words') return give(values.words);
-  if (values.kind === 'pairs') return give(values.pairs);
-  give(values.offsets);
+  if (values.kind === 'words') return release(values.words);
+  if (values.kind === 'pairs') return release(values.pairs);
+  release(values.offsets);
 }
 
 function wordsOf(values: Int32Array | Float32Array | BigInt64Array | Float64Array): Int32Array {
@@ -84,7 +84,7 @@ function wordsOf(values: Int32Array | Float32Array | BigInt64Array | Float64Arra
 }
 
 function flagsOf(data: Data, { values, first, picks }: LeafLevels): Int32Array {
-  const flags = take(Int32Array, values);
+  const flags = acquire(Int32Array, values);
   const bits = data.values as Uint8Array;
   const { offset } = data;
   for (let i = 0; i < values; i++) {
@@ -98,7 +98,7 @@ function textsOf(data: Data, { values: count, first, picks }: LeafLevels): Texts
   const bytes = data.values as Uint8Array;
   const all = data.valueOffsets as Int32Array;
   if (picks === undefined) return texts(count, bytes, all.subarray(first, first + count + 1));
-  const offsets = take(Int32Array, count + 1);
+  const offsets = acquire(Int32Array, count + 1);
   let end = count === 0 ? 0 : all[picks[0]!]!;
   let isGapless = true;
   for (let i = 0; i < count; i++) {

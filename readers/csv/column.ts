@@ -1,7 +1,7 @@
 import type { Data } from 'apache-arrow';
 import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
-import { give, grown, take } from '../../engine/core/buffers.js';
+import { acquire, grown, release } from '../../engine/core/buffers.js';
 import type { Column, StoredType } from '../../engine/core/types.js';
 
 /** A column whose type its cells decide: doubles while all of them are numbers, else text as it stands in the file. */
@@ -38,7 +38,7 @@ export class CellColumn extends ColumnBuilder {
 
   /** Room to note where the cells of rows before `rows` begin. */
   places(rows: number): Int32Array {
-    const places = (this.#places ??= take(Int32Array, Math.max(1024, rows)));
+    const places = (this.#places ??= acquire(Int32Array, Math.max(1024, rows)));
     if (places.length < rows) this.#places = grown(places, rows);
     return this.#places!;
   }
@@ -65,7 +65,7 @@ export class CellColumn extends ColumnBuilder {
   override release(): void {
     this.#numbers?.release();
     this.#texts?.release();
-    if (this.#places !== null) give(this.#places);
+    if (this.#places !== null) release(this.#places);
   }
 
   #as(type: StoredType): Column {

@@ -1,6 +1,6 @@
 import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/core/budgets.js';
-import { give, grown, take } from '../../engine/core/buffers.js';
+import { acquire, grown, release } from '../../engine/core/buffers.js';
 import { tooLong } from '../../engine/ingest/cast.js';
 import { type Recording, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/core/types.js';
@@ -14,10 +14,10 @@ export class AttributeColumn extends ValueColumn {
   readonly #physical: string;
   readonly #maxBytes: number;
   #isList: boolean;
-  #bytes = take(Uint8Array, 8192);
+  #bytes = acquire(Uint8Array, 8192);
   /** Value i is `bytes[ends[i]..ends[i + 1])`; row i has the values from `lists[i]` to `lists[i + 1]`. */
-  #ends = take(Int32Array, 1024);
-  #lists = take(Int32Array, 1024);
+  #ends = acquire(Int32Array, 1024);
+  #lists = acquire(Int32Array, 1024);
   #count = 0;
   /** Values noted whose bytes are not here yet: where they stand in the window. */
   #noted = 0;
@@ -66,8 +66,8 @@ export class AttributeColumn extends ValueColumn {
     else this.padTo(row + 1);
     const i = this.#noted++;
     if (this.#from === null || this.#to === null) {
-      this.#from = take(Int32Array, 1024);
-      this.#to = take(Int32Array, 1024);
+      this.#from = acquire(Int32Array, 1024);
+      this.#to = acquire(Int32Array, 1024);
     } else if (i >= Math.min(this.#from.length, this.#to.length)) {
       this.#from = grown(this.#from, i + 1);
       this.#to = grown(this.#to, i + 1);
@@ -111,7 +111,7 @@ export class AttributeColumn extends ValueColumn {
 
   override release(): void {
     for (const buffer of [this.#bytes, this.#ends, this.#lists, this.#from, this.#to])
-      if (buffer !== null) give(buffer);
+      if (buffer !== null) release(buffer);
   }
 
   finish(length: number): Data {

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { budgets } from '../../engine/core/budgets.js';
-import { give, take } from '../../engine/core/buffers.js';
+import { acquire, release } from '../../engine/core/buffers.js';
 import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
@@ -27,7 +27,7 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
 
 /** Gives the memory of a loaded piece back for the next one; nothing may look at the bytes any more. */
 export function releaseChunk(ref: ChunkRef, bytes: Uint8Array): void {
-  if (ref.kind === 'range' || ref.kind === 'records') give(new Uint8Array(bytes.buffer));
+  if (ref.kind === 'range' || ref.kind === 'records') release(new Uint8Array(bytes.buffer));
 }
 
 /** How far behind a range its last line mostly ends. */
@@ -69,7 +69,7 @@ function followedBy(lines: Uint8Array, tail: Uint8Array): Uint8Array {
 const mostKept = 16 << 20;
 
 function memoryFor(bytes: number): Uint8Array<ArrayBuffer> {
-  const all = bytes > mostKept ? new Uint8Array(bytes) : take(Uint8Array, bytes);
+  const all = bytes > mostKept ? new Uint8Array(bytes) : acquire(Uint8Array, bytes);
   return all.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
 }
 

@@ -1,4 +1,4 @@
-import { give } from '../../core/buffers.js';
+import { release } from '../../core/buffers.js';
 import type { PlainPage } from '../../parquet/chunk-pages.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { Codes, ColumnValues } from './column.js';
@@ -50,7 +50,7 @@ export class CodeSink implements ValueSink {
     const codes = this.#codes;
     const indices = dictionaryIndices(page, count, numbers.length);
     for (let i = 0; i < count; i++) codes[to + i] = numbers[indices[i]!]!;
-    give(indices);
+    release(indices);
   }
 
   spread(from: number, count: number, slots: number, present: Uint8Array): void {

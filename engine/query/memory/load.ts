@@ -1,4 +1,4 @@
-import { give, take } from '../../core/buffers.js';
+import { acquire, release } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { chunkPages, type PlainPage } from '../../parquet/chunk-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
@@ -67,7 +67,7 @@ function column(
   const rows = leaf.maxRepetition > 0 ? new ListRows(leaf, file.rows) : new PlainRows(leaf);
   for (const chunk of chunks) {
     if (chunk.slots === 0) continue;
-    const bytes = take(Uint8Array, chunk.bytes);
+    const bytes = acquire(Uint8Array, chunk.bytes);
     try {
       const stored = bytes.subarray(0, chunk.bytes);
       file.readInto(stored, chunk.begin);
@@ -76,7 +76,7 @@ function column(
         else if (!sink.dictionary(page)) return undefined;
       }
     } finally {
-      give(bytes);
+      release(bytes);
     }
   }
   const { offsets, present } = rows.finish(file.rows, places);
@@ -101,7 +101,7 @@ class PlainRows {
     const row = this.#row;
     if (row + count > rows) throw new RangeError('there are more values than rows');
     this.#row += count;
-    const levels = take(Int32Array, count);
+    const levels = acquire(Int32Array, count);
     try {
       const constant = readLevels(body, maxDefinition, count, levels);
       if (constant === maxDefinition) {
@@ -120,7 +120,7 @@ class PlainRows {
       sink.read(page, found, row);
       sink.spread(row, found, count, present);
     } finally {
-      give(levels);
+      release(levels);
     }
   }
 
@@ -145,8 +145,8 @@ class ListRows {
   read(page: PlainPage, sink: ValueSink, most: number): void {
     const { count, body } = page;
     const { maxDefinition, maxRepetition } = this.#leaf;
-    const repetition = take(Int32Array, count);
-    const definition = take(Int32Array, count);
+    const repetition = acquire(Int32Array, count);
+    const definition = acquire(Int32Array, count);
     try {
       const repeated = readLevels(body, maxRepetition, count, repetition);
       if (repeated !== undefined) repetition.fill(repeated, 0, count);
@@ -165,8 +165,8 @@ class ListRows {
       this.#row = row;
       this.#value = value;
     } finally {
-      give(repetition);
-      give(definition);
+      release(repetition);
+      release(definition);
     }
   }
 

@@ -1,18 +1,18 @@
-import { give, take } from '../../core/buffers.js';
+import { acquire, release } from '../../core/buffers.js';
 import type { Mask } from './column.js';
 
 const lent = new WeakSet<Uint8Array>();
 
 /** A mask whose bytes are whatever they were: every one has to be written. Fresh ones cost clearing, and drive the collector. */
 export function blankMask(rows: number): Uint8Array {
-  const mask = take(Uint8Array, rows).subarray(0, rows);
+  const mask = acquire(Uint8Array, rows).subarray(0, rows);
   lent.add(mask);
   return mask;
 }
 
 /** Gives back a blank mask, which nobody may look at any more; anything else is left alone. */
-export function giveBack(mask: object): void {
-  if (mask instanceof Uint8Array && lent.delete(mask)) give(new Uint8Array(mask.buffer));
+export function releaseMask(mask: object): void {
+  if (mask instanceof Uint8Array && lent.delete(mask)) release(new Uint8Array(mask.buffer));
 }
 
 /** How many of a segment's rows match. */

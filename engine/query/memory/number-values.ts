@@ -1,4 +1,4 @@
-import { give, take } from '../../core/buffers.js';
+import { acquire, release } from '../../core/buffers.js';
 import type { PlainPage } from '../../parquet/chunk-pages.js';
 import { readDeltaDoubles, readDeltaInts } from '../../parquet/decode-delta.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
@@ -87,7 +87,7 @@ class WordSink implements ValueSink {
       const dictionary = this.#dictionary;
       const indices = dictionaryIndices(page, count, dictionary.length);
       for (let i = 0; i < count; i++) words[to + i] = dictionary[indices[i]!]!;
-      give(indices);
+      release(indices);
     }
   }
 
@@ -134,7 +134,7 @@ class DoubleSink implements ValueSink {
       const dictionary = this.#dictionary;
       const indices = dictionaryIndices(page, count, dictionary.length);
       for (let i = 0; i < count; i++) doubles[to + i] = dictionary[indices[i]!]!;
-      give(indices);
+      release(indices);
     }
   }
 
@@ -182,13 +182,13 @@ class PairSink implements ValueSink {
     if (encoding === encodingId.plain) bytesOf(words).set(body.take(8 * count), 8 * to);
     else if (encoding === encodingId.deltaBinaryPacked) {
       // One page may have differences, which our encoder writes of what doubles hold, where another has greater numbers.
-      const doubles = take(Float64Array, count);
+      const doubles = acquire(Float64Array, count);
       readDeltaDoubles(body, count, doubles, 0);
       for (let i = 0; i < count; i++) {
         words[2 * (to + i)] = doubles[i]!; // modulo 2^32
         words[2 * (to + i) + 1] = Math.floor(doubles[i]! / 2 ** 32);
       }
-      give(doubles);
+      release(doubles);
     } else {
       requireDictionary(encoding);
       const dictionary = this.#dictionary;
@@ -198,7 +198,7 @@ class PairSink implements ValueSink {
         words[at] = dictionary[entry]!;
         words[at + 1] = dictionary[entry + 1]!;
       }
-      give(indices);
+      release(indices);
     }
   }
 
@@ -234,11 +234,11 @@ export class FlagSink implements ValueSink {
     if (encoding !== encodingId.rle)
       throw new RangeError(`encoding ${encoding} is not one of ours`);
     body.length();
-    const bits = take(Int32Array, count);
+    const bits = acquire(Int32Array, count);
     readHybrid(body, 1, count, bits);
     const flags = this.#flags;
     for (let i = 0; i < count; i++) flags[to + i] = bits[i]!;
-    give(bits);
+    release(bits);
   }
 
   spread(from: number, count: number, slots: number, present: Uint8Array): void {

@@ -1,4 +1,4 @@
-import { give, take } from '../../core/buffers.js';
+import { acquire, release } from '../../core/buffers.js';
 import type { PlainPage } from '../../parquet/chunk-pages.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
 import { readValues, type Decoded } from '../../parquet/decode-values.js';
@@ -28,7 +28,7 @@ export class RecordPage {
   constructor(page: PlainPage, leaf: SegmentLeaf, rows: number, dictionary?: RecordValues) {
     const { body, count, encoding } = page;
     const { maxDefinition, maxRepetition } = leaf;
-    const levels = take(Int32Array, count);
+    const levels = acquire(Int32Array, count);
     this.repetition = undefined;
     this.rowSlots = undefined;
     this.definition = undefined;
@@ -51,7 +51,7 @@ export class RecordPage {
       this.places = count <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
       values = placesOf(levels, maxDefinition, this.definition, this.places);
     }
-    give(levels);
+    release(levels);
     if (encoding === encodingId.rleDictionary) {
       if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
       this.indices = indicesOf(page, values, dictionary.count);
@@ -164,7 +164,7 @@ function placesOf(
 }
 
 function indicesOf({ body }: PlainPage, count: number, entries: number): Uint16Array | Int32Array {
-  const wide = take(Int32Array, count);
+  const wide = acquire(Int32Array, count);
   readHybrid(body, body.byte(), count, wide);
   const indices = entries <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
   let most = 0;
@@ -173,7 +173,7 @@ function indicesOf({ body }: PlainPage, count: number, entries: number): Uint16A
     if (index > most) most = index;
     indices[i] = index;
   }
-  give(wide);
+  release(wide);
   if (count > 0 && most >= entries) throw new RangeError(`a dictionary has no entry ${most}`);
   return indices;
 }

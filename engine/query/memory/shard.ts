@@ -6,7 +6,7 @@ import { Cache } from './cache.js';
 import type { Column, SegmentView, TextHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
 import { loadColumn } from './load.js';
-import { firstRows, giveBack } from './mask.js';
+import { firstRows, releaseMask } from './mask.js';
 import { countOf, isSparse, maskOf, settled, type Selection } from './match/selection.js';
 import { selector } from './matcher.js';
 import { Best } from './order.js';
@@ -88,7 +88,7 @@ export class Shard {
           facets?.add(view, mask);
         }
       }
-      if (isCounted && typeof found === 'object') giveBack(found);
+      if (isCounted && typeof found === 'object') releaseMask(found);
       this.#rest();
       if (query.isUncounted && places.length === 2 * query.first) break;
       yield;

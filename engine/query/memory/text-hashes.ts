@@ -1,4 +1,4 @@
-import { give, take } from '../../core/buffers.js';
+import { acquire, release } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { hashOf, mixed, scrambled } from '../../parquet/hash.js';
 import type { Column, TextHashes, Texts } from './column.js';
@@ -11,7 +11,7 @@ import { lowerCase } from './lower.js';
 export function textHashes({ values, present }: Column): TextHashes {
   if (values.kind !== 'texts') throw new AppError('internal', `no hashes of ${values.kind}`);
   const count = values.offsets.length - 1;
-  const hashes = take(Int32Array, count);
+  const hashes = acquire(Int32Array, count);
   hashTexts(values, hashes);
   // One or two values for each bucket.
   const bits = Math.max(0, 31 - Math.clz32(count));
@@ -30,7 +30,7 @@ export function textHashes({ values, present }: Column): TextHashes {
     if (present !== undefined && present[i] === 0) continue;
     places[--ends[hashes[i]! & mask]!] = i;
   }
-  give(hashes);
+  release(hashes);
   return {
     bytes: ends.byteLength + places.byteLength,
     find(text) {

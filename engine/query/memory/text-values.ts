@@ -1,4 +1,4 @@
-import { give } from '../../core/buffers.js';
+import { release } from '../../core/buffers.js';
 import type { PlainPage } from '../../parquet/chunk-pages.js';
 import {
   pickTexts,
@@ -44,7 +44,7 @@ export class TextSink implements ValueSink {
         const entries = this.#dictionary.offsets.length - 1;
         const indices = dictionaryIndices(page, count, entries);
         const end = pickTexts(this.#dictionary, indices, count, this.#texts, to, this.#end);
-        give(indices);
+        release(indices);
         return end;
       }
       default:

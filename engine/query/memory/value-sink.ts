@@ -1,4 +1,4 @@
-import { give, take } from '../../core/buffers.js';
+import { acquire, release } from '../../core/buffers.js';
 import type { PlainPage } from '../../parquet/chunk-pages.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
 import type { ColumnValues } from './column.js';
@@ -17,12 +17,12 @@ export interface ValueSink {
 
 /** The numbers of the dictionary's entries in a page, all of them below `entries`; to be given back (buffers.ts). */
 export function dictionaryIndices({ body }: PlainPage, count: number, entries: number): Int32Array {
-  const indices = take(Int32Array, count);
+  const indices = acquire(Int32Array, count);
   readHybrid(body, body.byte(), count, indices);
   let beyond = 0;
   for (let i = 0; i < count; i++) if (indices[i]! >>> 0 >= entries) beyond = 1;
   if (beyond === 0) return indices;
-  give(indices);
+  release(indices);
   throw new RangeError(`a value is not among the ${entries} entries of the dictionary`);
 }
 
