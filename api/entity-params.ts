@@ -1,4 +1,4 @@
-import type { Json } from '../engine/catalog/rows.js';
+import type { JsonObject } from '../engine/core/types.js';
 import { entityTypes } from '../engine/core/types.js';
 import { Form } from './form.js';
 import { given } from './shape.js';
@@ -7,7 +7,7 @@ import { given } from './shape.js';
 const mostSampled = 1_000;
 
 /** Reads `entity_params` of an import or of a manifest's file (specification, "Entity parameters"). */
-export function entityParams(form: Form): Json | undefined {
+export function entityParams(form: Form): JsonObject | undefined {
   const key = 'entity_params';
   const params = form.object(key);
   if (params === undefined) return undefined;
@@ -26,7 +26,7 @@ export function entityParams(form: Form): Json | undefined {
   if (rate !== undefined && !(typeof rate === 'number' && rate > 0 && rate <= 1)) {
     own.fail('sample_rate', 'Must be a number above 0 and at most 1.');
   }
-  const read = given<Json>({
+  const read = given<JsonObject>({
     disable: own.boolean('disable'),
     entity_types: types,
     sample_rate: rate,

@@ -1,6 +1,7 @@
+import type { JsonObject } from '../engine/core/types.js';
 import { accessOf, permissionOn } from '../engine/catalog/access.js';
 import { parseFullPath } from '../engine/catalog/full-path.js';
-import type { ExportRow, FieldRow, Json } from '../engine/catalog/rows.js';
+import type { ExportRow, FieldRow } from '../engine/catalog/rows.js';
 import { AppError } from '../engine/core/errors.js';
 import { parseExportParams } from '../engine/query/request/request.js';
 import { checkFormat } from '../scheduler/check-export.js';
@@ -58,7 +59,7 @@ function formatOf(form: Form): string | undefined {
 }
 
 /** The query's own errors stand below `params`, under the names of its keys. */
-function paramsOf(form: Form, fields: readonly FieldRow[]): Json | undefined {
+function paramsOf(form: Form, fields: readonly FieldRow[]): JsonObject | undefined {
   const params = form.raw('params') === '' ? {} : (form.object('params') ?? {});
   try {
     parseExportParams(params, fields);

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../engine/core/types.js';
 import type { FieldPatch, NewFieldRow } from '../engine/catalog/fields.js';
-import type { FieldRow, Json } from '../engine/catalog/rows.js';
+import type { FieldRow } from '../engine/catalog/rows.js';
 import { entityTypes, type DataType } from '../engine/core/types.js';
 import { Form } from './form.js';
 import { given, isWebAddress } from './shape.js';
@@ -34,7 +35,7 @@ export function fieldNew(form: Form): Omit<NewFieldRow, 'datasetId'> {
 /** The definitions of a new dataset's fields: what is wrong is told with the field's number and name. */
 export function fieldList(
   form: Form,
-  list: readonly Json[],
+  list: readonly JsonObject[],
 ): readonly Omit<NewFieldRow, 'datasetId'>[] {
   const names = new Set<string>();
   return list.map((definition, index) => {

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../engine/core/types.js';
 import { AppError } from '../engine/core/errors.js';
-import type { Json } from '../engine/catalog/rows.js';
 
 /**
  * Reads a JSON body key by key and collects everything that is wrong, so that one answer names all of it
@@ -87,7 +87,7 @@ export class Form {
   }
 
   /** A JSON object; `[]` is R's and PHP's empty object. */
-  object(key: string): Json | undefined {
+  object(key: string): JsonObject | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
     if (Array.isArray(value) && value.length === 0) return {};
@@ -95,7 +95,7 @@ export class Form {
   }
 
   /** A list of objects; also one object, or an object of objects keyed by `name` (contract 10.2). */
-  objectList(key: string): readonly Json[] | undefined {
+  objectList(key: string): readonly JsonObject[] | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
     const list = asObjects(value);
@@ -165,15 +165,15 @@ export function readBoolean(value: unknown): boolean | undefined {
   return booleans.get(String(value).trim().toLowerCase());
 }
 
-function asObjects(value: unknown): readonly Json[] | undefined {
+function asObjects(value: unknown): readonly JsonObject[] | undefined {
   if (Array.isArray(value)) {
-    return value.every(isObject) ? (value as readonly Json[]) : undefined;
+    return value.every(isObject) ? (value as readonly JsonObject[]) : undefined;
   }
   if (!isObject(value)) return undefined;
   const entries = Object.entries(value);
   if (entries.length === 0) return [];
   if (!Object.hasOwn(value, 'name') && entries.every(([, item]) => isObject(item))) {
-    return entries.map(([name, item]) => ({ name, ...(item as Json) }));
+    return entries.map(([name, item]) => ({ name, ...(item as JsonObject) }));
   }
   return Object.hasOwn(value, 'name') ? [value] : undefined;
 }

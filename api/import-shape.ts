@@ -1,5 +1,6 @@
+import type { JsonObject } from '../engine/core/types.js';
 import type { NewImport } from '../engine/catalog/imports.js';
-import type { CommitMode, Json } from '../engine/catalog/rows.js';
+import type { CommitMode } from '../engine/catalog/rows.js';
 import { entityParams } from './entity-params.js';
 import { fieldNew } from './field-shape.js';
 import { Form, readBoolean } from './form.js';
@@ -54,7 +55,7 @@ function commitMode(form: Form): CommitMode | undefined {
 }
 
 /** The fields to create, each with the keys that the interface knows. */
-function targetFields(form: Form): readonly Json[] | undefined {
+function targetFields(form: Form): readonly JsonObject[] | undefined {
   return form.objectList('target_fields')?.map((definition, index) => {
     const own = new Form(definition);
     const field = fieldNew(own);
@@ -69,7 +70,7 @@ function targetFields(form: Form): readonly Json[] | undefined {
         form.fail('target_fields', `Field ${index + 1} ${name}, ${key}: ${messages.join(' ')}`);
       }
     }
-    return given<Json>({
+    return given<JsonObject>({
       name: field.name,
       title: field.title,
       description: field.description,
@@ -86,7 +87,7 @@ function targetFields(form: Form): readonly Json[] | undefined {
 }
 
 /** An object of switches: what is not a boolean is named. */
-export function flags(form: Form, key: string): Json | undefined {
+export function flags(form: Form, key: string): JsonObject | undefined {
   const given = form.object(key);
   if (!given) return undefined;
   const read = new Map<string, boolean>();
@@ -99,7 +100,7 @@ export function flags(form: Form, key: string): Json | undefined {
   return Object.fromEntries(read);
 }
 
-function annotatorParams(form: Form): Json | undefined {
+function annotatorParams(form: Form): JsonObject | undefined {
   const params = form.object('annotator_params');
   for (const key of ['pre_annotation_expression', 'post_annotation_expression']) {
     if (params?.[key]) form.fail('annotator_params', `"${key}" is not available yet.`);

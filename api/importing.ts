@@ -1,6 +1,7 @@
+import type { JsonObject } from '../engine/core/types.js';
 import { budgets } from '../engine/core/budgets.js';
 import type { NewImport } from '../engine/catalog/imports.js';
-import type { DatasetRow, ImportRow, Json, ObjectRow } from '../engine/catalog/rows.js';
+import type { DatasetRow, ImportRow, ObjectRow } from '../engine/catalog/rows.js';
 import { AppError } from '../engine/core/errors.js';
 import { removeFile, writeStream } from '../engine/core/files.js';
 import { stringifyJson } from '../engine/core/json.js';
@@ -53,7 +54,7 @@ async function importFile(parts: Parts, job: NewImport): Promise<ImportRow> {
 async function importRecords(
   parts: Parts,
   job: NewImport,
-  records: readonly Json[],
+  records: readonly JsonObject[],
 ): Promise<ImportRow> {
   const id = await parts.catalog.nextId();
   const file = parts.data.inlineRecords(id);
@@ -72,7 +73,7 @@ async function importRecords(
   return row;
 }
 
-function* lines(records: readonly Json[]): Generator<Uint8Array> {
+function* lines(records: readonly JsonObject[]): Generator<Uint8Array> {
   for (const record of records) yield Buffer.from(`${stringifyJson(record)}\n`);
 }
 
@@ -100,8 +101,8 @@ interface Source {
   /** The key of the request that errors name. */
   readonly key: string;
   readonly object?: ObjectRow;
-  readonly records?: readonly Json[];
-  readonly manifest?: Json;
+  readonly records?: readonly JsonObject[];
+  readonly manifest?: JsonObject;
   readonly files?: readonly ManifestFile[];
 }
 

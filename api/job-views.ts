@@ -1,9 +1,9 @@
+import type { JsonObject } from '../engine/core/types.js';
 import type {
   CommitRow,
   ExportRow,
   ImportRow,
   JobRow,
-  Json,
   TaskKind,
   TaskRow,
   UserRow,
@@ -112,12 +112,12 @@ const annotatorDefaults = {
   post_annotation_expression: '',
 };
 
-function withDefaults(given: Json | null, defaults: Json): Json {
+function withDefaults(given: JsonObject | null, defaults: JsonObject): JsonObject {
   return { ...defaults, ...given };
 }
 
 /** A target field with all its keys (contract 10.1). */
-function targetFieldView(given: Json): Json {
+function targetFieldView(given: JsonObject): JsonObject {
   return {
     name: given['name'] ?? null,
     title: given['title'] ?? given['name'] ?? null,

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../engine/core/types.js';
 import { budgets } from '../engine/core/budgets.js';
-import type { Json, ObjectRow } from '../engine/catalog/rows.js';
+import type { ObjectRow } from '../engine/catalog/rows.js';
 import { checkFile } from '../scheduler/check-import.js';
 import { fileNameOf, readUrl } from '../scheduler/fetch/url.js';
 import { hintsOf, manifestEntries } from '../scheduler/manifest.js';
@@ -10,7 +11,7 @@ import { flags } from './import-shape.js';
 /** A file of a manifest after its check. */
 export interface ManifestFile {
   /** As the import keeps it. */
-  readonly entry: Json;
+  readonly entry: JsonObject;
   /** What messages call it: its number and its name. */
   readonly label: string;
   /** Its own name, of the URL or of the object; null when neither is right. */
@@ -26,7 +27,7 @@ export type FindFile = (given: unknown) => Promise<ObjectRow | string>;
  */
 export async function readManifest(
   form: Form,
-  manifest: Json,
+  manifest: JsonObject,
   find: FindFile,
 ): Promise<readonly ManifestFile[] | undefined> {
   const given: unknown = manifest['files'];
@@ -41,7 +42,7 @@ export async function readManifest(
   }
   const files: ManifestFile[] = [];
   for (const [index, entry] of list.entries()) {
-    files.push(await readFile(form, index, entry as Json, find));
+    files.push(await readFile(form, index, entry as JsonObject, find));
   }
   return files;
 }
@@ -50,7 +51,7 @@ export async function readManifest(
 export function checkManifestReaders(
   form: Form,
   files: readonly ManifestFile[],
-  readerParams: Json | null,
+  readerParams: JsonObject | null,
   genomeBuild: string | null,
 ): void {
   for (const { entry, label, filename } of files) {
@@ -67,7 +68,7 @@ export function checkManifestReaders(
 async function readFile(
   form: Form,
   index: number,
-  entry: Json,
+  entry: JsonObject,
   find: FindFile,
 ): Promise<ManifestFile> {
   const own = new Form(entry);
@@ -104,11 +105,11 @@ async function readFile(
 }
 
 /** The keys of the entry that say where the file is, as texts and numbers that nobody reads twice. */
-function placeIn(entry: Json, place: Json): Json {
+function placeIn(entry: JsonObject, place: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(place).filter(([key]) => Object.hasOwn(entry, key)));
 }
 
-function entryShape(own: Form): Json {
+function entryShape(own: Form): JsonObject {
   own.text('format');
   const size = own.integer('size');
   if (size !== undefined && size < 0) own.fail('size', 'Must not be negative.');

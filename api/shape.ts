@@ -1,6 +1,7 @@
+import type { JsonObject } from '../engine/core/types.js';
 import { checkFilename, checkVaultName } from '../engine/catalog/names.js';
 import type { NewObject, ObjectPatch } from '../engine/catalog/objects.js';
-import type { DatasetRow, Json, ObjectType, VaultRow } from '../engine/catalog/rows.js';
+import type { DatasetRow, ObjectType, VaultRow } from '../engine/catalog/rows.js';
 import type { VaultPatch } from '../engine/catalog/vaults.js';
 import { isObject, type Form } from './form.js';
 
@@ -69,7 +70,7 @@ export interface ObjectBody {
 export interface DatasetBody {
   readonly capacity: DatasetRow['capacity'] | undefined;
   readonly storageClass: string | undefined;
-  readonly fields: readonly Json[];
+  readonly fields: readonly JsonObject[];
 }
 
 /** Reads `POST /v2/objects`. */
@@ -167,7 +168,7 @@ function parentOf(form: Form, key: string): number | null | undefined {
 }
 
 /** `[]` is stored as `{}` (contract 1.5). */
-function metadata(form: Form): Json | undefined {
+function metadata(form: Form): JsonObject | undefined {
   return form.object('metadata');
 }
 
@@ -219,6 +220,6 @@ export function isWebAddress(text: string): boolean {
 }
 
 /** The objects of a list that may hold anything; undefined when one is none. */
-export function objectsIn(list: unknown): readonly Json[] | undefined {
-  return Array.isArray(list) && list.every(isObject) ? (list as readonly Json[]) : undefined;
+export function objectsIn(list: unknown): readonly JsonObject[] | undefined {
+  return Array.isArray(list) && list.every(isObject) ? (list as readonly JsonObject[]) : undefined;
 }

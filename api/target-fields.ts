@@ -1,4 +1,5 @@
-import type { FieldRow, Json } from '../engine/catalog/rows.js';
+import type { JsonObject } from '../engine/core/types.js';
+import type { FieldRow } from '../engine/catalog/rows.js';
 import type { Form } from './form.js';
 
 /**
@@ -7,7 +8,7 @@ import type { Form } from './form.js';
  */
 export function checkTargetFields(
   form: Form,
-  targetFields: readonly Json[],
+  targetFields: readonly JsonObject[],
   fields: readonly FieldRow[],
 ): void {
   const known = new Map(fields.map((field) => [field.name, field]));

@@ -1,7 +1,7 @@
+import type { NewField } from '../engine/core/dataset-field.js';
 import type { BatchBuilder } from '../engine/ingest/batch.js';
-import type { Json, NewField } from '../engine/catalog/rows.js';
 import type { Cutter, Start } from './source/cutter.js';
-import type { Columns, GenomeBuild } from '../engine/core/types.js';
+import type { Columns, GenomeBuild, JsonObject } from '../engine/core/types.js';
 
 /** What a reader learns from the start of a source, once; plain data, sent to every thread. */
 export interface Head<H> {
@@ -16,7 +16,7 @@ export interface Head<H> {
   readonly genomeBuild: GenomeBuild | null;
   readonly warnings: readonly string[];
   /** What the format says about the file as a whole; kept in the import's metadata. */
-  readonly about?: Json;
+  readonly about?: JsonObject;
   /** About how many bytes of memory a byte of text becomes, where that can be much: chunks are made smaller then. */
   readonly growth?: number;
   /** For formats that close their records with a mark: what is wrong when no chunk has reported the end. */

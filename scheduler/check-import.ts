@@ -1,10 +1,10 @@
-import type { Json } from '../engine/catalog/rows.js';
+import type { JsonObject } from '../engine/core/types.js';
 import { invalid } from '../engine/core/errors.js';
 import { readerForFile, readerNamed, readers } from '../readers/index.js';
 import type { Reader } from '../readers/reader.js';
 
 /** The reader that an import of this file would use: the one that is asked for, else by the file's name. */
-export function readerOf(filename: string, params: Json | null): Reader {
+export function readerOf(filename: string, params: JsonObject | null): Reader {
   const asked = params?.['reader'];
   return typeof asked === 'string' && asked !== '' ? readerNamed(asked) : readerForFile(filename);
 }
@@ -13,7 +13,7 @@ export function readerOf(filename: string, params: Json | null): Reader {
  * The parameters as the reader itself gets them. The import's genome build is one of them, for readers that know of
  * builds; one in the parameters themselves goes before it.
  */
-export function parametersOf(params: Json | null, genomeBuild: string | null): Json {
+export function parametersOf(params: JsonObject | null, genomeBuild: string | null): JsonObject {
   const { reader: _, ...own } = params ?? {};
   return genomeBuild === null ? own : { genome_build: genomeBuild, ...own };
 }
@@ -21,7 +21,7 @@ export function parametersOf(params: Json | null, genomeBuild: string | null): J
 /** Refuses, with the request's field, an import whose reader or its parameters are wrong: before a task exists. */
 export function checkReader(
   filename: string,
-  params: Json | null,
+  params: JsonObject | null,
   genomeBuild: string | null,
 ): void {
   readerOf(filename, params).params(parametersOf(params, genomeBuild));
@@ -38,7 +38,7 @@ export interface FileHints {
   /** Best first: the name that the manifest gives, then the file's own. */
   readonly names: readonly string[];
   readonly format: string | null;
-  readonly readerParams: Json | null;
+  readonly readerParams: JsonObject | null;
 }
 
 /**
@@ -47,7 +47,7 @@ export interface FileHints {
  */
 export function readerOfFile(
   { names, format, readerParams }: FileHints,
-  general: Json | null,
+  general: JsonObject | null,
 ): { readonly reader: string; readonly isAsked: boolean } {
   const own = readerParams?.['reader'];
   if (typeof own === 'string' && own !== '')
@@ -82,7 +82,7 @@ function readerOfFormat(format: string): Reader {
 /** Refuses a file of a manifest whose reader or its parameters are wrong, as `checkReader` does for a single one. */
 export function checkFile(
   hints: FileHints,
-  general: Json | null,
+  general: JsonObject | null,
   genomeBuild: string | null,
 ): void {
   const { reader } = readerOfFile(hints, general);

@@ -1,4 +1,4 @@
-import type { Json } from '../engine/catalog/rows.js';
+import type { JsonObject } from '../engine/core/types.js';
 import type { FileHints } from './check-import.js';
 
 /** One file of a manifest, as the import keeps it; checked when the import was created. */
@@ -12,14 +12,16 @@ export interface ManifestEntry {
   readonly bytes: number | null;
   /** Lower-case hex, from `md5` or `base64_md5`. */
   readonly md5: string | null;
-  readonly readerParams: Json | null;
-  readonly entityParams: Json | null;
-  readonly validationParams: Json | null;
+  readonly readerParams: JsonObject | null;
+  readonly entityParams: JsonObject | null;
+  readonly validationParams: JsonObject | null;
 }
 
 /** The files of a manifest, in its order. */
-export function manifestEntries(manifest: Json): readonly ManifestEntry[] {
-  const files = Array.isArray(manifest['files']) ? (manifest['files'] as readonly Json[]) : [];
+export function manifestEntries(manifest: JsonObject): readonly ManifestEntry[] {
+  const files = Array.isArray(manifest['files'])
+    ? (manifest['files'] as readonly JsonObject[])
+    : [];
   return files.map((file) => ({
     place: isText(file['url'])
       ? { kind: 'url', url: file['url'] }
@@ -43,7 +45,7 @@ export function hintsOf(filename: string, entry: ManifestEntry | null): FileHint
   };
 }
 
-function md5Of(file: Json): string | null {
+function md5Of(file: JsonObject): string | null {
   const hex = text(file['md5']);
   if (hex !== null) return hex.toLowerCase();
   const base64 = text(file['base64_md5']);
@@ -58,8 +60,8 @@ function text(value: unknown): string | null {
   return isText(value) ? value : null;
 }
 
-function object(value: unknown): Json | null {
+function object(value: unknown): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Json)
+    ? (value as JsonObject)
     : null;
 }

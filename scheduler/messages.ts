@@ -1,6 +1,6 @@
+import type { JsonObject } from '../engine/core/types.js';
 import type { DataFolder } from '../engine/core/data-folder.js';
 import type { ErrorValue } from '../engine/core/errors.js';
-import type { Json } from '../engine/catalog/rows.js';
 import type { Segment } from '../engine/store/store.js';
 import type { CompactJob } from './compaction/compact-job.js';
 import type { FetchSettings } from './fetch/fetcher.js';
@@ -75,5 +75,5 @@ export type FromWorker =
       readonly attempt: number;
       readonly error: ErrorValue;
       /** What the task learned before it failed (`validation`), to be kept with its import. */
-      readonly metadata: Json | null;
+      readonly metadata: JsonObject | null;
     };

@@ -1,8 +1,8 @@
-import type { Json } from '../engine/catalog/rows.js';
+import type { JsonObject } from '../engine/core/types.js';
 import type { Progress } from './task.js';
 
 /** What clients find under `metadata.progress` (contract, section 10.1), in their spelling. */
-export function progressMetadata(progress: Progress, elapsedMs: number): Json {
+export function progressMetadata(progress: Progress, elapsedMs: number): JsonObject {
   const { records, recordsTotal, bytes, bytesTotal, errors, fetchedBytes } = progress;
   return {
     processed_records: records,

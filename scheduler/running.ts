@@ -1,4 +1,5 @@
-import type { Json, TaskRow } from '../engine/catalog/rows.js';
+import type { JsonObject } from '../engine/core/types.js';
+import type { TaskRow } from '../engine/catalog/rows.js';
 import { progressMetadata } from './progress.js';
 import type { Progress } from './task.js';
 
@@ -17,7 +18,7 @@ export class Running {
   /** It was canceled or deleted, or goes back into the queue because the server closes. */
   stopping: 'cancel' | 'return' | null = null;
   /** As `metadata.progress` shows it. */
-  progress: Json = {};
+  progress: JsonObject = {};
   /** Resolves when the task has ended or is queued again. */
   readonly over = Promise.withResolvers<void>();
   #startedAt = performance.now();
@@ -36,7 +37,7 @@ export class Running {
   }
 
   /** Notes how far the worker is; `write` is called with it a little later, with what comes until then. */
-  note(progress: Progress, write: (progress: Json) => Promise<void>): void {
+  note(progress: Progress, write: (progress: JsonObject) => Promise<void>): void {
     this.progress = progressMetadata(progress, performance.now() - this.#startedAt);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;

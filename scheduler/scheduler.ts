@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { JsonObject } from '../engine/core/types.js';
 import type { Catalog } from '../engine/catalog/catalog.js';
-import type { Json, TaskRow } from '../engine/catalog/rows.js';
+import type { TaskRow } from '../engine/catalog/rows.js';
 import type { Config } from '../engine/core/config.js';
 import { crashpoint } from '../engine/core/crashpoint.js';
 import type { DataFolder } from '../engine/core/data-folder.js';
@@ -329,11 +330,11 @@ class TaskScheduler implements Scheduler {
     await this.#over(running);
   }
 
-  async #fail(running: Running, error: ErrorValue, metadata: Json | null): Promise<void> {
+  async #fail(running: Running, error: ErrorValue, metadata: JsonObject | null): Promise<void> {
     await running.leaveWork('ended');
     const { id } = running.task;
     const { tasks } = this.#options.catalog;
-    const progress = { ...running.progress, ...(metadata?.['progress'] as Json | undefined) };
+    const progress = { ...running.progress, ...(metadata?.['progress'] as JsonObject | undefined) };
     await this.#persist(async () => {
       // Canceled or deleted meanwhile: then that is how it ended.
       if ((await tasks.get(id))?.status !== 'running') return this.#discard(running.task);

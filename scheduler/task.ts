@@ -1,4 +1,5 @@
-import type { Json, TaskKind, TaskRow } from '../engine/catalog/rows.js';
+import type { JsonObject } from '../engine/core/types.js';
+import type { TaskKind, TaskRow } from '../engine/catalog/rows.js';
 import type { Catalog } from '../engine/catalog/catalog.js';
 import type { DataFolder } from '../engine/core/data-folder.js';
 import { AppError } from '../engine/core/errors.js';
@@ -55,7 +56,7 @@ export interface PublishContext {
   readonly data: DataFolder;
   readonly attempt: number;
   /** The last progress that the task reported, as its metadata keeps it. */
-  readonly progress: Json;
+  readonly progress: JsonObject;
   /** Repeats work that only a failing disk can stop until it succeeds; for what must follow a commit to the log. */
   persist(work: () => Promise<void>): Promise<void>;
   now(): number;
@@ -83,8 +84,8 @@ export interface TaskType<K extends RunnableKind> {
 
 /** A task that failed with something to keep: its validation report. */
 export class TaskFailure extends AppError {
-  readonly metadata: Json;
-  constructor(error: AppError, metadata: Json) {
+  readonly metadata: JsonObject;
+  constructor(error: AppError, metadata: JsonObject) {
     super(error.code, error.message, error.fields, error);
     this.name = 'TaskFailure';
     this.metadata = metadata;

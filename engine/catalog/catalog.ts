@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../core/errors.js';
 import { fileStats, list } from '../core/files.js';
+import type { SearchTable } from '../search/table.js';
 import { accountTable, type AccountTable } from './accounts.js';
 import { commitTable, type CommitTable } from './commits.js';
 import { SqliteDatabase, type Database } from './database.js';
@@ -14,11 +15,12 @@ import { importTable, type ImportTable } from './imports.js';
 import { takeInstanceLock, type InstanceLock } from './instance-lock.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
 import { objectTable, type ObjectTable } from './objects.js';
+import type { Access } from './page.js';
 import { publish } from './publish.js';
 import { requestKeyTable, type RequestKeyTable } from './request-keys.js';
 import { beaconSetTable, beaconTable, savedQueryTable, type QuestionTable } from './questions.js';
 import type { BeaconRow, BeaconSetRow, Publication, SavedQueryRow } from './rows.js';
-import { searchTable, type SearchTable } from './search.js';
+import { searchTable } from './search.js';
 import { sql } from './sql.js';
 import { taskTable, type TaskTable } from './tasks.js';
 import { tokenTable, type TokenTable } from './tokens.js';
@@ -43,7 +45,7 @@ export interface Tables {
   readonly beaconSets: QuestionTable<BeaconSetRow>;
   readonly beacons: QuestionTable<BeaconRow>;
   readonly globalBeacons: GlobalBeaconTable;
-  readonly search: SearchTable;
+  readonly search: SearchTable<Access>;
   /** The next id for an object, a job or a task. */
   nextId(): Promise<number>;
   /** Takes in a commit whose log entry exists; doing it again changes nothing. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
 import { listJobs, type JobFilter } from './job-list.js';
@@ -5,7 +6,7 @@ import { exports } from './job-rows.js';
 import { insertTask, newJob } from './job-status.js';
 import type { Listed, Page } from './page.js';
 import { noteMade } from './request-keys.js';
-import type { ExportRow, Json, TaskRow } from './rows.js';
+import type { ExportRow, TaskRow } from './rows.js';
 import { sql } from './sql.js';
 
 /** An export to be. */
@@ -15,14 +16,14 @@ export interface NewExport {
   readonly userId: number;
   readonly accountId: number;
   readonly format: string;
-  readonly params?: Json;
-  readonly targetFields?: readonly Json[] | null;
-  readonly annotatorParams?: Json | null;
+  readonly params?: JsonObject;
+  readonly targetFields?: readonly JsonObject[] | null;
+  readonly annotatorParams?: JsonObject | null;
   readonly targetFullPath?: string | null;
   readonly sendEmailOnCompletion?: boolean;
   readonly priority?: number;
   readonly documentsCount?: number | null;
-  readonly metadata?: Json;
+  readonly metadata?: JsonObject;
   readonly taskDescription?: string;
 }
 

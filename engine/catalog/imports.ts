@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
 import { listJobs, type JobFilter } from './job-list.js';
@@ -5,7 +6,7 @@ import { imports } from './job-rows.js';
 import { insertTask, newJob } from './job-status.js';
 import type { Listed, Page } from './page.js';
 import { noteMade } from './request-keys.js';
-import type { ImportRow, Json, TaskRow } from './rows.js';
+import type { ImportRow, TaskRow } from './rows.js';
 import { sql } from './sql.js';
 import { cleanTags } from './tags.js';
 
@@ -20,18 +21,18 @@ export interface NewImport {
   readonly title?: string;
   readonly description?: string | null;
   readonly objectId?: number | null;
-  readonly manifest?: Json;
+  readonly manifest?: JsonObject;
   readonly commitMode?: ImportRow['commitMode'];
-  readonly targetFields?: readonly Json[];
-  readonly entityParams?: Json | null;
-  readonly readerParams?: Json | null;
-  readonly validationParams?: Json | null;
-  readonly annotatorParams?: Json | null;
+  readonly targetFields?: readonly JsonObject[];
+  readonly entityParams?: JsonObject | null;
+  readonly readerParams?: JsonObject | null;
+  readonly validationParams?: JsonObject | null;
+  readonly annotatorParams?: JsonObject | null;
   readonly includeErrors?: boolean;
   readonly genomeBuild?: string | null;
   readonly priority?: number;
   readonly isDryRun?: boolean;
-  readonly metadata?: Json;
+  readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
   /** What the task's line says; contract 15.1 has the usual ones. */
   readonly taskDescription?: string;

@@ -1,9 +1,10 @@
+import type { JsonObject } from '../core/types.js';
 import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
 import { jobs, tasks } from './job-rows.js';
-import type { JobRow, Json, TaskKind, TaskRow, TaskStatus } from './rows.js';
+import type { JobRow, TaskKind, TaskRow, TaskStatus } from './rows.js';
 import { sql } from './sql.js';
 import { mayMove } from './task-states.js';
 
@@ -11,7 +12,7 @@ import { mayMove } from './task-states.js';
 export interface StatusChange {
   readonly errorMessage?: string | null;
   /** Keys to replace in the job's metadata. */
-  readonly metadata?: Json;
+  readonly metadata?: JsonObject;
   readonly attempts?: number;
   readonly now?: number;
 }
@@ -117,7 +118,7 @@ export function newJob(
   id: number,
   task: TaskRow,
   datasetId: number,
-): Omit<JobRow, 'metadata'> & { metadata: Json } {
+): Omit<JobRow, 'metadata'> & { metadata: JsonObject } {
   return {
     id,
     taskId: task.id,

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/types.js';
 import { invalid } from '../core/errors.js';
 import type { Database } from './database.js';
 import { namesOf, normalizePath } from './full-path.js';
@@ -9,7 +10,7 @@ import { isBelow, objects } from './object-row.js';
 import type { Listed, Page } from './page.js';
 import { removedWith, type Removed } from './removed.js';
 import { noteMade } from './request-keys.js';
-import type { Json, ObjectRow, ObjectType } from './rows.js';
+import type { ObjectRow, ObjectType } from './rows.js';
 import { sql, type Sql } from './sql.js';
 import { encodeIds } from './table.js';
 import { cleanTags, indexObjectTags } from './tags.js';
@@ -23,7 +24,7 @@ export interface NewObject {
   readonly filename: string;
   readonly userId: number;
   readonly description?: string | null;
-  readonly metadata?: Json;
+  readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
   readonly mimetype?: string | null;
   readonly size?: number | null;

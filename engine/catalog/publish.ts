@@ -1,13 +1,14 @@
+import type { NewField } from '../core/dataset-field.js';
+import { commitField, fieldsOfColumns } from '../core/dataset-field.js';
 import { notFound } from '../core/errors.js';
 import { commitTable } from './commits.js';
 import type { Database } from './database.js';
 import { datasetTable, datasets } from './datasets.js';
-import { commitField, fieldsOfColumns } from './field-columns.js';
 import { fieldTable } from './fields.js';
 import { importTable } from './imports.js';
 import { commits, imports } from './job-rows.js';
 import { insertTask, newJob, setStatus } from './job-status.js';
-import type { CommitRow, FieldRow, NewField, Publication } from './rows.js';
+import type { CommitRow, FieldRow, Publication } from './rows.js';
 import { sql } from './sql.js';
 import { taskTable } from './tasks.js';
 import { userTable } from './users.js';

@@ -1,8 +1,8 @@
-import type { DataType, EntityType, GenomeBuild, Columns } from '../core/types.js';
+import type { DatasetField, NewField } from '../core/dataset-field.js';
+import type { Columns, GenomeBuild, JsonObject } from '../core/types.js';
 
 /** Milliseconds since 1970, UTC: how the catalogue keeps every time. */
 export type Millis = number;
-export type Json = Readonly<Record<string, unknown>>;
 
 export type Role = 'member' | 'admin' | 'primary_owner';
 export interface AccountRow {
@@ -42,7 +42,7 @@ export interface VaultRow {
   readonly name: string;
   readonly description: string | null;
   readonly vaultType: 'user' | 'general';
-  readonly metadata: Json;
+  readonly metadata: JsonObject;
   readonly tags: readonly string[];
   readonly defaultStorageClass: string | null;
   readonly isPublic: boolean;
@@ -62,7 +62,7 @@ export interface ObjectRow {
   readonly path: string; // '/a/b/name'
   readonly depth: number;
   readonly description: string | null;
-  readonly metadata: Json;
+  readonly metadata: JsonObject;
   readonly tags: readonly string[];
   readonly mimetype: string | null;
   readonly size: number | null;
@@ -91,23 +91,15 @@ export interface DatasetRow {
   readonly updatedAt: Millis;
 }
 
-export interface FieldRow {
+export interface FieldRow extends DatasetField {
   readonly id: number;
   readonly datasetId: number;
-  /** Dotted below objects: `info.AF`. `path` holds the same as a list, because a name may itself hold a dot. */
-  readonly name: string;
-  readonly path: readonly string[];
-  readonly title: string;
   readonly description: string;
-  readonly dataType: DataType;
-  readonly isList: boolean | null;
-  readonly entityType: EntityType | null;
   readonly expression: string | null;
   readonly isHidden: boolean;
   readonly isReadOnly: boolean;
   /** True once data of this field has been stored: its type is then fixed. */
   readonly isValid: boolean;
-  readonly ordering: number | null;
   readonly dependsOn: readonly string[];
   readonly urlTemplate: string | null;
   readonly createdAt: Millis;
@@ -154,7 +146,7 @@ export interface JobRow {
   readonly userId: number;
   readonly status: TaskStatus;
   readonly errorMessage: string | null;
-  readonly metadata: Json; // progress, validation (contract 10.1)
+  readonly metadata: JsonObject; // progress, validation (contract 10.1)
   /** `[from, to, time]` triples (contract 10.1). */
   readonly timestamps: readonly (readonly [string, string, Millis])[];
   readonly createdAt: Millis;
@@ -167,13 +159,13 @@ export interface ImportRow extends JobRow {
   readonly description: string | null;
   readonly source: 'data_records' | 'object' | 'manifest';
   readonly objectId: number | null;
-  readonly manifest: Json;
+  readonly manifest: JsonObject;
   readonly commitMode: CommitMode;
-  readonly targetFields: readonly Json[];
-  readonly entityParams: Json | null;
-  readonly readerParams: Json | null;
-  readonly validationParams: Json | null;
-  readonly annotatorParams: Json | null;
+  readonly targetFields: readonly JsonObject[];
+  readonly entityParams: JsonObject | null;
+  readonly readerParams: JsonObject | null;
+  readonly validationParams: JsonObject | null;
+  readonly annotatorParams: JsonObject | null;
   readonly includeErrors: boolean;
   readonly genomeBuild: string | null;
   readonly priority: number;
@@ -186,9 +178,9 @@ export interface ImportRow extends JobRow {
 
 export interface ExportRow extends JobRow {
   readonly format: string;
-  readonly params: Json;
-  readonly targetFields: readonly Json[] | null;
-  readonly annotatorParams: Json | null;
+  readonly params: JsonObject;
+  readonly targetFields: readonly JsonObject[] | null;
+  readonly annotatorParams: JsonObject | null;
   readonly targetFullPath: string | null;
   readonly targetObjectId: number | null;
   readonly sendEmailOnCompletion: boolean;
@@ -237,22 +229,9 @@ export interface Publication {
   /** What the request says anew of fields that were there before, by dotted name. */
   readonly edits?: readonly (Partial<NewField> & { readonly name: string })[];
   /** The import's final metadata (progress, validation). */
-  readonly metadata: Json;
+  readonly metadata: JsonObject;
   readonly time: Millis;
 }
-export interface NewField {
-  readonly name: string;
-  readonly path: readonly string[];
-  readonly dataType: DataType;
-  readonly isList: boolean | null;
-  readonly title?: string;
-  readonly description?: string;
-  readonly entityType?: EntityType | null;
-  readonly isHidden?: boolean;
-  readonly ordering?: number | null;
-  readonly urlTemplate?: string | null;
-}
-
 /** What belongs to a user and may be shared with the account. */
 export interface OwnedRow {
   readonly id: number;
@@ -265,7 +244,7 @@ export interface SavedQueryRow extends OwnedRow {
   readonly name: string;
   readonly description: string | null;
   /** As it was sent. */
-  readonly params: Json;
+  readonly params: JsonObject;
   readonly datasetId: number | null;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
@@ -285,7 +264,7 @@ export interface BeaconRow extends OwnedRow {
   readonly description: string | null;
   readonly datasetId: number;
   /** Filters that scope the questions, as they were sent; null for none. */
-  readonly params: Json | readonly unknown[] | null;
+  readonly params: JsonObject | readonly unknown[] | null;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
 }

@@ -1,91 +1,17 @@
+import type {
+  SearchColumn,
+  SearchCondition,
+  SearchObject,
+  SearchTable,
+  SearchVault,
+} from '../search/table.js';
 import type { Database } from './database.js';
 import { contains } from './like.js';
 import { fullName } from './names.js';
 import type { Access } from './page.js';
 import { hasOwnRight, mayAccess } from './permission.js';
-import type { Millis, ObjectType } from './rows.js';
 import { all, isOneOf, join, sql, type Sql } from './sql.js';
 import type { Raw } from './table.js';
-
-/** A vault as a search sees it. */
-export interface SearchVault {
-  readonly id: number;
-  readonly name: string;
-  /** `acme:Lab` */
-  readonly fullPath: string;
-  readonly description: string | null;
-  readonly tags: readonly string[];
-  /** The full name of its owner. */
-  readonly user: string;
-  readonly storageClass: string | null;
-  readonly createdAt: Millis;
-  readonly updatedAt: Millis;
-}
-
-/** An object as a search sees it; what was not asked for is undefined. */
-export interface SearchObject {
-  readonly id: number;
-  readonly vaultId: number;
-  readonly objectType: ObjectType;
-  readonly parentId?: number | null;
-  readonly path?: string;
-  readonly description?: string | null;
-  /** JSON text. */
-  readonly tags?: string;
-  readonly user?: string;
-  readonly storageClass?: string | null;
-  readonly createdAt?: Millis;
-  readonly updatedAt?: Millis;
-}
-
-/** What of an object is read beyond its id, vault and type. */
-export type SearchColumn = Exclude<keyof SearchObject, 'id' | 'vaultId' | 'objectType'>;
-
-/** What the database can check of a search by itself; the rest is checked of the rows that it yields. */
-export type SearchCondition =
-  | { readonly kind: 'all' }
-  | { readonly kind: 'and' | 'or'; readonly items: readonly SearchCondition[] }
-  | { readonly kind: 'types'; readonly types: readonly ObjectType[] }
-  | {
-      readonly kind: 'ids';
-      readonly column: 'id' | 'vaultId' | 'parentId';
-      readonly ids: readonly number[];
-    }
-  | {
-      readonly kind: 'time';
-      readonly column: 'createdAt' | 'updatedAt';
-      readonly from: Millis;
-      readonly to: Millis;
-    }
-  /** This text of ASCII may occur, whatever its letter case. */
-  | {
-      readonly kind: 'text';
-      readonly column: 'path' | 'description' | 'tags';
-      readonly text: string;
-    };
-
-/** A stretch of the objects: ids after `after` up to `upTo`. */
-export interface SearchSlice {
-  readonly after: number;
-  readonly upTo: number;
-  readonly condition: SearchCondition;
-  readonly columns: ReadonlySet<SearchColumn>;
-}
-
-/**
- * What a search reads. Objects come in slices, so that a search of a large catalogue leaves turns to others; each is found in
- * the state of its slice's moment.
- */
-export interface SearchTable {
-  /** The vaults that the user may read, oldest first; `own` leaves out those that are only public. */
-  vaults(access: Access, scope: 'readable' | 'own'): Promise<readonly SearchVault[]>;
-  /** The id of the last of the next `count` objects after this one; undefined behind the last. */
-  boundary(after: number, count: number): Promise<number | undefined>;
-  /** The objects of a slice, oldest first, whoever may read them: the caller keeps those of vaults that it was given. */
-  objects(slice: SearchSlice): Promise<readonly SearchObject[]>;
-  /** Objects with all columns, in any order. */
-  byIds(ids: readonly number[]): Promise<readonly SearchObject[]>;
-}
 
 const idsPerStatement = 500;
 
@@ -93,8 +19,8 @@ const idsPerStatement = 500;
 const descriptionCharacters = 10_000;
 const tagCharacters = 100_000;
 
-/** The searches of a catalogue. */
-export function searchTable(db: Database): SearchTable {
+/** Reads vaults and objects for searches. */
+export function searchTable(db: Database): SearchTable<Access> {
   return {
     vaults: async (access, scope) => {
       const isOwn = scope === 'own' ? hasOwnRight(access) : sql`1 = 1`;

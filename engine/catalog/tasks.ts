@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/types.js';
 import { budgets } from '../core/budgets.js';
 import { invalid } from '../core/errors.js';
 import type { Database } from './database.js';
@@ -5,7 +6,7 @@ import { jobs, tasks } from './job-rows.js';
 import { changeStatus, jobOfTask, type StatusChange } from './job-status.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
 import { mayAccess } from './permission.js';
-import type { JobRow, Json, TaskKind, TaskRow, TaskStatus } from './rows.js';
+import type { JobRow, TaskKind, TaskRow, TaskStatus } from './rows.js';
 import { all, isOneOf, sql, type Sql } from './sql.js';
 import { isActive } from './task-states.js';
 
@@ -38,7 +39,7 @@ export interface TaskTable {
    */
   takeNext(runningPerAccount?: number, isInline?: boolean): Promise<TaskRow | undefined>;
   /** Shows how far the current attempt is; nothing happens if that attempt is over. */
-  progress(id: number, attempt: number, progress: Json): Promise<void>;
+  progress(id: number, attempt: number, progress: JsonObject): Promise<void>;
   /** False if the attempt is over (canceled, say); true from when on it can no longer be canceled. */
   startPublishing(id: number, attempt: number): Promise<boolean>;
   complete(id: number, change?: StatusChange): Promise<TaskRow>;

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/types.js';
 import { invalid } from '../core/errors.js';
 import type { Database } from './database.js';
 import { parseFullPath, type FullPath } from './full-path.js';
@@ -9,7 +10,7 @@ import { listPage, type Access, type AccessFilter, type Listed, type Page } from
 import { mayAccess, permissionLevels, permissionOfLevel, vaultLevel } from './permission.js';
 import { removedWithVault, type Removed } from './removed.js';
 import { noteMade } from './request-keys.js';
-import type { Json, Permission, VaultRow } from './rows.js';
+import type { Permission, VaultRow } from './rows.js';
 import { all, isOneOf, sql, type Sql } from './sql.js';
 import { table } from './table.js';
 import { cleanTags, indexVaultTags } from './tags.js';
@@ -20,7 +21,7 @@ export interface NewVault {
   readonly name: string;
   readonly description?: string | null;
   readonly vaultType?: VaultRow['vaultType'];
-  readonly metadata?: Json;
+  readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
   readonly defaultStorageClass?: string | null;
   readonly isPublic?: boolean;

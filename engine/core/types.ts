@@ -49,6 +49,9 @@ export type Columns = readonly Column[];
 export type Value =
   null | boolean | number | bigint | string | readonly Value[] | { readonly [key: string]: Value };
 
+/** A JSON object that is stored and passed on without a look at its members. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
 /** One record at the edges: inline records, the page of a result. */
 export type Row = Record<string, Value>;
 

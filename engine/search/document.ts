@@ -1,4 +1,4 @@
-import type { SearchColumn, SearchObject, SearchVault } from '../catalog/search.js';
+import type { SearchColumn, SearchObject, SearchVault } from './table.js';
 
 /** What a document is about. */
 export type DocumentType = 'vault' | SearchObject['objectType'];

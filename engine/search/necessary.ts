@@ -1,4 +1,4 @@
-import type { SearchCondition, SearchVault } from '../catalog/search.js';
+import type { SearchCondition, SearchVault } from './table.js';
 import type { Predicate } from '../query/predicate/predicate.js';
 import { lower } from './text.js';
 import { matcherOf, testOf, type Leaf } from './matches.js';

@@ -1,4 +1,4 @@
-import type { FieldRow } from '../catalog/rows.js';
+import type { DatasetField } from '../core/dataset-field.js';
 import { invalid } from '../core/errors.js';
 import { readEntities, type AskedEntity } from '../query/request/entities.js';
 import { looseField, type FieldIndex } from '../query/request/fields.js';
@@ -22,7 +22,7 @@ export interface SearchRequest extends QueryRequest {
 /** What a term without a field looks into. */
 const searched = ['name', 'full_path', 'description', 'tags'];
 
-const rows: ReadonlyMap<string, FieldRow> = new Map(
+const rows: ReadonlyMap<string, DatasetField> = new Map(
   [...documentFields.values()].map(({ name, type, isList }) => [
     name,
     looseField([name], type, { isList }),

@@ -1,7 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { budgets } from '../core/budgets.js';
-import type { Access } from '../catalog/page.js';
-import type { SearchColumn, SearchTable, SearchVault } from '../catalog/search.js';
 import { AppError } from '../core/errors.js';
 import type { Facet } from '../query/request/facets.js';
 import { Lanes } from '../query/sql/lanes.js';
@@ -13,6 +11,7 @@ import { matcherOf } from './matches.js';
 import { necessary } from './necessary.js';
 import { rankOf } from './rank.js';
 import type { SearchRequest } from './request.js';
+import type { SearchColumn, SearchTable, SearchVault } from './table.js';
 
 /** What a search found. */
 export interface SearchAnswer {
@@ -42,8 +41,8 @@ const turnMs = 5;
 const lanes = new Lanes(async () => null, 2);
 
 /** Searches what the user may read, as it is now. */
-export async function search(
-  table: SearchTable,
+export async function search<Access>(
+  table: SearchTable<Access>,
   access: Access,
   request: SearchRequest,
   options: SearchOptions = {},
@@ -67,8 +66,8 @@ export async function search(
   }
 }
 
-async function found(
-  table: SearchTable,
+async function found<Access>(
+  table: SearchTable<Access>,
   access: Access,
   request: SearchRequest,
   ending: AbortSignal,
@@ -104,7 +103,7 @@ async function found(
 
 /** Hands over the vaults that match, then the objects. */
 async function visit(
-  table: SearchTable,
+  table: SearchTable<unknown>,
   vaults: readonly SearchVault[],
   request: SearchRequest,
   ending: AbortSignal,
@@ -180,7 +179,7 @@ function fieldsOfFacet(facet: Facet): readonly string[] {
 
 /** The documents with all that is shown of them; what was deleted in between is left out. */
 async function whole(
-  table: SearchTable,
+  table: SearchTable<unknown>,
   page: readonly SearchDocument[],
 ): Promise<readonly SearchDocument[]> {
   const ids = page.flatMap(({ object }) => (object ? [object.id] : []));

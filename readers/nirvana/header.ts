@@ -1,4 +1,4 @@
-import type { Json } from '../../engine/catalog/rows.js';
+import type { JsonObject } from '../../engine/core/types.js';
 import { InputError } from '../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { HeadSource } from '../reader.js';
@@ -7,7 +7,7 @@ import { refuseOtherFormats } from '../text/foreign.js';
 /** The first line of a Nirvana file: what the header says, and where the positions begin. */
 export interface NirvanaHead {
   /** The header object; empty for an empty file. */
-  readonly header: Json;
+  readonly header: JsonObject;
   readonly isEmpty: boolean;
   readonly bodyOffset: number;
   readonly bodyLine: number;
@@ -49,7 +49,7 @@ export async function readNirvanaHeader(source: HeadSource): Promise<NirvanaHead
 }
 
 /** The header in `{"header":{…},"positions":[`; null when it has none, undefined when the text is no JSON up to here. */
-function headerBefore(text: string): Json | null | undefined {
+function headerBefore(text: string): JsonObject | null | undefined {
   let value: unknown;
   try {
     value = parseJson(`${text}]}`);
@@ -59,7 +59,7 @@ function headerBefore(text: string): Json | null | undefined {
   const { header, positions } = value as { header?: unknown; positions?: unknown };
   if (!Array.isArray(positions)) return undefined;
   if (typeof header !== 'object' || header === null || Array.isArray(header)) return null;
-  return JSON.parse(stringifyJson(header as never, { nonFinite: 'null' })) as Json;
+  return JSON.parse(stringifyJson(header as never, { nonFinite: 'null' })) as JsonObject;
 }
 
 async function firstLine(

@@ -1,4 +1,4 @@
-import type { NewField } from '../../engine/catalog/rows.js';
+import type { NewField } from '../../engine/core/dataset-field.js';
 import { invalid } from '../../engine/core/errors.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { coordinatesColumn } from '../coordinates.js';

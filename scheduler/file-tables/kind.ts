@@ -1,10 +1,10 @@
-import type { Json } from '../../engine/catalog/rows.js';
+import type { JsonObject } from '../../engine/core/types.js';
 import { AppError } from '../../engine/core/errors.js';
 
 /** How a file is read as a table. */
 export interface TableKind {
   readonly reader: string;
-  readonly readerParams: Json;
+  readonly readerParams: JsonObject;
   /** Its columns are those of the header row, and all their values are texts. */
   readonly isAllText: boolean;
 }

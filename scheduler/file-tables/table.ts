@@ -1,4 +1,4 @@
-import type { FieldRow } from '../../engine/catalog/rows.js';
+import type { DatasetField } from '../../engine/core/dataset-field.js';
 import { looseField } from '../../engine/query/request/fields.js';
 import type { Snapshot } from '../../engine/store/store.js';
 import type { Columns } from '../../engine/core/types.js';
@@ -14,12 +14,12 @@ export interface TableFile {
 export interface FileTable {
   readonly snapshot: Snapshot;
   /** One for each column and each member of an object, in the file's order. */
-  readonly fields: readonly FieldRow[];
+  readonly fields: readonly DatasetField[];
   readonly isAllText: boolean;
 }
 
 /** The fields of a table's columns, those inside objects with dotted names. */
-export function fieldsOf(columns: Columns, above: readonly string[] = []): readonly FieldRow[] {
+export function fieldsOf(columns: Columns, above: readonly string[] = []): readonly DatasetField[] {
   return columns.flatMap((column, ordering) => {
     const path = [...above, column.name];
     // To clients JSON is of type object; what compares values needs to know it from one with members.

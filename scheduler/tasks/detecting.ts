@@ -1,4 +1,4 @@
-import type { NewField } from '../../engine/catalog/rows.js';
+import type { NewField } from '../../engine/core/dataset-field.js';
 import { detectEntity } from '../../engine/entities/detect.js';
 import { humanGenes } from '../../engine/entities/genes.js';
 import { SampleMerge, type FieldSample } from '../../engine/ingest/sample.js';

@@ -1,7 +1,7 @@
+import { fieldsOfColumns } from '../../engine/core/dataset-field.js';
 import { budgets } from '../../engine/core/budgets.js';
-import type { FieldRow, Json } from '../../engine/catalog/rows.js';
-import { fieldsOfColumns } from '../../engine/catalog/field-columns.js';
-import type { Columns } from '../../engine/core/types.js';
+import type { FieldRow } from '../../engine/catalog/rows.js';
+import type { Columns, JsonObject } from '../../engine/core/types.js';
 import type { ImportResult } from './import-run.js';
 import { newFields } from './known-columns.js';
 
@@ -11,7 +11,7 @@ export function dryRunReport(
   columns: Columns,
   fields: readonly FieldRow[],
   described: Parameters<typeof newFields>[2],
-): Json {
+): JsonObject {
   const { dryRun, genomeBuild, records } = result;
   const left = dryRun?.sample.leftOut ?? 0;
   return {
@@ -30,7 +30,7 @@ function fieldViews(
   fields: readonly FieldRow[],
   described: Parameters<typeof newFields>[2],
   seen: readonly string[],
-): readonly Json[] {
+): readonly JsonObject[] {
   const known = new Map(fields.map((field) => [JSON.stringify(field.path), field]));
   const added = new Map(
     newFields(columns, fields, described).map((field) => [JSON.stringify(field.path), field]),

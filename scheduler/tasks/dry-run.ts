@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { DatasetField, NewField } from '../../engine/core/dataset-field.js';
 import { budgets } from '../../engine/core/budgets.js';
-import type { FieldRow, NewField } from '../../engine/catalog/rows.js';
 import { writeStream } from '../../engine/core/files.js';
 import { parseJson } from '../../engine/core/json.js';
 import { exportSelect } from '../../engine/query/sql/export-select.js';
@@ -32,7 +32,7 @@ const sampleRecords = 20;
 export async function sampleOf(
   runs: readonly SourceRun[],
   columns: Columns,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   described: readonly Partial<NewField>[],
   context: RunContext,
 ): Promise<Sample> {
@@ -83,9 +83,9 @@ async function firstSegments(
 /** The dataset's fields as they would be: only their order matters here. */
 function fieldsAfterwards(
   columns: Columns,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   described: readonly Partial<NewField>[],
-): readonly FieldRow[] {
+): readonly DatasetField[] {
   let next = 1 + Math.max(-1, ...fields.map((field) => field.ordering ?? -1));
   const known = new Set(fields.map(({ path }) => path.join('\n')));
   const said = new Map(described.map((field) => [(field.path ?? [field.name]).join('\n'), field]));

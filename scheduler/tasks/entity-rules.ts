@@ -1,4 +1,4 @@
-import type { Json } from '../../engine/catalog/rows.js';
+import type { JsonObject } from '../../engine/core/types.js';
 import type { SampleSize } from '../../engine/ingest/sample.js';
 import { entityTypes, type EntityType } from '../../engine/core/types.js';
 
@@ -16,7 +16,7 @@ const usual: readonly EntityType[] = ['gene', 'variant'];
 const usualCount = 64;
 
 /** The rules of `entity_params`, which were checked when the import was created; null when nothing is to be detected. */
-export function entityRules(params: Json): EntityRules | null {
+export function entityRules(params: JsonObject): EntityRules | null {
   const { disable, entity_types: types, sample_count: count, sample_rate: rate } = params;
   const wanted = Array.isArray(types) ? entityTypes.filter((type) => types.includes(type)) : usual;
   if (disable === true || wanted.length === 0) return null;

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import type { JsonObject } from '../../engine/core/types.js';
 import { accessOf } from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
 import { namesOf, requireFullPath } from '../../engine/catalog/full-path.js';
-import type { ExportRow, Json, ObjectRow, TaskRow } from '../../engine/catalog/rows.js';
+import type { ExportRow, ObjectRow, TaskRow } from '../../engine/catalog/rows.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
@@ -85,7 +86,7 @@ async function exportOf(task: TaskRow, tables: Tables): Promise<ExportRow> {
 }
 
 /** The last progress may be a moment old. */
-function done(progress: Json, records: number): Json {
+function done(progress: JsonObject, records: number): JsonObject {
   return { ...progress, processed_records: records, total_records: records, percent: 100 };
 }
 

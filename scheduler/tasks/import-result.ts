@@ -1,4 +1,3 @@
-import type { Json } from '../../engine/catalog/rows.js';
 import { AppError } from '../../engine/core/errors.js';
 import {
   columnFindings,
@@ -11,7 +10,7 @@ import {
   type Findings,
 } from '../../engine/ingest/findings.js';
 import { joinColumns } from '../../engine/ingest/unify.js';
-import type { Columns, GenomeBuild } from '../../engine/core/types.js';
+import type { Columns, GenomeBuild, JsonObject } from '../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../task.js';
 import type { Detected } from './detecting.js';
 import { sampleOf } from './dry-run.js';
@@ -42,7 +41,7 @@ export async function importResult(
   const results = runs.flatMap((run) => run.results());
   const records = results.reduce((sum, chunk) => sum + chunk.read, 0);
   const bytes = runs.reduce((sum, run) => sum + run.file.bytes, 0);
-  const validation = { ...(metadata['validation'] as Json), detections: detected.detections };
+  const validation = { ...(metadata['validation'] as JsonObject), detections: detected.detections };
   context.progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
   // Later ones win: what a format says goes before what the values look like, the first source before the others.
   const formats = runs.toReversed().flatMap(({ head }) => head.fields);
@@ -97,7 +96,7 @@ async function metadataOf(
   runs: readonly SourceRun[],
   findings: Findings,
   outcome: Pick<Receipt, 'is_whole' | 'is_committed'>,
-): Promise<Json> {
+): Promise<JsonObject> {
   const receipt = await receiptOf(runs, await writeRejectedFile(runs, context), outcome);
   return {
     progress: { processed_records: receipt.records_read, errors: progressErrors(findings) },
@@ -168,7 +167,7 @@ function warningsOf({ head, warnings }: SourceRun, importBuild: GenomeBuild | un
 }
 
 /** What the formats say about their files: `source` for one file, `sources` by name for several. */
-function aboutSources(runs: readonly SourceRun[]): Json {
+function aboutSources(runs: readonly SourceRun[]): JsonObject {
   const [only, ...rest] = runs;
   if (only === undefined) return {};
   if (rest.length === 0) return only.head.about === undefined ? {} : { source: only.head.about };

@@ -1,9 +1,10 @@
+import type { NewField } from '../../engine/core/dataset-field.js';
 import { budgets } from '../../engine/core/budgets.js';
-import type { FieldRow, Json, NewField } from '../../engine/catalog/rows.js';
+import type { FieldRow } from '../../engine/catalog/rows.js';
 import { AppError } from '../../engine/core/errors.js';
 import { boundColumns, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Segment } from '../../engine/store/store.js';
-import type { Columns, GenomeBuild } from '../../engine/core/types.js';
+import type { Columns, GenomeBuild, JsonObject } from '../../engine/core/types.js';
 import type { RunContext } from '../task.js';
 import { ChunkFlow } from './chunk-flow.js';
 import { detectEntities } from './detecting.js';
@@ -46,7 +47,7 @@ export interface ImportResult {
   readonly described: readonly Partial<NewField>[];
   readonly genomeBuild: GenomeBuild | null;
   readonly records: number;
-  readonly metadata: Json;
+  readonly metadata: JsonObject;
   readonly dryRun?: {
     readonly sample: Sample;
     /** Paths, as JSON, of the fields that have a value in some record. */

@@ -1,4 +1,4 @@
-import type { Json } from '../../engine/catalog/rows.js';
+import type { JsonObject } from '../../engine/core/types.js';
 import type { ValidationParams } from '../../engine/ingest/findings.js';
 
 /**
@@ -13,9 +13,9 @@ export interface ImportSource {
   /** The reader was named by the request: what the content looks like does not matter. */
   readonly isReaderAsked: boolean;
   /** As the reader itself gets them: those of the import, those of the file over them. */
-  readonly readerParams: Json;
+  readonly readerParams: JsonObject;
   readonly validation: ValidationParams;
-  readonly entityParams: Json;
+  readonly entityParams: JsonObject;
   /** What the request says of the bytes; an import whose source does not keep it fails. `md5` is lower-case hex. */
   readonly promised: Promised;
 }

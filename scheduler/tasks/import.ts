@@ -1,11 +1,12 @@
 import { join } from 'node:path';
-import type { ImportRow, Json, NewField, Publication, TaskRow } from '../../engine/catalog/rows.js';
+import type { NewField } from '../../engine/core/dataset-field.js';
+import type { ImportRow, Publication, TaskRow } from '../../engine/catalog/rows.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { fileStats, moveFile, removeFile, syncFolder } from '../../engine/core/files.js';
 import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Snapshot } from '../../engine/store/store.js';
-import type { GenomeBuild } from '../../engine/core/types.js';
+import type { GenomeBuild, JsonObject } from '../../engine/core/types.js';
 import { checkRights } from '../rights.js';
 import type { PublishContext, TaskType } from '../task.js';
 import { dryRunReport } from './dry-run-report.js';
@@ -115,10 +116,10 @@ async function publishDryRun(
 }
 
 /** The last progress may be a moment old. */
-function metadataOf(result: ImportResult, { progress }: PublishContext): Json {
+function metadataOf(result: ImportResult, { progress }: PublishContext): JsonObject {
   return {
     ...result.metadata,
-    progress: { ...progress, ...(result.metadata['progress'] as Json) },
+    progress: { ...progress, ...(result.metadata['progress'] as JsonObject) },
   };
 }
 

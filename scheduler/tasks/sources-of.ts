@@ -1,4 +1,5 @@
-import type { ImportRow, Json, TaskRow } from '../../engine/catalog/rows.js';
+import type { JsonObject } from '../../engine/core/types.js';
+import type { ImportRow, TaskRow } from '../../engine/catalog/rows.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { ValidationParams } from '../../engine/ingest/findings.js';
 import { parametersOf, readerOfFile } from '../check-import.js';
@@ -120,13 +121,13 @@ async function objectPlace(
 }
 
 /** The import's parameters with a file's own over them; a null there leaves what the import says. */
-function over(general: Json | null, own: Json | null | undefined): Json {
+function over(general: JsonObject | null, own: JsonObject | null | undefined): JsonObject {
   const given = Object.entries(own ?? {}).filter(([, value]) => value !== null);
   return { ...general, ...Object.fromEntries(given) };
 }
 
 /** `validation_params` were checked when the import was created. */
-function validation(params: Json): ValidationParams {
+function validation(params: JsonObject): ValidationParams {
   const is = (key: string): boolean => params[key] === true;
   return {
     disable: is('disable'),

@@ -1,6 +1,7 @@
-import type { FieldRow, Json, NewField } from '../../engine/catalog/rows.js';
+import type { NewField } from '../../engine/core/dataset-field.js';
+import type { FieldRow } from '../../engine/catalog/rows.js';
 import { PhysicalNames } from '../../engine/ingest/physical.js';
-import type { Column, Columns, StoredType } from '../../engine/core/types.js';
+import type { Column, Columns, JsonObject, StoredType } from '../../engine/core/types.js';
 
 /*
  * Choice: a target field's name is that of the dataset's field and of the source's value alike; another name will need an
@@ -11,7 +12,7 @@ import type { Column, Columns, StoredType } from '../../engine/core/types.js';
  */
 
 /** The columns whose types an import keeps: known ones as they are, then those that target fields give a type. */
-export function declaredBy(targetFields: readonly Json[], known: Columns): Columns {
+export function declaredBy(targetFields: readonly JsonObject[], known: Columns): Columns {
   return targetFields.reduce<Columns>((columns, field) => {
     const { name, data_type: type, is_list: isList } = field;
     if (typeof name !== 'string' || typeof type !== 'string') return columns;
@@ -46,7 +47,7 @@ function withColumn(
 }
 
 /** What target fields say about fields beyond their types, by both readings of their names. */
-export function describedBy(targetFields: readonly Json[]): readonly Partial<NewField>[] {
+export function describedBy(targetFields: readonly JsonObject[]): readonly Partial<NewField>[] {
   return targetFields.flatMap((field) => {
     const { name } = field;
     if (typeof name !== 'string') return [];
@@ -56,7 +57,7 @@ export function describedBy(targetFields: readonly Json[]): readonly Partial<New
   });
 }
 
-function saidOf(field: Json): Partial<NewField> {
+function saidOf(field: JsonObject): Partial<NewField> {
   const { title, description, entity_type: entityType, is_hidden: isHidden } = field;
   const { ordering, url_template: urlTemplate } = field;
   return {
@@ -73,7 +74,7 @@ function saidOf(field: Json): Partial<NewField> {
 
 /** What target fields say about fields that the dataset has already: what may always be edited. */
 export function editsBy(
-  targetFields: readonly Json[],
+  targetFields: readonly JsonObject[],
   fields: readonly FieldRow[],
 ): readonly (Partial<NewField> & { readonly name: string })[] {
   const known = new Set(fields.map(({ name }) => name));
@@ -86,7 +87,7 @@ export function editsBy(
 }
 
 /** The names of target fields that are read and not stored. */
-export function transientBy(targetFields: readonly Json[]): readonly string[] {
+export function transientBy(targetFields: readonly JsonObject[]): readonly string[] {
   return targetFields.flatMap(({ name, is_transient: isTransient }) =>
     isTransient === true && typeof name === 'string' ? [name] : [],
   );
@@ -95,7 +96,7 @@ export function transientBy(targetFields: readonly Json[]): readonly string[] {
 /** The names of fields whose entity type is said, and of those that have had data. */
 export function settledEntities(
   fields: readonly FieldRow[],
-  targetFields: readonly Json[],
+  targetFields: readonly JsonObject[],
 ): readonly string[] {
   const kept = fields.filter((field) => field.isValid || field.entityType !== null);
   const said = targetFields.filter((field) => typeof field['entity_type'] === 'string');

@@ -2,8 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import type { JsonObject } from '../../engine/core/types.js';
 import { budgets } from '../../engine/core/budgets.js';
-import type { ImportRow, Json, TaskRow } from '../../engine/catalog/rows.js';
+import type { ImportRow, TaskRow } from '../../engine/catalog/rows.js';
 import { createScheduler, type Scheduler } from '../../scheduler/scheduler.js';
 import type { Receipt } from '../../scheduler/tasks/receipt.js';
 import { hostInProcess } from '../faults/in-process.js';
@@ -127,7 +128,7 @@ describe('a receipt', () => {
 
 describe('rejected records', () => {
   /** `n` becomes a long; every `each`-th of these then is none. */
-  async function failing(rows: number, each: number, more: Json = {}): Promise<TaskRow> {
+  async function failing(rows: number, each: number, more: JsonObject = {}): Promise<TaskRow> {
     await ended(await lake.inline(datasetId, '{"n":1}\n'));
     const lines = Array.from({ length: rows }, (_, i) =>
       JSON.stringify({ n: i % each === each - 1 ? `no ${i}` : i, pad: 'x'.repeat(90) }),

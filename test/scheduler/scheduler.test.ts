@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Json, TaskRow } from '../../engine/catalog/rows.js';
+import type { JsonObject } from '../../engine/core/types.js';
+import type { TaskRow } from '../../engine/catalog/rows.js';
 import {
   createScheduler,
   type Scheduler,
@@ -171,7 +172,7 @@ describe('an import', () => {
     const datasetId = await lake.dataset();
     await lake.catalog.fields.create({ datasetId, name: 'a', dataType: 'string' });
     await lake.catalog.fields.create({ datasetId, name: 'unused', dataType: 'date' });
-    const targetFields: Json[] = [{ name: 'b', data_type: 'double', title: 'B!' }];
+    const targetFields: JsonObject[] = [{ name: 'b', data_type: 'double', title: 'B!' }];
     const task = await lake.inline(datasetId, '{"a":1,"b":2,"c":3}\n', { targetFields });
     scheduler?.wake();
     expect(await ended(task.id)).toMatchObject({ status: 'completed' });

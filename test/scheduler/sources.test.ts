@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { Json } from '../../engine/catalog/rows.js';
+import type { JsonObject } from '../../engine/core/types.js';
 import { createScheduler, type Scheduler } from '../../scheduler/scheduler.js';
 import type { RunContext } from '../../scheduler/task.js';
 import type { Fetched, ImportSource } from '../../scheduler/tasks/import-source.js';
@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(async () => expect(await lake.damage()).toEqual([]));
 
 /** Imports these files in one import; returns its row when it has ended. */
-async function run(files: readonly Json[], more: object = {}) {
+async function run(files: readonly JsonObject[], more: object = {}) {
   const manifest = { files };
   const task = await lake.import(datasetId, 0, {
     source: 'manifest',

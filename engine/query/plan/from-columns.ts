@@ -1,4 +1,4 @@
-import type { FieldRow } from '../../catalog/rows.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
 import { facetsJson, nextOffset, type QueryAnswer, type QueryOptions } from '../results/answer.js';
 import type { Place, Selected } from './column-engine.js';
@@ -25,7 +25,7 @@ export interface ColumnAnswer {
 export async function byColumns(
   engine: QueryEngine,
   snapshot: Snapshot,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   request: QueryRequest,
   options: QueryOptions,
   steps = new Steps(),
@@ -84,7 +84,7 @@ export async function byColumns(
 export async function recordsAt(
   engine: QueryEngine,
   snapshot: Snapshot,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   request: QueryRequest,
   places: readonly Place[],
   options: QueryOptions,

@@ -1,4 +1,4 @@
-import type { FieldRow } from '../../catalog/rows.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import { csvCell } from '../../core/csv-cell.js';
 import { AppError } from '../../core/errors.js';
 import type { Snapshot } from '../../store/store.js';
@@ -30,7 +30,7 @@ export { exportSelect, type ExportColumn } from '../sql/export-select.js';
 export async function runQuery(
   engine: QueryEngine,
   snapshot: Snapshot,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   request: QueryRequest,
   options: QueryOptions = {},
 ): Promise<QueryAnswer> {
@@ -44,7 +44,7 @@ export async function runQuery(
 async function quickAnswer(
   engine: QueryEngine,
   snapshot: Snapshot,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   request: QueryRequest,
   options: QueryOptions,
 ): Promise<Omit<QueryAnswer, 'took'> | undefined> {
@@ -59,7 +59,7 @@ async function quickAnswer(
 async function bySql(
   engine: QueryEngine,
   snapshot: Snapshot,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   request: QueryRequest,
   options: QueryOptions,
 ): Promise<Omit<QueryAnswer, 'took'>> {
@@ -139,7 +139,7 @@ export async function runFacets(
 export async function runArrow(
   engine: QueryEngine,
   snapshot: Snapshot,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   request: QueryRequest,
   options: QueryOptions = {},
 ): Promise<{ body: Uint8Array; total: number; offset: number | null }> {
@@ -160,7 +160,7 @@ export async function runArrow(
 export async function runText(
   engine: QueryEngine,
   snapshot: Snapshot,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   request: QueryRequest,
   shape: 'json' | 'csv',
   options: QueryOptions = {},
@@ -206,7 +206,7 @@ export interface CellPage {
 export async function runCells(
   engine: QueryEngine,
   snapshot: Snapshot,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   request: QueryRequest,
   shape: 'json' | 'csv',
   options: QueryOptions = {},
@@ -234,7 +234,7 @@ export async function runCells(
 export async function lookup(
   engine: QueryEngine,
   snapshot: Snapshot,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   ids: readonly string[],
   options: QueryOptions = {},
 ): Promise<string> {

@@ -1,18 +1,18 @@
-import type { FieldRow } from '../../catalog/rows.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import type { DataType } from '../../core/types.js';
 import type { FieldRef } from '../predicate/predicate.js';
 
 /** The fields that a request may name; the one door from a name in a request to a stored column. */
 export interface FieldIndex {
-  find(name: string): FieldRow | undefined;
-  readonly rows: readonly FieldRow[];
+  find(name: string): DatasetField | undefined;
+  readonly rows: readonly DatasetField[];
 }
 
 /**
  * Indexes the fields of a dataset by name. A field whose own name holds a dot is found before one inside an object, and the
  * reserved `_id` and `_commit` are there unless `hasReserved` is false.
  */
-export function indexFields(rows: readonly FieldRow[], hasReserved = true): FieldIndex {
+export function indexFields(rows: readonly DatasetField[], hasReserved = true): FieldIndex {
   const known = hasReserved ? indexes.get(rows) : undefined;
   if (known !== undefined) return known;
   const index = newIndex(rows, hasReserved);
@@ -21,10 +21,10 @@ export function indexFields(rows: readonly FieldRow[], hasReserved = true): Fiel
 }
 
 /** The catalogue gives the same list until something in it changes, and every query names fields. */
-const indexes = new WeakMap<readonly FieldRow[], FieldIndex>();
+const indexes = new WeakMap<readonly DatasetField[], FieldIndex>();
 
-function newIndex(rows: readonly FieldRow[], hasReserved: boolean): FieldIndex {
-  const byName = new Map<string, FieldRow>(
+function newIndex(rows: readonly DatasetField[], hasReserved: boolean): FieldIndex {
+  const byName = new Map<string, DatasetField>(
     hasReserved ? reserved.map((row) => [row.name, row]) : [],
   );
   for (const row of rows)
@@ -34,7 +34,7 @@ function newIndex(rows: readonly FieldRow[], hasReserved: boolean): FieldIndex {
 }
 
 /** The field as a predicate refers to it. */
-export function fieldRef(row: FieldRow): FieldRef {
+export function fieldRef(row: DatasetField): FieldRef {
   return Object.freeze({ name: row.name, path: row.path, type: row.dataType });
 }
 
@@ -47,32 +47,21 @@ export function isReserved(path: readonly string[]): boolean {
 export function looseField(
   path: readonly string[],
   dataType: DataType,
-  more: Partial<FieldRow> = {},
-): FieldRow {
+  more: Partial<DatasetField> = {},
+): DatasetField {
   const name = path.join('.');
   return {
-    id: 0,
-    datasetId: 0,
     name,
     path,
     title: name,
-    description: '',
     dataType,
     isList: null,
     entityType: null,
-    expression: null,
-    isHidden: false,
-    isReadOnly: true,
-    isValid: true,
     ordering: null,
-    dependsOn: [],
-    urlTemplate: null,
-    createdAt: 0,
-    updatedAt: 0,
     ...more,
   };
 }
 
-const reserved: readonly FieldRow[] = ['_id', '_commit'].map((name) =>
+const reserved: readonly DatasetField[] = ['_id', '_commit'].map((name) =>
   looseField([name], 'string'),
 );

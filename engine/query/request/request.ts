@@ -1,4 +1,4 @@
-import type { FieldRow } from '../../catalog/rows.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import { budgets } from '../../core/budgets.js';
 import { AppError, invalid, type FieldErrors } from '../../core/errors.js';
 import { parseEntities, type GeneNames } from './entities.js';
@@ -56,7 +56,7 @@ export interface OrderKey {
  */
 export function parseQuery(
   body: unknown,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
   return parse(body, fields, genes, pageRule);
@@ -95,7 +95,7 @@ export function parseOutput(input: unknown): OutputFormat {
  */
 export function parseFileQuery(
   body: unknown,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   isAllText: boolean,
 ): QueryRequest {
   const refused = new Set(['regexp', 'regex']);
@@ -114,7 +114,7 @@ export function parseDocumentQuery(body: unknown, index: FieldIndex): QueryReque
 /** Parses the `params` of an export: a query without facets and offset, whose default is every record. */
 export function parseExportParams(
   params: unknown,
-  fields: readonly FieldRow[],
+  fields: readonly DatasetField[],
   genes?: GeneNames,
 ): QueryRequest {
   const rule = { limit: Number.MAX_SAFE_INTEGER, smallest: 1, largest: 'exportLimit' } as const;
@@ -146,7 +146,7 @@ interface LimitRule {
 
 function parse(
   input: unknown,
-  rows: readonly FieldRow[],
+  rows: readonly DatasetField[],
   genes: GeneNames | undefined,
   rule: LimitRule,
   filterRules?: FilterRules,

@@ -8,7 +8,7 @@ import {
   type DataType,
   type List,
 } from 'apache-arrow';
-import type { FieldRow } from '../../catalog/rows.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import { arrowSchema, reservedColumns } from '../../store/arrow.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Column, Columns } from '../../core/types.js';
@@ -21,7 +21,7 @@ import { begin, type Spellings } from '../sql/statement.js';
 /** The page of a query as typed values: one column of the statement for each of `columns`. */
 export function arrowSelect(
   snapshot: Snapshot,
-  rows: readonly FieldRow[],
+  rows: readonly DatasetField[],
   request: QueryRequest,
   spellings?: Spellings,
   language?: Language,

@@ -1,4 +1,4 @@
-import type { FieldRow } from '../../catalog/rows.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, Columns } from '../../core/types.js';
 import type { QueryRequest } from '../request/request.js';
@@ -16,7 +16,7 @@ export interface Projected {
  */
 export function project(
   columns: Columns,
-  rows: readonly FieldRow[],
+  rows: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
 ): readonly Projected[] {
   const available = [...reservedColumns, ...inOrder(declared(columns, rows), rows, [])];
@@ -29,7 +29,7 @@ export function project(
 }
 
 /** The stored columns, then the declared fields at the top that have none yet. */
-function declared(columns: Columns, rows: readonly FieldRow[]): Columns {
+function declared(columns: Columns, rows: readonly DatasetField[]): Columns {
   const names = new Set([...reservedColumns, ...columns].map((column) => column.name));
   const missing = rows.filter((row) => row.path.length === 1 && !names.has(row.name));
   return [
@@ -43,7 +43,11 @@ function declared(columns: Columns, rows: readonly FieldRow[]): Columns {
   ];
 }
 
-function inOrder(columns: Columns, rows: readonly FieldRow[], above: readonly string[]): Columns {
+function inOrder(
+  columns: Columns,
+  rows: readonly DatasetField[],
+  above: readonly string[],
+): Columns {
   const orders = new Map<string, number>();
   for (const row of rows) {
     if (row.ordering === null || row.path.length !== above.length + 1) continue;

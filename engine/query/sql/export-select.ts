@@ -1,4 +1,4 @@
-import type { FieldRow } from '../../catalog/rows.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Column } from '../../core/types.js';
 import type { Dialect, Language } from './dialect.js';
@@ -21,7 +21,7 @@ export interface ExportColumn {
  */
 export function exportSelect(
   snapshot: Snapshot,
-  rows: readonly FieldRow[],
+  rows: readonly DatasetField[],
   request: QueryRequest,
   shape: 'json' | 'csv',
   spellings?: Spellings,

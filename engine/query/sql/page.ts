@@ -1,4 +1,4 @@
-import type { FieldRow } from '../../catalog/rows.js';
+import type { DatasetField } from '../../core/dataset-field.js';
 import type { Snapshot } from '../../store/store.js';
 import { boundType, compile, joins } from './compile.js';
 import { behind, positionOf, remaining, type Position, type SortKey, type Walk } from './cursor.js';
@@ -20,7 +20,7 @@ export interface Select {
 /** The page of a query: one row per record, its JSON text; in a walk also its sort keys and its place. */
 export function pageSelect(
   snapshot: Snapshot,
-  rows: readonly FieldRow[],
+  rows: readonly DatasetField[],
   request: QueryRequest,
   spellings?: Spellings,
   language?: Language,

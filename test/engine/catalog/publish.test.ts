@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { commitField, fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import { commitField, fieldsOfColumns } from '../../../engine/catalog/field-columns.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { everything, publicationOf, World } from './world.js';
 

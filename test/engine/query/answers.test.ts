@@ -161,7 +161,7 @@ describe.each(engines)('by %s', (_, threads) => {
   describe('a dataset without records', () => {
     test.each([[[]], [columns]])('answers everything', async (of) => {
       const empty = await bench.dataset(of, []);
-      const fields = fieldRows(1, columns, []);
+      const fields = fieldRows(columns, []);
       const facets = {
         s: {},
         d: {},

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
+import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { openColumnEngine } from '../../../engine/query/memory/column-engine.js';
-import type { FieldRow } from '../../../engine/catalog/rows.js';
 import { arrowStream } from '../../../engine/query/results/arrow-page.js';
 import { openQueryEngine, type QueryEngine } from '../../../engine/query/sql/engine.js';
 import { momentOf } from '../../../engine/query/request/values.js';
@@ -38,7 +38,7 @@ export interface DatasetOptions {
 /** One version of a dataset, and its fields as the catalogue has them. */
 export interface Dataset {
   readonly snapshot: Snapshot;
-  readonly fields: readonly FieldRow[];
+  readonly fields: readonly DatasetField[];
 }
 
 /** How questions are answered, and the threads that `openBench` wants for it. */
@@ -114,7 +114,7 @@ async function writeDataset(
   }
   const rows = written.reduce((sum, segment) => sum + segment.rows, 0);
   const snapshot = { datasetId: id, version: 1, columns, segments: written, rows, bytes: 0, files };
-  return { snapshot, fields: fieldRows(id, columns, [], entities) };
+  return { snapshot, fields: fieldRows(columns, [], entities) };
 }
 
 /** The id of a record of commit 1: commit, chunk and row in base 36. */
@@ -122,36 +122,24 @@ export function recordId(chunk: number, row: number): string {
   return `${'1'.padStart(10, '0')}${chunk.toString(36).padStart(4, '0')}${row.toString(36).padStart(5, '0')}`;
 }
 
-/** Rows of the catalogue for these columns and everything inside them. */
+/** The fields of these columns and everything inside them. */
 export function fieldRows(
-  datasetId: number,
   columns: Columns,
   above: readonly string[],
   entities: Readonly<Record<string, EntityType>> = {},
-): FieldRow[] {
-  return columns.flatMap(({ name, type, isList, children }, index) => {
+): DatasetField[] {
+  return columns.flatMap(({ name, type, isList, children }) => {
     const path = [...above, name];
-    const row: FieldRow = {
-      id: index + 1,
-      datasetId,
+    const row: DatasetField = {
       name: path.join('.'),
       path,
       title: path.join('.'),
-      description: '',
       dataType: type === 'json' ? 'object' : type,
       isList: isList || null,
       entityType: entities[path.join('.')] ?? null,
-      expression: null,
-      isHidden: false,
-      isReadOnly: false,
-      isValid: true,
       ordering: null,
-      dependsOn: [],
-      urlTemplate: null,
-      createdAt: 0,
-      updatedAt: 0,
     };
-    return [row, ...fieldRows(datasetId, children ?? [], path, entities)];
+    return [row, ...fieldRows(children ?? [], path, entities)];
   });
 }
 

@@ -33,7 +33,7 @@ function columnsNamed(name: string): readonly Columns[] {
 }
 
 function statements(language: Language, columns: Columns): readonly string[] {
-  const fields = fieldRows(7, columns, []);
+  const fields = fieldRows(columns, []);
   const snapshot = snapshotOf(columns);
   return fields.flatMap(({ name, dataType }) => {
     const ordering = dataType === 'object' ? [] : [name];
@@ -75,7 +75,7 @@ test.each(Object.entries(languages))('%s: hostile field names stay inside of quo
 
 test.each(Object.entries(languages))('%s: a statement is the same whatever its values are (Q1)', (_, language) => {
   const columns = [column('a', 'string'), listOf(column('b', 'string')), column('t', 'text')];
-  const fields = fieldRows(7, columns, []);
+  const fields = fieldRows(columns, []);
   const sqlOf = (body: unknown): string =>
     pageSelect(snapshotOf(columns), fields, parseQuery(body, fields), undefined, language).sql;
   const bodies = (text: string): readonly object[] => [

@@ -58,7 +58,7 @@ describe.each(engines)('by %s', (_, threads) => {
     });
     const { snapshot } = await bench.dataset(columns, [rows.slice(0, 100), rows.slice(100)]);
     const entities = { region: 'genomic_region', variants: 'variant' } as const;
-    const fields = fieldRows(snapshot.datasetId, columns, [], entities);
+    const fields = fieldRows(columns, [], entities);
     const bare = (name: string): string => name.replace(/^chr/i, '').toLowerCase();
     for (let i = 0; i < 200; i++) {
       const wanted = randomPlace(random);

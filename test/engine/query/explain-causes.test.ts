@@ -52,7 +52,7 @@ beforeAll(async () => {
   six = await sixRecords(bench);
   const { snapshot } = await bench.dataset(columns, [records.slice(0, 1), records.slice(1)]);
   const entities = { gene: 'gene', variant: 'variant' } as const;
-  made = { snapshot, fields: fieldRows(snapshot.datasetId, columns, [], entities) };
+  made = { snapshot, fields: fieldRows(columns, [], entities) };
 });
 afterAll(() => bench.close());
 

@@ -1,26 +1,15 @@
 import { expect, test } from '@jest/globals';
-import type { FieldRow } from '../../../engine/catalog/rows.js';
+import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { project } from '../../../engine/query/results/projection.js';
 
-const field = (name: string): FieldRow => ({
-  id: 1,
-  datasetId: 1,
+const field = (name: string): DatasetField => ({
   name,
   path: [name],
   title: name,
-  description: '',
   dataType: 'string',
   isList: null,
   entityType: null,
-  expression: null,
-  isHidden: false,
-  isReadOnly: false,
-  isValid: true,
   ordering: null,
-  dependsOn: [],
-  urlTemplate: null,
-  createdAt: 0,
-  updatedAt: 0,
 });
 
 test('the field rows of reserved columns bring them no second time', () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { FieldRow } from '../../../engine/catalog/rows.js';
+import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { openBench, type Bench } from './dataset.js';
@@ -40,7 +40,7 @@ test(`any text is a query or a 400 with a position (${grammarCases} texts, STRAN
 
 test('budgets of a query string are named (Q11, T0)', async () => {
   const { fields } = await sixRecords(bench);
-  const refused = (query: string, known: readonly FieldRow[] = fields): unknown => {
+  const refused = (query: string, known: readonly DatasetField[] = fields): unknown => {
     try {
       parseQuery({ query }, known);
     } catch (error) {

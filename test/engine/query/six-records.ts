@@ -107,5 +107,5 @@ export const sixRows: readonly TestRow[] = [
 export async function sixRecords(bench: Bench): Promise<Dataset> {
   const { snapshot } = await bench.dataset(sixColumns, [sixRows.slice(0, 2), sixRows.slice(2)]);
   const entities = { gene: 'gene', variant: 'variant', pmid: 'literature' } as const;
-  return { snapshot, fields: fieldRows(snapshot.datasetId, sixColumns, [], entities) };
+  return { snapshot, fields: fieldRows(sixColumns, [], entities) };
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import type { SearchTable } from '../../../engine/catalog/search.js';
+import type { SearchTable } from '../../../engine/search/table.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseSearch } from '../../../engine/search/request.js';
 import { search, type SearchAnswer } from '../../../engine/search/search.js';
@@ -128,7 +128,7 @@ test('a search ends when its client leaves, and when its time is up (Q9, W6)', a
   await expect(left).rejects.toMatchObject({ code: 'canceled' });
   // A table that never comes to an end.
   let slices = 0;
-  const endless: SearchTable = {
+  const endless: SearchTable<unknown> = {
     ...table,
     boundary: async (after) => after + 1,
     objects: async () => {
@@ -159,7 +159,7 @@ test('what is deleted while a search goes on is left out of its page, and change
   const gone = catalogue.documents.find(
     (one) => one.type === 'file' && searcher!.readable.has(one.vault_id),
   )!;
-  const table: SearchTable = {
+  const table: SearchTable<unknown> = {
     ...catalog.search,
     byIds: async (ids) => {
       await catalog.objects.delete(gone.id);

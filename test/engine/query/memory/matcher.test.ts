@@ -28,7 +28,7 @@ describe('a mask', () => {
       let [answered, matched] = [0, 0];
       for (let dataset = 0; dataset < 60; dataset++) {
         const made = randomMade(random);
-        const fields = fieldRows(1, made.columns, []);
+        const fields = fieldRows(made.columns, []);
         const vocabularies = new Map<string, MadeVocabulary>();
         const segments = made.segments.map(({ columns, rows }, chunk) => {
           const whole = rows.map((row, i): TestRow => ({ _id: recordId(chunk, i), _commit: '4812', ...row })); // prettier-ignore

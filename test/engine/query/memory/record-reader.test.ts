@@ -104,7 +104,7 @@ function datasetOf(
   writeFileSync(schemaPath, schemaFile(columns));
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const snapshot: Snapshot = { datasetId, version: 1, columns, segments, rows, bytes: 0, files: [schemaPath, ...files] }; // prettier-ignore
-  return { snapshot, fields: fieldRows(datasetId, columns, []) };
+  return { snapshot, fields: fieldRows(columns, []) };
 }
 
 /** A segment of these values, column by column. */

@@ -1,0 +1,53 @@
+import type { Columns, DataType, EntityType, StoredType } from './types.js';
+
+/** A field of a dataset as queries, searches and exports need it. The catalogue's row of a field has these properties and more. */
+export interface DatasetField {
+  /** Dotted below objects: `info.AF`. `path` has the same as a list, because a name may itself contain a dot. */
+  readonly name: string;
+  readonly path: readonly string[];
+  readonly title: string;
+  readonly dataType: DataType;
+  readonly isList: boolean | null;
+  readonly entityType: EntityType | null;
+  /** Position among its siblings in records and lists; null for after all that have one. */
+  readonly ordering: number | null;
+}
+
+/** A field that a reader found or a request described, before the catalogue has a row of it. */
+export interface NewField {
+  readonly name: string;
+  readonly path: readonly string[];
+  readonly dataType: DataType;
+  readonly isList: boolean | null;
+  readonly title?: string;
+  readonly description?: string;
+  readonly entityType?: EntityType | null;
+  readonly isHidden?: boolean;
+  readonly ordering?: number | null;
+  readonly urlTemplate?: string | null;
+}
+
+/** The field of every record's commit id (contract 7.1): listed once the dataset has data, and read-only. */
+export const commitField = { name: '_commit', path: ['_commit'], dataType: 'string' } as const;
+
+/** One field for each column, parents before children. */
+export function fieldsOfColumns(
+  columns: Columns,
+  above: readonly string[] = [],
+): readonly NewField[] {
+  return columns.flatMap((column) => {
+    const path = [...above, column.name];
+    const field: NewField = {
+      name: path.join('.'),
+      path,
+      dataType: dataTypeOf(column.type),
+      isList: column.isList ? true : null,
+    };
+    return [field, ...fieldsOfColumns(column.children ?? [], path)];
+  });
+}
+
+/** The data type that clients see for a stored type: `json` is an object to them. */
+export function dataTypeOf(type: StoredType): DataType {
+  return type === 'json' ? 'object' : type;
+}
