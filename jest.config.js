@@ -1,12 +1,16 @@
-/** Tests run on what tsc built (TypeScript 7 has no compiler API for ts-jest), so build first. */
+/**
+ * Jest runs what tsc built (TypeScript 7 has no compiler API for ts-jest), so build first. This configuration finds the tests
+ * of both tiers; `npm test` leaves out the slow ones (`*.slow.test.ts`), see setup.mjs.
+ */
 export default {
   roots: ['<rootDir>/dist/test'],
   testMatch: ['**/*.test.js'],
   transform: {},
   testEnvironment: 'node',
-  testTimeout: 60_000,
+  // Ends a test that hangs, and nothing else: a busy machine must not reach it. No test sets a limit of its own.
+  testTimeout: 900_000,
   maxWorkers: 2,
-  // What test files leave behind adds up to gigabytes, in which collecting garbage takes longer than the tests.
+  // Test files leave gigabytes of garbage in a process, and collecting it takes longer than starting another process.
   workerIdleMemoryLimit: '1GB',
-  reporters: ['default', '<rootDir>/dist/test/reporter.js'],
+  reporters: ['<rootDir>/dist/test/reporter.js', 'summary'],
 };

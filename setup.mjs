@@ -41,11 +41,16 @@ const cli = [
   'dist/cli/strandlake.js',
 ];
 
-/** Each command: what has to be there before it, and the programs it runs, in order. */
+const checkFormat = ['node_modules/prettier/bin/prettier.cjs', '--check', '.'];
+const interop = ['test/interop/run.mjs'];
+const lint = ['node_modules/oxlint/bin/oxlint', '--deny-warnings'];
+
+/** Each command: what has to be there before it, and the programs or functions it runs, in order. */
 const commands = {
   start: { needs: [install, build], runs: (rest) => [[...cli, 'serve', ...rest]] },
   strandlake: { needs: [install, build], runs: (rest) => [[...cli, ...rest]] },
-  test: { needs: [install, build], runs: (rest) => [[...jest, ...rest]] },
+  test: { needs: [install, build], runs: (rest) => [[...jest, ...tierFor(rest), ...rest]] },
+  'test:all': { needs: [install, build], runs: (rest) => [[...jest, ...rest]] },
   verify: { needs: [install, build], runs: (rest) => [[...cli, 'verify', ...rest]] },
   build: { needs: [install, build], runs: () => [] },
   bench: {
@@ -56,23 +61,16 @@ const commands = {
     needs: [install, build],
     runs: (rest) => [[...cli.slice(0, -1), 'dist/test/fuzz/main.js', ...rest]],
   },
-  interop: {
-    needs: [install, build, installInterop],
-    runs: (rest) => [['test/interop/run.mjs', ...rest]],
-  },
+  interop: { needs: [install, build, installInterop], runs: (rest) => [[...interop, ...rest]] },
   format: {
     needs: [install],
     runs: () => [['node_modules/prettier/bin/prettier.cjs', '--write', '.']],
   },
   check: {
     needs: [install],
-    runs: () => [
-      ['node_modules/prettier/bin/prettier.cjs', '--check', '.'],
-      ['node_modules/oxlint/bin/oxlint', '--deny-warnings'],
-      build,
-      jest,
-    ],
+    runs: () => [checkFormat, lint, build, [...jest, ...tierFor([])]],
   },
+  ci: { needs: [install, build, installInterop], runs: () => [runEverything] },
 };
 
 await main(process.argv[2] ?? '', process.argv.slice(3));
@@ -87,9 +85,44 @@ async function main(name, rest) {
   process.chdir(root);
   for (const step of command.needs) step(rest);
   for (const program of command.runs(rest)) {
-    if (typeof program === 'function') program();
-    else await run(runtime(), program);
+    if (typeof program === 'function') await program();
+    else await run(program);
   }
+}
+
+/** Jest's arguments that leave out the slow tests, or none when the command line names the tests to run. */
+function tierFor(rest) {
+  const namesTests = rest.some((argument) => !argument.startsWith('-'));
+  return namesTests ? [] : ['--testPathIgnorePatterns=\\.slow\\.test\\.js$'];
+}
+
+/**
+ * What continuous integration runs: format, lint, the tests against an independent engine, and all tests. A failing step does not
+ * stop the next one, so that one log shows everything. The last line counts every test, and each other step as one.
+ */
+async function runEverything() {
+  const results = join('dist', 'test-results.json');
+  rmSync(results, { force: true });
+  const steps = [
+    ['format', checkFormat],
+    ['lint', lint],
+    ['interoperability', interop],
+    ['tests', [...jest, '--json', '--outputFile', results]],
+  ];
+  const failures = [];
+  for (const [name, program] of steps) {
+    const { code, signal } = await exitOf(program);
+    if (signal === 'SIGINT') return process.kill(process.pid, signal);
+    if (code !== 0) failures.push(name);
+  }
+  const tests = JSON.parse(read(results) ?? '{}');
+  const failedTests = (tests.numFailedTests ?? 0) + (tests.numRuntimeErrorTestSuites ?? 0);
+  // The step of the tests counts by its tests, unless it failed before it had any.
+  const failed = failures.filter((name) => name !== 'tests' || failedTests === 0).length;
+  const passedSteps = steps.length - 1 - failures.filter((name) => name !== 'tests').length;
+  if (failures.length > 0) say(`\nFailed: ${failures.join(', ')}`);
+  say(`\n${(tests.numPassedTests ?? 0) + passedSteps} passed, ${failedTests + failed} failed`);
+  process.exitCode = failures.length > 0 ? 1 : 0;
 }
 
 /** Installs the packages when there are none or the lock file has changed since. */
@@ -226,8 +259,16 @@ function fingerprint() {
   return hash.digest('hex');
 }
 
-/** Runs a program to its end with our terminal; when it fails, we end the same way. */
-function run(file, args) {
+/** Runs a program of ours to its end; when it fails, this process ends the same way. */
+async function run(program) {
+  const { code, signal } = await exitOf(program);
+  if (signal) process.kill(process.pid, signal);
+  else if (code !== 0) process.exit(code ?? 1);
+}
+
+/** Runs a program of ours in this terminal; resolves with its exit code, or the signal that ended it. */
+function exitOf(args) {
+  const file = runtime();
   const child = spawn(file, args, { stdio: 'inherit' });
   // In a terminal, Ctrl-C reaches the child by itself; we only must not die before it.
   const terminal = process.stdin.isTTY === true;
@@ -240,9 +281,7 @@ function run(file, args) {
     child.on('error', (error) => stop(`${file} could not be started: ${error.message}`));
     child.on('exit', (code, signal) => {
       for (const name of signals) process.removeListener(name, forward);
-      if (signal) process.kill(process.pid, signal);
-      else if (code !== 0) process.exit(code ?? 1);
-      else done();
+      done({ code, signal });
     });
   });
 }

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { until } from '../until.js';
 import { idOf, send, startServer, type Answer, type Client, type TestServer } from './server.js';
 
 let server: TestServer;
@@ -97,9 +99,9 @@ describe('uploads (D8)', () => {
         socket.write(
           `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nsome`,
         );
-        setTimeout(() => socket.destroy(), 50);
       });
       socket.on('close', () => resolve());
+      void until(async () => (await scratch()).length > 0).then(() => socket.destroy());
     });
     expect(await objectOf(id)).toMatchObject({ availability: 'unverified' });
     await until(async () => (await scratch()).length === 0);
@@ -230,17 +232,18 @@ describe('downloads', () => {
     ]);
   });
 
-  test('that nobody reads any more are given up, with their descriptors (D6)', async () => {
+  test('are given up when the client stops reading, and their files are closed (D6)', async () => {
     const other = await startServer({ limits: { idleMs: 300 } });
     try {
       const user = await other.user('ann');
       const vault = idOf(await user.post('/v2/vaults', { name: 'Big' }));
       const body = { vault_id: vault, object_type: 'file', filename: 'big' };
       const made = await user.post('/v2/objects', body);
+      // More than the buffers of a connection hold.
       await put(String(made.json['upload_url']), 'x'.repeat(40 << 20));
       const { json } = await user.get(`/v2/objects/${idOf(made)}/download`);
       const { pathname, search } = new URL(String(json['download_url']));
-      const open = async (): Promise<number> => {
+      const openFiles = async (): Promise<number> => {
         const links = await Promise.all(
           (await readdir('/proc/self/fd')).map((fd) =>
             readlink(`/proc/self/fd/${fd}`).catch(() => ''),
@@ -248,16 +251,16 @@ describe('downloads', () => {
         );
         return links.filter((link) => link.startsWith(other.data.objects)).length;
       };
-      const sockets = Array.from({ length: 5 }, () => {
-        const socket = connect(other.port, '127.0.0.1');
-        socket.on('error', () => undefined).pause();
+      const sockets = Array.from({ length: 5 }, () => connect(other.port, '127.0.0.1'));
+      const begun = sockets.map(async (socket) => {
+        socket.on('error', () => undefined);
         socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
-        return socket;
+        const [first] = (await once(socket, 'data')) as [Buffer];
+        socket.pause();
+        return first.subarray(0, 15).toString();
       });
-      if (process.platform === 'linux') {
-        await until(async () => (await open()) === sockets.length);
-        await until(async () => (await open()) === 0);
-      }
+      expect(await Promise.all(begun)).toEqual(sockets.map(() => 'HTTP/1.1 200 OK'));
+      if (process.platform === 'linux') await until(async () => (await openFiles()) === 0);
       for (const socket of sockets) socket.destroy();
       expect((await user.get('/v1/user')).status).toBe(200);
     } finally {
@@ -278,8 +281,4 @@ describe('downloads', () => {
 
 async function scratch(): Promise<readonly string[]> {
   return (await readdir(server.data.scratch)).filter((name) => name.startsWith('upload-'));
-}
-
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
 }

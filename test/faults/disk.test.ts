@@ -12,7 +12,8 @@ import {
   type Client,
   type TestServer,
 } from '../api/server.js';
-import { until, vcfOf } from '../scheduler/lake.js';
+import { vcfOf } from '../scheduler/lake.js';
+import { until } from '../until.js';
 import { differences } from './differences.js';
 import { hostInProcess } from './in-process.js';
 

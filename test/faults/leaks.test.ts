@@ -12,7 +12,7 @@ import {
   type Fixture,
   type TestServer,
 } from '../api/server.js';
-import { until } from '../scheduler/lake.js';
+import { until } from '../until.js';
 
 /** A soak by STRANDLAKE_SOAK_MS; a few hundred requests unless given. */
 const soakMs = Number(process.env['STRANDLAKE_SOAK_MS'] ?? 0);

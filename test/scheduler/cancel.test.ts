@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createScheduler, type Scheduler } from '../../scheduler/scheduler.js';
-import { Lake, until, vcfOf } from './lake.js';
+import { Lake, vcfOf } from './lake.js';
+import { until } from '../until.js';
 import { random } from '../random.js';
 
 /** More runs by STRANDLAKE_CANCEL_RUNS; other moments by STRANDLAKE_SEED. */

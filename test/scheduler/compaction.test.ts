@@ -13,7 +13,8 @@ import {
 import { readWithDuckdb } from '../engine/store/duckdb.js';
 import { hostInProcess } from '../faults/in-process.js';
 import { random } from '../random.js';
-import { Lake, until } from './lake.js';
+import { Lake } from './lake.js';
+import { until } from '../until.js';
 import { killed, KillableServer } from './processes/killable.js';
 
 /*

@@ -4,7 +4,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import type { ExportRow } from '../../engine/catalog/rows.js';
 import { createScheduler, type Scheduler } from '../../scheduler/scheduler.js';
-import { Lake, until, vcfOf } from './lake.js';
+import { Lake, vcfOf } from './lake.js';
+import { until } from '../until.js';
 
 let lake: Lake;
 let scheduler: Scheduler;

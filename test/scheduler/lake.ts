@@ -237,14 +237,3 @@ export function vcfOf(rows: number, extra = ''): string {
   }
   return `${lines.join('\n')}\n`;
 }
-
-/** Resolves when `check` comes true; it looks again and again, because other processes change what it looks at. */
-export async function until<T>(
-  check: () => Promise<T | undefined | false> | T | undefined | false,
-): Promise<T> {
-  for (;;) {
-    const found = await check();
-    if (found !== undefined && found !== false) return found as T;
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}

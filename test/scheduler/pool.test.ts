@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { openPool, type Pool } from '../../scheduler/pool.js';
-import { until } from './lake.js';
+import { until } from '../until.js';
 
 const entry = new URL('./processes/stub-thread.js', import.meta.url).href;
 let pool: Pool | undefined;

@@ -3,7 +3,8 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { Lake, until, vcfOf } from './lake.js';
+import { Lake, vcfOf } from './lake.js';
+import { until } from '../until.js';
 import { KillableServer } from './processes/killable.js';
 
 /*

@@ -6,7 +6,8 @@ import {
   type Scheduler,
   type SchedulerOptions,
 } from '../../scheduler/scheduler.js';
-import { Lake, until, vcfOf } from './lake.js';
+import { Lake, vcfOf } from './lake.js';
+import { until } from '../until.js';
 
 let lake: Lake;
 let scheduler: Scheduler | undefined;

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { isStuck, pulseOf, type Pulse } from '../../scheduler/silence.js';
-import { until } from './lake.js';
+import { until } from '../until.js';
 
 const patience = { silenceMs: 25_000, startMs: 60_000 };
 const pulse = (state: string, cpuMs: number): Pulse => ({ state, cpuMs });

@@ -1,0 +1,10 @@
+/** Resolves with the first result of `check` that is neither false nor undefined. Checks every few milliseconds, without a limit. */
+export async function until<T>(
+  check: () => Promise<T | undefined | false> | T | undefined | false,
+): Promise<T> {
+  for (;;) {
+    const found = await check();
+    if (found !== undefined && found !== false) return found as T;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
