@@ -6,7 +6,7 @@ import { FindingCollector } from '../engine/ingest/findings.js';
 import { identified } from '../engine/ingest/identity.js';
 import { RejectedLines } from '../engine/ingest/rejected-lines.js';
 import { sampleBatch } from '../engine/ingest/sample.js';
-import { leaveSegment } from '../engine/store/segment.js';
+import { writeUnflushed } from '../engine/store/segment.js';
 import type { Segment } from '../engine/store/store.js';
 import { readerNamed } from '../readers/index.js';
 import { startOf } from '../readers/source/chunks.js';
@@ -69,7 +69,7 @@ export async function runChunk(
 async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {
   const { commitId, index, file } = job;
   const whole = identified(batch, commitId, index);
-  const segment = await leaveSegment(whole, file);
+  const segment = await writeUnflushed(whole, file);
   whole.release();
   return segment;
 }

@@ -469,7 +469,7 @@ export function fileIdentity(path: string): string | undefined {
 }
 
 /** True if anything has this name, a link that leads nowhere too. Synchronous, as `fileIdentity` is. */
-export function isTaken(path: string): boolean {
+export function fileExists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {

@@ -7,7 +7,7 @@ import {
   type Struct,
   type Utf8,
 } from 'apache-arrow';
-import type { Decoded } from './decode-values.js';
+import type { DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
 import type { Node, ParquetSchema } from './schema.js';
 
@@ -136,13 +136,13 @@ function leafData(type: ArrowType, parts: readonly LeafPart[], place: Place): Da
   return makeData({ type: type as never, ...whole, data: typed(type, words) as never });
 }
 
-type Flags = Extract<Decoded, { kind: 'flags' }>;
-type Numbers = Extract<Decoded, { kind: 'words' | 'pairs' }>;
-type Texts = Extract<Decoded, { kind: 'texts' }>;
+type Flags = Extract<DecodedValues, { kind: 'flags' }>;
+type Numbers = Extract<DecodedValues, { kind: 'words' | 'pairs' }>;
+type Texts = Extract<DecodedValues, { kind: 'texts' }>;
 
 function textData(
   type: Utf8,
-  pages: readonly Decoded[],
+  pages: readonly DecodedValues[],
   whole: Validity,
   isThere: (item: number) => boolean,
 ): Data {
@@ -172,10 +172,10 @@ function textData(
 
 /** Calls `put` with every item that is there, and where its value is. */
 function scatter(
-  pages: readonly Decoded[],
+  pages: readonly DecodedValues[],
   length: number,
   isThere: (item: number) => boolean,
-  put: (item: number, page: Decoded, i: number) => void,
+  put: (item: number, page: DecodedValues, i: number) => void,
 ): void {
   let item = 0;
   for (const page of pages) {
@@ -190,7 +190,7 @@ function scatter(
   if (item < length) throw new RangeError('a leaf has fewer values than slots for them');
 }
 
-function countOf(page: Decoded): number {
+function countOf(page: DecodedValues): number {
   if (page.kind === 'texts') return page.offsets.length - 1;
   if (page.kind === 'flags') return page.flags.length;
   return page.kind === 'pairs' ? page.words.length / 2 : page.words.length;

@@ -3,17 +3,17 @@ import type { ByteSource } from './byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from './decode-delta.js';
 import { readHybrid } from './decode-hybrid.js';
 import {
-  pickTexts,
-  readDeltaTexts,
-  readPlainTexts,
-  textTarget,
-  type TextTarget,
-} from './decode-texts.js';
+  gatherStrings,
+  readDeltaStrings,
+  readPlainStrings,
+  stringTarget,
+  type StringTarget,
+} from './decode-strings.js';
 import { encodingId } from './encoding.js';
 import { physicalType } from './schema.js';
 
 /** Values without their nulls, one behind the other, as `Values` has them; flags take a byte each. */
-export type Decoded =
+export type DecodedValues =
   | { readonly kind: 'flags'; readonly flags: Uint8Array }
   | { readonly kind: 'words'; readonly words: Int32Array }
   | { readonly kind: 'pairs'; readonly words: Int32Array }
@@ -25,8 +25,8 @@ export function readValues(
   physical: number,
   encoding: number,
   count: number,
-  dictionary: Decoded | undefined,
-): Decoded {
+  dictionary: DecodedValues | undefined,
+): DecodedValues {
   switch (encoding) {
     case encodingId.plain:
       return plain(source, physical, count);
@@ -51,7 +51,7 @@ export function readValues(
   }
 }
 
-function plain(source: ByteSource, physical: number, count: number): Decoded {
+function plain(source: ByteSource, physical: number, count: number): DecodedValues {
   switch (physical) {
     case physicalType.int32:
     case physicalType.float:
@@ -62,8 +62,8 @@ function plain(source: ByteSource, physical: number, count: number): Decoded {
     case physicalType.byteArray: {
       const rest = source.bytes.length - source.at - 4 * count;
       if (rest < 0) throw new RangeError('texts go beyond their page');
-      const target = textTarget(count, rest);
-      return textsOf(target, readPlainTexts(source, count, target, 0, 0));
+      const target = stringTarget(count, rest);
+      return textsOf(target, readPlainStrings(source, count, target, 0, 0));
     }
     default:
       throw new RangeError(`no plain values of type ${physical}`);
@@ -74,7 +74,7 @@ function wordsOf(bytes: Uint8Array): Int32Array {
   return new Int32Array(new Uint8Array(bytes).buffer); // copied, for its place may be odd
 }
 
-function textsOf({ bytes, offsets }: TextTarget, end: number): Decoded {
+function textsOf({ bytes, offsets }: StringTarget, end: number): DecodedValues {
   return { kind: 'texts', bytes: bytes.subarray(0, end), offsets };
 }
 
@@ -89,14 +89,14 @@ function readFlags(source: ByteSource, count: number): Uint8Array {
   return flags;
 }
 
-function deltaWords(source: ByteSource, count: number): Decoded {
+function deltaWords(source: ByteSource, count: number): DecodedValues {
   const words = new Int32Array(count);
   readDeltaInts(source, count, words, 0);
   return { kind: 'words', words };
 }
 
 /** Our encoder writes only differences of numbers that doubles hold; they come as low and high half. */
-function deltaPairs(source: ByteSource, count: number): Decoded {
+function deltaPairs(source: ByteSource, count: number): DecodedValues {
   const values = acquire(Float64Array, count);
   readDeltaDoubles(source, count, values, 0);
   const words = new Int32Array(2 * count);
@@ -108,7 +108,7 @@ function deltaPairs(source: ByteSource, count: number): Decoded {
   return { kind: 'pairs', words };
 }
 
-function deltaTexts(source: ByteSource, count: number): Decoded {
+function deltaTexts(source: ByteSource, count: number): DecodedValues {
   // How long they are is known only from their lengths, which have to be read twice.
   const { at } = source;
   const lengths = acquire(Int32Array, count);
@@ -119,11 +119,11 @@ function deltaTexts(source: ByteSource, count: number): Decoded {
   }
   release(lengths);
   source.at = at;
-  const target = textTarget(count, textBytes);
-  return textsOf(target, readDeltaTexts(source, count, target, 0, 0));
+  const target = stringTarget(count, textBytes);
+  return textsOf(target, readDeltaStrings(source, count, target, 0, 0));
 }
 
-function picked(dictionary: Decoded, indices: Int32Array, count: number): Decoded {
+function picked(dictionary: DecodedValues, indices: Int32Array, count: number): DecodedValues {
   switch (dictionary.kind) {
     case 'words': {
       const words = new Int32Array(count);
@@ -145,8 +145,8 @@ function picked(dictionary: Decoded, indices: Int32Array, count: number): Decode
       for (let i = 0; i < count; i++)
         textBytes += offsets[indices[i]! + 1]! - offsets[indices[i]!]!;
       if (!Number.isSafeInteger(textBytes)) throw new RangeError('a dictionary lacks an entry');
-      const target = textTarget(count, textBytes);
-      return textsOf(target, pickTexts({ bytes, offsets, view }, indices, count, target, 0, 0));
+      const target = stringTarget(count, textBytes);
+      return textsOf(target, gatherStrings({ bytes, offsets, view }, indices, count, target, 0, 0));
     }
     default:
       throw new RangeError('flags have no dictionary');

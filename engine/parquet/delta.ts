@@ -1,6 +1,6 @@
 import { acquire, release } from '../core/buffers.js';
 import { bitWidth, packBits } from './hybrid.js';
-import type { ByteSink } from './sink.js';
+import type { ByteSink } from './byte-sink.js';
 import type { Texts } from './values.js';
 
 const blockValues = 128;

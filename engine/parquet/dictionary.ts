@@ -1,6 +1,6 @@
 import { acquire, grown, release } from '../core/buffers.js';
 import { bitWidth } from './hybrid.js';
-import { hashOf, isConstant, isSame, scrambled } from './hash.js';
+import { hashBytes, isConstant, isSame, finalMix } from './hash.js';
 import type { Near } from './number-encoder.js';
 import type { Pairs, Texts, Words } from './values.js';
 
@@ -101,7 +101,7 @@ class DictionaryBuilder {
     let look = firstLook;
     for (let i = 0; i < count; i++) {
       const word = words[i]!;
-      const hash = scrambled(word);
+      const hash = finalMix(word);
       const mask = this.#mask;
       let place = hash & mask;
       let entry = this.#places[place]! - 1;
@@ -128,7 +128,7 @@ class DictionaryBuilder {
     for (let i = 0; i < count; i++) {
       const low = pairs[2 * i]!;
       const high = pairs[2 * i + 1]!;
-      const hash = scrambled(low ^ Math.imul(high, 0x9e3779b1));
+      const hash = finalMix(low ^ Math.imul(high, 0x9e3779b1));
       const mask = this.#mask;
       let place = hash & mask;
       let entry = this.#places[place]! - 1;
@@ -175,7 +175,7 @@ class DictionaryBuilder {
         indices[i] = before = guess;
         continue;
       }
-      const hash = hashOf(view, bytes, from, to);
+      const hash = hashBytes(view, bytes, from, to);
       const mask = this.#mask;
       let place = hash & mask;
       let entry = this.#places[place]! - 1;

@@ -2,9 +2,9 @@ import { writeHybrid, writeRun, bitWidth } from './hybrid.js';
 import { releaseDictionary, type Dictionary } from './dictionary.js';
 import { numberEncoder } from './number-encoder.js';
 import type { ParquetLeaf } from './schema.js';
-import type { ByteSink } from './sink.js';
+import type { ByteSink } from './byte-sink.js';
 import { rangeOf, type Range } from './statistics.js';
-import { textEncoder } from './text-encoder.js';
+import { textEncoder } from './string-encoder.js';
 import type { Flags, Values } from './values.js';
 
 /** Encodings by their number in parquet.thrift (`Encoding`). */

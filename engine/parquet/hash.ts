@@ -1,24 +1,24 @@
 import type { Texts } from './values.js';
 
 /** Spreads all bits over the low ones, which choose the place. */
-export function scrambled(hash: number): number {
+export function finalMix(hash: number): number {
   const product = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return product ^ (product >>> 13) ^ (product >>> 22);
 }
 
 /** The hash of a text, by words of four bytes, the last of which may overlap the one before it. */
-export function hashOf(view: DataView, bytes: Uint8Array, from: number, to: number): number {
+export function hashBytes(view: DataView, bytes: Uint8Array, from: number, to: number): number {
   let hash = to - from;
   if (hash < 4) {
     for (let at = from; at < to; at++) hash = (hash << 8) | bytes[at]!;
-    return scrambled(hash);
+    return finalMix(hash);
   }
-  for (let at = from; at + 4 < to; at += 4) hash = mixed(hash, view.getInt32(at, true));
-  return scrambled(mixed(hash, view.getInt32(to - 4, true)));
+  for (let at = from; at + 4 < to; at += 4) hash = mixWord(hash, view.getInt32(at, true));
+  return finalMix(mixWord(hash, view.getInt32(to - 4, true)));
 }
 
 /** A hash and the next word of a text. */
-export function mixed(hash: number, word: number): number {
+export function mixWord(hash: number, word: number): number {
   return Math.imul(((hash << 5) | (hash >>> 27)) ^ word, 0x9e3779b1);
 }
 

@@ -1,4 +1,4 @@
-import type { ByteSink } from './sink.js';
+import type { ByteSink } from './byte-sink.js';
 
 /** Bits that the numbers up to `most` need. */
 export function bitWidth(most: number): number {

@@ -1,5 +1,5 @@
-import type { PagePlace } from './chunk.js';
-import type { ByteSink } from './sink.js';
+import type { PagePlace } from './write-chunk.js';
+import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter, thriftType } from './thrift.js';
 
 /** Writes where the data pages of one column chunk are: `OffsetIndex` of parquet.thrift. */

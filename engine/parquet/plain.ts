@@ -1,4 +1,4 @@
-import type { ByteSink } from './sink.js';
+import type { ByteSink } from './byte-sink.js';
 import type { Texts } from './values.js';
 
 /*

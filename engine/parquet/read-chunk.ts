@@ -1,8 +1,8 @@
 import { acquire, release } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
-import { chunkPages } from './chunk-pages.js';
+import { chunkPages } from './read-pages.js';
 import { readConstant, readHybrid } from './decode-hybrid.js';
-import { readValues, type Decoded } from './decode-values.js';
+import { readValues, type DecodedValues } from './decode-values.js';
 import { bitWidth } from './hybrid.js';
 import type { ParquetLeaf } from './schema.js';
 
@@ -13,7 +13,7 @@ export interface LeafPart {
   /** Undefined: every slot begins a row. */
   readonly repetition: Uint16Array | undefined;
   /** Page by page. */
-  readonly values: readonly Decoded[];
+  readonly values: readonly DecodedValues[];
 }
 
 /** Reads the pages of a column chunk that our encoder wrote, from its first byte to its last. */
@@ -25,8 +25,8 @@ export function readChunk(
   const { maxDefinition, maxRepetition, physical } = leaf;
   const definition = new Uint16Array(chunk.slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(chunk.slots) : undefined;
-  const values: Decoded[] = [];
-  let dictionary: Decoded | undefined;
+  const values: DecodedValues[] = [];
+  let dictionary: DecodedValues | undefined;
   let done = 0;
   for (const { isDictionary, body, count, encoding } of chunkPages(bytes, chunk)) {
     if (isDictionary) {

@@ -1,4 +1,4 @@
-import type { ByteSink } from './sink.js';
+import type { ByteSink } from './byte-sink.js';
 
 /** The element types of lists in the compact protocol. */
 export const thriftType = { i32: 5, i64: 6, binary: 8, struct: 12 } as const;

@@ -1,4 +1,4 @@
-import { words } from '../text/words.js';
+import { tokenize } from '../text/tokenizer.js';
 
 /** A text in lower case, character by character, as the engine of datasets has it. */
 export function lower(text: string): string {
@@ -19,7 +19,7 @@ export function countPhrase(text: string, wanted: readonly string[], most = Infi
   const [first, ...more] = wanted;
   if (first === undefined || !folded.includes(first)) return 0;
   if (more.length === 0) return countWord(folded, first, most);
-  const present = words(folded);
+  const present = tokenize(folded);
   let count = 0;
   for (let i = 0; i + wanted.length <= present.length && count < most; i++)
     if (wanted.every((word, j) => present[i + j] === word)) count += 1;
@@ -55,7 +55,7 @@ const known = new Map<string, boolean>();
 function isBetween(char: string): boolean {
   let answer = known.get(char);
   if (answer === undefined) {
-    answer = words(char).length === 0;
+    answer = tokenize(char).length === 0;
     if (known.size < 10_000) known.set(char, answer);
   }
   return answer;

@@ -1,6 +1,6 @@
 import type { Columns } from '../core/types.js';
 import { reservedColumns } from './arrow.js';
-import { rowGroupRows } from '../parquet/file.js';
+import { rowGroupRows } from '../parquet/file-encoder.js';
 import type { Segment } from './store.js';
 
 /*

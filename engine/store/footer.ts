@@ -1,7 +1,7 @@
 import { parquetMetadata, type FileMetaData } from 'hyparquet';
 import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
-import type { LeafCount } from '../parquet/file.js';
+import type { LeafCount } from '../parquet/file-encoder.js';
 import { physicalType } from '../parquet/schema.js';
 import { compareBounds, type Bound } from '../parquet/statistics.js';
 

@@ -6,11 +6,11 @@ import type { Columns } from '../core/types.js';
 import { arrowSchema } from './arrow.js';
 import { readFooter, type Footer } from './footer.js';
 import { assemble } from '../parquet/assemble.js';
-import { isZstd } from '../parquet/chunk-pages.js';
+import { isZstd } from '../parquet/read-pages.js';
 import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
 import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
-import { leafParts } from '../parquet/shred.js';
-import { flushSegment, leaveSegment, type SegmentInput } from './segment.js';
+import { leafParts } from '../parquet/leaf-projection.js';
+import { flushSegment, writeUnflushed, type SegmentInput } from './segment.js';
 import type { Segment } from './store.js';
 
 /** A segment's file to be merged. */
@@ -41,7 +41,7 @@ export async function mergeSegments(
     counts.push(countOf(footer));
     await addParts(source, footer, schema, parts);
   }
-  const segment = await leaveSegment(inputOf(sources, columns, schema, parts), file);
+  const segment = await writeUnflushed(inputOf(sources, columns, schema, parts), file);
   checkCounts(file, counts, countOf(await readFooter(file)));
   await flushSegment(file);
   return segment;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Columns } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
-import { ParquetEncoder } from '../parquet/file.js';
+import { ParquetEncoder } from '../parquet/file-encoder.js';
 
 /**
  * A Parquet file without records that tells a snapshot's columns. Named first in `read_parquet(…, union_by_name = true)`

@@ -8,7 +8,7 @@ import { createFile, flushFile, removeFile } from '../core/files.js';
 import type { Columns } from '../core/types.js';
 import { arrowSchema } from './arrow.js';
 import { checkFooter } from './footer.js';
-import { ParquetEncoder } from '../parquet/file.js';
+import { ParquetEncoder } from '../parquet/file-encoder.js';
 import { segmentStats } from './stats.js';
 import type { Segment } from './store.js';
 
@@ -24,7 +24,7 @@ export interface SegmentInput {
  * The file is named by the caller, inside a task's scratch folder; on failure it is removed.
  */
 export async function writeSegment(input: SegmentInput, path: string): Promise<Segment> {
-  const segment = await leaveSegment(input, path);
+  const segment = await writeUnflushed(input, path);
   try {
     await flushSegment(path);
     return segment;
@@ -41,7 +41,7 @@ export async function flushSegment(path: string): Promise<void> {
 }
 
 /** The same for pool threads, which do not wait for the disk: the segment must be flushed before it is noted or committed. */
-export async function leaveSegment(input: SegmentInput, path: string): Promise<Segment> {
+export async function writeUnflushed(input: SegmentInput, path: string): Promise<Segment> {
   const batches = asBatches(input);
   const index = writeIndex(input.columns, batches) ?? [];
   const encoder = new ParquetEncoder(input.columns);

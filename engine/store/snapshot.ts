@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { fileStats, isTaken, makeFolder, publishFile } from '../core/files.js';
+import { fileStats, fileExists, makeFolder, publishFile } from '../core/files.js';
 import type { Columns } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
 import { damaged, logVersions, readEntry, type LogEntry } from './log.js';
@@ -45,7 +45,7 @@ export async function advance(
   let state: MutableState | undefined;
   for (let version = from.version + 1; ; version++) {
     if (version > last) return state ?? from;
-    if (!isTaken(folder.logEntry(datasetId, version))) return state ?? from;
+    if (!fileExists(folder.logEntry(datasetId, version))) return state ?? from;
     state ??= copyOf(from);
     apply(datasetId, state, await readEntry(folder, datasetId, version, state.columns));
   }

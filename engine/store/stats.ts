@@ -1,5 +1,5 @@
 import type { Column } from '../core/types.js';
-import type { LeafCount, ListCount } from '../parquet/file.js';
+import type { LeafCount, ListCount } from '../parquet/file-encoder.js';
 import type { Bound } from '../parquet/statistics.js';
 import type { LeafStats } from './store.js';
 

@@ -1,5 +1,5 @@
 import { ByteCursor, compareBytes } from './bytes.js';
-import { ByteCache } from './cache.js';
+import { ByteCache } from './byte-cache.js';
 import { damagedIndex, readPart, type ColumnPlace, type TextIndex } from './index-file.js';
 import type { ColumnSummary } from './column-writer.js';
 import {
@@ -12,7 +12,7 @@ import {
   type Hits,
   type Score,
 } from './postings.js';
-import type { Ranking } from './rank.js';
+import type { Ranking } from './ranking.js';
 
 /** A word of an index, and where its lists are. */
 export interface WordEntry {

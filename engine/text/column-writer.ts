@@ -1,7 +1,7 @@
 import type { Data } from 'apache-arrow';
 import { ByteWriter, compareBytes } from './bytes.js';
-import { textsOf, type Texts } from './distinct.js';
-import { Vocabulary } from './vocabulary.js';
+import { textsOf, type Texts } from './distinct-strings.js';
+import { TermDictionary } from './term-dictionary.js';
 
 /** The parts of a column's index, in the order in which they lie in the file. */
 export const partNames = ['words', 'postings', 'positions', 'texts', 'rows', 'blocks'] as const;
@@ -43,7 +43,7 @@ export function writeColumn(
 ): { readonly summary: ColumnSummary; readonly parts: readonly Uint8Array[] } {
   const texts = textsOf(columns);
   const byText = texts.isShared ? rowsOf(texts) : undefined;
-  const vocabulary = new Vocabulary();
+  const vocabulary = new TermDictionary();
   const lengths = new Uint32Array(texts.count);
   for (let i = 0; i < texts.count; i++) {
     lengths[i] = vocabulary.read(texts.bytes[texts.batch[i]!]!, texts.from[i]!, texts.to[i]!);
@@ -110,7 +110,7 @@ interface WordLists {
 }
 
 function writeWords(
-  vocabulary: Vocabulary,
+  vocabulary: TermDictionary,
   lengths: Uint32Array,
   starts: Uint32Array | undefined,
   numbers: Uint32Array | undefined,
@@ -177,7 +177,7 @@ function writeWords(
 
 /** Every occurrence of every word, by word, then text, then position: a counting sort. */
 function occurrences(
-  vocabulary: Vocabulary,
+  vocabulary: TermDictionary,
   lengths: Uint32Array,
 ): { readonly texts: Uint32Array; readonly positions: Uint32Array; readonly first: Uint32Array } {
   const tokens = vocabulary.tokens.written();
@@ -200,7 +200,7 @@ function occurrences(
 }
 
 /** The numbers of the words in the order of their bytes; most differ in the first six, which make one number. */
-function sorted(vocabulary: Vocabulary): Uint32Array {
+function sorted(vocabulary: TermDictionary): Uint32Array {
   const keys = new Float64Array(vocabulary.words);
   const numbers = new Uint32Array(vocabulary.words);
   for (let number = 0; number < vocabulary.words; number++) {

@@ -41,7 +41,7 @@ function single(text: string, otherwise: number): number {
 const encoder = new TextEncoder();
 
 /** A word in the form in which the index has it: folded, in UTF-8. */
-export function foldWord(word: string): Uint8Array {
+export function foldTerm(word: string): Uint8Array {
   const codes = Array.from(word, (char) => foldCode(char.codePointAt(0)!));
   return encoder.encode(codes.map((code) => String.fromCodePoint(code)).join(''));
 }

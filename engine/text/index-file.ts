@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
-import { ByteCache } from './cache.js';
+import { ByteCache } from './byte-cache.js';
 import { partNames, type ColumnSummary, type PartName } from './column-writer.js';
 import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';
 

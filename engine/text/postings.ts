@@ -1,5 +1,5 @@
 import { ByteCursor } from './bytes.js';
-import type { Ranking } from './rank.js';
+import type { Ranking } from './ranking.js';
 
 /** Texts in ascending order, and how often each has what was looked for. */
 export interface Hits {

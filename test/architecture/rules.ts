@@ -67,7 +67,7 @@ const words: readonly {
     word: /(?<![\w$.#])RegExp\s*\(/,
     name: 'RegExp() of text',
     // These put constants of their own together; a user's pattern never becomes one.
-    through: ['engine/catalog/tokens.ts', 'engine/text/words.ts'],
+    through: ['engine/catalog/tokens.ts', 'engine/text/tokenizer.ts'],
   },
   {
     word: /(?<![\w$.#])require\s*\(|\bgetBuiltinModule\b|\bprocess\s*\.\s*binding\b/,

@@ -1,5 +1,5 @@
 import { release } from '../../core/buffers.js';
-import type { PlainPage } from '../../parquet/chunk-pages.js';
+import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { Codes, ColumnValues } from './column.js';
 import { dictionaryIndices, spreadWords, type ValueSink } from './value-sink.js';
@@ -24,7 +24,7 @@ export class CodeSink implements ValueSink {
   }
 
   /** False if the vocabulary has no room for all entries. */
-  dictionary({ body, count }: PlainPage): boolean {
+  dictionary({ body, count }: DecompressedPage): boolean {
     const numbers = new Int32Array(count);
     const { bytes, view } = body;
     for (let i = 0; i < count; i++) {
@@ -41,7 +41,7 @@ export class CodeSink implements ValueSink {
     return true;
   }
 
-  read(page: PlainPage, count: number, to: number): void {
+  read(page: DecompressedPage, count: number, to: number): void {
     if (count === 0) return;
     if (page.encoding !== encodingId.rleDictionary) {
       throw new RangeError(`encoding ${page.encoding} behind a dictionary`);

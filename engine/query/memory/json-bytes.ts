@@ -1,4 +1,4 @@
-import type { ByteSink } from '../../parquet/sink.js';
+import type { ByteSink } from '../../parquet/byte-sink.js';
 import { NotCovered } from './not-covered.js';
 
 /*

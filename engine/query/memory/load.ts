@@ -1,6 +1,6 @@
 import { acquire, release } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
-import { chunkPages, type PlainPage } from '../../parquet/chunk-pages.js';
+import { chunkPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { physicalType } from '../../parquet/schema.js';
 import { CodeSink } from './code-values.js';
@@ -95,7 +95,7 @@ class PlainRows {
     this.#leaf = leaf;
   }
 
-  read(page: PlainPage, sink: ValueSink, rows: number): void {
+  read(page: DecompressedPage, sink: ValueSink, rows: number): void {
     const { count, body } = page;
     const { maxDefinition } = this.#leaf;
     const row = this.#row;
@@ -142,7 +142,7 @@ class ListRows {
     this.#offsets = new Int32Array(rows + 1);
   }
 
-  read(page: PlainPage, sink: ValueSink, most: number): void {
+  read(page: DecompressedPage, sink: ValueSink, most: number): void {
     const { count, body } = page;
     const { maxDefinition, maxRepetition } = this.#leaf;
     const repetition = acquire(Int32Array, count);

@@ -1,5 +1,5 @@
 import type { Predicate } from '../predicate/predicate.js';
-import { unpacked } from '../../text/bits.js';
+import { unpackBitmap } from '../../text/bitmap.js';
 import type { Mask, SegmentView } from './column.js';
 import { costs, fieldTest, missingTest, type Test, type ValueTest } from './match/field-test.js';
 import { flagEquality, numberEquality, numberRange } from './match/number-test.js';
@@ -69,7 +69,7 @@ function lookedUp(condition: WordCondition): Test {
       const found = view.words?.get(key);
       if (found === undefined) throw new NotCovered('Words that nobody has looked up');
       if (found === 'none') return 'none';
-      return isSparse(found) ? found.slice() : unpacked(found, view.rows);
+      return isSparse(found) ? found.slice() : unpackBitmap(found, view.rows);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { acquire, release } from '../../core/buffers.js';
-import type { PlainPage } from '../../parquet/chunk-pages.js';
+import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readDeltaDoubles, readDeltaInts } from '../../parquet/decode-delta.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
 import { encodingId } from '../../parquet/encoding.js';
@@ -71,13 +71,13 @@ class WordSink implements ValueSink {
     this.#size = storedBytes;
   }
 
-  dictionary({ body, count }: PlainPage): boolean {
+  dictionary({ body, count }: DecompressedPage): boolean {
     this.#dictionary = new Int32Array(count);
     this.#plain(body.take(count * this.#size), this.#dictionary, 0);
     return true;
   }
 
-  read(page: PlainPage, count: number, to: number): void {
+  read(page: DecompressedPage, count: number, to: number): void {
     const { body, encoding } = page;
     const words = this.#words;
     if (encoding === encodingId.plain) this.#plain(body.take(count * this.#size), words, to);
@@ -118,13 +118,13 @@ class DoubleSink implements ValueSink {
     this.#doubles = new Float64Array(places);
   }
 
-  dictionary({ body, count }: PlainPage): boolean {
+  dictionary({ body, count }: DecompressedPage): boolean {
     this.#dictionary = new Float64Array(count);
     plainLongs(body.take(8 * count), this.#dictionary, 0);
     return true;
   }
 
-  read(page: PlainPage, count: number, to: number): void {
+  read(page: DecompressedPage, count: number, to: number): void {
     const { body, encoding } = page;
     const doubles = this.#doubles;
     if (encoding === encodingId.plain) plainLongs(body.take(8 * count), doubles, to);
@@ -170,13 +170,13 @@ class PairSink implements ValueSink {
     this.#finish = finish;
   }
 
-  dictionary({ body, count }: PlainPage): boolean {
+  dictionary({ body, count }: DecompressedPage): boolean {
     this.#dictionary = new Int32Array(2 * count);
     bytesOf(this.#dictionary).set(body.take(8 * count));
     return true;
   }
 
-  read(page: PlainPage, count: number, to: number): void {
+  read(page: DecompressedPage, count: number, to: number): void {
     const { body, encoding } = page;
     const words = this.#words;
     if (encoding === encodingId.plain) bytesOf(words).set(body.take(8 * count), 8 * to);
@@ -230,7 +230,7 @@ export class FlagSink implements ValueSink {
     throw new RangeError('flags have no dictionary');
   }
 
-  read({ body, encoding }: PlainPage, count: number, to: number): void {
+  read({ body, encoding }: DecompressedPage, count: number, to: number): void {
     if (encoding !== encodingId.rle)
       throw new RangeError(`encoding ${encoding} is not one of ours`);
     body.length();

@@ -1,4 +1,4 @@
-import type { ByteSink } from '../../parquet/sink.js';
+import type { ByteSink } from '../../parquet/byte-sink.js';
 import { writeAscii, writeRaw } from './json-bytes.js';
 import type { RecordCursor } from './record-cursor.js';
 import type { WriteValue } from './record-values.js';

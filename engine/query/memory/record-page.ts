@@ -1,7 +1,7 @@
 import { acquire, release } from '../../core/buffers.js';
-import type { PlainPage } from '../../parquet/chunk-pages.js';
+import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
-import { readValues, type Decoded } from '../../parquet/decode-values.js';
+import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
 import type { ByteSource } from '../../parquet/byte-source.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { readLevels } from '../../parquet/read-chunk.js';
@@ -25,7 +25,7 @@ export class RecordPage {
   /** Its memory, without the dictionary. */
   readonly bytes: number;
 
-  constructor(page: PlainPage, leaf: SegmentLeaf, rows: number, dictionary?: RecordValues) {
+  constructor(page: DecompressedPage, leaf: SegmentLeaf, rows: number, dictionary?: RecordValues) {
     const { body, count, encoding } = page;
     const { maxDefinition, maxRepetition } = leaf;
     const levels = acquire(Int32Array, count);
@@ -82,7 +82,7 @@ export class RecordValues {
   readonly gap: number;
   readonly bytes: number;
 
-  constructor(decoded: Decoded, gap = 0) {
+  constructor(decoded: DecodedValues, gap = 0) {
     const { kind } = decoded;
     this.texts = kind === 'flags' ? decoded.flags : kind === 'texts' ? decoded.bytes : noTexts;
     this.words = kind === 'flags' ? noWords : kind === 'texts' ? decoded.offsets : decoded.words;
@@ -102,7 +102,7 @@ const noDoubles = new Float64Array(0);
 
 /** The first `count` values of a page that is a dictionary or has none. */
 export function valuesOf(
-  { body, encoding }: PlainPage,
+  { body, encoding }: DecompressedPage,
   physical: number,
   count: number,
 ): RecordValues {
@@ -127,7 +127,7 @@ function plainTexts(body: ByteSource, count: number): RecordValues {
 
 const lengthBytes = 4;
 
-function countOf(decoded: Decoded): number {
+function countOf(decoded: DecodedValues): number {
   if (decoded.kind === 'flags') return decoded.flags.length;
   if (decoded.kind === 'texts') return decoded.offsets.length - 1;
   return decoded.kind === 'pairs' ? decoded.words.length / 2 : decoded.words.length;
@@ -163,7 +163,11 @@ function placesOf(
   return values;
 }
 
-function indicesOf({ body }: PlainPage, count: number, entries: number): Uint16Array | Int32Array {
+function indicesOf(
+  { body }: DecompressedPage,
+  count: number,
+  entries: number,
+): Uint16Array | Int32Array {
   const wide = acquire(Int32Array, count);
   readHybrid(body, body.byte(), count, wide);
   const indices = entries <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);

@@ -1,7 +1,7 @@
 import type { Projected } from '../results/projection.js';
 import { AppError } from '../../core/errors.js';
-import { unpackPages, type PlainPage } from '../../parquet/chunk-pages.js';
-import { ByteSink } from '../../parquet/sink.js';
+import { decompressPages, type DecompressedPage } from '../../parquet/read-pages.js';
+import { ByteSink } from '../../parquet/byte-sink.js';
 import { NotCovered } from './not-covered.js';
 import type { RecordCursor } from './record-cursor.js';
 import { RecordPage, valuesOf, type RecordValues } from './record-page.js';
@@ -91,8 +91,11 @@ export class RecordReader {
     page: number,
   ): readonly RecordPage[] {
     const group = this.#file.groups[groupIndex]!;
-    const wanted: { bytes: Uint8Array; isCompressed: boolean; take: (plain: PlainPage) => void }[] =
-      [];
+    const wanted: {
+      bytes: Uint8Array;
+      isCompressed: boolean;
+      take: (plain: DecompressedPage) => void;
+    }[] = [];
     const found: RecordPage[] = [];
     const dictionaries: RecordValues[] = [];
     for (const [i, { leaf }] of cursors.entries()) {
@@ -132,7 +135,7 @@ export class RecordReader {
       });
     }
     if (wanted.length > 0)
-      for (const [i, plain] of unpackPages(wanted).entries()) wanted[i]!.take(plain);
+      for (const [i, plain] of decompressPages(wanted).entries()) wanted[i]!.take(plain);
     return found;
   }
 }

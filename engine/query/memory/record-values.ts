@@ -1,4 +1,4 @@
-import type { ByteSink } from '../../parquet/sink.js';
+import type { ByteSink } from '../../parquet/byte-sink.js';
 import type { StoredType } from '../../core/types.js';
 import { doubleText, floatText } from './facets/number-text.js';
 import { writeAscii, writeDate, writeLong, writeRaw, writeText, writeWhole } from './json-bytes.js';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Projected } from '../results/projection.js';
 import { physicalOf } from '../../parquet/schema.js';
-import type { ByteSink } from '../../parquet/sink.js';
+import type { ByteSink } from '../../parquet/byte-sink.js';
 import type { Column } from '../../core/types.js';
 import { writeRaw } from './json-bytes.js';
 import { NotCovered } from './not-covered.js';

@@ -1,7 +1,7 @@
 import { parquetMetadata, readOffsetIndex, type FileMetaData } from 'hyparquet';
 import { AppError } from '../../core/errors.js';
 import { openFileSync, type SyncFileReader } from '../../core/files-sync.js';
-import { isZstd } from '../../parquet/chunk-pages.js';
+import { isZstd } from '../../parquet/read-pages.js';
 import { leafKey } from '../../store/stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
 

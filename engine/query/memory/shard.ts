@@ -1,7 +1,7 @@
 import type { ListedRows } from '../plan/column-engine.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
-import { packed } from '../../text/bits.js';
+import { packBitmap } from '../../text/bitmap.js';
 import { Cache } from './cache.js';
 import type { Column, SegmentView, TextHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
@@ -218,7 +218,7 @@ const entryBytes = 256;
 function sendable(found: Selection): ListedRows['rows'] {
   const rows = settled(found);
   if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
-  return isSparse(rows) ? rows.slice() : packed(rows);
+  return isSparse(rows) ? rows.slice() : packBitmap(rows);
 }
 
 function place(

@@ -1,6 +1,6 @@
 import { acquire, release } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
-import { hashOf, mixed, scrambled } from '../../parquet/hash.js';
+import { hashBytes, mixWord, finalMix } from '../../parquet/hash.js';
 import type { Column, TextHashes, Texts } from './column.js';
 import { lowerCase } from './lower.js';
 
@@ -51,10 +51,10 @@ export function textHashes({ values, present }: Column): TextHashes {
 export function textHash(lowerCase: string): number {
   const bytes = Buffer.from(lowerCase);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return hashOf(view, bytes, 0, bytes.length);
+  return hashBytes(view, bytes, 0, bytes.length);
 }
 
-/** The hash of each text in lower case, as `hashOf` would give it of those bytes. */
+/** The hash of each text in lower case, as `hashBytes` would give it of those bytes. */
 function hashTexts({ bytes, offsets }: Texts, hashes: Int32Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let from = offsets[0]!;
@@ -72,14 +72,14 @@ function hashTexts({ bytes, offsets }: Texts, hashes: Int32Array): void {
       for (let at = from; at + 4 < to; at += 4) {
         const word = view.getInt32(at, true);
         any |= word;
-        hash = mixed(hash, lowerWord(word));
+        hash = mixWord(hash, lowerWord(word));
       }
       const word = view.getInt32(to - 4, true);
       any |= word;
-      hash = mixed(hash, lowerWord(word));
+      hash = mixWord(hash, lowerWord(word));
     }
     hashes[i] =
-      (any & eighthBits) === 0 ? scrambled(hash) : hashOfLower(bytes.toString('utf8', from, to));
+      (any & eighthBits) === 0 ? finalMix(hash) : hashOfLower(bytes.toString('utf8', from, to));
     from = to;
   }
 }

@@ -1,49 +1,49 @@
 import { release } from '../../core/buffers.js';
-import type { PlainPage } from '../../parquet/chunk-pages.js';
+import type { DecompressedPage } from '../../parquet/read-pages.js';
 import {
-  pickTexts,
-  readDeltaTexts,
-  readPlainTexts,
-  textTarget,
-  type TextTarget,
-} from '../../parquet/decode-texts.js';
+  gatherStrings,
+  readDeltaStrings,
+  readPlainStrings,
+  stringTarget,
+  type StringTarget,
+} from '../../parquet/decode-strings.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { ColumnValues } from './column.js';
 import { dictionaryIndices, type ValueSink } from './value-sink.js';
 
 /** Texts as their bytes. */
 export class TextSink implements ValueSink {
-  readonly #texts: TextTarget;
-  #dictionary = textTarget(0, 0);
+  readonly #texts: StringTarget;
+  #dictionary = stringTarget(0, 0);
   /** Where the next text begins. */
   #end = 0;
 
   constructor(places: number, textBytes: number) {
     if (textBytes >= 2 ** 32) throw new RangeError(`${textBytes} bytes of text in one segment`);
-    this.#texts = textTarget(places, textBytes);
+    this.#texts = stringTarget(places, textBytes);
   }
 
-  dictionary({ body, count }: PlainPage): boolean {
-    this.#dictionary = textTarget(count, body.bytes.length - 4 * count);
-    readPlainTexts(body, count, this.#dictionary, 0, 0);
+  dictionary({ body, count }: DecompressedPage): boolean {
+    this.#dictionary = stringTarget(count, body.bytes.length - 4 * count);
+    readPlainStrings(body, count, this.#dictionary, 0, 0);
     return true;
   }
 
-  read(page: PlainPage, count: number, to: number): void {
+  read(page: DecompressedPage, count: number, to: number): void {
     if (count === 0) return;
     this.#end = this.#read(page, count, to);
   }
 
-  #read(page: PlainPage, count: number, to: number): number {
+  #read(page: DecompressedPage, count: number, to: number): number {
     switch (page.encoding) {
       case encodingId.plain:
-        return readPlainTexts(page.body, count, this.#texts, to, this.#end);
+        return readPlainStrings(page.body, count, this.#texts, to, this.#end);
       case encodingId.deltaByteArray:
-        return readDeltaTexts(page.body, count, this.#texts, to, this.#end);
+        return readDeltaStrings(page.body, count, this.#texts, to, this.#end);
       case encodingId.rleDictionary: {
         const entries = this.#dictionary.offsets.length - 1;
         const indices = dictionaryIndices(page, count, entries);
-        const end = pickTexts(this.#dictionary, indices, count, this.#texts, to, this.#end);
+        const end = gatherStrings(this.#dictionary, indices, count, this.#texts, to, this.#end);
         release(indices);
         return end;
       }

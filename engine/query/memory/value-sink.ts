@@ -1,14 +1,14 @@
 import { acquire, release } from '../../core/buffers.js';
-import type { PlainPage } from '../../parquet/chunk-pages.js';
+import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
 import type { ColumnValues } from './column.js';
 
 /** Where the values of a column are put while its pages are read. */
 export interface ValueSink {
   /** Takes the dictionary of the next pages; false if there is no room for it, and the column has to be loaded otherwise. */
-  dictionary(page: PlainPage): boolean;
+  dictionary(page: DecompressedPage): boolean;
   /** Puts the `count` values behind the levels of a page at `to` and on. */
-  read(page: PlainPage, count: number, to: number): void;
+  read(page: DecompressedPage, count: number, to: number): void;
   /** Moves the `count` values at `from` apart: to the first `slots` places from there on whose `present` is 1. */
   spread(from: number, count: number, slots: number, present: Uint8Array): void;
   /** All values, and how much memory they take. */
@@ -16,7 +16,11 @@ export interface ValueSink {
 }
 
 /** The numbers of the dictionary's entries in a page, all of them below `entries`; to be given back (buffers.ts). */
-export function dictionaryIndices({ body }: PlainPage, count: number, entries: number): Int32Array {
+export function dictionaryIndices(
+  { body }: DecompressedPage,
+  count: number,
+  entries: number,
+): Int32Array {
   const indices = acquire(Int32Array, count);
   readHybrid(body, body.byte(), count, indices);
   let beyond = 0;

@@ -1,4 +1,4 @@
-import { hashOf } from '../../parquet/hash.js';
+import { hashBytes } from '../../parquet/hash.js';
 import type { Vocabulary } from './column.js';
 
 /** Beyond so many texts a field is one of nearly all different texts, and numbers for them would save nothing. */
@@ -40,7 +40,7 @@ export class GrowingVocabulary implements Vocabulary {
 
   /** The number of the text with these bytes, which is added if it is new; -1 if it is new and there is no room for it. */
   numberOf(bytes: Uint8Array, view: DataView, from: number, to: number): number {
-    const hash = hashOf(view, bytes, from, to);
+    const hash = hashBytes(view, bytes, from, to);
     const mask = this.#places.length - 1;
     let place = hash & mask;
     for (;;) {

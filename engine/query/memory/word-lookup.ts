@@ -1,9 +1,9 @@
 import type { Predicate } from '../predicate/predicate.js';
 import { textField } from '../text/text-field.js';
 import type { Snapshot } from '../../store/store.js';
-import { foldWord } from '../../text/fold.js';
-import type { TextQuery } from '../../text/match.js';
-import type { TextField, Turns } from '../../text/search.js';
+import { foldTerm } from '../../text/fold.js';
+import type { TextQuery } from '../../text/column-matcher.js';
+import type { TextField, TimeSlice } from '../../text/ranked-search.js';
 import { isReadable } from './match/text-words.js';
 import { NotCovered } from './not-covered.js';
 import { wordConditions, type FoundWords, type WordCondition } from './words.js';
@@ -47,7 +47,7 @@ export class WordLookup {
   /** The rows of some segments, by their number, that satisfy each of the conditions; undefined if there are none. */
   async rows(
     segments: readonly number[],
-    turns: Turns,
+    turns: TimeSlice,
   ): Promise<ReadonlyMap<number, FoundWords> | undefined> {
     if (this.#indexed.size === 0) return undefined;
     const found = new Map<number, FoundWords>();
@@ -65,7 +65,7 @@ export class WordLookup {
           bytes += rows.byteLength;
           if (bytes > mostBytes) throw new NotCovered('Rows of words');
         }
-        await turns.next();
+        await turns.yieldIfOver();
       }
       found.set(segment, ofSegment);
     }
@@ -74,7 +74,7 @@ export class WordLookup {
 }
 
 function queryOf({ kind, words }: WordCondition): TextQuery {
-  const folded = words.map(foldWord);
-  if (kind === 'phrase') return { kind, words: folded };
-  return { kind: 'and', items: folded.map((word) => ({ kind: 'phrase', words: [word] })) };
+  const folded = words.map(foldTerm);
+  if (kind === 'phrase') return { kind, terms: folded };
+  return { kind: 'and', items: folded.map((word) => ({ kind: 'phrase', terms: [word] })) };
 }

@@ -1,4 +1,4 @@
-import type { Weight } from '../../text/bm25.js';
+import type { Bm25Weight } from '../../text/bm25.js';
 import type { StoredType } from '../../core/types.js';
 
 /** A field of the dataset as a predicate names it: found in the dataset's own fields, never taken from a request. */
@@ -75,7 +75,7 @@ export interface Score {
   readonly item: Predicate;
   readonly boost: number;
   /** What its conditions count, once the stored texts have been looked at (weigh.ts). */
-  readonly weights?: ReadonlyMap<Predicate, Weight>;
+  readonly weights?: ReadonlyMap<Predicate, Bm25Weight>;
 }
 
 /** Matches every record. */

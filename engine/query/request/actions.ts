@@ -13,7 +13,7 @@ import {
 } from '../predicate/predicate.js';
 import { Problem, show } from './problem.js';
 import { floating, isNumeric, limits, momentOf, numberOf, scalarOf, textOf } from './values.js';
-import { words } from '../../text/words.js';
+import { tokenize } from '../../text/tokenizer.js';
 
 type Type = StoredType | 'auto';
 
@@ -211,7 +211,7 @@ function high(field: FieldRef, value: unknown, inclusive: boolean): End {
 function contains(field: FieldRef, value: unknown): Predicate {
   const text = textOf(value);
   if (field.type !== 'text') return node({ kind: 'contains', field, text });
-  const wanted = [...new Set(words(text))];
+  const wanted = [...new Set(tokenize(text))];
   if (wanted.length > budgets.queryTerms) {
     throw new Problem(
       `Action contains takes at most ${budgets.queryTerms} words (budget queryTerms)`,

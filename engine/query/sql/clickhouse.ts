@@ -4,7 +4,7 @@ import { aggregating } from './clickhouse-facets.js';
 import { jsonString, numberText } from './clickhouse-text.js';
 import type { Dialect, Language } from './dialect.js';
 import type { ParamType } from './params.js';
-import { separators } from '../../text/words.js';
+import { separators } from '../../text/tokenizer.js';
 
 /**
  * The SQL of ClickHouse (26.7 and later) over the Delta table of a dataset, which lies in the folder that `folderOf` names. What

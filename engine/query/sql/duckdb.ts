@@ -1,7 +1,7 @@
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, Columns, StoredType } from '../../core/types.js';
 import type { Dialect } from './dialect.js';
-import { separators } from '../../text/words.js';
+import { separators } from '../../text/tokenizer.js';
 
 /**
  * The SQL of DuckDB over these columns; a fresh one for each statement, because it numbers the variables of its lambdas. They

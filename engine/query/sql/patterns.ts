@@ -1,5 +1,5 @@
 import type { WildPart } from '../predicate/predicate.js';
-import { separators } from '../../text/words.js';
+import { separators } from '../../text/tokenizer.js';
 
 /** The start or end of a word: RE2's own `\b` knows ASCII only. Folding the classes too would make it slow to compile. */
 const before = `(?:^|[${separators}])`;

@@ -1,6 +1,6 @@
-import { rowsOfBits } from '../../text/bits.js';
-import type { Weight } from '../../text/bm25.js';
-import type { Ranking } from '../../text/rank.js';
+import { bitmapRows } from '../../text/bitmap.js';
+import type { Bm25Weight } from '../../text/bm25.js';
+import type { Ranking } from '../../text/ranking.js';
 import type { ListedRows } from '../plan/column-engine.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Leaf, RankedClause } from './relevance.js';
@@ -62,7 +62,7 @@ export function few(
   return Int32Array.from(wanted);
 }
 
-function countOf(leaf: Leaf, weight: Weight, found: ReadonlyMap<Predicate, LeafHits>): number {
+function countOf(leaf: Leaf, weight: Bm25Weight, found: ReadonlyMap<Predicate, LeafHits>): number {
   const { most, isMark } = found.get(leaf)!;
   return isMark ? weight.most * most : most;
 }
@@ -140,5 +140,5 @@ function satisfied(item: Predicate, found: ReadonlyMap<Predicate, Float64Array>)
 
 export function numbersOf(rows: ListedRows['rows'], count: number): Int32Array {
   if (rows === 'all') return Int32Array.from({ length: count }, (_, row) => row);
-  return rows.BYTES_PER_ELEMENT === 4 ? (rows as Int32Array) : rowsOfBits(rows as Uint8Array);
+  return rows.BYTES_PER_ELEMENT === 4 ? (rows as Int32Array) : bitmapRows(rows as Uint8Array);
 }

@@ -1,4 +1,4 @@
-import type { Weight } from '../../text/bm25.js';
+import type { Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
 import type { QueryEngine } from '../sql/engine.js';
 import type { RunOptions } from '../plan/guard.js';
@@ -20,9 +20,9 @@ export async function plainWeights(
   snapshot: Snapshot,
   scores: readonly Score[],
   options: RunOptions,
-): Promise<ReadonlyMap<Leaf, Weight> | undefined> {
+): Promise<ReadonlyMap<Leaf, Bm25Weight> | undefined> {
   const leaves = scores.flatMap(({ item }) => leavesOf(item));
-  const weights = new Map<Leaf, Weight>();
+  const weights = new Map<Leaf, Bm25Weight>();
   // A condition alone orders nothing.
   if (leaves.length === 1) return weights;
   const statement = begin(snapshot, undefined, language);
@@ -47,7 +47,7 @@ export async function plainWeights(
     const records = await count(not(node({ kind: 'missing', field })));
     const found = records === undefined ? undefined : await count(leaf);
     if (found === undefined) return undefined;
-    weights.set(leaf, plain({ records: records!, words: 0 }, found));
+    weights.set(leaf, plain({ records: records!, tokens: 0 }, found));
   }
   return weights;
 }

@@ -1,9 +1,9 @@
 import type { Snapshot } from '../../store/store.js';
-import { bm25, type Weight } from '../../text/bm25.js';
-import { foldWord } from '../../text/fold.js';
-import type { Matcher } from '../../text/match.js';
-import { Ranking, type RankedPage, type RankedRow } from '../../text/rank.js';
-import type { TextField, Turns } from '../../text/search.js';
+import { bm25, type Bm25Weight } from '../../text/bm25.js';
+import { foldTerm } from '../../text/fold.js';
+import type { ColumnMatcher } from '../../text/column-matcher.js';
+import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
+import type { TextField, TimeSlice } from '../../text/ranked-search.js';
 import { few, mostOf, noHits, numbersOf, scoresOf, type LeafHits } from './clause-scores.js';
 import type { ListedRows } from '../plan/column-engine.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
@@ -46,11 +46,11 @@ export class WordRanking {
 
   /** A page of these rows of a snapshot; `plain` has the weights of conditions on other than texts. */
   async page(
-    plain: ReadonlyMap<Leaf, Weight>,
+    plain: ReadonlyMap<Leaf, Bm25Weight>,
     listed: readonly ListedRows[],
     snapshot: Snapshot,
     page: RankedPage,
-    turns: Turns,
+    turns: TimeSlice,
   ): Promise<readonly RankedRow[]> {
     const leaves = this.#scores.flatMap(({ item }) => leavesOf(item));
     const weights = new Map([...plain, ...(await indexed(leaves, this.#fields, turns))]);
@@ -64,7 +64,7 @@ export class WordRanking {
         if (!isOfTexts(leaf)) continue;
         const { matchers } = this.#fields.get(fieldKey(leaf))!;
         found.set(leaf, await hitsOf(matchers[segment], leaf, weight));
-        await turns.next();
+        await turns.yieldIfOver();
       }
       for (const { matchers } of this.#fields.values()) matchers[segment]?.forget();
       ranking.begin(segment);
@@ -101,10 +101,14 @@ function marked(rows: ListedRows['rows'], count: number): LeafHits {
 }
 
 /** The texts of a segment with words, and BM25 of each. */
-async function hitsOf(matcher: Matcher | undefined, leaf: Leaf, weight: Weight): Promise<LeafHits> {
+async function hitsOf(
+  matcher: ColumnMatcher | undefined,
+  leaf: Leaf,
+  weight: Bm25Weight,
+): Promise<LeafHits> {
   if (matcher === undefined || leaf.kind === 'wildcard') return noHits;
   const { column } = matcher;
-  const { texts, times } = await matcher.hits({ kind: 'phrase', words: leaf.words.map(foldWord) });
+  const { texts, times } = await matcher.hits({ kind: 'phrase', terms: leaf.words.map(foldTerm) });
   if (texts.length === 0) return noHits;
   const { lengths } = await column.texts();
   const scores = new Float64Array(texts.length);

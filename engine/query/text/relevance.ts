@@ -1,5 +1,5 @@
-import { tierOf } from '../../text/search.js';
-import type { Weight } from '../../text/bm25.js';
+import { tierOf } from '../../text/ranked-search.js';
+import type { Bm25Weight } from '../../text/bm25.js';
 import { compile } from '../sql/compile.js';
 import { phraseBetweenSlashes, wildcardPattern } from '../sql/patterns.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
@@ -51,7 +51,7 @@ function requires(predicate: Predicate, item: Predicate): boolean {
 export interface RankedClause {
   readonly item: Predicate;
   readonly boost: number;
-  readonly leaves: readonly (readonly [Leaf, Weight])[];
+  readonly leaves: readonly (readonly [Leaf, Bm25Weight])[];
 }
 
 /** The clauses that rank, and what each of them adds to the records that satisfy it beside its conditions. */
@@ -62,7 +62,7 @@ export function clausesOf(scores: readonly Score[]): {
   const clauses = scores
     .filter(({ boost }) => boost > 0)
     .map(({ item, boost, weights }) => {
-      const weightOf = (leaf: Leaf): Weight => weights?.get(leaf) ?? unweighed(leaf);
+      const weightOf = (leaf: Leaf): Bm25Weight => weights?.get(leaf) ?? unweighed(leaf);
       return { item, boost, leaves: leavesOf(item).map((leaf) => [leaf, weightOf(leaf)] as const) };
     });
   const most = clauses.map(({ leaves }) => ({ ...unknown, most: leaves.reduce((sum, [, one]) => sum + one.most, 0) })); // prettier-ignore
@@ -86,14 +86,14 @@ export function leavesOf(item: Predicate): readonly Leaf[] {
 }
 
 /** Where nothing was counted: an average length of 100 words, and every word as rare as the others. */
-const unknown: Weight = { most: 2.2, base: 0.3, slope: 0.009 };
+const unknown: Bm25Weight = { most: 2.2, base: 0.3, slope: 0.009 };
 
-function unweighed({ field }: Leaf): Weight {
+function unweighed({ field }: Leaf): Bm25Weight {
   return field.type === 'text' ? unknown : { most: 0, base: 0, slope: 0 };
 }
 
 /** BM25 of one condition; the same order of operations as in bm25.ts. */
-function term(statement: Statement, leaf: Leaf, { most, base, slope }: Weight): string[] {
+function term(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weight): string[] {
   const { dialect, params } = statement;
   const values = access(statement, leaf.field);
   if (!values || most === 0) return [];

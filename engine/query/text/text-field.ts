@@ -1,5 +1,5 @@
 import { indexedName } from '../../text/index-writer.js';
-import { openField, type TextField } from '../../text/search.js';
+import { openTextField, type TextField } from '../../text/ranked-search.js';
 import type { Column, Columns } from '../../core/types.js';
 import type { Snapshot } from '../../store/store.js';
 import type { FieldRef } from '../predicate/predicate.js';
@@ -11,7 +11,7 @@ export async function textField(
 ): Promise<TextField | undefined> {
   if (field.type !== 'text') return undefined;
   if (way(snapshot.columns, field.path)?.at(-1)?.type !== 'text') return undefined;
-  return openField(
+  return openTextField(
     snapshot.segments.map(({ checksum, columns }, i) => {
       const found = way(columns, field.path);
       return {

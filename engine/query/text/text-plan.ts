@@ -1,8 +1,8 @@
 import type { Snapshot } from '../../store/store.js';
-import { foldWord } from '../../text/fold.js';
-import type { TextQuery } from '../../text/match.js';
-import type { RankedRow } from '../../text/rank.js';
-import { search, type RankedPhrase, type Turns } from '../../text/search.js';
+import { foldTerm } from '../../text/fold.js';
+import type { TextQuery } from '../../text/column-matcher.js';
+import type { RankedRow } from '../../text/ranking.js';
+import { search, type RankedPhrase, type TimeSlice } from '../../text/ranked-search.js';
 import type { Place } from '../plan/column-engine.js';
 import type { Position } from '../sql/cursor.js';
 import type { Language } from '../sql/dialect.js';
@@ -73,7 +73,7 @@ export async function ranked(
   { language }: Pick<Running, 'language'>,
   snapshot: Snapshot,
   request: QueryRequest,
-  turns: Turns,
+  turns: TimeSlice,
 ): Promise<RankedWords | undefined> {
   const { predicate, offset, limit, walk } = request;
   if (offset + limit > deepestRanked || !language(snapshot.columns).listedPlace) return undefined;
@@ -139,7 +139,7 @@ function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefin
 }
 
 function phrase(words: readonly string[]): TextQuery {
-  return { kind: 'phrase', words: words.map(foldWord) };
+  return { kind: 'phrase', terms: words.map(foldTerm) };
 }
 
 function phraseOf(
@@ -149,7 +149,7 @@ function phraseOf(
   if (item.kind !== 'words' && item.kind !== 'phrase') return undefined;
   if (item.kind === 'words' && item.words.length !== 1) return undefined;
   fields.add(item.field.path.join('\n'));
-  return { words: item.words.map(foldWord), boost };
+  return { terms: item.words.map(foldTerm), boost };
 }
 
 function fieldOf(predicate: Predicate): FieldRef | undefined {

@@ -1,6 +1,11 @@
-import { rarity, weightOf, type FieldStatistics, type Weight } from '../../text/bm25.js';
-import { foldWord } from '../../text/fold.js';
-import { recordsWith, type TextField, type Turns } from '../../text/search.js';
+import {
+  inverseDocumentFrequency,
+  bm25Weight,
+  type FieldStatistics,
+  type Bm25Weight,
+} from '../../text/bm25.js';
+import { foldTerm } from '../../text/fold.js';
+import { documentFrequency, type TextField, type TimeSlice } from '../../text/ranked-search.js';
 import type { Snapshot } from '../../store/store.js';
 import { compile } from '../sql/compile.js';
 import type { Language } from '../sql/dialect.js';
@@ -27,7 +32,7 @@ export async function weighed(
   run: Running,
   snapshot: Snapshot,
   request: QueryRequest,
-  turns: Turns,
+  turns: TimeSlice,
 ): Promise<QueryRequest> {
   const leaves = request.scores.flatMap(({ item }) => leavesOf(item));
   if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return request;
@@ -61,16 +66,16 @@ export function fieldKey({ field }: Leaf): string {
 export async function indexed(
   leaves: readonly Leaf[],
   fields: ReadonlyMap<string, TextField>,
-  turns: Turns,
-): Promise<ReadonlyMap<Leaf, Weight>> {
-  const weights = new Map<Leaf, Weight>();
+  turns: TimeSlice,
+): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
+  const weights = new Map<Leaf, Bm25Weight>();
   // A condition alone orders by how often and how long; how rare it is changes nothing.
   const isAlone = leaves.length === 1;
   for (const leaf of leaves) {
     const field = fields.get(fieldKey(leaf));
     if (field === undefined || leaf.kind === 'wildcard') continue;
-    const found = isAlone ? 0 : await recordsWith(field, leaf.words.map(foldWord), turns);
-    weights.set(leaf, weightOf(field.statistics, found));
+    const found = isAlone ? 0 : await documentFrequency(field, leaf.words.map(foldTerm), turns);
+    weights.set(leaf, bm25Weight(field.statistics, found));
   }
   return weights;
 }
@@ -80,7 +85,7 @@ async function scanned(
   run: Running,
   snapshot: Snapshot,
   leaves: readonly Leaf[],
-): Promise<ReadonlyMap<Leaf, Weight>> {
+): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
   const statement = begin(snapshot, undefined, run.language);
   const { dialect } = statement;
   const texts = [...new Map(leaves.map(({ field }) => [field.path.join('\n'), field])).values()];
@@ -110,26 +115,26 @@ async function scanned(
     if (counted.size >= mostCounted) counted.clear();
     counted.set(key, row);
   }
-  const weights = new Map<Leaf, Weight>();
+  const weights = new Map<Leaf, Bm25Weight>();
   for (const [i, leaf] of leaves.entries()) {
     const [records, words] = lengths.get(leaf.field.path.join('\n')) ?? [];
     if (records === undefined) continue;
     const matching = row[found[i]!]!;
     const statistics: FieldStatistics = {
       records: row[records]!,
-      words: words === undefined ? 0 : row[words]!,
+      tokens: words === undefined ? 0 : row[words]!,
     };
     weights.set(
       leaf,
-      words === undefined ? plain(statistics, matching) : weightOf(statistics, matching),
+      words === undefined ? plain(statistics, matching) : bm25Weight(statistics, matching),
     );
   }
   return weights;
 }
 
 /** Strings are names, whose length and repetitions say nothing. */
-export function plain({ records }: FieldStatistics, found: number): Weight {
-  return { most: rarity(records, found), base: 0, slope: 0 };
+export function plain({ records }: FieldStatistics, found: number): Bm25Weight {
+  return { most: inverseDocumentFrequency(records, found), base: 0, slope: 0 };
 }
 
 function keyOf({ datasetId, version, files }: Snapshot, leaves: readonly Leaf[]): string {

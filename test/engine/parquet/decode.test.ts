@@ -4,7 +4,7 @@ import { readDeltaDoubles, readDeltaInts } from '../../../engine/parquet/decode-
 import { readConstant, readHybrid, unpackBits } from '../../../engine/parquet/decode-hybrid.js';
 import { writeDeltas } from '../../../engine/parquet/delta.js';
 import { writeHybrid } from '../../../engine/parquet/hybrid.js';
-import { ByteSink } from '../../../engine/parquet/sink.js';
+import { ByteSink } from '../../../engine/parquet/byte-sink.js';
 import { random } from '../store/random.js';
 
 const seed = Number(process.env['SEED'] ?? 20_261_121);

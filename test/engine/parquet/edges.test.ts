@@ -12,7 +12,7 @@ import {
 } from 'apache-arrow';
 import { describe, expect, test } from '@jest/globals';
 import { reservedColumns } from '../../../engine/store/arrow.js';
-import { rowGroupRows } from '../../../engine/parquet/file.js';
+import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
 import { difference, encoded, footerOf, readByHyparquet, readByWasm } from './oracles.js';

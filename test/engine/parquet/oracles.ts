@@ -4,7 +4,7 @@ import { RecordBatch, RecordBatchStreamWriter, tableFromIPC, type Vector } from 
 import { parquetMetadata, parquetReadObjects, type FileMetaData } from 'hyparquet';
 import { readParquet, Table as WasmTable, writeParquet } from 'parquet-wasm/node';
 import { arrowSchema } from '../../../engine/store/arrow.js';
-import { ParquetEncoder } from '../../../engine/parquet/file.js';
+import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 
 /*

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { parquetMetadata, readOffsetIndex, type ColumnChunk } from 'hyparquet';
-import { rowGroupRows } from '../../../engine/parquet/file.js';
-import { isZstd } from '../../../engine/parquet/chunk-pages.js';
+import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
+import { isZstd } from '../../../engine/parquet/read-pages.js';
 import { readChunk } from '../../../engine/parquet/read-chunk.js';
 import { parquetSchema } from '../../../engine/parquet/schema.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';

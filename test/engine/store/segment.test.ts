@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { checkFooter } from '../../../engine/store/footer.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
 import { writeSegment } from '../../../engine/store/segment.js';
-import { ParquetEncoder } from '../../../engine/parquet/file.js';
+import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from './random.js';

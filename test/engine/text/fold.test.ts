@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { foldCode } from '../../../engine/text/fold.js';
-import { isSeparator, separators } from '../../../engine/text/words.js';
+import { isSeparator, separators } from '../../../engine/text/tokenizer.js';
 
 const hex = (code: number): string => `\\x{${code.toString(16)}}`;
 

@@ -5,13 +5,13 @@ import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/run.js';
 import { indexedName } from '../../../engine/text/index-writer.js';
 import { ColumnReader } from '../../../engine/text/column-reader.js';
-import { foldWord } from '../../../engine/text/fold.js';
+import { foldTerm } from '../../../engine/text/fold.js';
 import { openIndex } from '../../../engine/text/index-file.js';
-import { Matcher } from '../../../engine/text/match.js';
-import { words } from '../../../engine/text/words.js';
+import { ColumnMatcher } from '../../../engine/text/column-matcher.js';
+import { tokenize } from '../../../engine/text/tokenizer.js';
 import { random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset } from '../query/dataset.js';
-import { pick, randomText } from './random-texts.js';
+import { pick, randomText } from './random-strings.js';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 let bench: Bench;
@@ -20,10 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-async function matcherOf({ snapshot }: Dataset): Promise<Matcher> {
+async function matcherOf({ snapshot }: Dataset): Promise<ColumnMatcher> {
   const file = { path: snapshot.files[1]!, checksum: snapshot.segments[0]!.checksum };
   const index = await openIndex(file);
-  return new Matcher(new ColumnReader(index!, index!.columns.get(indexedName(['t']))!));
+  return new ColumnMatcher(new ColumnReader(index!, index!.columns.get(indexedName(['t']))!));
 }
 
 describe(`the index of a segment (SEED=${seed})`, () => {
@@ -38,7 +38,7 @@ describe(`the index of a segment (SEED=${seed})`, () => {
     const matcher = await matcherOf(dataset);
     const { column: reader } = matcher;
     const folded = texts.map((text) =>
-      words(text ?? '').map((word) => Buffer.from(foldWord(word)).toString()),
+      tokenize(text ?? '').map((word) => Buffer.from(foldTerm(word)).toString()),
     );
     const { records, isShared, words: total } = reader.summary;
     expect({ records, isShared, total }).toEqual({
@@ -48,7 +48,7 @@ describe(`the index of a segment (SEED=${seed})`, () => {
     });
     const { lengths } = await reader.texts();
     for (const word of [...new Set(folded.flat()), 'absent', 'zzz', '']) {
-      const phrase = { kind: 'phrase', words: [Buffer.from(word)] } as const;
+      const phrase = { kind: 'phrase', terms: [Buffer.from(word)] } as const;
       const wanted = folded.flatMap((text, row) => (text.includes(word) ? [row] : []));
       const hits = await matcher.hits(phrase);
       expect([word, ...(await reader.rowsOf(hits.texts))]).toEqual([word, ...wanted]);

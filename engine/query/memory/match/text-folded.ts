@@ -1,5 +1,5 @@
 import type { Texts } from '../column.js';
-import { isSeparator } from '../../../text/words.js';
+import { isSeparator } from '../../../text/tokenizer.js';
 import type { Selection } from './selection.js';
 
 /** Bytes with A to Z as a to z. */

@@ -1,7 +1,7 @@
 import { wildcardPattern } from '../../sql/patterns.js';
 import type { Predicate, WildPart } from '../../predicate/predicate.js';
 import { foldCode } from '../../../text/fold.js';
-import { words } from '../../../text/words.js';
+import { tokenize } from '../../../text/tokenizer.js';
 import { RE2JS } from 're2js';
 import { costs, type ValueTest } from './field-test.js';
 import { scanFolded } from './text-folded.js';
@@ -43,7 +43,7 @@ export function isReadable(
     const { parts } = predicate;
     return parts.every((part) => typeof part !== 'object' || /^[ -~]+$/.test(part.text));
   }
-  const isWord = (word: string): boolean => word.isWellFormed() && words(word)[0] === word;
+  const isWord = (word: string): boolean => word.isWellFormed() && tokenize(word)[0] === word;
   return predicate.words.length > 0 && predicate.words.every(isWord);
 }
 
@@ -94,7 +94,7 @@ function foldedTest(
 }
 
 function wordsOf(text: string): readonly string[] {
-  return words(text).map(foldText);
+  return tokenize(text).map(foldText);
 }
 
 /** A text in the one form of all that differ in letter case alone, as RE2's `(?i)` has it. */

@@ -14,7 +14,7 @@ import {
   type WildPart,
 } from '../../predicate/predicate.js';
 import { Problem } from '../problem.js';
-import { words } from '../../../text/words.js';
+import { tokenize } from '../../../text/tokenizer.js';
 import type { Atom, Clause, Level, ValueAtom } from './grammar.js';
 import type { RangeEnd } from './tokens.js';
 
@@ -124,7 +124,7 @@ function termIn(parts: readonly WildPart[], field: FieldRef): Predicate {
 /** Text without wildcards: the words one after the other in a text or string, a plain filter's value anywhere else. */
 function textIn(text: string, field: FieldRef): Predicate {
   if (!written(field)) return comparable(() => condition(field, '', text));
-  const list = words(coordinate(field, text) as string);
+  const list = tokenize(coordinate(field, text) as string);
   if (list.length > 0) return node({ kind: 'phrase', field, words: list });
   // Nothing but signs, `<*>` say: only a whole value can equal it.
   return field.type === 'string' ? condition(field, 'iexact', text) : none;

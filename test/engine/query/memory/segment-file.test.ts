@@ -5,7 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { armFault } from '../../../../engine/core/faultpoint.js';
 import { readFooter } from '../../../../engine/store/footer.js';
-import { chunkPages, unpackPages, type PlainPage } from '../../../../engine/parquet/chunk-pages.js';
+import {
+  chunkPages,
+  decompressPages,
+  type DecompressedPage,
+} from '../../../../engine/parquet/read-pages.js';
 import { parquetSchema } from '../../../../engine/parquet/schema.js';
 import { writeSegment } from '../../../../engine/store/segment.js';
 import type { Columns } from '../../../../engine/core/types.js';
@@ -146,7 +150,10 @@ describe('an opened segment', () => {
     const file = new SegmentFile(path);
     const group = file.groups[0]!;
     expect(new Set(group.chunks.map(({ isCompressed }) => isCompressed)).size).toBe(2);
-    const plain = ({ body, ...page }: PlainPage) => ({ ...page, bytes: Buffer.from(body.bytes) });
+    const plain = ({ body, ...page }: DecompressedPage) => ({
+      ...page,
+      bytes: Buffer.from(body.bytes),
+    });
     const whole: unknown[] = [];
     const single: { bytes: Uint8Array; isCompressed: boolean }[] = [];
     for (const chunk of group.chunks) {
@@ -161,9 +168,9 @@ describe('an opened segment', () => {
         single.push({ bytes: file.read(offset, pages.bytes[i]!), isCompressed });
       }
     }
-    expect(unpackPages(single).map(plain)).toEqual(whole);
+    expect(decompressPages(single).map(plain)).toEqual(whole);
     const long = { bytes: file.read(4, single[0]!.bytes.length + 1), isCompressed: true };
-    expect(() => unpackPages([long])).toThrow('not as long as its place');
+    expect(() => decompressPages([long])).toThrow('not as long as its place');
     file.close();
   });
 

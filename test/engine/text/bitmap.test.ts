@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { packed, rowsOfBits, unpacked } from '../../../engine/text/bits.js';
+import { packBitmap, bitmapRows, unpackBitmap } from '../../../engine/text/bitmap.js';
 import { random } from '../../random.js';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
@@ -9,10 +9,10 @@ test(`bits of masks of any length are the masks again, and name their rows (SEED
   for (let rows = 0; rows < 300; rows++) {
     const share = [0, 0.02, 0.5, 1][rows % 4]!;
     const mask = Uint8Array.from({ length: rows }, () => (one() < share ? 1 : 0));
-    const bits = packed(mask);
+    const bits = packBitmap(mask);
     expect(bits).toHaveLength(Math.ceil(rows / 8));
-    expect([...unpacked(bits, rows)]).toEqual([...mask]);
-    expect([...rowsOfBits(bits)]).toEqual(
+    expect([...unpackBitmap(bits, rows)]).toEqual([...mask]);
+    expect([...bitmapRows(bits)]).toEqual(
       [...mask].flatMap((bit, row) => (bit === 1 ? [row] : [])),
     );
   }

@@ -1,7 +1,7 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import type { Columns } from '../core/types.js';
-import { writeChunk, type ChunkMeta, type Sinks } from './chunk.js';
-import { magic, writeFooter, type IndexPlace, type RowGroupMeta } from './footer.js';
+import { writeChunk, type ChunkMeta, type Sinks } from './write-chunk.js';
+import { magic, writeFooter, type IndexPlace, type RowGroupMeta } from './write-footer.js';
 import {
   leafLevels,
   listFrame,
@@ -14,7 +14,7 @@ import {
 import { writeOffsetIndex } from './offset-index.js';
 import { rowsPerPage } from './page-rows.js';
 import { parquetSchema, type Node, type ParquetLeaf, type ParquetSchema } from './schema.js';
-import { ByteSink } from './sink.js';
+import { ByteSink } from './byte-sink.js';
 import { compareBounds, type Bound } from './statistics.js';
 import { leafValues, releaseValues } from './values.js';
 

@@ -5,11 +5,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runArrow, runQuery, runText } from '../../../engine/query/plan/run.js';
-import { foldWord } from '../../../engine/text/fold.js';
-import { words } from '../../../engine/text/words.js';
+import { foldTerm } from '../../../engine/text/fold.js';
+import { tokenize } from '../../../engine/text/tokenizer.js';
 import { random, type Random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
-import { below, pick, randomText, randomWord } from './random-texts.js';
+import { below, pick, randomText, randomWord } from './random-strings.js';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 const columns = [
@@ -159,7 +159,7 @@ describe(`the index of words (SEED=${seed})`, () => {
 
 /** BM25 (k1 1.2, b 0.75) of all words over all records, read from the formula. */
 function naive(wanted: string): string[] {
-  const folded = (text: string): string[] => words(text).map((word) => Buffer.from(foldWord(word)).toString()); // prettier-ignore
+  const folded = (text: string): string[] => tokenize(text).map((word) => Buffer.from(foldTerm(word)).toString()); // prettier-ignore
   const terms = folded(wanted);
   const texts = records.map(({ t }) => (t === null ? null : folded(t as string)));
   const present = texts.filter((text) => text !== null);

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { compareBytes } from './bytes.js';
-import { bm25, weightOf, type FieldStatistics, type Weight } from './bm25.js';
+import { bm25, bm25Weight, type FieldStatistics, type Bm25Weight } from './bm25.js';
 import { ColumnReader } from './column-reader.js';
 import { openIndex, type IndexedFile } from './index-file.js';
-import { Matcher, type TextQuery } from './match.js';
+import { ColumnMatcher, type TextQuery } from './column-matcher.js';
 import type { Score } from './postings.js';
-import { Ranking, scoresOf, type RankedPage, type RankedRow, type RowsOf } from './rank.js';
+import { Ranking, scoresOf, type RankedPage, type RankedRow, type RowsOf } from './ranking.js';
 
 /** A segment, and the column of it that is searched: undefined if it has none, so that no row has a text. */
 export interface SearchedSegment extends IndexedFile {
@@ -14,23 +14,23 @@ export interface SearchedSegment extends IndexedFile {
 
 /** Texts with this phrase rank before those without. */
 export interface RankedPhrase {
-  readonly words: readonly Uint8Array[];
+  readonly terms: readonly Uint8Array[];
   readonly boost: number;
 }
 
 /** The texts of one field in all segments of a snapshot. */
 export interface TextField {
   /** By segment; undefined where there is no text. */
-  readonly matchers: readonly (Matcher | undefined)[];
+  readonly matchers: readonly (ColumnMatcher | undefined)[];
   readonly statistics: FieldStatistics;
 }
 
 /** Opens the indexes of a field; undefined if a segment has texts and no index of them. */
-export async function openField(
+export async function openTextField(
   segments: readonly SearchedSegment[],
 ): Promise<TextField | undefined> {
-  const matchers: (Matcher | undefined)[] = [];
-  let [records, words] = [0, 0];
+  const matchers: (ColumnMatcher | undefined)[] = [];
+  let [records, tokens] = [0, 0];
   for (const segment of segments) {
     if (segment.column === undefined) {
       matchers.push(undefined);
@@ -39,18 +39,18 @@ export async function openField(
     const index = await openIndex(segment);
     const place = index?.columns.get(segment.column);
     if (index === undefined || place === undefined) return undefined;
-    matchers.push(new Matcher(new ColumnReader(index, place)));
+    matchers.push(new ColumnMatcher(new ColumnReader(index, place)));
     records += place.summary.records;
-    words += place.summary.words;
+    tokens += place.summary.words;
   }
-  return { matchers, statistics: { records, words } };
+  return { matchers, statistics: { records, tokens } };
 }
 
 /** Between these the process looks after everything else. */
-const turnMs = 10;
+const sliceMs = 10;
 
 /** Lets others work when a turn is over, and gives up when it is told to. */
-export class Turns {
+export class TimeSlice {
   readonly #giveUp: () => void;
   #began = performance.now();
 
@@ -59,8 +59,8 @@ export class Turns {
     this.#giveUp = giveUp;
   }
 
-  async next(): Promise<void> {
-    if (performance.now() - this.#began < turnMs) return;
+  async yieldIfOver(): Promise<void> {
+    if (performance.now() - this.#began < sliceMs) return;
     await setImmediate();
     this.#giveUp();
     this.#began = performance.now();
@@ -68,22 +68,22 @@ export class Turns {
 }
 
 /** In how many records of a field a phrase is. */
-export async function recordsWith(
+export async function documentFrequency(
   { matchers }: TextField,
-  words: readonly Uint8Array[],
-  turns: Turns,
+  terms: readonly Uint8Array[],
+  slice: TimeSlice,
 ): Promise<number> {
   let sum = 0;
   for (const matcher of matchers) {
     if (matcher === undefined) continue;
-    sum += await matcher.rowsWith({ kind: 'phrase', words });
-    await turns.next();
+    sum += await matcher.rowsWith({ kind: 'phrase', terms });
+    await slice.yieldIfOver();
   }
   return sum;
 }
 
 /** What a ranked clause adds to a record that satisfies it, besides its BM25: see `tierOf`. */
-export function tierOf(weights: readonly Weight[]): number {
+export function tierOf(weights: readonly Bm25Weight[]): number {
   // More than all clauses can add together, so that a record which satisfies more of them comes first (query language 4.4).
   return weights.length === 1 ? 0 : weights.reduce((sum, { most }) => sum + most, 1);
 }
@@ -94,11 +94,11 @@ export async function search(
   query: TextQuery,
   phrases: readonly RankedPhrase[],
   page: RankedPage,
-  turns: Turns,
+  slice: TimeSlice,
 ): Promise<{ readonly rows: readonly RankedRow[]; readonly total: number }> {
   const found: number[] = [];
-  for (const { words } of phrases) found.push(await recordsWith(field, words, turns));
-  const weights = found.map((records) => weightOf(field.statistics, records));
+  for (const { terms } of phrases) found.push(await documentFrequency(field, terms, slice));
+  const weights = found.map((records) => bm25Weight(field.statistics, records));
   const tier = tierOf(weights);
   const scores = phrases.map(
     ({ boost }, i): Score =>
@@ -107,9 +107,9 @@ export async function search(
   );
   const ranking = new Ranking(page);
   const rowsOf: RowsOf = (segment, texts) => field.matchers[segment]!.column.rowsOf(texts);
-  const word = onlyWord(query, phrases);
-  if (word !== undefined) {
-    if (page.limit > 0) await rankWord(field, word, scores[0]!, ranking, turns);
+  const term = onlyTerm(query, phrases);
+  if (term !== undefined) {
+    if (page.limit > 0) await rankTerm(field, term, scores[0]!, ranking, slice);
     return { rows: await ranking.rows(rowsOf), total: found[0]! };
   }
   let total = 0;
@@ -120,8 +120,8 @@ export async function search(
       total += await matcher.count(texts);
       if (page.limit > 0) {
         const clauses = [];
-        for (const [i, { words }] of phrases.entries()) {
-          clauses.push({ hits: await matcher.hits({ kind: 'phrase', words }), score: scores[i]! });
+        for (const [i, { terms }] of phrases.entries()) {
+          clauses.push({ hits: await matcher.hits({ kind: 'phrase', terms }), score: scores[i]! });
         }
         const table = await matcher.column.texts();
         const sums = scoresOf(texts, clauses, table);
@@ -130,36 +130,36 @@ export async function search(
       }
     }
     matcher.forget();
-    await turns.next();
+    await slice.yieldIfOver();
   }
   return { rows: await ranking.rows(rowsOf), total };
 }
 
 /** The word that is all that is asked for, and all that ranks. */
-function onlyWord(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8Array | undefined {
+function onlyTerm(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8Array | undefined {
   if (query.kind === 'and' || query.kind === 'or')
-    return query.items.length === 1 ? onlyWord(query.items[0]!, phrases) : undefined;
-  if (query.kind !== 'phrase' || query.words.length !== 1 || phrases.length !== 1) return undefined;
-  const [word] = query.words;
-  const [{ words }] = phrases as [RankedPhrase];
-  return words.length === 1 && compareBytes(words[0]!, word!) === 0 ? word : undefined;
+    return query.items.length === 1 ? onlyTerm(query.items[0]!, phrases) : undefined;
+  if (query.kind !== 'phrase' || query.terms.length !== 1 || phrases.length !== 1) return undefined;
+  const [term] = query.terms;
+  const [{ terms }] = phrases as [RankedPhrase];
+  return terms.length === 1 && compareBytes(terms[0]!, term!) === 0 ? term : undefined;
 }
 
 /**
  * Ranks the texts with one word. How many there are, the lists of words tell, and once the page is full, most texts cannot be on
  * it: a word of 860,000 texts takes 1 ms instead of 40.
  */
-async function rankWord(
+async function rankTerm(
   { matchers }: TextField,
-  word: Uint8Array,
+  term: Uint8Array,
   score: Score,
   ranking: Ranking,
-  turns: Turns,
+  slice: TimeSlice,
 ): Promise<void> {
   for (const [segment, matcher] of matchers.entries()) {
-    const entry = await matcher?.entry(word);
+    const entry = await matcher?.entry(term);
     if (matcher === undefined || entry === undefined) continue;
     await matcher.column.rank(entry, segment, score, ranking);
-    await turns.next();
+    await slice.yieldIfOver();
   }
 }

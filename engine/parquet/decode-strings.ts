@@ -3,7 +3,7 @@ import type { ByteSource } from './byte-source.js';
 import { readDeltaInts } from './decode-delta.js';
 
 /** Where texts are put, one behind the other: text i ends at `offsets[i + 1]`. What does not fit is a `RangeError`. */
-export interface TextTarget {
+export interface StringTarget {
   readonly bytes: Uint8Array;
   /** A word longer than the bytes. */
   readonly view: DataView;
@@ -14,17 +14,17 @@ export interface TextTarget {
 const wordBytes = 8;
 
 /** A target for so many texts with so many bytes together. */
-export function textTarget(count: number, textBytes: number): TextTarget {
+export function stringTarget(count: number, textBytes: number): StringTarget {
   const room = Buffer.allocUnsafeSlow(textBytes + wordBytes);
   const view = new DataView(room.buffer, room.byteOffset, room.byteLength);
   return { bytes: room.subarray(0, textBytes), view, offsets: new Int32Array(count + 1) };
 }
 
 /** Reads `count` texts in PLAIN as those from `to` on; their bytes go to `end`, and where they end is returned. */
-export function readPlainTexts(
+export function readPlainStrings(
   source: ByteSource,
   count: number,
-  target: TextTarget,
+  target: StringTarget,
   to: number,
   end: number,
 ): number {
@@ -42,10 +42,10 @@ export function readPlainTexts(
 }
 
 /** The same for DELTA_BYTE_ARRAY (Encodings.md): what each text shares with the one before, and what is new behind that. */
-export function readDeltaTexts(
+export function readDeltaStrings(
   source: ByteSource,
   count: number,
-  target: TextTarget,
+  target: StringTarget,
   to: number,
   end: number,
 ): number {
@@ -75,11 +75,11 @@ export function readDeltaTexts(
 }
 
 /** Picks texts of a dictionary likewise. */
-export function pickTexts(
-  dictionary: TextTarget,
+export function gatherStrings(
+  dictionary: StringTarget,
   indices: Int32Array,
   count: number,
-  target: TextTarget,
+  target: StringTarget,
   to: number,
   end: number,
 ): number {
@@ -108,7 +108,7 @@ function copyText(
   source: { readonly bytes: Uint8Array; readonly view: DataView },
   from: number,
   size: number,
-  target: TextTarget,
+  target: StringTarget,
   to: number,
 ): void {
   const { bytes, view: out } = target;

@@ -1,9 +1,9 @@
 import { boundBytes, type WrittenBound } from './bounds.js';
-import type { ChunkMeta } from './chunk.js';
+import type { ChunkMeta } from './write-chunk.js';
 import { encodingId } from './encoding.js';
-import { pageType } from './page.js';
+import { pageType } from './write-page.js';
 import type { Logical, ParquetSchema, SchemaElement } from './schema.js';
-import type { ByteSink } from './sink.js';
+import type { ByteSink } from './byte-sink.js';
 
 import { ThriftWriter, thriftType } from './thrift.js';
 

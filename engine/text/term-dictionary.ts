@@ -1,6 +1,6 @@
 import { hashOf, Numbers } from './bytes.js';
 import { foldCode } from './fold.js';
-import { isSeparator } from './words.js';
+import { isSeparator } from './tokenizer.js';
 
 /** Per ASCII character the folded one, 0 for separators. */
 const ascii = Uint8Array.from({ length: 128 }, (_, code) =>
@@ -11,7 +11,7 @@ const ascii = Uint8Array.from({ length: 128 }, (_, code) =>
  * Cuts texts in UTF-8 into words, folds these, and numbers them in the order in which they come first. `tokens` holds the words of
  * all texts that were read, one behind the other.
  */
-export class Vocabulary {
+export class TermDictionary {
   words = 0;
   readonly tokens = new Numbers(1 << 14);
   #arena = new Uint8Array(1 << 16);

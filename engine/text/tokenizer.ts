@@ -47,7 +47,7 @@ function escaped(code: number): string {
 const wordPattern = new RegExp(`[^${separators.replaceAll('\\x{', '\\u{')}]+`, 'gu');
 
 /** The words of a text, in order. */
-export function words(text: string): string[] {
+export function tokenize(text: string): string[] {
   return text.match(wordPattern) ?? [];
 }
 

@@ -8,9 +8,9 @@ import {
   uncompressed,
   writeDataPage,
   writeDictionaryPage,
-} from './page.js';
+} from './write-page.js';
 import type { ParquetLeaf } from './schema.js';
-import type { ByteSink } from './sink.js';
+import type { ByteSink } from './byte-sink.js';
 import type { Range } from './statistics.js';
 import type { Values } from './values.js';
 

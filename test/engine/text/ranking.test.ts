@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { textField } from '../../../engine/query/text/text-field.js';
-import { foldWord } from '../../../engine/text/fold.js';
-import { search, Turns } from '../../../engine/text/search.js';
-import type { RankedPage, RankedRow } from '../../../engine/text/rank.js';
+import { foldTerm } from '../../../engine/text/fold.js';
+import { search, TimeSlice } from '../../../engine/text/ranked-search.js';
+import type { RankedPage, RankedRow } from '../../../engine/text/ranking.js';
 import { random, type Random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
-import { below, pick } from './random-texts.js';
+import { below, pick } from './random-strings.js';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 let bench: Bench;
@@ -74,9 +74,9 @@ function naive(word: string): readonly RankedRow[] {
 
 async function ranked(word: string, page: RankedPage) {
   const field = await textField(dataset.snapshot, { name: 't', path: ['t'], type: 'text' });
-  const phrase = { words: [foldWord(word)], boost: 1 };
-  const query = { kind: 'and', items: [{ kind: 'phrase', words: phrase.words }] } as const;
-  return search(field!, query, [phrase], page, new Turns(() => undefined));
+  const phrase = { terms: [foldTerm(word)], boost: 1 };
+  const query = { kind: 'and', items: [{ kind: 'phrase', terms: phrase.terms }] } as const;
+  return search(field!, query, [phrase], page, new TimeSlice(() => undefined));
 }
 
 describe(`the ranking of one word (SEED=${seed})`, () => {

@@ -11,7 +11,7 @@ const fours = Uint32Array.from({ length: 16 }, (_, bits) => {
 });
 
 /** The bits of a mask, in which a byte is 1 for each of these rows and else 0. */
-export function packed(mask: Uint8Array): Uint8Array {
+export function packBitmap(mask: Uint8Array): Uint8Array {
   const bits = new Uint8Array((mask.length + 7) >> 3);
   const whole = mask.length >> 3;
   for (let i = 0, row = 0; i < whole; i++, row += 8) {
@@ -30,7 +30,7 @@ export function packed(mask: Uint8Array): Uint8Array {
 }
 
 /** The mask of `rows` rows again. */
-export function unpacked(bits: Uint8Array, rows: number): Uint8Array {
+export function unpackBitmap(bits: Uint8Array, rows: number): Uint8Array {
   const words = new Uint32Array(bits.length * 2);
   for (let i = 0; i < bits.length; i++) {
     const byte = bits[i]!;
@@ -41,7 +41,7 @@ export function unpacked(bits: Uint8Array, rows: number): Uint8Array {
 }
 
 /** The numbers of the rows, ascending. */
-export function rowsOfBits(bits: Uint8Array): Int32Array {
+export function bitmapRows(bits: Uint8Array): Int32Array {
   let count = 0;
   for (let i = 0; i < bits.length; i++)
     for (let byte = bits[i]!; byte !== 0; byte &= byte - 1) count += 1;

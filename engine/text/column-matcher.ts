@@ -3,7 +3,7 @@ import type { Hits } from './postings.js';
 
 /** What texts are looked for. A word is a phrase of one; words are folded (fold.ts). */
 export type TextQuery =
-  | { readonly kind: 'phrase'; readonly words: readonly Uint8Array[] }
+  | { readonly kind: 'phrase'; readonly terms: readonly Uint8Array[] }
   | { readonly kind: 'and' | 'or'; readonly items: readonly TextQuery[] }
   /** Texts that satisfy `item` and not `other`. */
   | { readonly kind: 'without'; readonly item: TextQuery; readonly other: TextQuery };
@@ -17,7 +17,7 @@ const noRows = new Int32Array(0);
 const none: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
 
 /** Answers queries about the texts of one column of one segment; each phrase is looked up once. */
-export class Matcher {
+export class ColumnMatcher {
   readonly column: ColumnReader;
   readonly #hits = new Map<string, Promise<Hits>>();
   readonly #entries = new Map<string, Promise<WordEntry | undefined>>();
@@ -77,7 +77,7 @@ export class Matcher {
 
   /** In how many rows a phrase is. */
   async rowsWith(phrase: Phrase): Promise<number> {
-    if (phrase.words.length === 1) return (await this.entry(phrase.words[0]!))?.rows ?? 0;
+    if (phrase.terms.length === 1) return (await this.entry(phrase.terms[0]!))?.rows ?? 0;
     return this.count((await this.hits(phrase)).texts);
   }
 
@@ -96,17 +96,17 @@ export class Matcher {
   }
 
   /** Where the lists of a word are; undefined if no text has it. */
-  entry(word: Uint8Array): Promise<WordEntry | undefined> {
-    const key = keyOf({ kind: 'phrase', words: [word] });
+  entry(term: Uint8Array): Promise<WordEntry | undefined> {
+    const key = keyOf({ kind: 'phrase', terms: [term] });
     let entry = this.#entries.get(key);
-    if (entry === undefined) this.#entries.set(key, (entry = this.column.find(word)));
+    if (entry === undefined) this.#entries.set(key, (entry = this.column.find(term)));
     return entry;
   }
 
-  async #find({ words }: Phrase): Promise<Hits> {
+  async #find({ terms }: Phrase): Promise<Hits> {
     const entries: WordEntry[] = [];
-    for (const word of words) {
-      const entry = await this.entry(word);
+    for (const term of terms) {
+      const entry = await this.entry(term);
       if (entry === undefined) return none;
       entries.push(entry);
     }
@@ -171,8 +171,8 @@ function occurrences(placed: readonly Placed[], at: readonly number[]): number {
   return count;
 }
 
-function keyOf({ words }: Phrase): string {
-  return words.map((word) => Buffer.from(word).toString('latin1')).join('\0');
+function keyOf({ terms }: Phrase): string {
+  return terms.map((term) => Buffer.from(term).toString('latin1')).join('\0');
 }
 
 /** Of lists in ascending order. */

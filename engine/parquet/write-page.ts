@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync } from 'node:zlib';
 import { encodingId, type Encoder } from './encoding.js';
-import type { ByteSink } from './sink.js';
+import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter } from './thrift.js';
 
 /** Codecs by their number in parquet.thrift (`CompressionCodec`). */

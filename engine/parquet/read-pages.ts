@@ -1,9 +1,9 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { ByteSource } from './byte-source.js';
-import { codecId, pageType } from './page.js';
+import { codecId, pageType } from './write-page.js';
 
 /** A page of a column chunk, unpacked: levels, then values; or the entries of the dictionary. */
-export interface PlainPage {
+export interface DecompressedPage {
   readonly isDictionary: boolean;
   /** Slots of a data page, entries of a dictionary. */
   readonly count: number;
@@ -18,7 +18,7 @@ const batchBytes = 8 << 20;
 export function* chunkPages(
   bytes: Uint8Array,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
-): Generator<PlainPage> {
+): Generator<DecompressedPage> {
   const source = new ByteSource(bytes);
   let done = 0;
   let batch: StoredPage[] = [];
@@ -41,9 +41,9 @@ export function* chunkPages(
 }
 
 /** Single pages of whatever chunks, each with its header in bytes of its own: as `chunkPages`, they are unpacked in one call. */
-export function unpackPages(
+export function decompressPages(
   pages: readonly { readonly bytes: Uint8Array; readonly isCompressed: boolean }[],
-): readonly PlainPage[] {
+): readonly DecompressedPage[] {
   const stored = pages.map(({ bytes, isCompressed }) => {
     const source = new ByteSource(bytes);
     const page = storedPage(source, isCompressed);
@@ -63,7 +63,7 @@ interface StoredPage {
 }
 
 /** The pages with their bodies as they were before they were compressed. */
-function* unpacked(pages: readonly StoredPage[]): Generator<PlainPage> {
+function* unpacked(pages: readonly StoredPage[]): Generator<DecompressedPage> {
   const plain = inflated(pages.filter(({ isCompressed }) => isCompressed));
   let at = 0;
   for (const { type, body, isCompressed, plainBytes, count, encoding } of pages) {
