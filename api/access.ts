@@ -1,5 +1,5 @@
 import { SetMetadata, createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { Permission } from '../engine/catalog/rows.js';
+import type { Permission } from '../engine/catalog/permission.js';
 import type { Caller, ApiRequest } from './request.js';
 
 /** What the `:id` of a path may name; the guard looks it up and asks `engine/catalog/access.ts`. */

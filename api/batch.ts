@@ -1,7 +1,7 @@
 import { accessOf } from '../engine/catalog/access.js';
-import { budgets } from '../engine/core/budgets.js';
+import type { DatasetRow } from '../engine/catalog/datasets.js';
 import { parseFullPath } from '../engine/catalog/full-path.js';
-import type { DatasetRow } from '../engine/catalog/rows.js';
+import { budgets } from '../engine/core/budgets.js';
 import { AppError, invalid, notFound } from '../engine/core/errors.js';
 import { stringifyJson } from '../engine/core/json.js';
 import { answerTo } from './errors.filter.js';

@@ -1,4 +1,4 @@
-import type { BeaconRow } from '../engine/catalog/rows.js';
+import type { BeaconRow } from '../engine/catalog/beacons.js';
 import { AppError } from '../engine/core/errors.js';
 import { entityTypes, type EntityType } from '../engine/core/types.js';
 import { answerTo } from './errors.filter.js';

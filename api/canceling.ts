@@ -1,4 +1,4 @@
-import type { JobRow } from '../engine/catalog/rows.js';
+import type { JobRow } from '../engine/catalog/jobs.js';
 import { invalid } from '../engine/core/errors.js';
 import { Form } from './form.js';
 import type { Parts } from './parts.js';

@@ -1,5 +1,6 @@
 import { requireVault } from './resources.js';
-import type { DatasetRow, ObjectRow } from '../engine/catalog/rows.js';
+import type { DatasetRow } from '../engine/catalog/datasets.js';
+import type { ObjectRow } from '../engine/catalog/object-row.js';
 import { fieldList } from './field-shape.js';
 import type { Form } from './form.js';
 import type { Parts } from './parts.js';

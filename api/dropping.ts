@@ -1,4 +1,4 @@
-import type { Removed } from '../engine/catalog/removed.js';
+import type { Deletion } from '../engine/catalog/deletion.js';
 import { crashpoint } from '../engine/core/crashpoint.js';
 import { removeFile } from '../engine/core/files.js';
 import { logLine } from './log.js';
@@ -9,7 +9,7 @@ import { exportFile } from './targets.js';
  * Removes the files of what the catalogue has let go, and stops the tasks that worked on it. The rows are gone already, so
  * a failure here leaves files that nobody can reach: it is logged, not answered, and the next start removes them.
  */
-export async function dropRemoved(parts: Parts, removed: Removed): Promise<void> {
+export async function dropRemoved(parts: Parts, removed: Deletion): Promise<void> {
   crashpoint('delete.before-drop');
   const works: Promise<unknown>[] = [
     ...removed.activeTaskIds.map((id) => parts.scheduler.cancel(id).catch(ignoreGone)),

@@ -1,4 +1,4 @@
-import type { DatasetRow } from '../engine/catalog/rows.js';
+import type { DatasetRow } from '../engine/catalog/datasets.js';
 import { parseJson } from '../engine/core/json.js';
 import type { AskedEntity } from '../engine/query/request/entities.js';
 import type { SearchRequest } from '../engine/search/request.js';

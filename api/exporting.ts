@@ -1,7 +1,8 @@
 import type { JsonObject } from '../engine/core/types.js';
 import { accessOf, permissionOn } from '../engine/catalog/access.js';
+import type { ExportRow } from '../engine/catalog/exports.js';
+import type { FieldRow } from '../engine/catalog/fields.js';
 import { parseFullPath } from '../engine/catalog/full-path.js';
-import type { ExportRow, FieldRow } from '../engine/catalog/rows.js';
 import { AppError } from '../engine/core/errors.js';
 import { parseExportParams } from '../engine/query/request/request.js';
 import { checkFormat } from '../scheduler/check-export.js';

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../engine/core/types.js';
-import type { FieldPatch, NewFieldRow } from '../engine/catalog/fields.js';
-import type { FieldRow } from '../engine/catalog/rows.js';
+import type { FieldPatch, FieldRow, NewFieldRow } from '../engine/catalog/fields.js';
 import { entityTypes, type DataType } from '../engine/core/types.js';
 import { Form } from './form.js';
 import { given, isWebAddress } from './shape.js';

@@ -1,4 +1,4 @@
-import type { ObjectRow } from '../engine/catalog/rows.js';
+import type { ObjectRow } from '../engine/catalog/object-row.js';
 import { csvCell } from '../engine/core/csv-cell.js';
 import { AppError } from '../engine/core/errors.js';
 import { parseFileQuery, parseOutput, type OutputFormat } from '../engine/query/request/request.js';

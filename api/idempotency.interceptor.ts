@@ -7,7 +7,7 @@ import {
 import { createHash, randomUUID } from 'node:crypto';
 import { from, lastValueFrom, of, type Observable } from 'rxjs';
 import { budgets } from '../engine/core/budgets.js';
-import { withRequestKey } from '../engine/catalog/request-keys.js';
+import { withIdempotencyKey } from '../engine/catalog/idempotency-keys.js';
 import { AppError } from '../engine/core/errors.js';
 import { stringifyJson } from '../engine/core/json.js';
 import type { Value } from '../engine/core/types.js';
@@ -41,8 +41,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
       hash: digest(request.body),
       owner,
     };
-    const { requestKeys } = this.parts.catalog;
-    const begun = await requestKeys.begin(keyed);
+    const { idempotencyKeys } = this.parts.catalog;
+    const begun = await idempotencyKeys.begin(keyed);
     switch (begun.kind) {
       case 'other':
         throw new AppError(
@@ -60,9 +60,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
       }
       case 'new':
         return from(
-          withRequestKey(keyed, () => lastValueFrom(next.handle())).catch(
+          withIdempotencyKey(keyed, () => lastValueFrom(next.handle())).catch(
             async (error: unknown) => {
-              await requestKeys.forget(keyed);
+              await idempotencyKeys.forget(keyed);
               throw error;
             },
           ),

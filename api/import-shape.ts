@@ -1,6 +1,6 @@
 import type { JsonObject } from '../engine/core/types.js';
+import type { CommitMode } from '../engine/catalog/commits.js';
 import type { NewImport } from '../engine/catalog/imports.js';
-import type { CommitMode } from '../engine/catalog/rows.js';
 import { entityParams } from './entity-params.js';
 import { fieldNew } from './field-shape.js';
 import { Form, readBoolean } from './form.js';

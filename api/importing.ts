@@ -1,7 +1,8 @@
 import type { JsonObject } from '../engine/core/types.js';
 import { budgets } from '../engine/core/budgets.js';
-import type { NewImport } from '../engine/catalog/imports.js';
-import type { DatasetRow, ImportRow, ObjectRow } from '../engine/catalog/rows.js';
+import type { DatasetRow } from '../engine/catalog/datasets.js';
+import type { ImportRow, NewImport } from '../engine/catalog/imports.js';
+import type { ObjectRow } from '../engine/catalog/object-row.js';
 import { AppError } from '../engine/core/errors.js';
 import { removeFile, writeStream } from '../engine/core/files.js';
 import { stringifyJson } from '../engine/core/json.js';

@@ -1,4 +1,8 @@
-import type { CommitRow, ExportRow, ImportRow, JobRow, TaskRow } from '../engine/catalog/rows.js';
+import type { CommitRow } from '../engine/catalog/commits.js';
+import type { ExportRow } from '../engine/catalog/exports.js';
+import type { ImportRow } from '../engine/catalog/imports.js';
+import type { JobRow } from '../engine/catalog/jobs.js';
+import type { TaskRow } from '../engine/catalog/task-row.js';
 import { commitView, exportView, importView, taskView, type JobParts } from './job-views.js';
 import type { Parts } from './parts.js';
 import { presenterFor, type Presenter } from './present.js';

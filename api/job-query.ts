@@ -1,7 +1,6 @@
 import { accessOf } from '../engine/catalog/access.js';
-import type { JobFilter } from '../engine/catalog/job-list.js';
-import { isActive } from '../engine/catalog/task-states.js';
-import type { TaskStatus } from '../engine/catalog/rows.js';
+import type { JobFilter } from '../engine/catalog/jobs.js';
+import { isActive, type TaskStatus } from '../engine/catalog/task-row.js';
 import { ids, value, words } from './list-query.js';
 import type { Query } from './page.js';
 import type { Caller } from './request.js';

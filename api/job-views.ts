@@ -1,13 +1,10 @@
 import type { JsonObject } from '../engine/core/types.js';
-import type {
-  CommitRow,
-  ExportRow,
-  ImportRow,
-  JobRow,
-  TaskKind,
-  TaskRow,
-  UserRow,
-} from '../engine/catalog/rows.js';
+import type { CommitRow } from '../engine/catalog/commits.js';
+import type { ExportRow } from '../engine/catalog/exports.js';
+import type { ImportRow } from '../engine/catalog/imports.js';
+import type { JobRow } from '../engine/catalog/jobs.js';
+import type { TaskKind, TaskRow } from '../engine/catalog/task-row.js';
+import type { UserRow } from '../engine/catalog/users.js';
 import { shortUserView, time } from './views.js';
 
 /** What imports, exports and commits show besides their row. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../engine/core/types.js';
 import { budgets } from '../engine/core/budgets.js';
-import type { ObjectRow } from '../engine/catalog/rows.js';
+import type { ObjectRow } from '../engine/catalog/object-row.js';
 import { checkFile } from '../scheduler/check-import.js';
 import { fileNameOf, readUrl } from '../scheduler/fetch/url.js';
 import { hintsOf, manifestEntries } from '../scheduler/manifest.js';

@@ -1,13 +1,11 @@
 import { accessOf } from '../engine/catalog/access.js';
+import type { AccountRow } from '../engine/catalog/accounts.js';
 import type { Tables } from '../engine/catalog/catalog.js';
-import type {
-  AccountRow,
-  DatasetRow,
-  ObjectRow,
-  Permission,
-  UserRow,
-  VaultRow,
-} from '../engine/catalog/rows.js';
+import type { DatasetRow } from '../engine/catalog/datasets.js';
+import type { ObjectRow } from '../engine/catalog/object-row.js';
+import type { Permission } from '../engine/catalog/permission.js';
+import type { UserRow } from '../engine/catalog/users.js';
+import type { VaultRow } from '../engine/catalog/vaults.js';
 import { canImport } from '../scheduler/check-import.js';
 import type { Parts } from './parts.js';
 import type { ApiRequest, Caller } from './request.js';

@@ -1,4 +1,5 @@
-import type { DatasetRow, FieldRow } from '../engine/catalog/rows.js';
+import type { DatasetRow } from '../engine/catalog/datasets.js';
+import type { FieldRow } from '../engine/catalog/fields.js';
 import { genesAsked } from '../engine/entities/asked.js';
 import { AppError, invalid } from '../engine/core/errors.js';
 import { parseQuery } from '../engine/query/request/request.js';

@@ -1,4 +1,6 @@
-import type { BeaconRow, BeaconSetRow, SavedQueryRow } from '../engine/catalog/rows.js';
+import type { BeaconSetRow } from '../engine/catalog/beacon-sets.js';
+import type { BeaconRow } from '../engine/catalog/beacons.js';
+import type { SavedQueryRow } from '../engine/catalog/saved-queries.js';
 import type { Parts } from './parts.js';
 import { beaconSetView, beaconView, savedQueryView } from './question-views.js';
 import type { ApiRequest } from './request.js';

@@ -1,4 +1,7 @@
-import type { BeaconRow, BeaconSetRow, SavedQueryRow, UserRow } from '../engine/catalog/rows.js';
+import type { BeaconSetRow } from '../engine/catalog/beacon-sets.js';
+import type { BeaconRow } from '../engine/catalog/beacons.js';
+import type { SavedQueryRow } from '../engine/catalog/saved-queries.js';
+import type { UserRow } from '../engine/catalog/users.js';
 import { fieldsNamed } from './saved-params.js';
 import { shortUserView, time } from './views.js';
 

@@ -1,6 +1,7 @@
 import { require as requireOn, type Kinds } from '../engine/catalog/access.js';
 import type { Tables } from '../engine/catalog/catalog.js';
-import type { Permission, VaultRow } from '../engine/catalog/rows.js';
+import type { Permission } from '../engine/catalog/permission.js';
+import type { VaultRow } from '../engine/catalog/vaults.js';
 import type { ResourceKind } from './access.js';
 import type { Caller } from './request.js';
 

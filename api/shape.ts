@@ -1,8 +1,9 @@
 import type { JsonObject } from '../engine/core/types.js';
+import type { DatasetRow } from '../engine/catalog/datasets.js';
 import { checkFilename, checkVaultName } from '../engine/catalog/names.js';
+import type { ObjectType } from '../engine/catalog/object-row.js';
 import type { NewObject, ObjectPatch } from '../engine/catalog/objects.js';
-import type { DatasetRow, ObjectType, VaultRow } from '../engine/catalog/rows.js';
-import type { VaultPatch } from '../engine/catalog/vaults.js';
+import type { VaultPatch, VaultRow } from '../engine/catalog/vaults.js';
 import { isObject, type Form } from './form.js';
 
 /*

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../engine/core/types.js';
-import type { FieldRow } from '../engine/catalog/rows.js';
+import type { FieldRow } from '../engine/catalog/fields.js';
 import type { Form } from './form.js';
 
 /**

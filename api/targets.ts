@@ -1,5 +1,7 @@
 import { budgets } from '../engine/core/budgets.js';
-import type { ExportRow, ImportRow, ObjectRow } from '../engine/catalog/rows.js';
+import type { ExportRow } from '../engine/catalog/exports.js';
+import type { ImportRow } from '../engine/catalog/imports.js';
+import type { ObjectRow } from '../engine/catalog/object-row.js';
 import type { DataFolder } from '../engine/core/data-folder.js';
 import { dispositionParameter, type UrlSigner } from './signed-url.js';
 

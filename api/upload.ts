@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { ObjectRow } from '../engine/catalog/rows.js';
+import type { ObjectRow } from '../engine/catalog/object-row.js';
 import { crashpoint } from '../engine/core/crashpoint.js';
 import { AppError, notFound } from '../engine/core/errors.js';
 import {

@@ -1,15 +1,12 @@
-import { fullName } from '../engine/catalog/names.js';
-import type {
-  AccountRow,
-  DatasetRow,
-  FieldRow,
-  GlobalBeaconRow,
-  Millis,
-  ObjectRow,
-  Permission,
-  UserRow,
-  VaultRow,
-} from '../engine/catalog/rows.js';
+import type { AccountRow } from '../engine/catalog/accounts.js';
+import type { DatasetRow } from '../engine/catalog/datasets.js';
+import type { FieldRow } from '../engine/catalog/fields.js';
+import type { GlobalBeaconRow } from '../engine/catalog/global-beacons.js';
+import type { ObjectRow } from '../engine/catalog/object-row.js';
+import type { Permission } from '../engine/catalog/permission.js';
+import type { Millis } from '../engine/catalog/table.js';
+import { fullName, type UserRow } from '../engine/catalog/users.js';
+import type { VaultRow } from '../engine/catalog/vaults.js';
 
 /*
  * Rows to the JSON of the contract: every key of a resource is always there, null or empty when it has no value

@@ -1,5 +1,6 @@
 import { createUser } from '../engine/catalog/create-user.js';
-import type { UserRow, VaultRow } from '../engine/catalog/rows.js';
+import type { UserRow } from '../engine/catalog/users.js';
+import type { VaultRow } from '../engine/catalog/vaults.js';
 import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import type { OpenData } from './data.js';

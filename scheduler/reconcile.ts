@@ -1,5 +1,5 @@
 import type { Catalog } from '../engine/catalog/catalog.js';
-import type { Publication } from '../engine/catalog/rows.js';
+import type { Publication } from '../engine/catalog/publish.js';
 import { toErrorValue } from '../engine/core/errors.js';
 import type { Store } from '../engine/store/store.js';
 import type { Compaction } from './compaction/compactor.js';

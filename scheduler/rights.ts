@@ -1,6 +1,6 @@
 import { principalOf, require as requireAccess, type Principal } from '../engine/catalog/access.js';
 import type { Tables } from '../engine/catalog/catalog.js';
-import type { Permission } from '../engine/catalog/rows.js';
+import type { Permission } from '../engine/catalog/permission.js';
 import { AppError } from '../engine/core/errors.js';
 
 /** On whose behalf a task runs; throws if that user may not use the server any more. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../engine/core/types.js';
-import type { TaskRow } from '../engine/catalog/rows.js';
+import type { TaskRow } from '../engine/catalog/task-row.js';
 import { progressMetadata } from './progress.js';
 import type { Progress } from './task.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JsonObject } from '../engine/core/types.js';
 import type { Catalog } from '../engine/catalog/catalog.js';
-import type { TaskRow } from '../engine/catalog/rows.js';
+import type { TaskRow } from '../engine/catalog/task-row.js';
 import type { Config } from '../engine/core/config.js';
 import { crashpoint } from '../engine/core/crashpoint.js';
 import type { DataFolder } from '../engine/core/data-folder.js';
@@ -439,7 +439,7 @@ class TaskScheduler implements Scheduler {
   async #sweepExports(): Promise<void> {
     const { catalog, data, now, report } = this.#options;
     await sweepExports(catalog, data, now()).catch((error: unknown) => report(String(error)));
-    await catalog.requestKeys.sweep(now()).catch((error: unknown) => report(String(error)));
+    await catalog.idempotencyKeys.sweep(now()).catch((error: unknown) => report(String(error)));
   }
 
   #context(running: Running): PublishContext {

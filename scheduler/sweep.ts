@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Catalog } from '../engine/catalog/catalog.js';
-import type { TaskRow } from '../engine/catalog/rows.js';
+import type { TaskRow } from '../engine/catalog/task-row.js';
 import type { DataFolder } from '../engine/core/data-folder.js';
 import { list, removeFile, sweep } from '../engine/core/files.js';
 import { spillFolder } from './messages.js';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../engine/core/types.js';
-import type { TaskKind, TaskRow } from '../engine/catalog/rows.js';
 import type { Catalog } from '../engine/catalog/catalog.js';
+import type { TaskKind, TaskRow } from '../engine/catalog/task-row.js';
 import type { DataFolder } from '../engine/core/data-folder.js';
 import { AppError } from '../engine/core/errors.js';
 import type { QueryEngine } from '../engine/query/sql/engine.js';

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Catalog } from '../engine/catalog/catalog.js';
-import { wholeList } from '../engine/catalog/page.js';
-import type { DatasetRow, ObjectRow, Publication } from '../engine/catalog/rows.js';
+import type { DatasetRow } from '../engine/catalog/datasets.js';
+import { wholeList } from '../engine/catalog/list-page.js';
+import type { ObjectRow } from '../engine/catalog/object-row.js';
+import type { Publication } from '../engine/catalog/publish.js';
 import type { DataFolder } from '../engine/core/data-folder.js';
 import { toErrorValue } from '../engine/core/errors.js';
 import { fileStats, list, modifiedAt, openFile } from '../engine/core/files.js';

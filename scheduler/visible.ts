@@ -1,5 +1,5 @@
 import type { Tables } from '../engine/catalog/catalog.js';
-import type { FieldRow } from '../engine/catalog/rows.js';
+import type { FieldRow } from '../engine/catalog/fields.js';
 import { notFound } from '../engine/core/errors.js';
 import type { Snapshot, Store } from '../engine/store/store.js';
 

@@ -1,4 +1,4 @@
-import type { TaskRow, TaskStatus } from '../engine/catalog/rows.js';
+import type { TaskRow, TaskStatus } from '../engine/catalog/task-row.js';
 import { notFound } from '../engine/core/errors.js';
 
 /** Whether a task in this status has ended; there is no way back. */

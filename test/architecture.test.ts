@@ -51,7 +51,7 @@ describe('the checker', () => {
     ],
     [
       'engine/query/sql.ts',
-      `import type { FieldRow } from '../catalog/rows.js';`,
+      `import type { FieldRow } from '../catalog/fields.js';`,
       'engine/query may not import engine/catalog',
     ],
     [

@@ -1,8 +1,9 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
-import { wholeList } from '../../engine/catalog/page.js';
-import type { BeaconRow, BeaconSetRow } from '../../engine/catalog/rows.js';
-import type { QuestionFilter } from '../../engine/catalog/questions.js';
+import type { BeaconSetRow } from '../../engine/catalog/beacon-sets.js';
+import type { BeaconRow } from '../../engine/catalog/beacons.js';
+import { wholeList } from '../../engine/catalog/list-page.js';
+import type { SavedResourceFilter } from '../../engine/catalog/saved-resource.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { stringifyJson } from '../../engine/core/json.js';
 import { Access, Subject, Who } from '../access.js';
@@ -284,11 +285,11 @@ function summary({ status, total, took, error }: BeaconAnswer): object {
   return { status, total, took, error };
 }
 
-function filterOf(query: QueryString, caller: Caller): QuestionFilter {
+function filterOf(query: QueryString, caller: Caller): SavedResourceFilter {
   const isShared = value(query, 'is_shared');
   return {
     access: accessOf(caller),
-    ...given<QuestionFilter>({
+    ...given<SavedResourceFilter>({
       access: undefined,
       userId: oneId(query, 'user_id'),
       accountId: oneId(query, 'account_id'),

@@ -1,7 +1,8 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
-import type { JobFilter } from '../../engine/catalog/job-list.js';
-import type { CommitRow, DatasetRow } from '../../engine/catalog/rows.js';
+import type { CommitRow } from '../../engine/catalog/commits.js';
+import type { DatasetRow } from '../../engine/catalog/datasets.js';
+import type { JobFilter } from '../../engine/catalog/jobs.js';
 import { Access, Subject, Who } from '../access.js';
 import { cancelAsked, cancelJob } from '../canceling.js';
 import { JobPresenter } from '../job-present.js';

@@ -1,5 +1,5 @@
 import { Body, Controller, Headers, Param, Req, Res } from '@nestjs/common';
-import type { DatasetRow } from '../../engine/catalog/rows.js';
+import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import { Access, Subject, Who } from '../access.js';
 import { batchAnswer } from '../batch.js';
 import { Operation } from '../operation.js';

@@ -1,7 +1,6 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
-import type { DatasetFilter } from '../../engine/catalog/datasets.js';
-import type { DatasetRow } from '../../engine/catalog/rows.js';
+import type { DatasetFilter, DatasetRow } from '../../engine/catalog/datasets.js';
 import { notFound } from '../../engine/core/errors.js';
 import { Access, Subject, Who } from '../access.js';
 import { createObject } from '../creating.js';

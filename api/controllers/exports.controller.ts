@@ -1,7 +1,8 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
-import type { JobFilter } from '../../engine/catalog/job-list.js';
-import type { DatasetRow, ExportRow } from '../../engine/catalog/rows.js';
+import type { DatasetRow } from '../../engine/catalog/datasets.js';
+import type { ExportRow } from '../../engine/catalog/exports.js';
+import type { JobFilter } from '../../engine/catalog/jobs.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { removeFile } from '../../engine/core/files.js';

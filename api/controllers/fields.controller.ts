@@ -1,7 +1,7 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
-import type { FieldFilter } from '../../engine/catalog/fields.js';
-import type { DatasetRow, FieldRow } from '../../engine/catalog/rows.js';
+import type { DatasetRow } from '../../engine/catalog/datasets.js';
+import type { FieldFilter, FieldRow } from '../../engine/catalog/fields.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { parseJson } from '../../engine/core/json.js';
 import { Access, Subject, Who } from '../access.js';

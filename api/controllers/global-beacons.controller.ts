@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import type { DatasetRow } from '../../engine/catalog/rows.js';
+import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import { AppError } from '../../engine/core/errors.js';
 import { Access, Subject, Who } from '../access.js';
 import { Operation } from '../operation.js';

@@ -1,7 +1,7 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
 import type { ObjectFilter } from '../../engine/catalog/object-list.js';
-import type { ObjectRow } from '../../engine/catalog/rows.js';
+import type { ObjectRow } from '../../engine/catalog/object-row.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { Access, Subject, Who } from '../access.js';

@@ -1,7 +1,8 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
-import { wholeList } from '../../engine/catalog/page.js';
-import type { DatasetRow, SavedQueryRow } from '../../engine/catalog/rows.js';
+import type { DatasetRow } from '../../engine/catalog/datasets.js';
+import { wholeList } from '../../engine/catalog/list-page.js';
+import type { SavedQueryRow } from '../../engine/catalog/saved-queries.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { parseQuery } from '../../engine/query/request/request.js';
 import { Access, Subject, Who } from '../access.js';

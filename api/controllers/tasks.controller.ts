@@ -1,6 +1,6 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
-import type { TaskKind, TaskRow } from '../../engine/catalog/rows.js';
+import type { TaskKind, TaskRow } from '../../engine/catalog/task-row.js';
 import type { TaskFilter, TaskOrdering } from '../../engine/catalog/tasks.js';
 import { invalid, notFound } from '../../engine/core/errors.js';
 import { Access, Subject, Who } from '../access.js';

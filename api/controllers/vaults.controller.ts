@@ -1,7 +1,6 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../engine/catalog/access.js';
-import type { VaultRow } from '../../engine/catalog/rows.js';
-import type { VaultFilter } from '../../engine/catalog/vaults.js';
+import type { VaultFilter, VaultRow } from '../../engine/catalog/vaults.js';
 import { notFound } from '../../engine/core/errors.js';
 import { Access, Subject, Who } from '../access.js';
 import { dropRemoved } from '../dropping.js';

@@ -1,5 +1,6 @@
-import { wholeList } from '../../engine/catalog/page.js';
-import type { TokenRow, UserRow } from '../../engine/catalog/rows.js';
+import { wholeList } from '../../engine/catalog/list-page.js';
+import type { TokenRow } from '../../engine/catalog/tokens.js';
+import type { UserRow } from '../../engine/catalog/users.js';
 import { AppError } from '../../engine/core/errors.js';
 import { type Command, UsageError } from '../command.js';
 import { existingFolder, type OpenData, withData } from '../data.js';

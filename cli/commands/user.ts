@@ -1,5 +1,5 @@
 import { createUser } from '../../engine/catalog/create-user.js';
-import type { Role } from '../../engine/catalog/rows.js';
+import type { Role } from '../../engine/catalog/permission.js';
 import { type Command, UsageError } from '../command.js';
 import { existingFolder, withData } from '../data.js';
 import { dataOption, readOptions } from './options.js';

@@ -1,25 +1,21 @@
 import { AppError, notFound } from '../core/errors.js';
+import type { AccountRow } from './accounts.js';
+import type { BeaconSetRow } from './beacon-sets.js';
+import type { BeaconRow } from './beacons.js';
 import type { Tables } from './catalog.js';
-import type { Access } from './page.js';
-import { permissionLevels } from './permission.js';
-import type {
-  AccountRow,
-  BeaconRow,
-  BeaconSetRow,
-  CommitRow,
-  DatasetRow,
-  ExportRow,
-  FieldRow,
-  ImportRow,
-  ObjectRow,
-  OwnedRow,
-  Permission,
-  SavedQueryRow,
-  TaskRow,
-  TokenRow,
-  UserRow,
-  VaultRow,
-} from './rows.js';
+import type { CommitRow } from './commits.js';
+import type { DatasetRow } from './datasets.js';
+import type { ExportRow } from './exports.js';
+import type { FieldRow } from './fields.js';
+import type { ImportRow } from './imports.js';
+import type { ObjectRow } from './object-row.js';
+import { permissionLevels, type Access, type Permission } from './permission.js';
+import type { SavedQueryRow } from './saved-queries.js';
+import type { OwnedRow } from './saved-resource.js';
+import type { TaskRow } from './task-row.js';
+import type { TokenRow } from './tokens.js';
+import type { UserRow } from './users.js';
+import type { VaultRow } from './vaults.js';
 
 /** Who asks, and how far the token that they showed reaches. */
 export interface Principal {

@@ -1,11 +1,17 @@
 import { invalid } from '../core/errors.js';
+import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
-import { Kept } from './kept.js';
 import { fold } from './names.js';
-import type { AccountRow } from './rows.js';
 import { sql } from './sql.js';
-import { table } from './table.js';
+import { table, type Millis } from './table.js';
+
+export interface AccountRow {
+  readonly id: number;
+  readonly domain: string;
+  readonly name: string;
+  readonly createdAt: Millis;
+}
 
 /** The organisations; a domain is unique whatever its letter case. */
 export interface AccountTable {
@@ -22,7 +28,7 @@ const accounts = table<AccountRow, { domainKey: string }>(
 
 /** The accounts of a catalogue. */
 export function accountTable(db: Database): AccountTable {
-  const kept = new Kept<number, AccountRow>(db);
+  const kept = new RowCache<number, AccountRow>(db);
   const byDomain = async (domain: string): Promise<AccountRow | undefined> => {
     const row = await db.get(
       sql`SELECT ${accounts.columns} FROM accounts WHERE domain_key = ${fold(domain)}`,

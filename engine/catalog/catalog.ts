@@ -1,25 +1,26 @@
-import { setTimeout } from 'node:timers/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { AppError } from '../core/errors.js';
 import { fileStats, list } from '../core/files.js';
 import type { SearchTable } from '../search/table.js';
 import { accountTable, type AccountTable } from './accounts.js';
+import { beaconSetTable, type BeaconSetRow } from './beacon-sets.js';
+import { beaconTable, type BeaconRow } from './beacons.js';
 import { commitTable, type CommitTable } from './commits.js';
-import { SqliteDatabase, type Database } from './database.js';
+import { SqliteDatabase, takeInstanceLock, type Database, type InstanceLock } from './database.js';
 import { datasetTable, type DatasetTable } from './datasets.js';
 import { exportTable, type ExportTable } from './exports.js';
 import { fieldTable, type FieldTable } from './fields.js';
 import { globalBeaconTable, type GlobalBeaconTable } from './global-beacons.js';
+import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
-import { takeInstanceLock, type InstanceLock } from './instance-lock.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
 import { objectTable, type ObjectTable } from './objects.js';
-import type { Access } from './page.js';
-import { publish } from './publish.js';
-import { requestKeyTable, type RequestKeyTable } from './request-keys.js';
-import { beaconSetTable, beaconTable, savedQueryTable, type QuestionTable } from './questions.js';
-import type { BeaconRow, BeaconSetRow, Publication, SavedQueryRow } from './rows.js';
+import type { Access } from './permission.js';
+import { publish, type Publication } from './publish.js';
+import { savedQueryTable, type SavedQueryRow } from './saved-queries.js';
+import type { SavedResourceTable } from './saved-resource.js';
 import { searchTable } from './search.js';
 import { sql } from './sql.js';
 import { taskTable, type TaskTable } from './tasks.js';
@@ -40,10 +41,10 @@ export interface Tables {
   readonly exports: ExportTable;
   readonly commits: CommitTable;
   readonly tasks: TaskTable;
-  readonly requestKeys: RequestKeyTable;
-  readonly savedQueries: QuestionTable<SavedQueryRow>;
-  readonly beaconSets: QuestionTable<BeaconSetRow>;
-  readonly beacons: QuestionTable<BeaconRow>;
+  readonly idempotencyKeys: IdempotencyKeyTable;
+  readonly savedQueries: SavedResourceTable<SavedQueryRow>;
+  readonly beaconSets: SavedResourceTable<BeaconSetRow>;
+  readonly beacons: SavedResourceTable<BeaconRow>;
   readonly globalBeacons: GlobalBeaconTable;
   readonly search: SearchTable<Access>;
   /** The next id for an object, a job or a task. */
@@ -135,7 +136,7 @@ function tablesOf(db: Database): Tables {
     exports: exportTable(db),
     commits: commitTable(db),
     tasks: taskTable(db),
-    requestKeys: requestKeyTable(db),
+    idempotencyKeys: idempotencyKeyTable(db),
     savedQueries: savedQueryTable(db),
     beaconSets: beaconSetTable(db),
     beacons: beaconTable(db),

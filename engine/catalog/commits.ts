@@ -1,9 +1,44 @@
 import type { Database } from './database.js';
-import { listJobs, type JobFilter } from './job-list.js';
-import { commits } from './job-rows.js';
-import type { Listed, Page } from './page.js';
-import type { CommitRow } from './rows.js';
+import { jobColumns, listJobs, type JobFilter, type JobRow } from './jobs.js';
+import type { Listed, Page } from './list-page.js';
 import { sql } from './sql.js';
+import { table } from './table.js';
+
+export type CommitMode = 'append' | 'overwrite' | 'upsert' | 'delete';
+
+export interface CommitRow extends JobRow {
+  readonly title: string;
+  readonly description: string | null;
+  readonly mode: CommitMode | 'rollback';
+  readonly parentJobModel: string; // 'datasets.DatasetImport'
+  readonly parentJobId: number;
+  readonly recordsTotal: number; // of the dataset after it
+  readonly recordsModified: number;
+  readonly fields: readonly { readonly name: string; readonly is_new: boolean }[];
+  readonly size: number;
+  readonly logVersion: number;
+  readonly genomeBuild: string | null;
+}
+
+/** How commits are stored. */
+export const commits = table<CommitRow>(
+  'commits',
+  {
+    ...jobColumns,
+    title: 'plain',
+    description: 'plain',
+    mode: 'plain',
+    parentJobModel: 'plain',
+    parentJobId: 'plain',
+    recordsTotal: 'plain',
+    recordsModified: 'plain',
+    fields: 'json',
+    size: 'plain',
+    logVersion: 'plain',
+    genomeBuild: 'plain',
+  },
+  {},
+);
 
 /** The commits; only `publish` makes them. */
 export interface CommitTable {

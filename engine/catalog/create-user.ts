@@ -1,6 +1,9 @@
-import type { AccountRow, Role, TokenRow, UserRow, VaultRow } from './rows.js';
+import type { AccountRow } from './accounts.js';
 import type { Tables } from './catalog.js';
-import type { NewToken } from './tokens.js';
+import type { Role } from './permission.js';
+import type { NewToken, TokenRow } from './tokens.js';
+import type { UserRow } from './users.js';
+import type { VaultRow } from './vaults.js';
 
 /** A user to be, by the domain of an account that may not exist yet. */
 export interface NewUser {

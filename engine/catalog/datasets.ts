@@ -1,13 +1,28 @@
+import type { GenomeBuild } from '../core/types.js';
+import { RowCache } from './cache.js';
 import type { Database } from './database.js';
-import { Kept } from './kept.js';
-import { endsWith } from './like.js';
+import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { fold } from './names.js';
+import type { ObjectRow } from './object-row.js';
 import { insertObject, type NewObject } from './objects.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
 import { mayAccess } from './permission.js';
-import type { DatasetRow, ObjectRow } from './rows.js';
-import { all, isOneOf, sql, type Sql } from './sql.js';
-import { table } from './table.js';
+import { all, endsWith, isOneOf, sql, type Sql } from './sql.js';
+import { table, type Millis } from './table.js';
+
+/** What a dataset has beyond its object; same id. */
+export interface DatasetRow {
+  readonly id: number;
+  readonly capacity: 'small' | 'medium' | 'large' | 'xlarge';
+  readonly storageClass: string;
+  readonly availability: 'available' | 'unavailable' | 'restoring' | 'archived';
+  readonly documentsCount: number;
+  readonly bytes: number;
+  readonly genomeBuilds: readonly GenomeBuild[];
+  /** The Delta log version that the catalogue has taken in; -1 before the first commit. */
+  readonly logVersion: number;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
 
 /** A dataset to be, with its object in the vault. */
 export interface NewDataset extends Omit<NewObject, 'objectType' | 'size' | 'md5'> {
@@ -69,7 +84,7 @@ export const datasets = table<DatasetRow>(
 
 /** The datasets of a catalogue. */
 export function datasetTable(db: Database): DatasetTable {
-  const kept = new Kept<number, DatasetRow>(db);
+  const kept = new RowCache<number, DatasetRow>(db);
   const get = (id: number): Promise<DatasetRow | undefined> =>
     kept.get(id, async () => {
       const row = await db.get(sql`SELECT ${datasets.columns} FROM datasets WHERE id = ${id}`);

@@ -1,13 +1,53 @@
 import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
+import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
-import { listJobs, type JobFilter } from './job-list.js';
-import { exports } from './job-rows.js';
-import { insertTask, newJob } from './job-status.js';
-import type { Listed, Page } from './page.js';
-import { noteMade } from './request-keys.js';
-import type { ExportRow, TaskRow } from './rows.js';
+import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
+import type { Listed, Page } from './list-page.js';
 import { sql } from './sql.js';
+import { table, type Millis } from './table.js';
+import type { TaskRow } from './task-row.js';
+import { insertTask } from './task-status.js';
+
+export interface ExportRow extends JobRow {
+  readonly format: string;
+  readonly params: JsonObject;
+  readonly targetFields: readonly JsonObject[] | null;
+  readonly annotatorParams: JsonObject | null;
+  readonly targetFullPath: string | null;
+  readonly targetObjectId: number | null;
+  readonly sendEmailOnCompletion: boolean;
+  readonly priority: number;
+  readonly documentsCount: number | null;
+  /** The file's name to clients (`variants-4812.json.gz`); null until it is written. */
+  readonly filename: string | null;
+  readonly bytes: number | null;
+  /** The log version that the file shows. */
+  readonly logVersion: number | null;
+  readonly expiresAt: Millis | null;
+}
+
+/** How exports are stored. */
+const exports = table<ExportRow>(
+  'exports',
+  {
+    ...jobColumns,
+    format: 'plain',
+    params: 'json',
+    targetFields: 'json',
+    annotatorParams: 'json',
+    targetFullPath: 'plain',
+    targetObjectId: 'plain',
+    sendEmailOnCompletion: 'flag',
+    priority: 'plain',
+    documentsCount: 'plain',
+    filename: 'plain',
+    bytes: 'plain',
+    logVersion: 'plain',
+    expiresAt: 'plain',
+  },
+  {},
+);
 
 /** An export to be. */
 export interface NewExport {
@@ -97,7 +137,7 @@ export function exportTable(db: Database): ExportTable {
           expiresAt: null,
         };
         await tx.run(exports.insert(row));
-        await noteMade(tx, id);
+        await recordCreated(tx, id);
         return { row, task };
       }),
     update: async (id, patch) => {

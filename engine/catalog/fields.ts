@@ -1,13 +1,28 @@
+import type { DatasetField } from '../core/dataset-field.js';
 import { AppError, invalid } from '../core/errors.js';
+import { RowCache } from './cache.js';
 import type { Database } from './database.js';
+import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
-import { Kept } from './kept.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
+import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
-import { noteMade } from './request-keys.js';
-import type { FieldRow } from './rows.js';
 import { all, sql, type Sql } from './sql.js';
-import { table } from './table.js';
+import { table, type Millis } from './table.js';
+
+export interface FieldRow extends DatasetField {
+  readonly id: number;
+  readonly datasetId: number;
+  readonly description: string;
+  readonly expression: string | null;
+  readonly isHidden: boolean;
+  readonly isReadOnly: boolean;
+  /** True once data of this field has been stored: its type is then fixed. */
+  readonly isValid: boolean;
+  readonly dependsOn: readonly string[];
+  readonly urlTemplate: string | null;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
 
 /** A field that a user declares before or after there are data of it. */
 export interface NewFieldRow extends Partial<
@@ -72,7 +87,7 @@ const orderBy = sql`CASE WHEN fields.ordering IS NULL THEN 1 ELSE 0 END, fields.
 /** The fields of a catalogue. */
 export function fieldTable(db: Database): FieldTable {
   /** Every query needs them: read again for each, they took a third of its time outside the engine. */
-  const kept = new Kept<number, readonly FieldRow[]>(db, 200);
+  const kept = new RowCache<number, readonly FieldRow[]>(db, 200);
   const get = async (id: number): Promise<FieldRow | undefined> => {
     const row = await db.get(sql`SELECT ${fields.columns} FROM fields WHERE id = ${id}`);
     return row && fields.parse(row);
@@ -144,7 +159,7 @@ export function fieldTable(db: Database): FieldTable {
           throw invalid('name', `A field named ${JSON.stringify(field.name)} exists already.`);
         }
         const row = await fieldTable(tx).createInternal(field);
-        await noteMade(tx, row.id);
+        await recordCreated(tx, row.id);
         return row;
       }),
     update,

@@ -1,8 +1,16 @@
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
-import type { GlobalBeaconRow } from './rows.js';
 import { isOneOf, sql } from './sql.js';
-import { table } from './table.js';
+import { table, type Millis } from './table.js';
+
+/** Says that searches by entity look into a dataset. */
+export interface GlobalBeaconRow {
+  readonly id: number;
+  readonly datasetId: number;
+  /** Who enabled it. */
+  readonly userId: number;
+  readonly createdAt: Millis;
+}
 
 /** Which datasets searches by entity look into (contract 14.4). */
 export interface GlobalBeaconTable {

@@ -1,14 +1,63 @@
 import type { JsonObject } from '../core/types.js';
+import type { CommitMode } from './commits.js';
 import type { Database } from './database.js';
+import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
-import { listJobs, type JobFilter } from './job-list.js';
-import { imports } from './job-rows.js';
-import { insertTask, newJob } from './job-status.js';
-import type { Listed, Page } from './page.js';
-import { noteMade } from './request-keys.js';
-import type { ImportRow, TaskRow } from './rows.js';
+import { jobColumns, listJobs, newJob, type JobFilter, type JobRow } from './jobs.js';
+import type { Listed, Page } from './list-page.js';
 import { sql } from './sql.js';
+import { table } from './table.js';
 import { cleanTags } from './tags.js';
+import type { TaskRow } from './task-row.js';
+import { insertTask } from './task-status.js';
+
+export interface ImportRow extends JobRow {
+  readonly title: string;
+  readonly description: string | null;
+  readonly source: 'data_records' | 'object' | 'manifest';
+  readonly objectId: number | null;
+  readonly manifest: JsonObject;
+  readonly commitMode: CommitMode;
+  readonly targetFields: readonly JsonObject[];
+  readonly entityParams: JsonObject | null;
+  readonly readerParams: JsonObject | null;
+  readonly validationParams: JsonObject | null;
+  readonly annotatorParams: JsonObject | null;
+  readonly includeErrors: boolean;
+  readonly genomeBuild: string | null;
+  readonly priority: number;
+  /** Chosen when the import is created, so that records can carry it before the commit exists. */
+  readonly commitId: number;
+  /** It only tells what would come in; the dataset stays as it is. */
+  readonly isDryRun: boolean;
+  readonly tags: readonly string[];
+}
+
+/** How imports are stored. */
+export const imports = table<ImportRow>(
+  'imports',
+  {
+    ...jobColumns,
+    title: 'plain',
+    description: 'plain',
+    source: 'plain',
+    objectId: 'plain',
+    manifest: 'json',
+    commitMode: 'plain',
+    targetFields: 'json',
+    entityParams: 'json',
+    readerParams: 'json',
+    validationParams: 'json',
+    annotatorParams: 'json',
+    includeErrors: 'flag',
+    genomeBuild: 'plain',
+    priority: 'plain',
+    commitId: 'plain',
+    isDryRun: 'flag',
+    tags: 'json',
+  },
+  {},
+);
 
 /** An import to be. `id` and `commitId` may be allocated before, where a file has to carry them. */
 export interface NewImport {
@@ -100,7 +149,7 @@ export function importTable(db: Database): ImportTable {
           tags: cleanTags(job.tags ?? []),
         };
         await tx.run(imports.insert(row));
-        await noteMade(tx, id);
+        await recordCreated(tx, id);
         return { row, task };
       }),
     update: async (id, patch) => {

@@ -1,5 +1,4 @@
 import { invalid } from '../core/errors.js';
-import type { UserRow } from './rows.js';
 
 const nameCharacters = 1_000;
 // oxlint-disable-next-line no-control-regex -- refusing control characters is the point
@@ -47,10 +46,4 @@ const plain = /^(.+)(\.[A-Za-z0-9]+)$/;
 export function numberedName(name: string, number: number, isFile: boolean): string {
   const parts = isFile ? (compressed.exec(name) ?? plain.exec(name)) : null;
   return parts === null ? `${name}-${number}` : `${parts[1]}-${number}${parts[2]}`;
-}
-
-/** How a user is called: by name, or by email address without one. */
-export function fullName(user: Pick<UserRow, 'firstName' | 'lastName' | 'email'>): string {
-  const name = `${user.firstName} ${user.lastName}`.trim();
-  return name === '' ? user.email : name;
 }

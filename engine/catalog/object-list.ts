@@ -1,14 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from './database.js';
 import { normalizePath, parseFullPath } from './full-path.js';
-import { contains, endsWith, startsWith } from './like.js';
+import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { fold } from './names.js';
-import { isBelow, objects } from './object-row.js';
-import { listPage, type Access, type AccessFilter, type Listed, type Page } from './page.js';
+import { isBelow, objects, type ObjectRow, type ObjectType } from './object-row.js';
 import { compilePart, compilePathRegex, parseGlob } from './path-pattern.js';
-import { mayAccess } from './permission.js';
-import type { ObjectRow, ObjectType, Permission } from './rows.js';
-import { all, isOneOf, sql, type Sql } from './sql.js';
+import { mayAccess, type Access, type Permission } from './permission.js';
+import { all, contains, endsWith, isOneOf, sql, startsWith, type Sql } from './sql.js';
 import { isVaultOf } from './vaults.js';
 
 /** The list filters of contract 6.3. Ids that are null mean the root. */

@@ -1,16 +1,15 @@
-import type { JsonObject } from '../core/types.js';
 import { invalid } from '../core/errors.js';
+import type { JsonObject } from '../core/types.js';
+import { RowCache } from './cache.js';
 import type { Database } from './database.js';
+import { collectDeletion, type Deletion } from './deletion.js';
 import { namesOf, normalizePath } from './full-path.js';
+import { recordCreated } from './idempotency-keys.js';
 import { nextLargeId } from './ids.js';
-import { Kept } from './kept.js';
+import type { Listed, Page } from './list-page.js';
 import { checkFilename, fold, numberedName } from './names.js';
 import { listObjects, type ObjectFilter } from './object-list.js';
-import { isBelow, objects } from './object-row.js';
-import type { Listed, Page } from './page.js';
-import { removedWith, type Removed } from './removed.js';
-import { noteMade } from './request-keys.js';
-import type { ObjectRow, ObjectType } from './rows.js';
+import { isBelow, objects, type ObjectRow, type ObjectType } from './object-row.js';
 import { sql, type Sql } from './sql.js';
 import { encodeIds } from './table.js';
 import { cleanTags, indexObjectTags } from './tags.js';
@@ -67,7 +66,7 @@ export interface ObjectTable {
   ensureFolder(vaultId: number, path: string, userId: number): Promise<ObjectRow | null>;
   update(id: number, patch: ObjectPatch): Promise<ObjectRow | undefined>;
   /** Removes the object and all below it. */
-  delete(id: number): Promise<Removed>;
+  delete(id: number): Promise<Deletion>;
   counts(ids: readonly number[]): Promise<ReadonlyMap<number, DescendantCounts>>;
 }
 
@@ -77,7 +76,7 @@ export function objectTable(db: Database): ObjectTable {
     const row = await db.get(sql`SELECT ${objects.columns} FROM objects WHERE ${where}`);
     return row && objects.parse(row);
   };
-  const kept = new Kept<number, ObjectRow>(db);
+  const kept = new RowCache<number, ObjectRow>(db);
   const get = (id: number): Promise<ObjectRow | undefined> =>
     kept.get(id, () => one(sql`id = ${id}`));
   const byPath = (vaultId: number, path: string): Promise<ObjectRow | undefined> =>
@@ -114,7 +113,7 @@ export function objectTable(db: Database): ObjectTable {
       }),
     delete: (id) =>
       db.atomic(async (tx) => {
-        const removed = await removedWith(tx, sql`(objects.id = ${id} OR ${isBelow(id)})`);
+        const removed = await collectDeletion(tx, sql`(objects.id = ${id} OR ${isBelow(id)})`);
         await tx.run(sql`DELETE FROM objects WHERE id = ${id}`);
         return removed;
       }),
@@ -155,7 +154,7 @@ export async function insertObject(tx: Database, object: NewObject): Promise<Obj
   };
   await tx.run(objects.insert({ ...row, pathKey: fold(row.path) }));
   await indexObjectTags(tx, row.id, row.tags);
-  await noteMade(tx, row.id);
+  await recordCreated(tx, row.id);
   return row;
 }
 

@@ -1,6 +1,14 @@
-import type { Access } from './page.js';
-import type { Permission } from './rows.js';
 import { sql, type Sql } from './sql.js';
+
+export type Role = 'member' | 'admin' | 'primary_owner';
+export type Permission = 'read' | 'write' | 'admin';
+
+/** On whose behalf a list is made: only what this user may read is in it. */
+export interface Access {
+  readonly userId: number;
+  readonly accountId: number;
+  readonly role: Role;
+}
 
 /** Permissions in the order of what they allow; the catalogue stores the number. */
 export const permissionLevels: Readonly<Record<Permission, number>> = Object.freeze({

@@ -1,17 +1,42 @@
-import type { NewField } from '../core/dataset-field.js';
-import { commitField, fieldsOfColumns } from '../core/dataset-field.js';
+import { commitField, fieldsOfColumns, type NewField } from '../core/dataset-field.js';
 import { notFound } from '../core/errors.js';
-import { commitTable } from './commits.js';
+import type { Columns, GenomeBuild, JsonObject } from '../core/types.js';
+import { commits, commitTable, type CommitMode, type CommitRow } from './commits.js';
 import type { Database } from './database.js';
-import { datasetTable, datasets } from './datasets.js';
-import { fieldTable } from './fields.js';
-import { importTable } from './imports.js';
-import { commits, imports } from './job-rows.js';
-import { insertTask, newJob, setStatus } from './job-status.js';
-import type { CommitRow, FieldRow, Publication } from './rows.js';
+import { datasets, datasetTable } from './datasets.js';
+import { fieldTable, type FieldRow } from './fields.js';
+import { imports, importTable } from './imports.js';
+import { newJob } from './jobs.js';
 import { sql } from './sql.js';
+import type { Millis } from './table.js';
+import { insertTask, setStatus } from './task-status.js';
 import { taskTable } from './tasks.js';
 import { userTable } from './users.js';
+
+/** Everything that publishing a commit changes in the catalogue; also kept in the log, so that a restart can replay it. */
+export interface Publication {
+  readonly datasetId: number;
+  readonly importId: number;
+  readonly taskId: number;
+  readonly commitId: number;
+  readonly logVersion: number;
+  readonly mode: CommitMode;
+  readonly title: string;
+  readonly recordsModified: number;
+  readonly recordsTotal: number;
+  readonly bytesTotal: number;
+  readonly size: number;
+  readonly genomeBuild: GenomeBuild | null;
+  /** All columns of the dataset after this commit. */
+  readonly columns: Columns;
+  /** Order, titles and entity types of fields that this commit brings, by dotted name. */
+  readonly newFields: readonly NewField[];
+  /** What the request says anew of fields that were there before, by dotted name. */
+  readonly edits?: readonly (Partial<NewField> & { readonly name: string })[];
+  /** The import's final metadata (progress, validation). */
+  readonly metadata: JsonObject;
+  readonly time: Millis;
+}
 
 const commitPriority = 30; // seen on the original service (contract 15.1)
 

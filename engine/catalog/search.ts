@@ -6,12 +6,10 @@ import type {
   SearchVault,
 } from '../search/table.js';
 import type { Database } from './database.js';
-import { contains } from './like.js';
-import { fullName } from './names.js';
-import type { Access } from './page.js';
-import { hasOwnRight, mayAccess } from './permission.js';
-import { all, isOneOf, join, sql, type Sql } from './sql.js';
+import { hasOwnRight, mayAccess, type Access } from './permission.js';
+import { all, contains, isOneOf, join, sql, type Sql } from './sql.js';
 import type { Raw } from './table.js';
+import { fullName } from './users.js';
 
 const idsPerStatement = 500;
 

@@ -62,6 +62,31 @@ export function isOneOf(expression: Sql, values: readonly Bindable[]): Sql {
   return sql`${expression} IN (${join(bound, sql`, `)})`;
 }
 
+/** SQLite refuses longer patterns; no path or name comes near it. */
+const patternBytes = 40_000;
+
+/** True where the column has this text somewhere, taken literally. */
+export function contains(column: Sql, text: string): Sql {
+  return like(column, text, '%', '%');
+}
+
+/** True where the column begins with this text, taken literally. */
+export function startsWith(column: Sql, text: string): Sql {
+  return like(column, text, '', '%');
+}
+
+/** True where the column ends with this text, taken literally. */
+export function endsWith(column: Sql, text: string): Sql {
+  return like(column, text, '%', '');
+}
+
+function like(column: Sql, text: string, before: string, after: string): Sql {
+  const literal = text.replaceAll(/[\\%_]/g, (wildcard) => `\\${wildcard}`);
+  // LIKE stops reading at NUL, which no stored name has.
+  if (literal.includes('\0') || Buffer.byteLength(literal) > patternBytes) return sql`1 = 0`;
+  return sql`${column} LIKE ${before + literal + after} ESCAPE '\\'`;
+}
+
 /** Names of tables and columns, given in our own source as camelCase; anything but letters and digits is a bug. */
 export function identifier(name: string): Sql {
   if (!/^[a-z][A-Za-z0-9]*$/.test(name))

@@ -2,6 +2,9 @@ import { parseJson, stringifyJson } from '../core/json.js';
 import type { Value } from '../core/types.js';
 import { alias, identifier, join, sql, type Bindable, type Sql } from './sql.js';
 
+/** Milliseconds since 1970, UTC: how the catalogue keeps every time. */
+export type Millis = number;
+
 /** How a column keeps a property: as it is, as 0/1, as JSON text, or as ids in the form `/1/2/`. */
 type Codec = 'plain' | 'flag' | 'json' | 'ids';
 type Codecs<R> = { readonly [K in keyof R]-?: Codec };
@@ -10,7 +13,7 @@ type Codecs<R> = { readonly [K in keyof R]-?: Codec };
 export type Raw = Readonly<Record<string, unknown>>;
 
 /** The one place where rows in camelCase meet columns in snake_case. */
-export interface TableShape<R, X> {
+export interface TableCodec<R, X> {
   readonly name: Sql;
   /** `vaults.id AS "id", …`, for a SELECT from this table under its own name. */
   readonly columns: Sql;
@@ -25,7 +28,7 @@ export function table<R extends object, X extends object = object>(
   name: string,
   columns: Codecs<R>,
   hidden: Codecs<X>,
-): TableShape<R, X> {
+): TableCodec<R, X> {
   const visible = Object.entries(columns) as [string, Codec][];
   const stored = [...visible, ...(Object.entries(hidden) as [string, Codec][])];
   const tableName = identifier(name);

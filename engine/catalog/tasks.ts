@@ -1,14 +1,13 @@
-import type { JsonObject } from '../core/types.js';
 import { budgets } from '../core/budgets.js';
 import { invalid } from '../core/errors.js';
+import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
-import { jobs, tasks } from './job-rows.js';
-import { changeStatus, jobOfTask, type StatusChange } from './job-status.js';
-import { listPage, type AccessFilter, type Listed, type Page } from './page.js';
+import { jobs, type JobRow } from './jobs.js';
+import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
-import type { JobRow, TaskKind, TaskRow, TaskStatus } from './rows.js';
 import { all, isOneOf, sql, type Sql } from './sql.js';
-import { isActive } from './task-states.js';
+import { isActive, tasks, type TaskKind, type TaskRow, type TaskStatus } from './task-row.js';
+import { changeStatus, jobOfTask, type StatusChange } from './task-status.js';
 
 /** The columns that `ordering` may name. */
 export const taskOrderings = ['id', 'createdAt', 'updatedAt', 'priority', 'status'] as const;
@@ -26,7 +25,7 @@ export interface TaskFilter extends AccessFilter {
   readonly ordering?: { readonly by: TaskOrdering; readonly isDescending: boolean };
 }
 
-/** The durable queue. Statuses change only along `task-states.ts`, and always together with the job's own. */
+/** The durable queue. Statuses change only along `transitions` (task-row.ts), and always together with the job's own. */
 export interface TaskTable {
   get(id: number): Promise<TaskRow | undefined>;
   /** The import, export or commit behind it; undefined if deleted. */

@@ -1,18 +1,30 @@
 import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import { invalid } from '../core/errors.js';
+import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
-import { Kept } from './kept.js';
-import { listPage, type Listed, type Page } from './page.js';
-import type { TokenRow } from './rows.js';
+import { listPage, type Listed, type Page } from './list-page.js';
 import { sql } from './sql.js';
-import { table } from './table.js';
+import { table, type Millis } from './table.js';
 
 /** One client refuses secrets of any other length (contract 2.1). */
 export const tokenLength = 30;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const secretPattern = /^[A-Za-z0-9_-]{30}$/;
 const touchEveryMs = 60_000;
+
+/** A personal access token; the secret itself is never stored, only its keyed hash. */
+export interface TokenRow {
+  readonly id: number;
+  readonly userId: number;
+  readonly name: string;
+  readonly prefix: string; // first 4 characters, to recognise it in a list
+  readonly scope: 'read' | 'read write';
+  readonly createdAt: Millis;
+  readonly expiresAt: Millis | null;
+  readonly revokedAt: Millis | null;
+  readonly lastUsedAt: Millis | null;
+}
 
 export interface NewToken {
   readonly userId: number;
@@ -61,7 +73,7 @@ export function tokenTable(db: Database): TokenTable {
     const row = await db.get(sql`SELECT ${tokens.columns} FROM tokens WHERE id = ${id}`);
     return row && tokens.parse(row);
   };
-  const kept = new Kept<string, TokenRow>(db);
+  const kept = new RowCache<string, TokenRow>(db);
   return {
     get,
     list: async ({ userId }, page) => {

@@ -1,12 +1,23 @@
 import { invalid } from '../core/errors.js';
+import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { nextSmallId } from './ids.js';
-import { Kept } from './kept.js';
+import { listPage, type Listed, type Page } from './list-page.js';
 import { fold } from './names.js';
-import { listPage, type Listed, type Page } from './page.js';
-import type { Role, UserRow } from './rows.js';
+import type { Role } from './permission.js';
 import { all, sql } from './sql.js';
-import { table } from './table.js';
+import { table, type Millis } from './table.js';
+
+export interface UserRow {
+  readonly id: number;
+  readonly accountId: number;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly role: Role;
+  readonly isActive: boolean;
+  readonly createdAt: Millis;
+}
 
 /** What a new user needs; `create-user.ts` adds the account, the personal vault and a token. */
 export interface NewUserRow {
@@ -51,7 +62,7 @@ const users = table<UserRow, { emailKey: string }>(
 
 /** The users of a catalogue. */
 export function userTable(db: Database): UserTable {
-  const kept = new Kept<number, UserRow>(db);
+  const kept = new RowCache<number, UserRow>(db);
   const get = (id: number): Promise<UserRow | undefined> =>
     kept.get(id, async () => {
       const row = await db.get(sql`SELECT ${users.columns} FROM users WHERE id = ${id}`);
@@ -96,4 +107,10 @@ export function userTable(db: Database): UserTable {
       return get(id);
     },
   };
+}
+
+/** How a user is called: by name, or by email address without one. */
+export function fullName(user: Pick<UserRow, 'firstName' | 'lastName' | 'email'>): string {
+  const name = `${user.firstName} ${user.lastName}`.trim();
+  return name === '' ? user.email : name;
 }

@@ -1,19 +1,40 @@
-import type { JsonObject } from '../core/types.js';
 import { invalid } from '../core/errors.js';
+import type { JsonObject } from '../core/types.js';
+import { RowCache } from './cache.js';
 import type { Database } from './database.js';
+import { collectVaultDeletion, type Deletion } from './deletion.js';
 import { parseFullPath, type FullPath } from './full-path.js';
+import { recordCreated } from './idempotency-keys.js';
 import { nextSmallId } from './ids.js';
-import { Kept } from './kept.js';
-import { contains } from './like.js';
+import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { checkVaultName, fold } from './names.js';
-import { listPage, type Access, type AccessFilter, type Listed, type Page } from './page.js';
-import { mayAccess, permissionLevels, permissionOfLevel, vaultLevel } from './permission.js';
-import { removedWithVault, type Removed } from './removed.js';
-import { noteMade } from './request-keys.js';
-import type { Permission, VaultRow } from './rows.js';
-import { all, isOneOf, sql, type Sql } from './sql.js';
-import { table } from './table.js';
+import {
+  mayAccess,
+  permissionLevels,
+  permissionOfLevel,
+  vaultLevel,
+  type Access,
+  type Permission,
+} from './permission.js';
+import { all, contains, isOneOf, sql, type Sql } from './sql.js';
+import { table, type Millis } from './table.js';
 import { cleanTags, indexVaultTags } from './tags.js';
+
+export interface VaultRow {
+  readonly id: number;
+  readonly accountId: number;
+  readonly userId: number;
+  readonly name: string;
+  readonly description: string | null;
+  readonly vaultType: 'user' | 'general';
+  readonly metadata: JsonObject;
+  readonly tags: readonly string[];
+  readonly defaultStorageClass: string | null;
+  readonly isPublic: boolean;
+  readonly versioning: 'disabled' | 'enabled' | 'suspended';
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
 
 export interface NewVault {
   readonly accountId: number;
@@ -72,7 +93,7 @@ export interface VaultTable {
   create(vault: NewVault): Promise<VaultRow>;
   update(id: number, patch: VaultPatch): Promise<VaultRow | undefined>;
   /** Removes the vault and all in it; returns what its files and tasks were. */
-  delete(id: number): Promise<Removed>;
+  delete(id: number): Promise<Deletion>;
   /** What the user may do in each of these vaults; vaults without any right are not in the map. */
   permissions(access: Access, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
   /** What the user may do in this one; null for nothing. */
@@ -123,7 +144,7 @@ export function vaultTable(db: Database): VaultTable {
     );
     return rows.map((row) => ({ id: row['id'] as number, level: row['level'] as number }));
   };
-  const kept = new Kept<string, number>(db);
+  const kept = new RowCache<string, number>(db);
 
   return {
     get,
@@ -163,7 +184,7 @@ export function vaultTable(db: Database): VaultTable {
         };
         await tx.run(vaults.insert({ ...row, nameKey: fold(row.name) }));
         await indexVaultTags(tx, row.id, row.tags);
-        await noteMade(tx, row.id);
+        await recordCreated(tx, row.id);
         return row;
       }),
     update: (id, patch) =>
@@ -191,7 +212,7 @@ export function vaultTable(db: Database): VaultTable {
       }),
     delete: (id) =>
       db.atomic(async (tx) => {
-        const removed = await removedWithVault(tx, id);
+        const removed = await collectVaultDeletion(tx, id);
         await tx.run(sql`DELETE FROM vaults WHERE id = ${id}`);
         return removed;
       }),

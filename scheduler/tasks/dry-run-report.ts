@@ -1,6 +1,6 @@
 import { fieldsOfColumns } from '../../engine/core/dataset-field.js';
 import { budgets } from '../../engine/core/budgets.js';
-import type { FieldRow } from '../../engine/catalog/rows.js';
+import type { FieldRow } from '../../engine/catalog/fields.js';
 import type { Columns, JsonObject } from '../../engine/core/types.js';
 import type { ImportResult } from './import-run.js';
 import { newFields } from './known-columns.js';

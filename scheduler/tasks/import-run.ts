@@ -1,6 +1,6 @@
 import type { NewField } from '../../engine/core/dataset-field.js';
 import { budgets } from '../../engine/core/budgets.js';
-import type { FieldRow } from '../../engine/catalog/rows.js';
+import type { FieldRow } from '../../engine/catalog/fields.js';
 import { AppError } from '../../engine/core/errors.js';
 import { boundColumns, unifyColumns } from '../../engine/ingest/unify.js';
 import type { Segment } from '../../engine/store/store.js';

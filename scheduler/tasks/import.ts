@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import type { NewField } from '../../engine/core/dataset-field.js';
-import type { ImportRow, Publication, TaskRow } from '../../engine/catalog/rows.js';
+import type { ImportRow } from '../../engine/catalog/imports.js';
+import type { Publication } from '../../engine/catalog/publish.js';
+import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
 import { AppError, notFound } from '../../engine/core/errors.js';
 import { fileStats, moveFile, removeFile, syncFolder } from '../../engine/core/files.js';

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../engine/core/types.js';
-import type { ImportRow, TaskRow } from '../../engine/catalog/rows.js';
+import type { ImportRow } from '../../engine/catalog/imports.js';
+import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { ValidationParams } from '../../engine/ingest/findings.js';
 import { parametersOf, readerOfFile } from '../check-import.js';

@@ -1,5 +1,5 @@
 import type { NewField } from '../../engine/core/dataset-field.js';
-import type { FieldRow } from '../../engine/catalog/rows.js';
+import type { FieldRow } from '../../engine/catalog/fields.js';
 import { PhysicalNames } from '../../engine/ingest/physical.js';
 import type { Column, Columns, JsonObject, StoredType } from '../../engine/core/types.js';
 

@@ -183,41 +183,41 @@ describe('the keys of a catalogue', () => {
 
   test('T0: live for a day (idempotencyKeyMs), and are swept', async () => {
     const lake = await Lake.make();
-    const { requestKeys } = lake.catalog;
+    const { idempotencyKeys } = lake.catalog;
     const now = Date.now();
     const day = budgets.idempotencyKeyMs;
     expect(day).toBe(24 * 3_600_000);
-    expect(await requestKeys.begin(request, now)).toEqual({ kind: 'new' });
-    expect(await requestKeys.begin(request, now + day)).toEqual({ kind: 'busy' });
-    expect(await requestKeys.begin(request, now + day + 1)).toEqual({ kind: 'new' });
-    await requestKeys.sweep(now + 3 * day);
-    expect(await requestKeys.begin(request, now + 3 * day)).toEqual({ kind: 'new' });
+    expect(await idempotencyKeys.begin(request, now)).toEqual({ kind: 'new' });
+    expect(await idempotencyKeys.begin(request, now + day)).toEqual({ kind: 'busy' });
+    expect(await idempotencyKeys.begin(request, now + day + 1)).toEqual({ kind: 'new' });
+    await idempotencyKeys.sweep(now + 3 * day);
+    expect(await idempotencyKeys.begin(request, now + 3 * day)).toEqual({ kind: 'new' });
     await lake.remove();
   });
 
   test('outlive a restart: what was made is found, what was not is made now', async () => {
     const lake = await Lake.make();
-    const { requestKeys } = lake.catalog;
-    const { withRequestKey } = await import('../../engine/catalog/request-keys.js');
+    const { idempotencyKeys } = lake.catalog;
+    const { withIdempotencyKey } = await import('../../engine/catalog/idempotency-keys.js');
     const made = { ...request, key: 'made' };
-    await requestKeys.begin(made);
-    await requestKeys.begin(request);
-    const vault = await withRequestKey(made, () =>
+    await idempotencyKeys.begin(made);
+    await idempotencyKeys.begin(request);
+    const vault = await withIdempotencyKey(made, () =>
       lake.catalog.vaults.create({ name: 'V', accountId: 1, userId: 1 }),
     );
     // A create that fails takes its note back with everything else.
     await expect(
-      withRequestKey(request, () =>
+      withIdempotencyKey(request, () =>
         lake.catalog.transaction(async (tx) => {
           await tx.vaults.create({ name: 'W', accountId: 1, userId: 1 });
           throw new Error('killed');
         }),
       ),
     ).rejects.toThrow('killed');
-    await requestKeys.forget(made);
+    await idempotencyKeys.forget(made);
     await lake.close();
     const again = await openCatalog(lake.data.catalog);
-    const next = (key: string) => again.requestKeys.begin({ ...request, key, owner: 'second' });
+    const next = (key: string) => again.idempotencyKeys.begin({ ...request, key, owner: 'second' });
     expect(await next('made')).toEqual({ kind: 'made', id: vault.id });
     expect(await next('k')).toEqual({ kind: 'new' });
     expect(await next('k')).toEqual({ kind: 'busy' });

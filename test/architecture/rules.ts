@@ -42,7 +42,7 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
   },
   {
     modules: /^node:sqlite$/,
-    through: ['engine/catalog/database.ts', 'engine/catalog/instance-lock.ts'],
+    through: ['engine/catalog/database.ts'],
   },
   { modules: /^@duckdb\//, through: ['engine/query/sql/engine.ts'] },
   { modules: /^@nestjs\/|^fastify$|^@fastify\//, through: ['api/'] },

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
-import type { ExportRow } from '../../engine/catalog/rows.js';
+import type { ExportRow } from '../../engine/catalog/exports.js';
 import { createScheduler, type Scheduler } from '../../scheduler/scheduler.js';
 import { Lake, vcfOf } from './lake.js';
 import { until } from '../until.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { ImportRow } from '../../engine/catalog/rows.js';
+import type { ImportRow } from '../../engine/catalog/imports.js';
 import { createScheduler, type Scheduler } from '../../scheduler/scheduler.js';
 import { canImport } from '../../scheduler/check-import.js';
 import { Lake } from './lake.js';

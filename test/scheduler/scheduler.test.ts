@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { JsonObject } from '../../engine/core/types.js';
-import type { TaskRow } from '../../engine/catalog/rows.js';
+import type { TaskRow } from '../../engine/catalog/task-row.js';
 import {
   createScheduler,
   type Scheduler,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from '@jest/globals';
-import type { ImportRow } from '../../engine/catalog/rows.js';
+import type { ImportRow } from '../../engine/catalog/imports.js';
 import { createScheduler } from '../../scheduler/scheduler.js';
 import { madeText } from '../fuzz/grammar.js';
 import { random } from '../random.js';

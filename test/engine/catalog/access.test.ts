@@ -8,7 +8,7 @@ import {
   type Kind,
 } from '../../../engine/catalog/access.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import type { Permission } from '../../../engine/catalog/rows.js';
+import type { Permission } from '../../../engine/catalog/permission.js';
 import { everything, publicationOf, World } from './world.js';
 
 /*

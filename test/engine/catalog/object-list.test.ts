@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
-import type { Access } from '../../../engine/catalog/page.js';
-import type { ObjectRow, VaultRow } from '../../../engine/catalog/rows.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { Access } from '../../../engine/catalog/permission.js';
+import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { everything, seeded, World } from './world.js';
 
 let world: World;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { fold, numberedName } from '../../../engine/catalog/names.js';
-import type { ObjectRow } from '../../../engine/catalog/rows.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { everything, seeded, World } from './world.js';
 
 let world: World;

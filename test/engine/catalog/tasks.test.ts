@@ -3,15 +3,16 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { accountTable } from '../../../engine/catalog/accounts.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import { SqliteDatabase } from '../../../engine/catalog/database.js';
-import { insertTask } from '../../../engine/catalog/job-status.js';
 import { migrate } from '../../../engine/catalog/migrations.js';
-import type { TaskRow, TaskStatus } from '../../../engine/catalog/rows.js';
 import {
   activeStatuses,
   isActive,
-  mayMove,
+  canTransition,
   transitions,
-} from '../../../engine/catalog/task-states.js';
+  type TaskRow,
+  type TaskStatus,
+} from '../../../engine/catalog/task-row.js';
+import { insertTask } from '../../../engine/catalog/task-status.js';
 import { taskTable } from '../../../engine/catalog/tasks.js';
 import { userTable } from '../../../engine/catalog/users.js';
 import { everything, publicationOf, seeded, World } from './world.js';
@@ -43,7 +44,7 @@ test('the table of transitions is this one', () => {
   });
   expect(Object.isFrozen(transitions) && Object.isFrozen(transitions.running)).toBe(true);
   expect(activeStatuses.every(isActive)).toBe(true);
-  expect(mayMove('completed', 'running')).toBe(false);
+  expect(canTransition('completed', 'running')).toBe(false);
 });
 
 test('every step of a task is allowed or refused as the table says, and its job never disagrees', async () => {
@@ -79,7 +80,7 @@ test('every step of a task is allowed or refused as the table says, and its job 
           return false;
         },
       );
-      const isAllowed = mayMove(from as TaskStatus, to as TaskStatus);
+      const isAllowed = canTransition(from as TaskStatus, to as TaskStatus);
       expect([from, to, moved]).toEqual([from, to, isAllowed]);
       expect(await statuses(task)).toEqual(isAllowed ? [to, to] : [from, from]);
       if (isActive(isAllowed ? (to as TaskStatus) : (from as TaskStatus)))

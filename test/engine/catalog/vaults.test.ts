@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import type { Access } from '../../../engine/catalog/page.js';
-import type { VaultRow } from '../../../engine/catalog/rows.js';
+import type { Access } from '../../../engine/catalog/permission.js';
+import type { VaultRow } from '../../../engine/catalog/vaults.js';
 import { everything, World } from './world.js';
 
 let world: World;

@@ -1,9 +1,10 @@
-import { openCatalog, type Catalog, type Tables } from '../../../engine/catalog/catalog.js';
 import { accessOf, principalOf, type Principal } from '../../../engine/catalog/access.js';
+import { openCatalog, type Catalog, type Tables } from '../../../engine/catalog/catalog.js';
 import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
+import type { Access, Role } from '../../../engine/catalog/permission.js';
+import type { Publication } from '../../../engine/catalog/publish.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { random } from '../../random.js';
-import type { Access } from '../../../engine/catalog/page.js';
-import type { Publication, Role, TaskRow } from '../../../engine/catalog/rows.js';
 
 /** The key that tokens are hashed with in these tests. */
 export const key = new TextEncoder().encode('a key for tests only');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import type { Access } from '../../../engine/catalog/page.js';
+import type { Access } from '../../../engine/catalog/permission.js';
 import { World } from '../catalog/world.js';
 import type { Random } from '../query/random.js';
 

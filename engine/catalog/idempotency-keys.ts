@@ -4,7 +4,7 @@ import type { Database } from './database.js';
 import { sql } from './sql.js';
 
 /** A create that its client may send again: the same key from the same user means the same create. */
-export interface KeyedRequest {
+export interface IdempotentRequest {
   readonly userId: number;
   readonly key: string;
   /** Which create it is, and a digest of its body. */
@@ -15,7 +15,7 @@ export interface KeyedRequest {
 }
 
 /** What is known of a create that has come. */
-export type Begun =
+export type KeyState =
   /** Nothing: it is to be carried out now. */
   | { readonly kind: 'new' }
   /** It has been carried out, and made this. */
@@ -26,16 +26,16 @@ export type Begun =
   | { readonly kind: 'other' };
 
 /** The keys of creates, for as long as their clients may come again (threats C8). */
-export interface RequestKeyTable {
-  begin(request: KeyedRequest, now?: number): Promise<Begun>;
+export interface IdempotencyKeyTable {
+  begin(request: IdempotentRequest, now?: number): Promise<KeyState>;
   /** Nothing was made: the key is free again. One that made something stays. */
-  forget(request: Pick<KeyedRequest, 'userId' | 'key'>): Promise<void>;
+  forget(request: Pick<IdempotentRequest, 'userId' | 'key'>): Promise<void>;
   /** Forgets the keys whose time is over. */
   sweep(now?: number): Promise<void>;
 }
 
 /** The keys of a catalogue. */
-export function requestKeyTable(db: Database): RequestKeyTable {
+export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
   const sweep = async (now = Date.now()): Promise<void> => {
     const oldest = now - budgets.idempotencyKeyMs;
     await db.run(sql`DELETE FROM request_keys WHERE created_at < ${oldest}`);
@@ -44,7 +44,7 @@ export function requestKeyTable(db: Database): RequestKeyTable {
     begin: (request, now = Date.now()) =>
       db.atomic(async (tx) => {
         const { userId, key, operation, hash, owner } = request;
-        await requestKeyTable(tx).sweep(now);
+        await idempotencyKeyTable(tx).sweep(now);
         const known = await tx.get(sql`SELECT operation, hash, owner, made_id
           FROM request_keys WHERE user_id = ${userId} AND request_key = ${key}`);
         if (known === undefined) {
@@ -70,11 +70,11 @@ export function requestKeyTable(db: Database): RequestKeyTable {
   };
 }
 
-const current = new AsyncLocalStorage<Pick<KeyedRequest, 'userId' | 'key'>>();
+const current = new AsyncLocalStorage<Pick<IdempotentRequest, 'userId' | 'key'>>();
 
 /** Carries out the create of a key: the first thing that `work` makes is what the key stands for. */
-export function withRequestKey<T>(
-  request: Pick<KeyedRequest, 'userId' | 'key'>,
+export function withIdempotencyKey<T>(
+  request: Pick<IdempotentRequest, 'userId' | 'key'>,
   work: () => Promise<T>,
 ): Promise<T> {
   return current.run(request, work);
@@ -84,7 +84,7 @@ export function withRequestKey<T>(
  * Called by every create in its own transaction, so that after a kill at any moment either both the thing and its key are
  * there or neither is. Most creates come without a key: then nothing happens.
  */
-export async function noteMade(tx: Database, id: number): Promise<void> {
+export async function recordCreated(tx: Database, id: number): Promise<void> {
   const request = current.getStore();
   if (request === undefined) return;
   const { userId, key } = request;

@@ -1,12 +1,11 @@
-import type { JsonObject } from '../core/types.js';
 import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
+import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
-import { jobs, tasks } from './job-rows.js';
-import type { JobRow, TaskKind, TaskRow, TaskStatus } from './rows.js';
+import { jobs, type JobRow } from './jobs.js';
 import { sql } from './sql.js';
-import { mayMove } from './task-states.js';
+import { canTransition, tasks, type TaskKind, type TaskRow, type TaskStatus } from './task-row.js';
 
 /** What a change of status brings with it. */
 export interface StatusChange {
@@ -27,7 +26,7 @@ export async function changeStatus(
   to: TaskStatus,
   change: StatusChange = {},
 ): Promise<TaskRow> {
-  if (!mayMove(task.status, to)) {
+  if (!canTransition(task.status, to)) {
     throw new AppError('conflict', `task ${task.id} is ${task.status} and cannot become ${to}`);
   }
   return setStatus(db, task, to, change);
@@ -111,26 +110,6 @@ export async function insertTask(
   };
   await tx.run(tasks.insert(row));
   return row;
-}
-
-/** The common columns of a job that has just been queued. */
-export function newJob(
-  id: number,
-  task: TaskRow,
-  datasetId: number,
-): Omit<JobRow, 'metadata'> & { metadata: JsonObject } {
-  return {
-    id,
-    taskId: task.id,
-    datasetId,
-    userId: task.userId,
-    status: task.status,
-    errorMessage: null,
-    metadata: {},
-    timestamps: [['new', task.status, task.createdAt]],
-    createdAt: task.createdAt,
-    updatedAt: task.createdAt,
-  };
 }
 
 async function refuseFullQueue(tx: Database, accountId: number): Promise<void> {

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { Access } from '../../../engine/catalog/page.js';
 import { openCatalog, type Catalog } from '../../../engine/catalog/catalog.js';
-import type { CreatedUser } from '../../../engine/catalog/create-user.js';
-import { createUser } from '../../../engine/catalog/create-user.js';
+import { createUser, type CreatedUser } from '../../../engine/catalog/create-user.js';
+import type { Access } from '../../../engine/catalog/permission.js';
 import { random } from '../../random.js';
 import { everything, key } from './world.js';
 

@@ -2,7 +2,7 @@ import type { Database } from './database.js';
 import { sql, type Sql } from './sql.js';
 
 /** What a deletion took away, so that its files can be dropped and its running tasks stopped afterwards. */
-export interface Removed {
+export interface Deletion {
   readonly objectIds: readonly number[];
   readonly datasetIds: readonly number[];
   readonly files: readonly { readonly objectId: number; readonly revision: number }[];
@@ -12,15 +12,15 @@ export interface Removed {
 }
 
 /** What goes when a vault goes. */
-export async function removedWithVault(db: Database, vaultId: number): Promise<Removed> {
-  return removedWith(db, sql`objects.vault_id = ${vaultId}`);
+export async function collectVaultDeletion(db: Database, vaultId: number): Promise<Deletion> {
+  return collectDeletion(db, sql`objects.vault_id = ${vaultId}`);
 }
 
 /**
  * What goes with the objects of a condition over `objects`; read before the DELETE that cascades to it, in its transaction.
  * The datasets are noted as dropped, so that a restart drops their files if a kill comes before.
  */
-export async function removedWith(db: Database, condition: Sql): Promise<Removed> {
+export async function collectDeletion(db: Database, condition: Sql): Promise<Deletion> {
   const objects = await db.all(
     sql`SELECT objects.id, objects.object_type, objects.revision FROM objects WHERE ${condition}
         ORDER BY objects.id`,

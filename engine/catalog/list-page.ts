@@ -1,7 +1,7 @@
 import type { Database } from './database.js';
-import type { Role } from './rows.js';
+import type { Access } from './permission.js';
 import { sql, type Sql } from './sql.js';
-import type { TableShape } from './table.js';
+import type { TableCodec } from './table.js';
 
 /** Which part of a list to return; `offset` counts from 0. */
 export interface Page {
@@ -15,13 +15,6 @@ export interface Listed<R> {
   readonly total: number;
 }
 
-/** On whose behalf a list is made: only what this user may read is in it. */
-export interface Access {
-  readonly userId: number;
-  readonly accountId: number;
-  readonly role: Role;
-}
-
 /** The list filter that every resource has. `null` is the system itself, never a request. */
 export interface AccessFilter {
   readonly access: Access | null;
@@ -33,7 +26,7 @@ export const wholeList: Page = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 /** One page of a table and the count of all matches, read at one moment. */
 export async function listPage<R, X>(
   db: Database,
-  shape: TableShape<R, X>,
+  shape: TableCodec<R, X>,
   source: { readonly from: Sql; readonly where: Sql; readonly orderBy: Sql },
   page: Page,
 ): Promise<Listed<R>> {

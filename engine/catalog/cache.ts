@@ -5,7 +5,7 @@ import type { Database } from './database.js';
  * (who asks, of which dataset, with which right) took a sixth of its time. Any commit, of another process too, lets go of all
  * of it, so that a right that was taken away is gone with the next request.
  */
-export class Kept<K, V> {
+export class RowCache<K, V> {
   readonly #db: Database;
   readonly #most: number;
   readonly #found = new Map<K, V>();

@@ -1,0 +1,38 @@
+import { conditionsOnDatasets } from './beacons.js';
+import type { Database } from './database.js';
+import {
+  savedResourceColumns,
+  savedResourceTable,
+  type OwnedRow,
+  type SavedResourceTable,
+} from './saved-resource.js';
+import { sql } from './sql.js';
+import { table, type Millis } from './table.js';
+
+export interface BeaconSetRow extends OwnedRow {
+  readonly title: string;
+  readonly description: string | null;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
+
+const beaconSets = table<BeaconSetRow>(
+  'beaconSets',
+  { ...savedResourceColumns, title: 'plain' },
+  {},
+);
+
+/** The beacon sets of a catalogue. */
+export function beaconSetTable(db: Database): SavedResourceTable<BeaconSetRow> {
+  return savedResourceTable(db, beaconSets, 'beacon set', {
+    from: sql`beacon_sets`,
+    owner: sql`beacon_sets`,
+    conditions: (filter) =>
+      conditionsOnDatasets(filter).map(
+        (
+          condition,
+        ) => sql`EXISTS (SELECT 1 FROM beacons LEFT JOIN objects ON objects.id = beacons.dataset_id
+          WHERE beacons.beacon_set_id = beacon_sets.id AND ${condition})`,
+      ),
+  });
+}

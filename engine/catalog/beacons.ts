@@ -1,0 +1,62 @@
+import type { JsonObject } from '../core/types.js';
+import type { Database } from './database.js';
+import {
+  savedResourceColumns,
+  savedResourceTable,
+  type OwnedRow,
+  type SavedResourceFilter,
+  type SavedResourceTable,
+} from './saved-resource.js';
+import { sql, type Sql } from './sql.js';
+import { table, type Millis, type TableCodec } from './table.js';
+
+/** A dataset that a beacon set asks; it is shared as its set is. */
+export interface BeaconRow extends OwnedRow {
+  readonly beaconSetId: number;
+  readonly title: string;
+  readonly description: string | null;
+  readonly datasetId: number;
+  /** Filters that scope the questions, as they were sent; null for none. */
+  readonly params: JsonObject | readonly unknown[] | null;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
+
+const { isShared: _, ...own } = savedResourceColumns;
+const beacons = table<Omit<BeaconRow, 'isShared'>>(
+  'beacons',
+  { ...own, beaconSetId: 'plain', title: 'plain', datasetId: 'plain', params: 'json' },
+  {},
+);
+
+/** The beacons of a catalogue. */
+export function beaconTable(db: Database): SavedResourceTable<BeaconRow> {
+  // A beacon is shared as its set is, so the set's column is read in its place.
+  const shape = {
+    ...beacons,
+    columns: sql`${beacons.columns}, beacon_sets.is_shared AS "isShared"`,
+    parse: (raw: Readonly<Record<string, unknown>>): BeaconRow => ({
+      ...beacons.parse(raw),
+      isShared: raw['isShared'] === 1,
+    }),
+  } as unknown as TableCodec<BeaconRow, object>;
+  return savedResourceTable(db, shape, 'beacon', {
+    from: sql`beacons JOIN beacon_sets ON beacon_sets.id = beacons.beacon_set_id
+      LEFT JOIN objects ON objects.id = beacons.dataset_id`,
+    owner: sql`beacon_sets`,
+    conditions: (filter) => [
+      ...conditionsOnDatasets(filter),
+      ...(filter.beaconSetId === undefined
+        ? []
+        : [sql`beacons.beacon_set_id = ${filter.beaconSetId}`]),
+    ],
+  });
+}
+
+/** The conditions over `beacons` and `objects` that a filter by dataset or vault stands for. */
+export function conditionsOnDatasets({ datasetId, vaultId }: SavedResourceFilter): Sql[] {
+  return [
+    ...(datasetId === undefined ? [] : [sql`beacons.dataset_id = ${datasetId}`]),
+    ...(vaultId === undefined ? [] : [sql`objects.vault_id = ${vaultId}`]),
+  ];
+}

@@ -1,0 +1,91 @@
+import type { JsonObject } from '../core/types.js';
+import type { Database } from './database.js';
+import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
+import { mayAccess } from './permission.js';
+import { all, isOneOf, sql, type Sql } from './sql.js';
+import { table, type Millis, type TableCodec } from './table.js';
+import type { TaskKind, TaskRow, TaskStatus } from './task-row.js';
+
+/** What imports, exports and commits have in common. */
+export interface JobRow {
+  readonly id: number;
+  readonly taskId: number | null;
+  readonly datasetId: number;
+  readonly userId: number;
+  readonly status: TaskStatus;
+  readonly errorMessage: string | null;
+  readonly metadata: JsonObject; // progress, validation (contract 10.1)
+  /** `[from, to, time]` triples (contract 10.1). */
+  readonly timestamps: readonly (readonly [string, string, Millis])[];
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
+
+/** The columns of a job, which the tables of imports, exports and commits begin with. */
+export const jobColumns = {
+  id: 'plain',
+  taskId: 'plain',
+  datasetId: 'plain',
+  userId: 'plain',
+  status: 'plain',
+  errorMessage: 'plain',
+  metadata: 'json',
+  timestamps: 'json',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+} as const;
+
+/** The part that all jobs share, in each kind's table: enough to change a status without knowing the kind. */
+export const jobs: Readonly<Record<TaskKind, TableCodec<JobRow, object>>> = Object.freeze({
+  import: table<JobRow>('imports', jobColumns, {}),
+  export: table<JobRow>('exports', jobColumns, {}),
+  commit: table<JobRow>('commits', jobColumns, {}),
+});
+
+/** The list filters of imports, exports and commits. */
+export interface JobFilter extends AccessFilter {
+  readonly ids?: readonly number[];
+  readonly datasetId?: number;
+  readonly vaultId?: number;
+  readonly statuses?: readonly TaskStatus[];
+  readonly userIds?: readonly number[];
+}
+
+/** The jobs on datasets that the user may read, newest first. */
+export async function listJobs<R>(
+  db: Database,
+  shape: TableCodec<R, object>,
+  filter: JobFilter,
+  page: Page,
+): Promise<Listed<R>> {
+  const jobs = shape.name;
+  const found: Sql[] = [mayAccess(filter.access)];
+  if (filter.ids) found.push(isOneOf(sql`${jobs}.id`, filter.ids));
+  if (filter.datasetId !== undefined) found.push(sql`${jobs}.dataset_id = ${filter.datasetId}`);
+  if (filter.vaultId !== undefined) found.push(sql`objects.vault_id = ${filter.vaultId}`);
+  if (filter.statuses) found.push(isOneOf(sql`${jobs}.status`, filter.statuses));
+  if (filter.userIds) found.push(isOneOf(sql`${jobs}.user_id`, filter.userIds));
+  const from = sql`${jobs} JOIN objects ON objects.id = ${jobs}.dataset_id
+    JOIN vaults ON vaults.id = objects.vault_id`;
+  return listPage(db, shape, { from, where: all(found), orderBy: sql`${jobs}.id DESC` }, page);
+}
+
+/** The common columns of a job that has just been queued. */
+export function newJob(
+  id: number,
+  task: TaskRow,
+  datasetId: number,
+): Omit<JobRow, 'metadata'> & { metadata: JsonObject } {
+  return {
+    id,
+    taskId: task.id,
+    datasetId,
+    userId: task.userId,
+    status: task.status,
+    errorMessage: null,
+    metadata: {},
+    timestamps: [['new', task.status, task.createdAt]],
+    createdAt: task.createdAt,
+    updatedAt: task.createdAt,
+  };
+}

@@ -1,0 +1,77 @@
+import { table, type Millis } from './table.js';
+
+export type TaskKind = 'import' | 'export' | 'commit';
+export type TaskStatus = 'pending' | 'queued' | 'running' | 'completed' | 'failed' | 'canceled';
+export interface TaskRow {
+  readonly id: number;
+  readonly kind: TaskKind;
+  /** The import, export or commit that this task runs. */
+  readonly resourceId: number;
+  readonly status: TaskStatus;
+  readonly description: string;
+  readonly priority: number; // lower runs first
+  readonly attempts: number;
+  readonly parentId: number | null;
+  readonly userId: number;
+  readonly accountId: number;
+  readonly targetObjectId: number | null;
+  readonly sourceObjectId: number | null;
+  readonly cancelRequested: boolean;
+  /** From the moment its result is being made visible: too late to cancel. */
+  readonly isPublishing: boolean;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
+}
+
+/** How tasks are stored. */
+export const tasks = table<TaskRow>(
+  'tasks',
+  {
+    id: 'plain',
+    kind: 'plain',
+    resourceId: 'plain',
+    status: 'plain',
+    description: 'plain',
+    priority: 'plain',
+    attempts: 'plain',
+    parentId: 'plain',
+    userId: 'plain',
+    accountId: 'plain',
+    targetObjectId: 'plain',
+    sourceObjectId: 'plain',
+    cancelRequested: 'flag',
+    isPublishing: 'flag',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+  },
+  {},
+);
+
+/**
+ * Every status a task may go to from each. Running goes back to queued when a process died and the task is tried again;
+ * what is finished stays so.
+ */
+export const transitions: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = Object.freeze({
+  pending: Object.freeze(['queued', 'canceled', 'failed'] as const),
+  queued: Object.freeze(['running', 'canceled', 'failed'] as const),
+  running: Object.freeze(['completed', 'failed', 'canceled', 'queued'] as const),
+  completed: Object.freeze([] as const),
+  failed: Object.freeze([] as const),
+  canceled: Object.freeze([] as const),
+});
+
+/** The statuses that a client waits on (contract 15.3). */
+export const activeStatuses: readonly TaskStatus[] = Object.freeze([
+  'pending',
+  'queued',
+  'running',
+] as const);
+
+export function canTransition(from: TaskStatus, to: TaskStatus): boolean {
+  return transitions[from].includes(to);
+}
+
+/** True until a task has come to its end. */
+export function isActive(status: TaskStatus): boolean {
+  return activeStatuses.includes(status);
+}
