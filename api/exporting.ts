@@ -5,7 +5,7 @@ import type { FieldRow } from '../engine/catalog/fields.js';
 import { parseFullPath } from '../engine/catalog/full-path.js';
 import { AppError } from '../engine/core/errors.js';
 import { parseExportParams } from '../engine/query/request/request.js';
-import { checkFormat } from '../scheduler/check-export.js';
+import { checkFormat } from '../scheduler/jobs/export/format.js';
 import type { Form } from './form.js';
 import { priority } from './import-shape.js';
 import type { Parts } from './parts.js';

@@ -3,8 +3,8 @@ import { csvCell } from '../engine/core/csv-cell.js';
 import { AppError } from '../engine/core/errors.js';
 import { parseFileQuery, parseOutput, type OutputFormat } from '../engine/query/request/request.js';
 import { runCells } from '../engine/query/plan/run.js';
-import { tableKind } from '../scheduler/file-tables/kind.js';
-import type { FileTable } from '../scheduler/file-tables/table.js';
+import { tableKind } from '../scheduler/jobs/table/kind.js';
+import type { FileTable } from '../scheduler/jobs/table/table.js';
 import type { Parts } from './parts.js';
 import { JsonText } from './reply.js';
 

@@ -6,7 +6,7 @@ import type { ObjectRow } from '../engine/catalog/object-row.js';
 import { AppError } from '../engine/core/errors.js';
 import { removeFile, writeStream } from '../engine/core/files.js';
 import { stringifyJson } from '../engine/core/json.js';
-import { checkReader } from '../scheduler/check-import.js';
+import { checkReader } from '../scheduler/jobs/import/check.js';
 import { isObject, readId, type Form } from './form.js';
 import { importOptions, type ImportOptions } from './import-shape.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './manifests.js';

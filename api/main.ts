@@ -7,8 +7,8 @@ import { defaultConnections, openQueryEngine } from '../engine/query/sql/engine.
 import { Suspects } from '../engine/query/sql/suspects.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 import { openStore } from '../engine/store/open.js';
-import { createScheduler } from '../scheduler/scheduler.js';
-import { exitRefused } from '../scheduler/supervisor.js';
+import { createScheduler } from '../scheduler/queue/scheduler.js';
+import { exitRefused } from '../scheduler/worker/supervisor.js';
 import { createApp } from './app.module.js';
 import { logLine, stderrSink } from './log.js';
 

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../engine/core/types.js';
 import { budgets } from '../engine/core/budgets.js';
 import type { ObjectRow } from '../engine/catalog/object-row.js';
-import { checkFile } from '../scheduler/check-import.js';
+import { checkFile } from '../scheduler/jobs/import/check.js';
 import { fileNameOf, readUrl } from '../scheduler/fetch/url.js';
-import { hintsOf, manifestEntries } from '../scheduler/manifest.js';
+import { hintsOf, manifestEntries } from '../scheduler/jobs/import/manifest.js';
 import { entityParams } from './entity-params.js';
 import { Form, isObject } from './form.js';
 import { flags } from './import-shape.js';

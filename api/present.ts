@@ -6,7 +6,7 @@ import type { ObjectRow } from '../engine/catalog/object-row.js';
 import type { Permission } from '../engine/catalog/permission.js';
 import type { UserRow } from '../engine/catalog/users.js';
 import type { VaultRow } from '../engine/catalog/vaults.js';
-import { canImport } from '../scheduler/check-import.js';
+import { canImport } from '../scheduler/jobs/import/check.js';
 import type { Parts } from './parts.js';
 import type { ApiRequest, Caller } from './request.js';
 import {

@@ -11,7 +11,7 @@ import {
   runText,
   type QueryAnswer,
 } from '../engine/query/plan/run.js';
-import { visibleData, type Visible } from '../scheduler/visible.js';
+import { visibleData, type Visible } from '../scheduler/jobs/export/visible.js';
 import { queryHash, readCursor, writeCursor, type CursorAsked } from './cursor.js';
 import type { Parts } from './parts.js';
 import { JsonText } from './reply.js';

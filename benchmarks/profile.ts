@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSource } from '../readers/source/open.js';
 import { readerNamed } from '../readers/index.js';
-import { runChunk } from '../scheduler/chunk.js';
+import { runChunk } from '../scheduler/jobs/import/chunk.js';
 import { type Format, recordsOf } from './format.js';
 import { writeResult } from './table.js';
 

@@ -12,7 +12,7 @@ describe('the sources', () => {
     expect(violations(sources)).toEqual([]);
   });
 
-  test.each(['scheduler/thread.ts', 'scheduler/worker-process.ts'])(
+  test.each(['scheduler/worker/thread.ts', 'scheduler/worker/worker-process.ts'])(
     '%s loads nothing of the catalogue',
     (entry) => {
       const loaded = [...loadedBy(entry, sources).keys()];
@@ -22,8 +22,9 @@ describe('the sources', () => {
   );
 
   test('a pool thread holds no native handle', () => {
-    const native = [...loadedBy('scheduler/thread.ts', sources).values()].filter(({ imports }) =>
-      imports.some((one) => !one.isType && /^@duckdb\/|^node:sqlite$/.test(one.specifier)),
+    const native = [...loadedBy('scheduler/worker/thread.ts', sources).values()].filter(
+      ({ imports }) =>
+        imports.some((one) => !one.isType && /^@duckdb\/|^node:sqlite$/.test(one.specifier)),
     );
     expect(native.map(({ path }) => path)).toEqual([]);
   });

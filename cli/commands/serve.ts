@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { parseArguments, type Config } from '../../engine/core/config.js';
 import { AppError } from '../../engine/core/errors.js';
-import { supervise } from '../../scheduler/supervisor.js';
+import { supervise } from '../../scheduler/worker/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';
 import { withData } from '../data.js';

@@ -1,7 +1,7 @@
 import { openCatalog } from '../../engine/catalog/catalog.js';
 import { openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
-import { verifyFolder } from '../../scheduler/verify.js';
+import { verifyFolder } from '../../scheduler/queue/verify.js';
 import { type Command, UsageError } from '../command.js';
 import { existingFolder } from '../data.js';
 import { dataOption, readOptions } from './options.js';

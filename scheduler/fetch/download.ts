@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Written } from '../../engine/core/files.js';
-import type { Promised } from '../tasks/import-source.js';
+import type { Promised } from '../jobs/import/source.js';
 import { decoderOf, isDamage, type Decoder } from './decode.js';
 import { FetchFailure, final, networkFailure, passing } from './failure.js';
 import { keepPromise, refuseMore, Sent } from './promise.js';

@@ -1,8 +1,8 @@
 import { parseAllowed } from '../../engine/core/allowed-addresses.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Written } from '../../engine/core/files.js';
-import { canceled } from '../pool.js';
-import type { Promised } from '../tasks/import-source.js';
+import { canceled } from '../worker/pool.js';
+import type { Promised } from '../jobs/import/source.js';
 import { download } from './download.js';
 import { FetchFailure, networkFailure, overdue } from './failure.js';
 import { Manners } from './hosts.js';

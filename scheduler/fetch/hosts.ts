@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Slots } from '../slots.js';
+import { Slots } from '../worker/slots.js';
 
 const minuteMs = 60_000;
 

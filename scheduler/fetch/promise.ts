@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Written } from '../../engine/core/files.js';
-import type { Promised } from '../tasks/import-source.js';
+import type { Promised } from '../jobs/import/source.js';
 import { final } from './failure.js';
 
 /*

@@ -19,7 +19,7 @@ import {
   createScheduler,
   type Scheduler,
   type SchedulerOptions,
-} from '../../scheduler/scheduler.js';
+} from '../../scheduler/queue/scheduler.js';
 
 /** What came back. */
 export interface Answer {

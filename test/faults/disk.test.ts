@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { armFault, faultHits, type Fault } from '../../engine/core/faultpoint.js';
-import { reconcile } from '../../scheduler/reconcile.js';
-import { sweepExports, sweepObjects, sweepScratch } from '../../scheduler/sweep.js';
+import { reconcile } from '../../scheduler/queue/reconcile.js';
+import { sweepExports, sweepObjects, sweepScratch } from '../../scheduler/queue/sweep.js';
 import {
   idOf,
   send,

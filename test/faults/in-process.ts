@@ -2,11 +2,11 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { fromErrorValue } from '../../engine/core/errors.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/sql/engine.js';
 import { openFetcher } from '../../scheduler/fetch/fetcher.js';
-import type { Host, startHost } from '../../scheduler/host.js';
-import type { ToWorker } from '../../scheduler/messages.js';
-import type { Outcome, Pool, ThreadJobs } from '../../scheduler/pool.js';
-import * as thread from '../../scheduler/thread.js';
-import { createWorker } from '../../scheduler/worker.js';
+import type { Host, startHost } from '../../scheduler/worker/host.js';
+import type { ToWorker } from '../../scheduler/worker/messages.js';
+import type { Outcome, Pool, ThreadJobs } from '../../scheduler/worker/pool.js';
+import * as thread from '../../scheduler/worker/thread.js';
+import { createWorker } from '../../scheduler/worker/worker.js';
 import { DataFolder as Folder } from '../../engine/core/data-folder.js';
 
 /*

@@ -18,7 +18,7 @@ const { mergeSegments } = await import(new URL('engine/store/merge.js', built));
 const { writeSegment } = await import(new URL('engine/store/segment.js', built));
 const { readWithDuckdb } = await import(new URL('test/engine/store/duckdb.js', built));
 const { Lake } = await import(new URL('test/scheduler/lake.js', built));
-const { createScheduler } = await import(new URL('scheduler/scheduler.js', built));
+const { createScheduler } = await import(new URL('scheduler/queue/scheduler.js', built));
 const { compareDialects } = await import(new URL('test/interop/dialects.js', built));
 const { batchOf, random } = await import(new URL('test/engine/store/random.js', built));
 

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { createScheduler } from '../../../scheduler/scheduler.js';
-import { isTerminal } from '../../../scheduler/waiting.js';
+import { createScheduler } from '../../../scheduler/queue/scheduler.js';
+import { isTerminal } from '../../../scheduler/queue/waiting.js';
 import { Lake } from '../lake.js';
 
 /*
@@ -13,6 +13,7 @@ const scheduler = createScheduler({
   catalog: lake.catalog,
   store: lake.store,
   data: lake.data,
+  quietMs: Infinity, // when merges are due must not depend on how busy the machine is
   config: { threads: 2, workerMemoryMb: 1024 },
   report: (message) => {
     // A crash point of the worker shall kill the first worker alone.

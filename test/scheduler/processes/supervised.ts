@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { supervise } from '../../../scheduler/supervisor.js';
+import { supervise } from '../../../scheduler/worker/supervisor.js';
 import { fileURLToPath } from 'node:url';
 
 /*

@@ -1,0 +1,81 @@
+import { budgets } from '../../../engine/core/budgets.js';
+import { writeStream } from '../../../engine/core/files.js';
+import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
+import { withoutColumns } from '../../../engine/ingest/drop-columns.js';
+import { FindingCollector } from '../../../engine/ingest/findings.js';
+import { identified } from '../../../engine/ingest/identity.js';
+import { RejectedLines } from '../../../engine/ingest/rejected-lines.js';
+import { sampleBatch } from '../../../engine/ingest/sample.js';
+import { writeUnflushed } from '../../../engine/store/segment.js';
+import type { Segment } from '../../../engine/store/store.js';
+import { readerNamed } from '../../../readers/index.js';
+import { startOf } from '../../../readers/source/chunks.js';
+import { loadChunk, releaseChunk } from '../../../readers/source/load.js';
+import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
+
+/**
+ * What happens to the finished columns of a chunk before they are sampled and stored: expressions are to be evaluated here,
+ * on all fields of the batch, those that are not stored included. The number of rows stays.
+ */
+export type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
+
+/** In this order; whatever reads fields comes before they are dropped. */
+const batchTransforms: readonly BatchTransform[] = [
+  (batch, job) => withoutColumns(batch, new Set(job.transient)),
+];
+
+/**
+ * One chunk from its bytes to a segment in the task's scratch folder, which is still to be flushed. Runs in a pool thread and
+ * keeps nothing but buffers.
+ */
+export async function runChunk(
+  job: ChunkJob,
+  transforms: readonly BatchTransform[] = batchTransforms,
+): Promise<ChunkResult> {
+  const bytes = await loadChunk(job.ref);
+  const reader = readerNamed(job.reader);
+  const out = new BatchBuilder();
+  const limits = { maxBytes: job.rejectedBytes, maxTextBytes: budgets.rejectedTextBytes };
+  const rejected = new RejectedLines(bytes, limits, reader.endsLinesAtReturn === true);
+  const report = new FindingCollector(job.validation, job.isFinal, rejected);
+  const { columns, isFinal, hints = [] } = job;
+  const given = { columns, isFinal, hints, ...startOf(job.ref) };
+  const lines = reader.read(bytes, job.header, job.params, out, report, given);
+  const batch = transforms.reduce((before, transform) => transform(before, job), out.finish());
+  const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
+  // Nothing will be published once an error has come, so nothing needs to be written.
+  const isStored = batch.rows > 0 && report.rejected === 0 && !job.isDryRun;
+  const segment = isStored ? await writeBatch(batch, job) : null;
+  out.release();
+  const rejectedPart = await writeRejected(rejected, `${job.file}.rejected`);
+  const result: ChunkResult = {
+    index: job.index,
+    segment,
+    columns: batch.seen,
+    lines,
+    bytes: bytes.length,
+    read: batch.rows + report.rejected,
+    stored: batch.rows,
+    rejected: report.rejected,
+    findings: report.result(),
+    rejectedPart,
+    samples,
+    hasEnded: report.hasEnded,
+  };
+  releaseChunk(job.ref, bytes);
+  return result;
+}
+
+async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {
+  const { commitId, index, file } = job;
+  const whole = identified(batch, commitId, index);
+  const segment = await writeUnflushed(whole, file);
+  whole.release();
+  return segment;
+}
+
+async function writeRejected(rejected: RejectedLines, file: string): Promise<RejectedPart | null> {
+  const { blocks, records } = rejected.result();
+  if (records === 0) return null;
+  return { file, records, ...(await writeStream(file, blocks)) };
+}

@@ -1,0 +1,55 @@
+import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import type { FieldRow } from '../../../engine/catalog/fields.js';
+import type { Columns, JsonObject } from '../../../engine/core/types.js';
+import type { ImportResult } from './run.js';
+import { newFields } from './known-columns.js';
+
+/** What `metadata.dry_run` tells: the fields that the dataset would have, and what would come into them. */
+export function dryRunReport(
+  result: ImportResult,
+  columns: Columns,
+  fields: readonly FieldRow[],
+  described: Parameters<typeof newFields>[2],
+): JsonObject {
+  const { dryRun, genomeBuild, records } = result;
+  const left = dryRun?.sample.leftOut ?? 0;
+  return {
+    fields: fieldViews(columns, fields, described, dryRun?.seen ?? []),
+    records,
+    genome_build: genomeBuild,
+    sample: dryRun?.sample.records ?? [],
+    sample_left_out: left,
+    sample_budget:
+      left > 0 ? `dryRunSampleBytes, ${budgets.dryRunSampleBytes} bytes of JSON` : null,
+  };
+}
+
+function fieldViews(
+  columns: Columns,
+  fields: readonly FieldRow[],
+  described: Parameters<typeof newFields>[2],
+  seen: readonly string[],
+): readonly JsonObject[] {
+  const known = new Map(fields.map((field) => [JSON.stringify(field.path), field]));
+  const added = new Map(
+    newFields(columns, fields, described).map((field) => [JSON.stringify(field.path), field]),
+  );
+  const withValues = new Set(seen);
+  return fieldsOfColumns(columns).map((column) => {
+    const key = JSON.stringify(column.path);
+    const field = known.get(key);
+    const said = field ?? added.get(key);
+    const isSettled = field !== undefined && field.dataType !== 'auto';
+    return {
+      name: column.name,
+      title: said?.title || column.name,
+      data_type: isSettled ? field.dataType : column.dataType,
+      is_list: field?.isList ?? column.isList ?? false,
+      entity_type: said?.entityType ?? null,
+      is_hidden: said?.isHidden ?? false,
+      is_new: field === undefined,
+      has_values: withValues.has(key),
+    };
+  });
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import type { DatasetField, NewField } from '../../../engine/core/dataset-field.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import { writeStream } from '../../../engine/core/files.js';
+import { parseJson } from '../../../engine/core/json.js';
+import { exportSelect } from '../../../engine/query/sql/export-select.js';
+import { looseField } from '../../../engine/query/request/fields.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
+import { looseSnapshot } from '../../../engine/store/loose.js';
+import { schemaFile } from '../../../engine/store/schema-file.js';
+import type { Segment } from '../../../engine/store/store.js';
+import type { Columns } from '../../../engine/core/types.js';
+import type { RunContext } from '../job.js';
+import { ChunkFlow } from './chunk-flow.js';
+import type { SourceRun } from './source-run.js';
+
+/** What a dry run shows of the records. */
+export interface Sample {
+  /** The first records, as a query of the dataset would give them, without `_id` and `_commit`. */
+  readonly records: readonly unknown[];
+  /** Of the first `sampleRecords`: those that the budget has no room for. */
+  readonly leftOut: number;
+}
+
+/** So many records are shown. */
+const sampleRecords = 20;
+
+/**
+ * The first records as they would be stored: the chunks that hold them are read once more, with the final columns and
+ * into the scratch folder, and the SQL engine shows what it would show of a dataset.
+ */
+export async function sampleOf(
+  runs: readonly SourceRun[],
+  columns: Columns,
+  fields: readonly DatasetField[],
+  described: readonly Partial<NewField>[],
+  context: RunContext,
+): Promise<Sample> {
+  const segments = await firstSegments(runs, columns, context);
+  if (segments.length === 0) return { records: [], leftOut: 0 };
+  const schema = 'schema.parquet';
+  await writeStream(join(context.scratch, schema), [schemaFile(columns)]);
+  const loose = { folder: context.scratch, schema, columns, segments };
+  const snapshot = looseSnapshot(loose, { datasetId: 0, version: 0 });
+  const rows = fieldsAfterwards(columns, fields, described);
+  const asked = { limit: sampleRecords, exclude_fields: ['_id', '_commit'] };
+  const { sql, params } = exportSelect(snapshot, rows, parseQuery(asked, rows), 'json');
+  const texts = await context.withQueryEngine((engine) =>
+    engine.run(sql, params, { signal: context.signal, subject: 'dry run' }),
+  );
+  return shown(texts.map(([text]) => text as string));
+}
+
+function shown(texts: readonly string[]): Sample {
+  const records: unknown[] = [];
+  let bytes = 0;
+  for (const text of texts) {
+    bytes += Buffer.byteLength(text);
+    if (bytes > budgets.dryRunSampleBytes) break;
+    records.push(parseJson(text));
+  }
+  return { records, leftOut: texts.length - records.length };
+}
+
+/** Segments of the first chunks with records, until there are enough. */
+async function firstSegments(
+  runs: readonly SourceRun[],
+  columns: Columns,
+  { pool, signal }: RunContext,
+): Promise<readonly Segment[]> {
+  const segments: Segment[] = [];
+  let wanted = sampleRecords;
+  for (const run of runs) {
+    const flow = new ChunkFlow(pool.threads + 2, signal);
+    const found = await run.sample(columns, flow, wanted);
+    segments.push(...found);
+    wanted -= found.reduce((sum, { rows }) => sum + rows, 0);
+    if (wanted <= 0) break;
+  }
+  return segments;
+}
+
+/** The dataset's fields as they would be: only their order matters here. */
+function fieldsAfterwards(
+  columns: Columns,
+  fields: readonly DatasetField[],
+  described: readonly Partial<NewField>[],
+): readonly DatasetField[] {
+  let next = 1 + Math.max(-1, ...fields.map((field) => field.ordering ?? -1));
+  const known = new Set(fields.map(({ path }) => path.join('\n')));
+  const said = new Map(described.map((field) => [(field.path ?? [field.name]).join('\n'), field]));
+  const added = pathsOf(columns).filter((path) => !known.has(path.join('\n')));
+  const rows = added.map((path) =>
+    looseField(path, 'string', { ordering: said.get(path.join('\n'))?.ordering ?? next++ }),
+  );
+  return [...fields, ...rows];
+}
+
+function pathsOf(columns: Columns, above: readonly string[] = []): readonly (readonly string[])[] {
+  return columns.flatMap(({ name, children }) => {
+    const path = [...above, name];
+    return [path, ...pathsOf(children ?? [], path)];
+  });
+}

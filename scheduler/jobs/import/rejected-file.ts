@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { budgets } from '../../../engine/core/budgets.js';
+import { createFile, readFile, type FileWriter } from '../../../engine/core/files.js';
+import { shiftedLine } from '../../../engine/ingest/rejected-lines.js';
+import type { RunContext } from '../job.js';
+import type { SourceRun } from './source-run.js';
+
+/** Its name in the scratch folder, until the task ends. */
+export const rejectedFileName = 'rejected.jsonl.gz';
+
+/** What became of the records that an import rejected; keys as its receipt shows them. */
+export interface RejectedFile {
+  /** Lines of the file. */
+  readonly records: number;
+  /** Rejected records for which the budget had no room. */
+  readonly left_out: number;
+  readonly bytes: number;
+  readonly md5: string;
+  /** The budget that was reached, and its size. */
+  readonly budget: string | null;
+}
+
+/**
+ * How much of the budget the chunks before one have left: what it may keep at most. Whatever the order in which chunks end,
+ * it is no less than what the file will have room for, so the file's end never depends on time.
+ */
+export class RejectedRoom {
+  readonly #bytes = new Map<number, number>();
+
+  before(chunk: number): number {
+    let left: number = budgets.rejectedFileBytes;
+    for (const [index, bytes] of this.#bytes) if (index < chunk) left -= bytes;
+    return Math.max(0, left);
+  }
+
+  note(chunk: number, bytes: number): void {
+    if (bytes > 0) this.#bytes.set(chunk, bytes);
+  }
+}
+
+/** Joins what the chunks rejected, in the order of the sources, into a file of the scratch folder; null without any. */
+export async function writeRejectedFile(
+  runs: readonly SourceRun[],
+  context: RunContext,
+): Promise<RejectedFile | null> {
+  const rejected = runs.flatMap((run) => run.results()).reduce((sum, one) => sum + one.rejected, 0);
+  if (rejected === 0) return null;
+  const { pool, scratch, signal } = context;
+  const file = await createFile(join(scratch, rejectedFileName), { md5: true });
+  try {
+    const records = await writeLines(runs, file, (block) =>
+      pool.run('gzip', () => block, signal, true),
+    );
+    const written = await file.finish();
+    const left = rejected - records;
+    const budget = `rejectedFileBytes, ${budgets.rejectedFileBytes} bytes before compression`;
+    return { records, left_out: left, ...written, budget: left > 0 ? budget : null };
+  } catch (error) {
+    await file.abort();
+    throw error;
+  }
+}
+
+async function writeLines(
+  runs: readonly SourceRun[],
+  file: FileWriter,
+  gzip: (block: Uint8Array) => Promise<Uint8Array>,
+): Promise<number> {
+  let block: Uint8Array[] = [];
+  let blockBytes = 0;
+  let bytes = 0;
+  let records = 0;
+  const end = async (): Promise<void> => {
+    if (blockBytes > 0) await file.write(await gzip(Buffer.concat(block, blockBytes)));
+    block = [];
+    blockBytes = 0;
+  };
+  for await (const line of lines(runs)) {
+    if (bytes + line.length > budgets.rejectedFileBytes) break;
+    block.push(line);
+    blockBytes += line.length;
+    bytes += line.length;
+    records++;
+    if (blockBytes >= 1 << 20) await end();
+  }
+  await end();
+  return records;
+}
+
+async function* lines(runs: readonly SourceRun[]): AsyncGenerator<Uint8Array> {
+  for (const run of runs) {
+    for (const { part, linesBefore } of run.rejectedParts()) {
+      const bytes = await readFile(part.file, budgets.rejectedFileBytes);
+      for (let at = 0; at < bytes.length;) {
+        const end = bytes.indexOf(10, at) + 1;
+        yield shiftedLine(bytes.subarray(at, end), run.source.name, linesBefore);
+        at = end;
+      }
+    }
+  }
+}

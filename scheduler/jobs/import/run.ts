@@ -1,0 +1,170 @@
+import type { NewField } from '../../../engine/core/dataset-field.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import type { FieldRow } from '../../../engine/catalog/fields.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { boundColumns, unifyColumns } from '../../../engine/ingest/unify.js';
+import type { Segment } from '../../../engine/store/store.js';
+import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
+import type { RunContext } from '../job.js';
+import { ChunkFlow } from './chunk-flow.js';
+import { detectEntities } from './detect-entities.js';
+import type { Sample } from './dry-run.js';
+import { importResult, nameOf, runFailure } from './result.js';
+import type { ImportSource } from './source.js';
+import { RejectedRoom } from './rejected-file.js';
+import { Resume } from './resume.js';
+import { SourceFiles } from './source-files.js';
+import { SourceRun, type RunShare } from './source-run.js';
+
+/** What an import needs to run. */
+export interface ImportParams {
+  readonly commitId: number;
+  /** At least one; their records come in this order. */
+  readonly sources: readonly ImportSource[];
+  /** The dataset's stored columns. */
+  readonly stored: Columns;
+  /** Those and the declared ones: their types are kept. */
+  readonly known: Columns;
+  /** Dotted names of fields that are read and not stored. */
+  readonly transient: readonly string[];
+  /** Names of fields whose entity type is not to be detected. */
+  readonly settled: readonly string[];
+  /** Somebody waits for the answer. */
+  readonly isUrgent: boolean;
+  /** The dataset's fields, when all that is asked for is what would come in; then no segment comes of it. */
+  readonly dryRun: {
+    readonly fields: readonly FieldRow[];
+    readonly described: readonly Partial<NewField>[];
+  } | null;
+}
+
+/** What an import came to; nothing of it is visible yet. */
+export interface ImportResult {
+  /** In the order of the sources; paths are relative to the scratch folder. */
+  readonly segments: readonly Segment[];
+  /** All columns with data that the dataset would have afterwards. */
+  readonly columns: Columns;
+  readonly described: readonly Partial<NewField>[];
+  readonly genomeBuild: GenomeBuild | null;
+  readonly records: number;
+  readonly metadata: JsonObject;
+  readonly dryRun?: {
+    readonly sample: Sample;
+    /** Paths, as JSON, of the fields that have a value in some record. */
+    readonly seen: readonly string[];
+  };
+}
+
+/** Reads sources into segments in the scratch folder, with the types that all of their values together ask for. */
+export async function runImport(params: ImportParams, context: RunContext): Promise<ImportResult> {
+  // Whoever waits for an answer has few records: noting them would only take time.
+  const resume = params.isUrgent ? null : await Resume.open(context);
+  const files = new SourceFiles(params.sources, context, resume);
+  const runs: SourceRun[] = [];
+  try {
+    await readAll(params, context, files, resume, runs);
+    const { columns } = unifyColumns(
+      boundColumns(params.known),
+      runs.flatMap((run) => run.columns()),
+    );
+    checkColumnCount(params, columns);
+    if (runs.every((run) => run.findings().errors === 0)) {
+      for (const run of runs) run.requireEnd();
+      const flow = flowOf(context);
+      for (const run of runs) await run.rewrite(columns, flow);
+      await flow.settled();
+    }
+    const sampled = runs.flatMap((run) => run.sampled());
+    const declared = runs.flatMap(({ head }) => head.fields.filter((field) => field.entityType));
+    const settled = [...params.settled, ...declared.map(({ name }) => name ?? '')];
+    const detected = await detectEntities(sampled, columns, settled);
+    return await importResult(params, context, runs, columns, detected);
+  } catch (error) {
+    throw await runFailure(params, context, runs, error);
+  } finally {
+    await files.close();
+    await resume?.close();
+  }
+}
+
+/** The first pass: every source from its first to its last chunk; `runs` gets each when it begins. */
+async function readAll(
+  params: ImportParams,
+  context: RunContext,
+  files: SourceFiles,
+  resume: Resume | null,
+  runs: SourceRun[],
+): Promise<void> {
+  const { sources, known, transient, commitId, isUrgent } = params;
+  const expected = await files.expectedBytes();
+  const tell = (): void => tellProgress(context, runs, expected, files);
+  files.listen(tell);
+  // Until the first chunk is read, what the last attempt told stands.
+  if (resume?.hasEarlier !== true) tell();
+  const share: RunShare = {
+    context,
+    known,
+    transient,
+    commitId,
+    isUrgent,
+    isDryRun: params.dryRun !== null,
+    rejected: new RejectedRoom(),
+    resume,
+    tell,
+  };
+  const flow = flowOf(context);
+  let chunks = 0;
+  for (const [number, source] of sources.entries()) {
+    if (flow.isStopped) break;
+    chunks += await SourceRun.read(
+      share,
+      source,
+      () => files.file(number),
+      flow,
+      chunks,
+      number + 1 < sources.length,
+      (run) => runs.push(run),
+    );
+  }
+  await flow.settled();
+  tell();
+  const last = runs.findIndex((run) => run.isStopped);
+  if (last !== -1) runs.splice(last + 1); // whatever they came to, it depends on time
+}
+
+/** Two more pieces than threads: while one is read or handed over, no thread waits. */
+function flowOf({ pool, signal }: RunContext): ChunkFlow {
+  return new ChunkFlow(pool.threads + 2, signal);
+}
+
+function tellProgress(
+  context: RunContext,
+  runs: readonly SourceRun[],
+  expected: readonly number[],
+  files: SourceFiles,
+): void {
+  const bytesOf = (at: number): number =>
+    runs[at]?.file.bytes ?? files.announcedBytes(at) ?? expected[at] ?? 0;
+  const results = runs.flatMap((run) => run.results());
+  context.progress({
+    records: results.reduce((sum, chunk) => sum + chunk.read, 0),
+    recordsTotal: null,
+    bytes: runs.reduce((sum, run) => sum + run.bytesRead, 0),
+    bytesTotal: expected.reduce((sum, _, at) => sum + bytesOf(at), 0),
+    errors: results.reduce((sum, chunk) => sum + chunk.findings.records, 0),
+    ...(files.fetchedBytes !== null && { fetchedBytes: files.fetchedBytes }),
+  });
+}
+
+function checkColumnCount(params: ImportParams, columns: Columns): void {
+  const added = leaves(columns) - leaves(params.known);
+  if (added <= budgets.columnsPerImport) return;
+  throw new AppError(
+    'budget',
+    `${nameOf(params.sources)}: ${added} new columns; one import may bring ${budgets.columnsPerImport} (budget columnsPerImport)`,
+  );
+}
+
+function leaves(columns: Columns): number {
+  return columns.reduce((sum, column) => sum + (column.children ? leaves(column.children) : 1), 0);
+}

@@ -1,0 +1,61 @@
+import type { Catalog } from '../../engine/catalog/catalog.js';
+import type { Publication } from '../../engine/catalog/publish.js';
+import { toErrorValue } from '../../engine/core/errors.js';
+import type { Store } from '../../engine/store/store.js';
+import type { Compaction } from '../jobs/merge/merge.js';
+
+/**
+ * Brings the catalogue into line with the datasets' logs, which are the truth (threats C2b). A log that is ahead is
+ * replayed: a kill came between the two writes. A catalogue that is ahead, or a log that cannot be read, means that
+ * files are lost: the dataset becomes unavailable and the operator is told; nothing is cut to fit.
+ */
+export async function reconcile(
+  catalog: Catalog,
+  store: Store,
+  report: (message: string) => void,
+): Promise<void> {
+  const known = await catalog.datasets.logVersions();
+  for (const { id, logVersion } of known) {
+    try {
+      await bringForward(catalog, store, id, logVersion);
+    } catch (error) {
+      report(`dataset ${id} is unavailable: ${toErrorValue(error).message}`);
+      await catalog.datasets.update(id, { availability: 'unavailable' });
+    }
+  }
+  // Deleted, but a kill or a failing disk came before their files.
+  for (const id of await catalog.datasets.dropped()) {
+    await store.drop(id);
+    await catalog.datasets.forget(id);
+  }
+  // Newer than a catalogue that comes from a backup, say: not ours to decide.
+  const ids = new Set(known.map(({ id }) => id));
+  for (const id of await store.datasets()) {
+    if (!ids.has(id)) report(`datasets/${id} holds a dataset that the catalogue does not know`);
+  }
+}
+
+async function bringForward(
+  catalog: Catalog,
+  store: Store,
+  datasetId: number,
+  knownVersion: number,
+): Promise<void> {
+  const version = await store.version(datasetId);
+  if (version < knownVersion) {
+    throw new Error(
+      `the catalogue knows version ${knownVersion} but its log ends at ${version}; ` +
+        'restore its folder from a backup',
+    );
+  }
+  for await (const entry of store.history(datasetId, knownVersion + 1)) {
+    const compaction = entry.info['compaction'] as Compaction | undefined;
+    if (compaction !== undefined) {
+      await catalog.datasets.rewritten(datasetId, entry.version, compaction.bytesMore);
+      continue;
+    }
+    const publication = entry.info['publication'] as Publication | undefined;
+    if (publication === undefined) continue; // the table's first entry describes the table alone
+    await catalog.publish({ ...publication, logVersion: entry.version });
+  }
+}

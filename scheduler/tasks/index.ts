@@ -1,9 +1,0 @@
-import type { RunnableKind, TaskType } from '../task.js';
-import { exportTask } from './export.js';
-import { importTask } from './import.js';
-
-/** The API process's half of every kind; `run.ts` has the worker's. */
-export const taskTypes: { readonly [K in RunnableKind]: TaskType<K> } = {
-  import: importTask,
-  export: exportTask,
-};

@@ -1,0 +1,140 @@
+import { once, setMaxListeners } from 'node:events';
+import { Piscina } from 'piscina';
+import { AppError, fromErrorValue, type ErrorValue } from '../../engine/core/errors.js';
+import type { Segment } from '../../engine/store/store.js';
+import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
+import type { MergeJob } from '../jobs/merge/run.js';
+import { Slots } from './slots.js';
+
+/** What leaves a pool thread: thrown errors would lose their class on the way. */
+export type Outcome<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ErrorValue };
+
+/** The jobs of `thread.ts`. */
+export interface ThreadJobs {
+  readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
+  readonly merge: { readonly job: MergeJob; readonly result: Segment };
+  readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
+}
+
+/** The threads that parse, encode and compress; plain data in, plain data out. */
+export interface Pool {
+  readonly threads: number;
+  /**
+   * Runs a job in some thread. When the signal aborts, a job that waits is dropped and the thread of one that runs is
+   * ended; the rejection comes when that thread is really gone and writes no more. A job whose thread dies under it is
+   * made and run once more (`attempt` 2), because the cause may have been another's. Urgent jobs go before those that wait.
+   */
+  run<K extends keyof ThreadJobs>(
+    kind: K,
+    job: (attempt: number) => ThreadJobs[K]['job'],
+    signal: AbortSignal,
+    isUrgent?: boolean,
+  ): Promise<ThreadJobs[K]['result']>;
+  close(): Promise<void>;
+}
+
+/** How a pool is set up. */
+export interface PoolOptions {
+  readonly threads: number;
+  /** Heap of one thread; best effort, because buffers and WebAssembly live outside it. */
+  readonly heapMb: number;
+  /** A job that takes longer is stuck: its thread is ended. */
+  readonly jobMs?: number;
+  /** Module that the threads load; tests put their own there. */
+  readonly entry?: string;
+}
+
+/** Opens the pool with all its threads. */
+export function openPool(options: PoolOptions): Pool {
+  const { threads, heapMb, jobMs = 600_000 } = options;
+  const piscina = new Piscina({
+    filename: options.entry ?? new URL('./thread.js', import.meta.url).href,
+    // The minimum too: Piscina replaces an ended thread only up to it.
+    minThreads: threads,
+    maxThreads: threads,
+    // Jobs are long, so waking a thread costs nothing that matters.
+    atomics: 'disabled',
+    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+  });
+  // A thread that dies between two jobs is replaced; there is nobody to tell.
+  piscina.on('error', (error) =>
+    console.error(`strandlake: a pool thread ended: ${String(error)}`),
+  );
+
+  const slots = new Slots(threads);
+
+  async function runOnce<R>(kind: string, job: unknown, signal: AbortSignal): Promise<R> {
+    signal.throwIfAborted();
+    const abort = new AbortController();
+    let before: typeof piscina.threads = [];
+    let isOverdue = false;
+    const stop = (): void => {
+      before = piscina.threads;
+      abort.abort();
+    };
+    const timer = setTimeout(() => {
+      isOverdue = true;
+      stop();
+    }, jobMs);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      const outcome = (await piscina.run(job, { name: kind, signal: abort.signal })) as Outcome<R>;
+      if (outcome.ok) return outcome.value;
+      throw fromErrorValue(outcome.error);
+    } catch (error) {
+      if (abort.signal.aborted) await ended(before, piscina.threads);
+      if (isOverdue) {
+        throw new AppError('internal', `a ${kind} job took more than ${jobMs / 1000} s: ended`);
+      }
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  return {
+    threads,
+    async run(kind, job, signal, isUrgent = false) {
+      setMaxListeners(0, signal); // one task has many jobs
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await slots.run(() => runOnce(kind, job(attempt), signal), signal, isUrgent);
+        } catch (error) {
+          if (signal.aborted) throw canceled();
+          if (error instanceof AppError) throw error;
+          // Anything else did not come from the job's code but from the death of its thread.
+          if (attempt === 2) throw threadDied(kind, error);
+        }
+      }
+    },
+    close: () => piscina.destroy(),
+  };
+}
+
+/** The error of a task that was told to stop. */
+export function canceled(): AppError {
+  return new AppError('canceled', 'canceled');
+}
+
+type Threads = Piscina['threads'];
+
+async function ended(before: Threads, now: Threads): Promise<void> {
+  const going = before.filter((thread) => !now.includes(thread) && thread.threadId !== -1);
+  await Promise.all(going.map((thread) => once(thread, 'exit')));
+}
+
+function threadDied(kind: string, error: unknown): AppError {
+  const code = (error as { code?: unknown } | null)?.code;
+  const reason =
+    code === 'ERR_WORKER_OUT_OF_MEMORY'
+      ? 'it needed more memory than a thread may use (--worker-memory-mb, --threads)'
+      : String((error as { message?: unknown } | null)?.message ?? error);
+  return new AppError(
+    'internal',
+    `a ${kind} job ended its thread twice: ${reason}`,
+    undefined,
+    error,
+  );
+}

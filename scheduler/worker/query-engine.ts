@@ -1,0 +1,50 @@
+import { availableParallelism } from 'node:os';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { openQueryEngine, type QueryEngine } from '../../engine/query/sql/engine.js';
+import { spillFolder, type WorkerConfig } from './messages.js';
+
+/** An engine that nobody has used for so long gives its memory back. */
+const idleMs = 10_000;
+
+/**
+ * The SQL engine of the worker process, for exports and dry runs: open only while there are any. It lives in the process's main
+ * thread, which is never ended under it.
+ */
+export function sharedQueryEngine(
+  data: DataFolder,
+  config: WorkerConfig,
+): <T>(work: (engine: QueryEngine) => Promise<T>) => Promise<T> {
+  let engine: Promise<QueryEngine> | undefined;
+  let users = 0;
+  let closing: NodeJS.Timeout | undefined;
+  const open = (): Promise<QueryEngine> =>
+    openQueryEngine({
+      dataFolder: data.root,
+      otherFolders: [data.scratch], // of what dry runs show
+      memoryMb: Math.floor(config.memoryMb / 2),
+      threads: Math.min(config.threads, availableParallelism()),
+      spillFolder: spillFolder(data, process.pid),
+      spillMb: 16_384,
+    });
+  return async (work) => {
+    clearTimeout(closing);
+    users += 1;
+    try {
+      engine ??= open().catch((error: unknown) => {
+        engine = undefined; // the next one tries again
+        throw error;
+      });
+      return await work(await engine);
+    } finally {
+      users -= 1;
+      const used = engine;
+      if (users === 0) {
+        closing = setTimeout(() => {
+          engine = undefined;
+          // One that failed to open has nothing to close.
+          used?.then((opened) => opened.close()).catch(() => undefined);
+        }, idleMs);
+      }
+    }
+  };
+}

@@ -1,0 +1,38 @@
+import { DataFolder } from '../../engine/core/data-folder.js';
+import { openFetcher } from '../fetch/fetcher.js';
+import type { FromWorker, ToWorker, WorkerConfig } from './messages.js';
+import { openPool } from './pool.js';
+import { sharedQueryEngine } from './query-engine.js';
+import { createWorker } from './worker.js';
+
+/*
+ * The worker process: lives exactly as long as its channel to the API process, and whatever kills it costs a retry of its
+ * tasks and nothing else.
+ */
+
+const config = JSON.parse(process.argv[2] ?? '{}') as WorkerConfig;
+const data = new DataFolder(config.dataFolder);
+const pool = openPool({
+  threads: config.threads,
+  heapMb: Math.max(128, Math.floor(config.memoryMb / (config.threads + 1))),
+});
+const withQueryEngine = sharedQueryEngine(data, config);
+const handle = createWorker({
+  data,
+  pool,
+  withQueryEngine,
+  fetchFile: openFetcher(config.fetching),
+  send,
+});
+
+// Ctrl-C reaches the whole process group; the API process decides when the worker ends, by closing the channel.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+process.on('disconnect', () => process.exit(0));
+process.on('message', (message) => void handle(message as ToWorker));
+setInterval(() => send({ type: 'alive' }), config.aliveMs);
+send({ type: 'alive' });
+
+function send(message: FromWorker): void {
+  // Without the channel this process is about to end.
+  if (process.connected) process.send?.(message, () => undefined);
+}

@@ -1,0 +1,89 @@
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import { AppError, toErrorValue } from '../../engine/core/errors.js';
+import { list, makeFolder, moveFile } from '../../engine/core/files.js';
+import { compact } from '../jobs/merge/run.js';
+import { createTabulator } from '../jobs/table/worker-side.js';
+import type { FetchFile } from '../fetch/fetcher.js';
+import type { FromWorker, ToWorker } from './messages.js';
+import type { Pool } from './pool.js';
+import { TaskFailure, type RunContext } from '../jobs/job.js';
+import { runTask } from '../jobs/run.js';
+
+/** What a worker works with. */
+export interface WorkerParts {
+  readonly data: DataFolder;
+  readonly pool: Pool;
+  readonly withQueryEngine: RunContext['withQueryEngine'];
+  readonly fetchFile: FetchFile;
+  send(message: FromWorker): void;
+}
+
+/** Answers messages to the worker: runs the `run` halves of tasks, and stops them. */
+export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise<void> {
+  const { data, pool, withQueryEngine, fetchFile, send } = parts;
+  const running = new Map<number, AbortController>();
+  const tabulator = createTabulator(parts);
+  return async (message) => {
+    if (message.type === 'make-table' || message.type === 'leave-table') return tabulator(message);
+    if (message.type === 'compact') return compact(message.job, parts);
+    if (message.type === 'cancel') {
+      running.get(message.taskId)?.abort();
+      return;
+    }
+    const { taskId, attempt, kind, params, accountId } = message;
+    const abort = new AbortController();
+    running.set(taskId, abort);
+    try {
+      const scratch = data.taskScratch(taskId, attempt);
+      const earlier = await earlierAttempts(data, taskId, attempt);
+      await makeFolder(scratch);
+      const result = await runTask(kind, params, {
+        taskId,
+        attempt,
+        data,
+        scratch,
+        earlier,
+        pool,
+        signal: abort.signal,
+        withQueryEngine,
+        fetchSource: ({ place: { url }, name, promised }, file, signal, report) =>
+          fetchFile({ url, name, promised, accountId, report }, file, signal),
+        progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
+      });
+      send({ type: 'done', taskId, attempt, result });
+    } catch (error) {
+      if (!(error instanceof AppError)) console.error(error); // a bug: its stack does not cross the channel
+      const metadata = error instanceof TaskFailure ? error.metadata : null;
+      send({ type: 'failed', taskId, attempt, error: toErrorValue(error), metadata });
+    } finally {
+      running.delete(taskId);
+    }
+  };
+}
+
+/**
+ * The folders of a task's earlier attempts, the latest first. An attempt that an orderly stop ended did not count, so this
+ * one may have its number: its folder makes way.
+ */
+async function earlierAttempts(
+  data: DataFolder,
+  taskId: number,
+  attempt: number,
+): Promise<readonly string[]> {
+  const entries = await list(data.scratch);
+  const names = entries.map(({ name }) => name).filter((name) => name.startsWith(`${taskId}-`));
+  const own = `${taskId}-${attempt}`;
+  const earlier = names.filter((name) => name !== own);
+  if (names.includes(own)) {
+    let stop = 1;
+    while (names.includes(`${own}-${stop}`)) stop += 1;
+    await moveFile(data.path('scratch', own), data.path('scratch', `${own}-${stop}`));
+    earlier.push(`${own}-${stop}`);
+  }
+  const numbers = (name: string): number[] => name.split('-').slice(1).map(Number);
+  const order = (a: string, b: string): number => {
+    const [[attemptA = 0, stopA = 0], [attemptB = 0, stopB = 0]] = [numbers(a), numbers(b)];
+    return attemptB - attemptA || stopB - stopA;
+  };
+  return earlier.sort(order).map((name) => data.path('scratch', name));
+}

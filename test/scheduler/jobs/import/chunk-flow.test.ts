@@ -1,0 +1,131 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Source } from '../../../../readers/source/open.js';
+import { ChunkFlow, type Outcome } from '../../../../scheduler/jobs/import/chunk-flow.js';
+
+/** Pieces of a source that fails behind the last of them when `isDamaged`. */
+async function* piecesOf(count: number, isDamaged: boolean): ReturnType<Source['chunks']> {
+  for (let i = 0; i < count; i++)
+    yield { ref: { kind: 'bytes', name: 'x', bytes: new Uint8Array(1) }, sourceBytes: i + 1 };
+  if (isDamaged) throw new Error('a line is too long');
+}
+
+interface Flow {
+  readonly begun: readonly number[];
+  readonly error: string | null;
+}
+
+/** Runs the pieces, of which the later ones are done first; `outcomes` by index, the others go on. */
+async function flow(
+  outcomes: Readonly<Record<number, Outcome | Error>>,
+  { pieces = 20, parallel = 4, isDamaged = false, last = Infinity } = {},
+): Promise<Flow> {
+  const begun: number[] = [];
+  const done: (() => void)[] = [];
+  const work = async (index: number): Promise<Outcome> => {
+    begun.push(index);
+    await new Promise<void>((resolve) => {
+      done.push(resolve);
+      setImmediate(() => done.pop()?.());
+    });
+    const outcome = outcomes[index] ?? 'go on';
+    if (typeof outcome === 'object') throw outcome;
+    return outcome;
+  };
+  const source = piecesOf(pieces, isDamaged);
+  const chunks = new ChunkFlow(parallel, new AbortController().signal);
+  try {
+    await chunks.feed(
+      () => source,
+      (piece) => work(piece.index),
+      { last },
+    );
+    await chunks.settled();
+    return { begun, error: null };
+  } catch (error) {
+    return { begun, error: (error as Error).message };
+  }
+}
+
+describe('a source whose records end before it does', () => {
+  test('is read no further once a piece has told, but for those under way', async () => {
+    const { begun, error } = await flow({ 5: 'end' });
+    expect(error).toBeNull();
+    expect(begun).toEqual(expect.arrayContaining([0, 1, 2, 3, 4, 5]));
+    expect(Math.max(...begun)).toBeLessThan(10);
+  });
+
+  test('may be damaged behind the end, but not before', async () => {
+    const late = { 2: 'end', 3: new Error('third'), 4: new Error('fourth') } as const;
+    expect((await flow(late)).error).toBeNull();
+    expect((await flow({ 2: 'end' }, { pieces: 4, isDamaged: true })).error).toBeNull();
+    expect((await flow({ 1: new Error('first'), 2: 'end' })).error).toBe('first');
+    expect((await flow({}, { pieces: 4, isDamaged: true })).error).toBe('a line is too long');
+  });
+
+  test('is asked for no more than the last piece that is needed', async () => {
+    const { begun, error } = await flow({}, { pieces: 4, isDamaged: true, last: 3 });
+    expect([begun, error]).toEqual([[0, 1, 2, 3], null]);
+  });
+});
+
+test('the first failure in the order of the source is the reason', async () => {
+  const { error } = await flow({ 1: new Error('early'), 2: new Error('late') });
+  expect(error).toBe('early');
+});
+
+describe('several sources', () => {
+  /** Sources of so many pieces; each piece waits until it is let go by its name. */
+  function sources(outcomes: Readonly<Record<string, Outcome | Error>> = {}) {
+    const chunks = new ChunkFlow(3, new AbortController().signal);
+    const begun: string[] = [];
+    const held = new Map<string, () => void>();
+    const feed = (name: string, pieces: number, isHeld = false, isDamaged = false) =>
+      chunks.feed(
+        () => piecesOf(pieces, isDamaged),
+        async ({ index }) => {
+          const key = `${name}${index}`;
+          begun.push(key);
+          if (isHeld) await new Promise<void>((resolve) => held.set(key, resolve));
+          const outcome = outcomes[key] ?? 'go on';
+          if (typeof outcome === 'object') throw outcome;
+          return outcome;
+        },
+        { isCounted: true },
+      );
+    return { chunks, begun, held, feed };
+  }
+
+  test('overlap: the next begins while pieces of the one before are under way', async () => {
+    const { chunks, begun, held, feed } = sources();
+    expect(await feed('a', 1, true)).toBe(1);
+    expect(await feed('b', 2)).toBe(2);
+    expect(begun).toEqual(['a0', 'b0', 'b1']);
+    held.get('a0')!();
+    await chunks.settled();
+  });
+
+  test('end each for itself, and are counted whole for it', async () => {
+    const { chunks, begun, feed } = sources({ a0: 'end' });
+    expect(await feed('a', 9)).toBe(9);
+    expect(await feed('b', 2)).toBe(2);
+    await chunks.settled();
+    expect(begun.filter((key) => key.startsWith('a')).length).toBeLessThan(9);
+    expect(begun.slice(-2)).toEqual(['b0', 'b1']);
+  });
+
+  test('give the first failure in their order, whichever came first', async () => {
+    const { chunks, held, feed } = sources({ a0: new Error('early') });
+    await feed('a', 1, true);
+    await feed('b', 1, false, true);
+    held.get('a0')!();
+    await expect(chunks.settled()).rejects.toThrow('early');
+  });
+
+  test('stop with the first that fails', async () => {
+    const { chunks, begun, feed } = sources({ a0: new Error('no') });
+    await feed('a', 2);
+    expect(chunks.isStopped).toBe(true);
+    await expect(chunks.settled()).rejects.toThrow('no');
+    expect(begun.length).toBeLessThanOrEqual(2);
+  });
+});

@@ -1,0 +1,216 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { JsonObject } from '../../../../engine/core/types.js';
+import { budgets } from '../../../../engine/core/budgets.js';
+import type { ImportRow } from '../../../../engine/catalog/imports.js';
+import type { TaskRow } from '../../../../engine/catalog/task-row.js';
+import { createScheduler, type Scheduler } from '../../../../scheduler/queue/scheduler.js';
+import type { Receipt } from '../../../../scheduler/jobs/import/report.js';
+import { hostInProcess } from '../../../faults/in-process.js';
+import { Lake, vcfOf } from '../../lake.js';
+
+let lake: Lake;
+let scheduler: Scheduler;
+beforeAll(async () => {
+  lake = await Lake.make();
+  const { catalog, store, data } = lake;
+  const config = { threads: 2, workerMemoryMb: 512 };
+  // In this process, so that a test can change a budget.
+  scheduler = createScheduler({
+    quietMs: Infinity,
+    catalog,
+    store,
+    data,
+    config,
+    startHost: hostInProcess,
+  });
+  await scheduler.start();
+});
+afterAll(async () => {
+  await scheduler.close();
+  await lake.remove();
+});
+
+let datasetId: number;
+beforeEach(async () => {
+  datasetId = await lake.dataset(`d${Math.random()}`);
+});
+afterEach(async () => expect(await lake.damage()).toEqual([]));
+
+async function ended(task: TaskRow): Promise<ImportRow & { readonly receipt: Receipt }> {
+  scheduler.wake();
+  await scheduler.wait(task.id);
+  const row = (await lake.catalog.imports.get(task.resourceId))!;
+  return { ...row, receipt: row.metadata['receipt'] as Receipt };
+}
+const md5 = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
+
+/** The rejected records of an import, read by other code than wrote them. */
+async function rejected(importId: number): Promise<readonly Record<string, unknown>[]> {
+  const bytes = await readFile(lake.data.rejectedLines(importId));
+  const lines = gunzipSync(bytes).toString().split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+describe('a receipt', () => {
+  test('says what every source was and what became of its records', async () => {
+    const json = '{"a":1}\n{"a":2}\n';
+    const csv = gzipSync('a\n3\n4\n5\n');
+    const files = [await lake.file('x.json', json), await lake.file('y.csv.gz', csv)];
+    await lake.catalog.objects.update(files[0]!, { md5: md5(json), size: json.length });
+    const manifest = { files: files.map((id) => ({ object_id: id })) };
+    const task = await lake.import(datasetId, 0, { source: 'manifest', objectId: null, manifest });
+    const { receipt, status } = await ended(task);
+    expect(status).toBe('completed');
+    expect(receipt).toEqual({
+      sources: [
+        {
+          name: 'x.json',
+          object_id: files[0],
+          revision: 1,
+          url: null,
+          bytes: json.length,
+          md5: md5(json),
+          compression: null,
+          reader: 'json',
+          genome_build: null,
+          lines: 2,
+          records_read: 2,
+          records_stored: 2,
+          records_rejected: 0,
+        },
+        {
+          name: 'y.csv.gz',
+          object_id: files[1],
+          revision: 1,
+          url: null,
+          bytes: csv.length,
+          md5: md5(csv),
+          compression: 'gzip',
+          reader: 'csv',
+          genome_build: null,
+          lines: 4,
+          records_read: 3,
+          records_stored: 3,
+          records_rejected: 0,
+        },
+      ],
+      bytes: json.length + csv.length,
+      resumed_chunks: 0,
+      records_read: 5,
+      records_stored: 5,
+      records_rejected: 0,
+      is_whole: true,
+      is_committed: true,
+      rejected_file: null,
+    });
+    await expect(stat(lake.data.rejectedLines(task.resourceId))).rejects.toThrow('ENOENT');
+  });
+
+  test('of inline records has their md5 as they were read', async () => {
+    const records = '{"a":1}\n';
+    const { receipt } = await ended(await lake.inline(datasetId, records));
+    expect(receipt.sources).toMatchObject([
+      { name: 'data_records', object_id: null, bytes: 8, md5: md5(records), records_read: 1 },
+    ]);
+  });
+
+  test('of a file that breaks off says how far it was read', async () => {
+    const whole = gzipSync(vcfOf(200_000));
+    const id = await lake.file('cut.vcf.gz', whole.subarray(0, whole.length >> 1));
+    const { status, receipt, errorMessage } = await ended(await lake.import(datasetId, id));
+    expect(status).toBe('failed');
+    expect(errorMessage).toMatch(/^cut\.vcf\.gz.*ends early/);
+    expect(receipt).toMatchObject({ is_whole: false, is_committed: false, rejected_file: null });
+  });
+});
+
+describe('rejected records', () => {
+  /** `n` becomes a long; every `each`-th of these then is none. */
+  async function failing(rows: number, each: number, more: JsonObject = {}): Promise<TaskRow> {
+    await ended(await lake.inline(datasetId, '{"n":1}\n'));
+    const lines = Array.from({ length: rows }, (_, i) =>
+      JSON.stringify({ n: i % each === each - 1 ? `no ${i}` : i, pad: 'x'.repeat(90) }),
+    );
+    const id = await lake.file(`bad-${rows}-${each}.json`, lines.join('\n') + '\n');
+    return lake.import(datasetId, id, more);
+  }
+
+  test('are a file in the order of the source, each with line, reason and text', async () => {
+    const row = await ended(await failing(90_000, 10_000));
+    const { status, id, receipt } = row;
+    expect(status).toBe('failed');
+    const lines = await rejected(id);
+    expect(lines.map(({ line }) => line)).toEqual(
+      Array.from({ length: 9 }, (_, i) => (i + 1) * 10_000),
+    );
+    const line = 30_000;
+    expect(lines[2]).toEqual({
+      file: 'bad-90000-10000.json',
+      line,
+      code: 301,
+      field: 'n',
+      message: expect.any(String),
+      errors: 1,
+      more: [],
+      text: JSON.stringify({ n: `no ${line - 1}`, pad: 'x'.repeat(90) }),
+      text_bytes: expect.any(Number),
+    });
+    expect(receipt).toMatchObject({
+      records_read: 90_000,
+      records_stored: 89_991,
+      records_rejected: 9,
+      is_whole: true,
+      is_committed: false,
+      rejected_file: { records: 9, left_out: 0, budget: null },
+    });
+    const bytes = await readFile(lake.data.rejectedLines(id));
+    expect(receipt.rejected_file).toMatchObject({ bytes: bytes.length, md5: md5(bytes) });
+  });
+
+  test('beyond the budget are counted, the budget is named, and the rest is the beginning (T0)', async () => {
+    const changed = budgets as unknown as Record<string, number>;
+    const before = budgets.rejectedFileBytes;
+    changed['rejectedFileBytes'] = 100_000;
+    try {
+      const { id, receipt } = await ended(await failing(60_000, 20));
+      const lines = await rejected(id);
+      const { records, left_out: left, budget } = receipt.rejected_file!;
+      expect([lines.length, lines.length + left]).toEqual([records, 3_000]);
+      expect(budget).toBe('rejectedFileBytes, 100000 bytes before compression');
+      expect(lines.map(({ line }) => line)).toEqual(lines.map((_, i) => (i + 1) * 20));
+      const bytes = gunzipSync(await readFile(lake.data.rejectedLines(id))).length;
+      expect(bytes).toBeGreaterThan(99_000);
+      expect(bytes).toBeLessThanOrEqual(100_000);
+    } finally {
+      changed['rejectedFileBytes'] = before;
+    }
+  });
+
+  test('of several files name theirs; a first error that ends the import is the only one', async () => {
+    await ended(await lake.inline(datasetId, '{"n":1}\n'));
+    const a = await lake.file('a.csv', 'n,m\n1,2,3\n4,5\n"6\n7",8\n');
+    const b = await lake.file('b.json', '{"n":2}\n{"n":[]}\nnothing\n');
+    const manifest = { files: [{ object_id: a }, { object_id: b }] };
+    const more = { source: 'manifest', objectId: null, manifest } as const;
+    const both = await ended(await lake.import(datasetId, 0, more));
+    expect((await rejected(both.id)).map(({ file, line, text }) => [file, line, text])).toEqual([
+      ['a.csv', 2, '1,2,3'],
+      ['a.csv', 4, '"6'],
+      ['b.json', 3, 'nothing'],
+    ]);
+    const validationParams = { raise_on_errors: true };
+    const first = await ended(await lake.import(datasetId, 0, { ...more, validationParams }));
+    expect(await rejected(first.id)).toMatchObject([{ file: 'a.csv', line: 2 }]);
+    expect(first.receipt).toMatchObject({ is_whole: false, records_rejected: 1 });
+  });
+
+  test('of an import that does not fail stay nowhere, whatever there was before', async () => {
+    expect(await readdir(lake.data.rejected)).not.toHaveLength(0);
+    const row = await ended(await lake.inline(datasetId, '{"n":1}\n'));
+    expect(row.status).toBe('completed');
+    expect(await readdir(lake.data.rejected)).not.toContain(`${row.id}.jsonl.gz`);
+  });
+});

@@ -1,0 +1,202 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { JsonObject } from '../../../../engine/core/types.js';
+import { createScheduler, type Scheduler } from '../../../../scheduler/queue/scheduler.js';
+import type { RunContext } from '../../../../scheduler/jobs/job.js';
+import type { Fetched, ImportSource } from '../../../../scheduler/jobs/import/source.js';
+import { SourceFiles } from '../../../../scheduler/jobs/import/source-files.js';
+import { Lake } from '../../lake.js';
+
+let lake: Lake;
+let scheduler: Scheduler;
+beforeAll(async () => {
+  lake = await Lake.make();
+  const { catalog, store, data } = lake;
+  const config = { threads: 2, workerMemoryMb: 512 };
+  scheduler = createScheduler({ quietMs: Infinity, catalog, store, data, config });
+  await scheduler.start();
+});
+afterAll(async () => {
+  await scheduler.close();
+  await lake.remove();
+});
+
+let datasetId: number;
+beforeEach(async () => {
+  datasetId = await lake.dataset(`d${Math.random()}`);
+});
+afterEach(async () => expect(await lake.damage()).toEqual([]));
+
+/** Imports these files in one import; returns its row when it has ended. */
+async function run(files: readonly JsonObject[], more: object = {}) {
+  const manifest = { files };
+  const task = await lake.import(datasetId, 0, {
+    source: 'manifest',
+    objectId: null,
+    manifest,
+    ...more,
+  });
+  scheduler.wake();
+  await scheduler.wait(task.id);
+  const row = await lake.catalog.imports.get(task.resourceId);
+  return row!;
+}
+
+/** The records as another engine reads the files, ordered by `_id`. */
+async function select(columns: string): Promise<readonly unknown[]> {
+  const { files } = await lake.store.snapshot(datasetId);
+  const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
+  try {
+    const list = files.map((file) => `'${file}'`).join(', ');
+    const read = await duckdb.runAndReadAll(
+      `SELECT ${columns} FROM read_parquet([${list}], union_by_name = true) ORDER BY _id`,
+    );
+    return read.getRowsJson();
+  } finally {
+    duckdb.closeSync();
+  }
+}
+
+describe('several files in one import', () => {
+  test('come in their order, each with its reader and parameters, types from all of them', async () => {
+    const json = await lake.file('a.json', '{"n":1,"who":"a1"}\n{"n":2,"who":"a2"}\n');
+    const csv = await lake.file('b.csv', 'n;who\n2.5;b1\n');
+    const tsv = await lake.file('c.tsv', 'who\textra\nc1\tx\n');
+    const { status, errorMessage, metadata } = await run([
+      { object_id: json },
+      { object_id: csv, reader_params: { delimiter: ';' } },
+      { object_id: tsv, reader_params: null },
+    ]);
+    expect([status, errorMessage]).toEqual(['completed', null]);
+    expect(await select('who, n, extra')).toEqual([
+      ['a1', 1, null],
+      ['a2', 2, null],
+      ['b1', 2.5, null],
+      ['c1', null, 'x'],
+    ]);
+    const { columns } = await lake.store.snapshot(datasetId);
+    expect(columns.find(({ name }) => name === 'n')?.type).toBe('double');
+    expect(metadata['progress']).toMatchObject({ processed_records: 4, percent: 100 });
+    const commits = await lake.catalog.commits.list(
+      { access: null, datasetId },
+      { limit: 10, offset: 0 },
+    );
+    expect(commits.rows.map(({ recordsModified }) => recordsModified)).toEqual([4]);
+  });
+
+  test('of many chunks keep the order of their records, whichever thread is first', async () => {
+    const sizes = [70_000, 1, 0, 40_000, 3];
+    const files = await Promise.all(
+      sizes.map((size, file) => {
+        const line = (i: number) => JSON.stringify({ file, i, pad: 'x'.repeat(60) });
+        return lake.file(
+          `f${file}.json`,
+          Array.from({ length: size }, (_, i) => line(i) + '\n').join(''),
+        );
+      }),
+    );
+    const { status } = await run(files.map((id) => ({ object_id: id })));
+    expect(status).toBe('completed');
+    const wanted = sizes.flatMap((size, file) =>
+      Array.from({ length: size }, (_, i) => `${file} ${i}`),
+    );
+    const got = (await select('file, i')) as readonly (readonly [unknown, unknown])[];
+    expect(got.map(([file, i]) => `${file} ${i}`)).toEqual(wanted);
+    expect((await lake.store.snapshot(datasetId)).segments.length).toBeGreaterThan(4);
+  });
+
+  test('are validated each by its own rules, and findings name the file', async () => {
+    await run([{ object_id: await lake.file('first.json', '{"n":1}\n') }]);
+    const good = await lake.file('good.json', '{"n":2}\n{"n":3}\n');
+    const bad = await lake.file('bad.json', '{"n":4}\n{"n":"many"}\n');
+    const failed = await run([{ object_id: good }, { object_id: bad }]);
+    expect(failed.status).toBe('failed');
+    expect(failed.errorMessage).toMatch(/^bad\.json, line 2: .*\(code 301/);
+    expect(failed.metadata['validation']).toMatchObject({
+      errors: [{ code: 301, field: 'n', file: 'bad.json', line: 2 }],
+    });
+    const lenient = { object_id: bad, validation_params: { disable: true } };
+    expect((await run([{ object_id: good }, lenient])).status).toBe('completed');
+    expect(await select('n')).toEqual([['1'], ['2'], ['3'], ['4'], [null]]);
+  });
+
+  test('stop at the first error of a file that asks for it', async () => {
+    await run([{ object_id: await lake.file('first2.json', '{"n":1}\n') }]);
+    const bad = await lake.file('bad2.json', '{"n":"x"}\n{"n":"y"}\n');
+    const broken = await lake.file('broken.json', '{"n":');
+    const raising = { object_id: bad, validation_params: { raise_on_errors: true } };
+    const { errorMessage } = await run([raising, { object_id: broken }]);
+    expect(errorMessage).toMatch(/^bad2\.json, line 1: /);
+  });
+
+  test('fail as a whole when one is gone or may not be read', async () => {
+    const good = await lake.file('good3.json', '{"n":1}\n');
+    const gone = await run([{ object_id: good }, { object_id: 17 }]);
+    expect(gone).toMatchObject({
+      status: 'failed',
+      errorMessage: 'the source file has been deleted',
+    });
+    const odd = await lake.file('no.vcf', 'chr1\t1\n');
+    expect((await run([{ object_id: good }, { object_id: odd }])).errorMessage).toMatch(/^no\.vcf/);
+    expect((await lake.store.snapshot(datasetId)).rows).toBe(0);
+  });
+});
+
+describe('files of other hosts', () => {
+  const source = (name: string): ImportSource => ({
+    place: { kind: 'url', url: `https://example.org/${name}` },
+    isReaderAsked: false,
+    name,
+    reader: 'json',
+    readerParams: {},
+    validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false },
+    entityParams: {},
+    promised: { md5: null, bytes: name === 'b' ? 7 : null },
+  });
+
+  /** A fetch whose files arrive when the test says so. */
+  function files(names: readonly string[]) {
+    const begun: string[] = [];
+    const arrivals = new Map<string, { arrive(): void; fail(): void }>();
+    const fetchSource: RunContext['fetchSource'] = ({ name }, _file, signal) => {
+      begun.push(name);
+      return new Promise<Fetched>((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')));
+        const fail = () => reject(new Error(`${name} is not there`));
+        arrivals.set(name, { arrive: () => resolve({ bytes: 3, md5: `md5 of ${name}` }), fail });
+      });
+    };
+    const { signal } = new AbortController();
+    const context = { fetchSource, signal, scratch: '/nowhere' } as unknown as RunContext;
+    return { begun, arrivals, source: new SourceFiles(names.map(source), context, null) };
+  }
+
+  test('are fetched one ahead of the one that is read, and once', async () => {
+    const { begun, arrivals, source } = files(['a', 'b', 'c']);
+    expect(await source.expectedBytes()).toEqual([0, 7, 0]);
+    const first = source.file(0);
+    expect(begun).toEqual(['a']);
+    arrivals.get('a')!.arrive();
+    expect(await first).toMatchObject({ file: '/nowhere/source-0000', bytes: 3, md5: 'md5 of a' });
+    expect(begun).toEqual(['a', 'b']);
+    arrivals.get('b')!.arrive();
+    await source.file(1);
+    expect(begun).toEqual(['a', 'b', 'c']);
+    await source.close();
+  });
+
+  test('fail where they are asked for, and stop with the import', async () => {
+    const { begun, arrivals, source } = files(['a', 'b', 'c']);
+    const first = source.file(0);
+    arrivals.get('a')!.arrive();
+    await first;
+    arrivals.get('b')!.fail();
+    await expect(source.file(1)).rejects.toThrow('b is not there');
+    expect(begun).toEqual(['a', 'b']);
+    const other = files(['a', 'b']);
+    const waiting = other.source.file(0);
+    const closed = other.source.close();
+    await expect(waiting).rejects.toThrow('aborted');
+    await closed;
+  });
+});

@@ -1,0 +1,341 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '../../../engine/core/types.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import {
+  createScheduler,
+  type Scheduler,
+  type SchedulerOptions,
+} from '../../../scheduler/queue/scheduler.js';
+import { Lake, vcfOf } from '../lake.js';
+import { until } from '../../until.js';
+
+let lake: Lake;
+let scheduler: Scheduler | undefined;
+let reports: string[];
+
+beforeEach(async () => {
+  lake = await Lake.make();
+  reports = [];
+});
+afterEach(async () => {
+  await scheduler?.close();
+  scheduler = undefined;
+  await lake.remove();
+});
+
+async function start(
+  options: Partial<SchedulerOptions> & { threads?: number } = {},
+): Promise<Scheduler> {
+  const { threads = 2, ...more } = options;
+  scheduler = createScheduler({
+    quietMs: Infinity,
+    catalog: lake.catalog,
+    store: lake.store,
+    data: lake.data,
+    config: { threads, workerMemoryMb: 1024 },
+    report: (message) => reports.push(message),
+    closeMs: 100,
+    ...more,
+  });
+  await scheduler.start();
+  return scheduler;
+}
+
+function ended(taskId: number): Promise<TaskRow> {
+  if (scheduler === undefined) throw new Error('no scheduler');
+  return scheduler.wait(taskId);
+}
+
+/** Resolves when the worker has the task. */
+async function working(taskId: number): Promise<void> {
+  await until(() => scheduler?.status().working.includes(taskId));
+}
+
+describe('an import', () => {
+  test('becomes a commit with all records, fields and its progress', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(500)));
+    scheduler?.wake();
+    expect(await ended(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
+    expect(await lake.records(datasetId)).toMatchObject({ rows: 500, ids: 500 });
+    const job = await lake.catalog.imports.get(task.resourceId);
+    expect(job).toMatchObject({
+      status: 'completed',
+      genomeBuild: 'GRCh38',
+      metadata: {
+        progress: { processed_records: 500, percent: 100, errors: { records: 0 } },
+        validation: { errors_count: 0 },
+      },
+    });
+    expect(job?.timestamps.map(([from, to]) => `${from} ${to}`)).toEqual([
+      'new queued',
+      'queued running',
+      'running completed',
+    ]);
+    const fields = await lake.catalog.fields.all(datasetId);
+    expect(fields.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['variant', 'info.DP', 'genomic_coordinates.start', '_commit']),
+    );
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('of an empty file completes with a commit of no records', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(0)));
+    scheduler?.wake();
+    expect(await ended(task.id)).toMatchObject({ status: 'completed' });
+    const [commit] = await lake.catalog.commits.ofImport(task.resourceId);
+    expect(commit).toMatchObject({ recordsModified: 0, recordsTotal: 0, status: 'completed' });
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('with a bad line fails, names file, line and cause, and changes nothing', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    const first = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(10)));
+    const bad = await lake.file(
+      'bad.vcf',
+      vcfOf(100_000, 'chr1\tno number\t.\tA\tG\t.\tPASS\tDP=1'),
+    );
+    const task = await lake.import(datasetId, bad);
+    scheduler?.wake();
+    await ended(first.id);
+    expect(await ended(task.id)).toMatchObject({ status: 'failed' });
+    const job = await lake.catalog.imports.get(task.resourceId);
+    expect(job?.errorMessage).toMatch(/^bad\.vcf, line 50008: /);
+    expect(job?.metadata).toMatchObject({ validation: { errors_count: 1 } });
+    expect(await lake.records(datasetId)).toMatchObject({ rows: 10 });
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('that raises on errors stops at the first', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    const lines = Array.from({ length: 5 }, () => 'chr1\tx\t.\tA\tG\t.\tPASS\tDP=1').join('\n');
+    const task = await lake.import(datasetId, await lake.file('bad.vcf', vcfOf(10, lines)), {
+      validationParams: { raise_on_errors: true },
+    });
+    scheduler?.wake();
+    await ended(task.id);
+    const job = await lake.catalog.imports.get(task.resourceId);
+    expect(job?.metadata).toMatchObject({ validation: { errors_count: 1 } });
+    expect(job?.status).toBe('failed');
+  });
+
+  test('adds to what is there; types that differ in later chunks are settled over all of them', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    // 16 MB of whole numbers, then one fraction: the first chunks have to be written again.
+    const records = Array.from({ length: 400_000 }, (_, i) => `{"n":${i},"name":"record ${i}"}`);
+    const file = await lake.file('a.jsonl', `${records.join('\n')}\n{"n":0.5}\n`);
+    const task = await lake.import(datasetId, file);
+    scheduler?.wake();
+    expect(await ended(task.id)).toMatchObject({ status: 'completed' });
+    expect(await lake.records(datasetId)).toMatchObject({ rows: 400_001, ids: 400_001 });
+    const { columns } = await lake.store.snapshot(datasetId);
+    expect(columns).toMatchObject([
+      { name: 'n', type: 'double' },
+      { name: 'name', type: 'string' },
+    ]);
+    const again = await lake.inline(datasetId, '{"n":1}\n');
+    scheduler?.wake();
+    expect(await ended(again.id)).toMatchObject({ status: 'completed' });
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('C5: that meets another with other types at the same time is run again, and gives what some order gives', async () => {
+    await start({ threads: 2 });
+    for (let round = 0; round < 6; round++) {
+      const datasetId = await lake.dataset(`round ${round}`);
+      // Which of the two publishes first depends on their sizes and on luck.
+      const numbers = Array.from({ length: round % 2 === 0 ? 2 : 4_000 }, (_, i) => `{"a":${i}}`);
+      const words = Array.from({ length: round % 2 === 0 ? 4_000 : 2 }, (_, i) => `{"a":"w${i}"}`);
+      const tasks = [
+        await lake.inline(datasetId, numbers.join('\n')),
+        await lake.inline(datasetId, words.join('\n')),
+      ];
+      scheduler?.wake();
+      const [first, second] = await Promise.all(tasks.map((task) => ended(task.id)));
+      const { columns, rows } = await lake.store.snapshot(datasetId);
+      // Words first: the numbers become text. Numbers first: words do not fit.
+      const isText = columns[0]?.type === 'string';
+      expect(first).toMatchObject({ status: 'completed' });
+      expect(second?.status).toBe(isText ? 'completed' : 'failed');
+      expect(rows).toBe(numbers.length + (isText ? words.length : 0));
+    }
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('keeps the type of a declared field and of target_fields', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    await lake.catalog.fields.create({ datasetId, name: 'a', dataType: 'string' });
+    await lake.catalog.fields.create({ datasetId, name: 'unused', dataType: 'date' });
+    const targetFields: JsonObject[] = [{ name: 'b', data_type: 'double', title: 'B!' }];
+    const task = await lake.inline(datasetId, '{"a":1,"b":2,"c":3}\n', { targetFields });
+    scheduler?.wake();
+    expect(await ended(task.id)).toMatchObject({ status: 'completed' });
+    const { columns } = await lake.store.snapshot(datasetId);
+    expect(columns.map(({ name, type }) => [name, type])).toEqual([
+      ['a', 'string'],
+      ['b', 'double'],
+      ['c', 'long'],
+    ]);
+    const fields = await lake.catalog.fields.all(datasetId);
+    expect(fields.find(({ name }) => name === 'b')).toMatchObject({
+      title: 'B!',
+      dataType: 'double',
+    });
+    expect(fields.find(({ name }) => name === 'unused')).toMatchObject({ isValid: false });
+  });
+});
+
+describe('the queue', () => {
+  test('C3: runs by priority, then by age, also after a restart', async () => {
+    const datasetId = await lake.dataset();
+    const file = await lake.file('a.vcf', vcfOf(20));
+    const tasks: TaskRow[] = [];
+    for (const priority of [10, 5, 10, 1, 5])
+      tasks.push(await lake.import(datasetId, file, { priority }));
+    const order = [3, 1, 4, 0, 2].map((i) => tasks[i]?.resourceId);
+    await start({ threads: 1 });
+    await scheduler?.wait(tasks[3]?.id as number);
+    await scheduler?.close();
+    await start({ threads: 1 });
+    for (const task of tasks) await scheduler?.wait(task.id);
+    const page = { limit: 10, offset: 0 };
+    const { rows } = await lake.catalog.commits.list({ access: null, datasetId }, page);
+    const byVersion = rows.toSorted((a, b) => a.logVersion - b.logVersion);
+    expect(byVersion.map(({ parentJobId }) => parentJobId)).toEqual(order);
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('lets inline records past long imports', async () => {
+    await start({ threads: 1 });
+    const datasetId = await lake.dataset();
+    const long = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(900_000)));
+    scheduler?.wake();
+    await working(long.id);
+    const other = await lake.dataset('other');
+    const short = await lake.inline(other, '{"a":1}\n{"a":2}\n');
+    scheduler?.wake();
+    expect(await scheduler?.wait(short.id)).toMatchObject({ status: 'completed' });
+    expect((await lake.task(long.id))?.status).toBe('running');
+    await scheduler?.cancel(long.id);
+  });
+
+  test('C3: puts a running task back when the server closes, without counting the attempt', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(300_000)));
+    scheduler?.wake();
+    await working(task.id);
+    await scheduler?.close();
+    expect(await lake.task(task.id)).toMatchObject({ status: 'queued', attempts: 0 });
+    await start();
+    expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('wait rejects for a task that is gone, and when the caller gives up', async () => {
+    await start();
+    await expect(scheduler?.wait(1)).rejects.toMatchObject({ code: 'not-found' });
+    const task = await lake.import(await lake.dataset(), await lake.file('a.vcf', vcfOf(1)));
+    const abort = new AbortController();
+    const waiting = scheduler?.wait(task.id, abort.signal);
+    abort.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+  });
+});
+
+describe('a worker that dies', () => {
+  test('R2: is replaced, and its task is tried again and completes', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
+    scheduler?.wake();
+    await working(task.id);
+    process.kill(scheduler?.status().workerPid as number, 'SIGKILL');
+    expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
+    expect(await lake.records(datasetId)).toMatchObject({ rows: 150_000, ids: 150_000 });
+    expect(reports.join()).toContain('signal SIGKILL');
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('R2: three times under one task makes it fail as poison; other tasks go on', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(200_000)));
+    scheduler?.wake();
+    // A death before the worker has heard of the task is no fault of the task and does not count.
+    const status = (): Promise<string | undefined> => lake.task(task.id).then((row) => row?.status);
+    while ((await until(async () => (await status()) !== 'queued' && status())) === 'running') {
+      const pid = await until(() => scheduler?.status().workerPid ?? undefined);
+      process.kill(pid, 'SIGKILL');
+      await until(() => scheduler?.status().workerPid !== pid);
+    }
+    expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'failed' });
+    const job = await lake.catalog.imports.get(task.resourceId);
+    expect(job?.errorMessage).toMatch(
+      /ended 3 times while it ran this task .*SIGKILL.*not tried again/,
+    );
+    const next = await lake.import(datasetId, await lake.file('b.vcf', vcfOf(5)));
+    scheduler?.wake();
+    expect(await scheduler?.wait(next.id)).toMatchObject({ status: 'completed' });
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('C4: or is stopped is killed, and its task is done once', async () => {
+    await start({ silenceMs: 500 });
+    const datasetId = await lake.dataset();
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
+    scheduler?.wake();
+    await working(task.id);
+    process.kill(scheduler?.status().workerPid as number, 'SIGSTOP');
+    expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
+    expect(reports.join()).toContain('no sign of life');
+    expect(await lake.damage()).toEqual([]);
+  });
+});
+
+describe('rights (A4)', () => {
+  test('that were lost while a task waited make it fail', async () => {
+    const datasetId = await lake.dataset();
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(5)));
+    await lake.catalog.users.update(lake.user.id, { isActive: false });
+    await start();
+    expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'failed' });
+    const job = await lake.catalog.imports.get(task.resourceId);
+    expect(job?.errorMessage).toBe('the user who created this task is not active any more');
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('that were lost while a task ran make it fail with nothing visible', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
+    scheduler?.wake();
+    await working(task.id);
+    await lake.catalog.users.update(lake.user.id, { isActive: false });
+    expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'failed' });
+    expect(await lake.store.version(datasetId)).toBe(-1);
+    expect(await lake.damage()).toEqual([]);
+  });
+
+  test('C9: and all else are gone when the dataset is deleted under a running task', async () => {
+    await start();
+    const datasetId = await lake.dataset();
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
+    scheduler?.wake();
+    await working(task.id);
+    const waiting = scheduler?.wait(task.id).catch((error: unknown) => error);
+    const { activeTaskIds } = await lake.catalog.objects.delete(datasetId);
+    expect(activeTaskIds).toEqual([task.id]);
+    await expect(scheduler?.cancel(task.id)).rejects.toMatchObject({ code: 'not-found' });
+    expect(await waiting).toMatchObject({ code: 'not-found' });
+    expect(scheduler?.status().running).toEqual([]);
+    expect(await lake.damage()).toEqual([]);
+  });
+});

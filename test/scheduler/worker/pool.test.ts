@@ -1,0 +1,97 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { openPool, type Pool } from '../../../scheduler/worker/pool.js';
+import { until } from '../../until.js';
+
+const entry = new URL('../processes/stub-thread.js', import.meta.url).href;
+let pool: Pool | undefined;
+afterEach(() => pool?.close());
+
+function open(jobMs?: number): Pool {
+  pool = openPool({ threads: 2, heapMb: 32, entry, ...(jobMs !== undefined && { jobMs }) });
+  return pool;
+}
+
+function run(job: string, signal = new AbortController().signal): Promise<string> {
+  return (pool as Pool)
+    .run('gzip', () => Buffer.from(job), signal)
+    .then((b) => Buffer.from(b).toString());
+}
+
+test('runs jobs and brings errors back as values', async () => {
+  open();
+  expect(await Promise.all(['a', 'b', 'c', 'd'].map((job) => run(job)))).toEqual([
+    'a',
+    'b',
+    'c',
+    'd',
+  ]);
+  await expect(run('fail')).rejects.toMatchObject({
+    code: 'input',
+    message: 'a.vcf, line 3: no tab',
+  });
+});
+
+test('R1: runs a job once more when its thread dies, then fails it with a reason', async () => {
+  open();
+  let tries = 0;
+  const second = (pool as Pool).run(
+    'gzip',
+    (attempt) => Buffer.from(((tries = attempt), attempt === 1 ? 'exit' : 'fine')),
+    new AbortController().signal,
+  );
+  expect(Buffer.from(await second).toString()).toBe('fine');
+  expect(tries).toBe(2);
+  await expect(run('exit')).rejects.toThrow(/ended its thread twice.*code: 3/);
+  await expect(run('heap')).rejects.toThrow(/more memory than a thread may use/);
+  expect(await run('still here')).toBe('still here');
+});
+
+test.each(['before they start', 'while they run'])(
+  'drops canceled jobs %s, and others go on',
+  async (when) => {
+    open();
+    const abort = new AbortController();
+    // Their first byte is shared memory: the threads set it when they spin.
+    const jobs = [1, 2, 3].map(() => new Uint8Array(new SharedArrayBuffer(1)));
+    const spinning = jobs.map((job) => (pool as Pool).run('gzip', () => job, abort.signal));
+    const waiting = run('next');
+    if (when === 'while they run') await until(() => jobs[0]?.[0] === 1 && jobs[1]?.[0] === 1);
+    abort.abort();
+    for (const job of await Promise.allSettled(spinning)) {
+      expect(job).toMatchObject({ status: 'rejected', reason: { code: 'canceled' } });
+    }
+    expect(await waiting).toBe('next');
+  },
+);
+
+test('R1: ends a job that takes too long', async () => {
+  open(300);
+  await expect(run('spin')).rejects.toThrow('took more than 0.3 s');
+  expect(await run('next')).toBe('next');
+});
+
+test('R1: keeps its size after a hundred deaths', async () => {
+  open();
+  for (let i = 0; i < 50; i++) await expect(run('exit')).rejects.toThrow('twice');
+  expect(await Promise.all([run('a'), run('b')])).toEqual(['a', 'b']);
+}, 60_000);
+
+test('runs urgent jobs before those that wait, each in order', async () => {
+  pool = openPool({ threads: 1, heapMb: 32, entry });
+  const { signal } = new AbortController();
+  const done: string[] = [];
+  const add = (name: string, isUrgent: boolean): Promise<unknown> =>
+    (pool as Pool)
+      .run('gzip', () => Buffer.from(name), signal, isUrgent)
+      .then(() => done.push(name));
+  await Promise.all([
+    add('first', false),
+    add('a', false),
+    add('b', false),
+    add('urgent 1', true),
+    add('urgent 2', true),
+  ]);
+  expect(done.indexOf('urgent 1')).toBeLessThan(done.indexOf('b'));
+  expect(done.indexOf('urgent 1')).toBeLessThan(done.indexOf('urgent 2'));
+  expect(done.indexOf('a')).toBeLessThan(done.indexOf('b'));
+});

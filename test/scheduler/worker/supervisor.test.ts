@@ -1,0 +1,75 @@
+import { expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const script = fileURLToPath(new URL('../processes/supervised.js', import.meta.url));
+
+/** Runs the supervisor over a child that behaves so; `until` resolves with a line that matches. */
+function supervised(behaviour: string) {
+  const child = spawn(process.execPath, [script, 'parent', behaviour], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  const waiting: { pattern: RegExp; nth: number; resolve: (line: string) => void }[] = [];
+  let rest = '';
+  child.stdout.on('data', (bytes: Buffer) => {
+    const parts = (rest + bytes.toString()).split('\n');
+    rest = parts.pop() ?? '';
+    lines.push(...parts);
+    for (const { pattern, nth, resolve } of waiting) {
+      const found = lines.filter((line) => pattern.test(line))[nth - 1];
+      if (found !== undefined) resolve(found);
+    }
+  });
+  return {
+    lines,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    exit: once(child, 'close').then(([code]) => code as number),
+    until: (pattern: RegExp, nth = 1) =>
+      new Promise<string>((resolve) => {
+        const found = lines.filter((line) => pattern.test(line))[nth - 1];
+        if (found !== undefined) resolve(found);
+        else waiting.push({ pattern, nth, resolve });
+      }),
+  };
+}
+
+const pidOf = (line: string): number => Number(line.split(' ')[1]);
+
+test('starts a killed child again, and passes SIGTERM on (W5)', async () => {
+  const run = supervised('run');
+  for (let nth = 1; nth <= 4; nth++) {
+    const line = await run.until(/^child/, nth);
+    await run.until(/^healthy/, nth);
+    if (nth < 4) process.kill(pidOf(line), 'SIGKILL');
+  }
+  run.kill('SIGTERM');
+  expect(await run.exit).toBe(0);
+  expect(run.lines).toContain('stopping');
+});
+
+test('gives up with a clear text when the child keeps dying at its start', async () => {
+  const run = supervised('fail');
+  expect(await run.exit).toBe(7);
+  expect(run.lines.filter((line) => line.startsWith('child'))).toHaveLength(3);
+  expect(run.lines.at(-1)).toMatch(
+    /ended 3 times in a row right after its start \(last: exit code 7\); giving up/,
+  );
+});
+
+test('does not start a child again that refused to run, or had nothing more to do', async () => {
+  const refused = supervised('refuse');
+  expect(await refused.exit).toBe(78);
+  expect(refused.lines).toHaveLength(1);
+  expect(await supervised('finish').exit).toBe(0);
+});
+
+test('kills a child that does not end in time', async () => {
+  const run = supervised('stubborn');
+  const pid = pidOf(await run.until(/^child/));
+  await run.until(/^healthy/);
+  run.kill('SIGTERM');
+  await run.exit;
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+});
