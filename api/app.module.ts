@@ -3,14 +3,14 @@ import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core';
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
-import { AuthGuard } from './auth.guard.js';
-import { Authenticator } from './authenticator.js';
-import { controllers } from './controllers/index.js';
-import { ErrorsFilter } from './errors.filter.js';
-import { logLine, stderrSink, type LogSink } from './log.js';
-import { operations, type OperationRow } from './operations.js';
-import { Parts, type AppParts } from './parts.js';
-import { createAdapter } from './server.js';
+import { AuthGuard } from './http/auth.guard.js';
+import { Authenticator } from './http/authenticator.js';
+import { controllers } from './resources/index.js';
+import { ErrorsFilter } from './http/errors.filter.js';
+import { logLine, stderrSink, type LogSink } from './http/log.js';
+import { operations, type OperationRow } from './http/operations.js';
+import { Parts, type AppParts } from './http/app-context.js';
+import { createAdapter } from './http/server.js';
 
 /** The one module: all controllers, and the guard and the filter that stand before and behind each of them. */
 @Module({})

@@ -10,7 +10,7 @@ import { openStore } from '../engine/store/open.js';
 import { createScheduler } from '../scheduler/queue/scheduler.js';
 import { exitRefused } from '../scheduler/worker/supervisor.js';
 import { createApp } from './app.module.js';
-import { logLine, stderrSink } from './log.js';
+import { logLine, stderrSink } from './http/log.js';
 
 /*
  * The API process: the supervisor forks it with the validated configuration as its one argument, hears

@@ -71,7 +71,11 @@ describe('the checker', () => {
       'api may not import readers',
     ],
     ['scheduler/a.ts', `import '../api/main.js';`, 'scheduler may not import api'],
-    ['api/download.ts', `import { open } from 'node:fs/promises';`, 'imports node:fs/promises'],
+    [
+      'api/resources/downloads/send-file.ts',
+      `import { open } from 'node:fs/promises';`,
+      'imports node:fs/promises',
+    ],
     ['engine/store/log.ts', `import fs from 'fs';`, 'imports fs'],
     ['api/a.ts', `import { request } from 'node:https';`, 'imports node:https'],
     ['api/a.ts', `import {\n  type Agent,\n  request,\n} from 'undici';`, 'imports undici'],

@@ -1,4 +1,4 @@
-/** What went wrong, in words a caller can act on; `api/errors.filter.ts` maps each to one HTTP status. */
+/** What went wrong, in words a caller can act on; `api/http/errors.filter.ts` maps each to one HTTP status. */
 export type ErrorCode =
   | 'invalid' // 400
   | 'unauthenticated' // 401

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp, type App } from '../../api/app.module.js';
-import type { ServerLimits } from '../../api/parts.js';
+import type { ServerLimits } from '../../api/http/app-context.js';
 import { openCatalog, type Catalog } from '../../engine/catalog/catalog.js';
 import { createUser } from '../../engine/catalog/create-user.js';
 import type { Permission, Role } from '../../engine/catalog/permission.js';

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { readPage } from '../../api/page.js';
+import { readPage } from '../../api/http/page.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { createFile } from '../../engine/core/files.js';
 import { parseExportParams, parseQuery } from '../../engine/query/request/request.js';

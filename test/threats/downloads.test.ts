@@ -5,7 +5,7 @@ import { connect, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { budgets } from '../../engine/core/budgets.js';
 import { sweepExports } from '../../scheduler/queue/sweep.js';
-import { urlSigner } from '../../api/signed-url.js';
+import { urlSigner } from '../../api/http/signed-url.js';
 import { until } from '../until.js';
 import { idOf, send, startServer, waitFor, type Answer, type Client, type TestServer } from '../api/server.js'; // prettier-ignore
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
-import { operations } from '../../api/operations.js';
-import type { OperationRow } from '../../api/operations/row.js';
+import { operations } from '../../api/http/operations.js';
+import type { OperationRow } from '../../api/http/operation-row.js';
 import {
   idOf,
   makeFixture,

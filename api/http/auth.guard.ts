@@ -1,0 +1,38 @@
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { AppError, notFound } from '../../engine/core/errors.js';
+import { accessKey, type AccessRule } from './access.js';
+import { Authenticator } from './authenticator.js';
+import { readId } from './form.js';
+import { Parts } from './app-context.js';
+import type { ApiRequest } from './request.js';
+import { requireResource } from './require-resource.js';
+
+/** Decides before every handler who calls and whether the handler's rule lets them; without a rule nobody gets in. */
+@Injectable()
+export class AuthGuard implements CanActivate {
+  constructor(
+    private readonly parts: Parts,
+    private readonly authenticator: Authenticator,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<ApiRequest>();
+    const rule: AccessRule | undefined = Reflect.getMetadata(accessKey, context.getHandler());
+    if (!rule) throw new AppError('forbidden', 'This route has no access rule.');
+    if (rule.kind === 'public') {
+      this.authenticator.admitAnyone(request);
+      return true;
+    }
+    const caller = await this.authenticator.admit(request);
+    if (rule.kind === 'resource') {
+      const id = readId((request.params as Record<string, unknown>)['id']);
+      if (id === undefined) throw notFound();
+      const { catalog } = this.parts;
+      request.subject = await requireResource(catalog, caller, rule.resource, id, rule.level);
+    }
+    if (rule.scope === 'write' && caller.scope === 'read') {
+      throw new AppError('forbidden', 'This token has the scope read; a change needs read write.');
+    }
+    return true;
+  }
+}

@@ -1,0 +1,61 @@
+import { principalOf } from '../../engine/catalog/access.js';
+import { AppError } from '../../engine/core/errors.js';
+import { secretOf, unauthenticated } from './credentials.js';
+import type { Parts } from './app-context.js';
+import { rateLimiter, type RateLimiter, type Verdict } from './rate-limiter.js';
+import type { ApiRequest, Caller } from './request.js';
+
+/** Finds out who sends a request, once for each, and keeps within limits how often anyone may ask. */
+export class Authenticator {
+  readonly #requests: RateLimiter;
+  readonly #failures: RateLimiter;
+
+  constructor(private readonly parts: Parts) {
+    this.#requests = rateLimiter(parts.config.rateLimit);
+    this.#failures = rateLimiter(parts.limits.failedLogins);
+  }
+
+  /** The caller; 401 without valid credentials, 429 beyond the limits. */
+  async admit(request: ApiRequest): Promise<Caller> {
+    if (request.caller) return request.caller;
+    const query = request.query as Record<string, unknown>;
+    const secret = secretOf(request.headers.authorization, query['access_token']);
+    if (secret === undefined) {
+      this.admitAnyone(request);
+      throw unauthenticated();
+    }
+    const found = await this.#find(secret);
+    if (!found) {
+      // Only wrong secrets count, and a right one is never refused for others' failures: behind one address sit many
+      // users, and 30 random characters cannot be guessed at any rate (threat A9).
+      limited(this.#failures.take(request.ip));
+      throw unauthenticated();
+    }
+    limited(this.#requests.take(`token ${found.tokenId}`));
+    request.caller = found.caller;
+    return found.caller;
+  }
+
+  /** Counts a request that needs no credentials by its address. */
+  admitAnyone(request: ApiRequest): void {
+    limited(this.#requests.take(request.ip));
+  }
+
+  async #find(
+    secret: string,
+  ): Promise<{ readonly caller: Caller; readonly tokenId: number } | undefined> {
+    const { catalog, signingKey } = this.parts;
+    const token = await catalog.tokens.authenticate(secret, signingKey);
+    if (!token) return undefined;
+    await catalog.tokens.touch(token);
+    const caller = await principalOf(catalog, token.userId, token.scope);
+    return caller && { caller, tokenId: token.id };
+  }
+}
+
+/** Throws 429 with the seconds to wait. */
+function limited(verdict: Verdict): void {
+  if (verdict.ok) return;
+  const error = new AppError('rate-limited', 'Request was throttled.');
+  throw Object.assign(error, { retryAfter: verdict.retryAfter });
+}

@@ -1,0 +1,138 @@
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { ErrorCode } from '../../engine/core/errors.js';
+import { logLine, withoutSecrets, type LogSink } from './log.js';
+import type { ApiReply, ApiRequest } from './request.js';
+
+/** The HTTP status of every error code: the one place that decides. Never 502 to 504: clients repeat those (contract 2.3). */
+export const statusOf: Readonly<Record<ErrorCode, number>> = {
+  invalid: 400,
+  input: 400,
+  budget: 400,
+  canceled: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  'not-found': 404,
+  'method-not-allowed': 405,
+  conflict: 409,
+  'too-large': 413,
+  'unsupported-media': 415,
+  range: 416,
+  'reused-key': 422,
+  'rate-limited': 429,
+  damaged: 500,
+  'no-space': 507,
+  internal: 500,
+};
+
+const diskFull = 'No space left on the disk of the server; nothing was changed.';
+
+/** What an error answers; always an object (contract 2.2). */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Whether the fault is ours, and so belongs in the log with its stack. */
+  readonly isBug: boolean;
+}
+
+/** Turns anything thrown into an answer; what is not an AppError tells the client nothing but its status. */
+export function answerTo(error: unknown): ErrorAnswer {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (isAppError(error)) {
+    const status = statusOf[error.code];
+    // Where and why is for the log; that the disk is full, a client should know.
+    if (error.code === 'no-space') return { status, body: { detail: diskFull }, isBug: true };
+    if (status >= 500) return { status, body: { detail: 'Internal server error' }, isBug: true };
+    return { status, body: error.fields ?? { detail: error.message }, isBug: false };
+  }
+  if (error instanceof HttpException) {
+    return frameworkAnswer(error.getStatus(), error.message);
+  }
+  // The client went away in the middle of its body: nobody hears the answer, and it is no fault of ours.
+  if (code === 'ECONNRESET') return frameworkAnswer(400, 'the request broke off');
+  const status = (error as { statusCode?: unknown } | null)?.statusCode;
+  if (typeof code === 'string' && code.startsWith('FST_') && typeof status === 'number') {
+    return frameworkAnswer(status, (error as Error).message);
+  }
+  return { status: 500, body: { detail: 'Internal server error' }, isBug: true };
+}
+
+interface KnownError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** By shape, not by class: errors of another realm or process keep only their properties. */
+function isAppError(error: unknown): error is KnownError {
+  const known = error as { name?: unknown; code?: unknown; message?: unknown } | null;
+  return (
+    typeof known?.message === 'string' &&
+    typeof known.code === 'string' &&
+    Object.hasOwn(statusOf, known.code)
+  );
+}
+
+function frameworkAnswer(status: number, message: string): ErrorAnswer {
+  if (status === 404 || status === 414) {
+    return { status: 404, body: { detail: 'Not found' }, isBug: false };
+  }
+  if (status < 400 || status >= 500) {
+    return { status: 500, body: { detail: 'Internal server error' }, isBug: true };
+  }
+  return { status, body: { detail: message }, isBug: false };
+}
+
+/** Answers every error of every handler, guard and parser. */
+@Catch()
+export class ErrorsFilter implements ExceptionFilter {
+  constructor(
+    private readonly log: LogSink,
+    /** The methods that a path serves, for the 405 of a known path. */
+    private readonly methodsOf: (path: string) => readonly string[],
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<ApiRequest>();
+    const reply = host.switchToHttp().getResponse<ApiReply>();
+    const answer = this.forUnknownMethod(error, request, reply) ?? answerTo(error);
+    if (answer.isBug) this.report(error, request);
+    if (reply.sent || reply.raw.headersSent) {
+      reply.raw.destroy(); // half an answer is out: cut it, so that nobody takes it for whole
+      return;
+    }
+    const retryAfter = (error as { retryAfter?: unknown } | null)?.retryAfter;
+    if (answer.status === 429) reply.header('Retry-After', String(retryAfter ?? 60));
+    if (answer.status === 401) reply.header('WWW-Authenticate', 'Bearer realm="api"');
+    reply.removeHeader('Content-Disposition');
+    reply.removeHeader('Content-Length');
+    reply.code(answer.status).header('Content-Type', 'application/json');
+    void reply.send(Buffer.from(JSON.stringify(answer.body)));
+  }
+
+  private forUnknownMethod(
+    error: unknown,
+    request: ApiRequest,
+    reply: ApiReply,
+  ): ErrorAnswer | undefined {
+    if (!request.is404 || !(error instanceof HttpException)) return undefined;
+    const methods = this.methodsOf(request.url.split('?', 1)[0] ?? '');
+    if (methods.length === 0) return undefined;
+    reply.header('Allow', methods.join(', '));
+    const detail = `Method "${request.method}" not allowed.`;
+    return { status: 405, body: { detail }, isBug: false };
+  }
+
+  private report(error: unknown, request: ApiRequest): void {
+    const known = error instanceof Error ? error : new Error(String(error));
+    const cause = known.cause instanceof Error ? known.cause.stack : undefined;
+    this.log(
+      logLine('error', {
+        request: request.id,
+        method: request.method,
+        url: withoutSecrets(request.url),
+        error: known.stack ?? known.message,
+        ...(cause !== undefined && { cause }),
+      }),
+    );
+  }
+}

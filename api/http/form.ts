@@ -1,0 +1,179 @@
+import type { JsonObject } from '../../engine/core/types.js';
+import { AppError } from '../../engine/core/errors.js';
+
+/**
+ * Reads a JSON body key by key and collects everything that is wrong, so that one answer names all of it
+ * (contract 2.2). Lenient as the contract asks: null means not given, unknown keys are ignored, numbers and booleans
+ * may be text, a single value may stand for a list.
+ */
+export class Form {
+  readonly #values: Readonly<Record<string, unknown>>;
+  readonly #errors = new Map<string, (string | object)[]>();
+
+  constructor(body: unknown) {
+    if (body === undefined || body === null) this.#values = {};
+    else if (isObject(body)) this.#values = body;
+    else throw new AppError('invalid', 'the request body must be a JSON object');
+  }
+
+  /** Whether the key stands in the body at all, be it with null. */
+  has(key: string): boolean {
+    return Object.hasOwn(this.#values, key);
+  }
+
+  /** The value as it came; undefined when absent or null. */
+  raw(key: string): unknown {
+    return this.has(key) ? (this.#values[key] ?? undefined) : undefined;
+  }
+
+  /** Text; numbers are taken as text. */
+  text(key: string): string | undefined {
+    const value = this.raw(key);
+    if (value === undefined || typeof value === 'string') return value;
+    if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+    return this.fail(key, 'Not a valid string.');
+  }
+
+  /** Text that must be there and not blank. */
+  requiredText(key: string): string {
+    const value = this.text(key);
+    if (value !== undefined && value.trim() !== '') return value;
+    if (!this.#errors.has(key)) this.fail(key, 'This field is required.');
+    return '';
+  }
+
+  /** Text where null is a value of its own: undefined only when absent. */
+  nullableText(key: string): string | null | undefined {
+    if (this.has(key) && this.#values[key] === null) return null;
+    return this.text(key);
+  }
+
+  boolean(key: string): boolean | undefined {
+    const value = this.raw(key);
+    if (value === undefined) return undefined;
+    return readBoolean(value) ?? this.fail(key, 'Must be a valid boolean.');
+  }
+
+  integer(key: string): number | undefined {
+    const value = this.raw(key);
+    if (value === undefined || value === '') return undefined;
+    return readInteger(value) ?? this.fail(key, 'A valid integer is required.');
+  }
+
+  /** An id: a number or its digits. An impossible one is `undefined` in `problem`'s words. */
+  id(key: string, problem: string): number | undefined {
+    const value = this.raw(key);
+    if (value === undefined || value === '') return undefined;
+    return readId(value) ?? this.fail(key, problem);
+  }
+
+  /** A list of texts, also given as one text. */
+  textList(key: string): readonly string[] | undefined {
+    const value = this.raw(key);
+    if (value === undefined) return undefined;
+    const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const texts = list.map((item) => (typeof item === 'number' ? String(item) : item));
+    if (texts.every((item) => typeof item === 'string')) return texts;
+    return this.fail(key, 'Must be a list of strings.');
+  }
+
+  /** One of a few words. */
+  choice<T extends string>(key: string, choices: readonly T[]): T | undefined {
+    const value = this.text(key);
+    if (value === undefined) return undefined;
+    const found = choices.find((choice) => choice === value);
+    const shown = JSON.stringify(value.slice(0, 100));
+    return found ?? this.fail(key, `${shown} is not a valid choice; use ${choices.join(', ')}.`);
+  }
+
+  /** A JSON object; `[]` is R's and PHP's empty object. */
+  object(key: string): JsonObject | undefined {
+    const value = this.raw(key);
+    if (value === undefined) return undefined;
+    if (Array.isArray(value) && value.length === 0) return {};
+    return isObject(value) ? value : this.fail(key, 'Must be a JSON object.');
+  }
+
+  /** A list of objects; also one object, or an object of objects keyed by `name` (contract 10.2). */
+  objectList(key: string): readonly JsonObject[] | undefined {
+    const value = this.raw(key);
+    if (value === undefined) return undefined;
+    const list = asObjects(value);
+    return list ?? this.fail(key, 'Must be a list of objects.');
+  }
+
+  /** Notes what is wrong with a key; `done` throws it. */
+  fail(key: string, message: string | object): undefined {
+    const messages = this.#errors.get(key) ?? [];
+    if (!messages.includes(message)) messages.push(message);
+    this.#errors.set(key, messages);
+    return undefined;
+  }
+
+  /** Notes the errors of a thrown field error; rethrows anything else. */
+  absorb(error: unknown): void {
+    const known = error as { code?: unknown; fields?: unknown } | null;
+    if (known?.code !== 'invalid' || !isObject(known.fields)) throw error;
+    for (const [key, value] of Object.entries(known.fields)) {
+      for (const message of Array.isArray(value) ? value : [value]) {
+        this.fail(key, message as string | object);
+      }
+    }
+  }
+
+  /** Throws all that `fail` was told, as one error. */
+  done(): void {
+    if (this.#errors.size === 0) return;
+    throw new AppError('invalid', 'the request is not valid', Object.fromEntries(this.#errors));
+  }
+}
+
+/** A JSON object, and no list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An id from a path, a query or a body: a positive whole number below 2^53, as number or digits; else undefined. */
+export function readId(value: unknown): number | undefined {
+  const number = readInteger(value);
+  return number !== undefined && number > 0 ? number : undefined;
+}
+
+/** A whole number, also as text. */
+export function readInteger(value: unknown): number | undefined {
+  const isText = typeof value === 'string' && /^\s*[+-]?\d{1,16}(\.0*)?\s*$/.test(value);
+  const number = isText ? Number(value) : value;
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
+}
+
+const booleans = new Map<string, boolean>([
+  ['true', true],
+  ['t', true],
+  ['1', true],
+  ['yes', true],
+  ['false', false],
+  ['f', false],
+  ['0', false],
+  ['no', false],
+  ['', false], // `redirect=` is false (contract 1.2)
+]);
+
+/** A boolean as Python, R, JSON or a query string writes it. */
+export function readBoolean(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  return booleans.get(String(value).trim().toLowerCase());
+}
+
+function asObjects(value: unknown): readonly JsonObject[] | undefined {
+  if (Array.isArray(value)) {
+    return value.every(isObject) ? (value as readonly JsonObject[]) : undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const entries = Object.entries(value);
+  if (entries.length === 0) return [];
+  if (!Object.hasOwn(value, 'name') && entries.every(([, item]) => isObject(item))) {
+    return entries.map(([name, item]) => ({ name, ...(item as JsonObject) }));
+  }
+  return Object.hasOwn(value, 'name') ? [value] : undefined;
+}

@@ -1,0 +1,58 @@
+import { invalid } from '../../engine/core/errors.js';
+import { readId, readInteger } from './form.js';
+import type { Query } from './page.js';
+
+/*
+ * Reads the filters of a list from its query string: every value is text, a repeated parameter means "any of"
+ * (contract 1.2), an empty one counts as not given.
+ */
+
+/** All values of a parameter that are not empty. */
+export function values(query: Query, name: string): readonly string[] {
+  const given = Object.hasOwn(query, name) ? query[name] : undefined;
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  return list.filter((value): value is string => typeof value === 'string' && value !== '');
+}
+
+/** The last value of a parameter. */
+export function value(query: Query, ...names: readonly string[]): string | undefined {
+  return names.map((name) => values(query, name).at(-1)).find((found) => found !== undefined);
+}
+
+/** Ids, any of; one that cannot be an id matches nothing (contract 5.3: `account_id=-1` is an empty list). */
+export function ids(query: Query, name: string): readonly number[] | undefined {
+  const given = values(query, name).flatMap((text) => text.split(','));
+  return given.length === 0 ? undefined : given.map((text) => readId(text.trim()) ?? 0);
+}
+
+/** An id, or null for the text `null`. */
+export function idOrNull(query: Query, name: string): number | null | undefined {
+  const given = value(query, name);
+  if (given === undefined) return undefined;
+  return given.toLowerCase() === 'null' ? null : (readId(given) ?? 0);
+}
+
+/** A whole number. */
+export function whole(query: Query, name: string): number | undefined {
+  const given = value(query, name);
+  if (given === undefined) return undefined;
+  const number = readInteger(given);
+  if (number === undefined) throw invalid(name, 'A valid integer is required.');
+  return number;
+}
+
+/** Words of a fixed set, separated by commas or repeated; a word outside the set is refused. */
+export function words<T extends string>(
+  query: Query,
+  name: string,
+  allowed: readonly T[],
+): readonly T[] | undefined {
+  const given = values(query, name).flatMap((text) => text.split(','));
+  if (given.length === 0) return undefined;
+  return given.map((word) => {
+    const found = allowed.find((one) => one === word.trim().toLowerCase());
+    if (found !== undefined) return found;
+    const shown = JSON.stringify(word.slice(0, 100));
+    throw invalid(name, `${shown} is not a valid choice; use ${allowed.join(', ')}.`);
+  });
+}

@@ -1,0 +1,95 @@
+import { budgets } from '../../engine/core/budgets.js';
+import { invalid } from '../../engine/core/errors.js';
+
+/** Which rows of a list a request asks for. */
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** A query string as Fastify hands it over: repeated keys are lists. */
+export type Query = Readonly<Record<string, unknown>>;
+
+/** Reads `limit`, `page` and `offset` (contract 3.2); `offset` wins over `page`. */
+export function readPage(query: Query, defaultLimit = 100): Page {
+  const limit = whole(query, 'limit', 1) ?? defaultLimit;
+  if (limit > budgets.listLimit) {
+    throw invalid(
+      'limit',
+      `limit ${limit} is above the maximum of ${budgets.listLimit} (budget listLimit)`,
+    );
+  }
+  const offset = whole(query, 'offset', 0);
+  const page = whole(query, 'page', 1) ?? 1;
+  return { limit, offset: offset ?? (page - 1) * limit };
+}
+
+/** The answer of every list: envelope, links and this page's own address (contract 3.1). */
+export interface ListEnvelope<T> {
+  readonly class_name: 'list';
+  readonly url: string;
+  readonly total: number;
+  readonly links: { readonly next: string | null; readonly prev: string | null };
+  readonly data: readonly T[];
+}
+
+/** Wraps one page of views. `origin` is the public base address, `target` the request's path and query. */
+export function listEnvelope<T>(
+  origin: string,
+  target: string,
+  page: Page,
+  total: number,
+  data: readonly T[],
+): ListEnvelope<T> {
+  const address = addressWithout(origin, target, new Set(['access_token']));
+  const { limit, offset } = page;
+  const next = offset + limit < total ? offset + limit : null;
+  const prev = offset > 0 ? Math.max(0, offset - limit) : null;
+  return {
+    class_name: 'list',
+    url: address,
+    total,
+    links: { next: link(origin, target, limit, next), prev: link(origin, target, limit, prev) },
+    data,
+  };
+}
+
+/** The same query with `page=N` last; `offset=N` when the offset is no multiple of the page size. */
+function link(origin: string, target: string, limit: number, offset: number | null): string | null {
+  if (offset === null) return null;
+  const base = addressWithout(origin, target, new Set(['access_token', 'page', 'offset']));
+  const last = offset % limit === 0 ? `page=${offset / limit + 1}` : `offset=${offset}`;
+  return `${base}${base.includes('?') ? '&' : '?'}${last}`;
+}
+
+/** Cuts parameters out of the raw text, so that the rest stays as the client wrote it; never emits a token (threat A8). */
+function addressWithout(origin: string, target: string, names: ReadonlySet<string>): string {
+  const [path = '/', query = ''] = split(target);
+  const kept = query.split('&').filter((part) => part !== '' && !names.has(nameOf(part)));
+  return origin + path + (kept.length > 0 ? `?${kept.join('&')}` : '');
+}
+
+function split(target: string): [string, string] {
+  const mark = target.indexOf('?');
+  return mark === -1 ? [target, ''] : [target.slice(0, mark), target.slice(mark + 1)];
+}
+
+function nameOf(part: string): string {
+  const name = part.split('=', 1)[0] ?? '';
+  try {
+    return decodeURIComponent(name.replaceAll('+', ' '));
+  } catch {
+    return name; // not decodable: no parameter of ours
+  }
+}
+
+function whole(query: Query, name: string, least: number): number | undefined {
+  const given = query[name];
+  const raw: unknown = Array.isArray(given) ? given.at(-1) : given;
+  if (raw === undefined || raw === null || raw === '') return undefined;
+  const number = typeof raw === 'string' && /^\d{1,15}$/.test(raw) ? Number(raw) : NaN;
+  if (Number.isNaN(number) || number < least) {
+    throw invalid(name, `${name} must be a whole number of at least ${least}`);
+  }
+  return number;
+}

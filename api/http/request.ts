@@ -1,0 +1,27 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Principal } from '../../engine/catalog/access.js';
+
+/** Who sends a request: the user, the account and what the token allows. */
+export type Caller = Principal;
+
+/** A request with what the guard has found out about it. */
+export interface ApiRequest extends FastifyRequest {
+  caller?: Caller;
+  /** The row that the path's id names, already checked. */
+  subject?: unknown;
+  /** The public base address that links in the answer start with. */
+  origin: string;
+}
+
+/** An answer as Fastify gives it. */
+export type ApiReply = FastifyReply;
+
+/** The signal that fires when the client gives up, so that work for it can stop (threats W6, Q9). */
+export function abortOnDisconnect(request: ApiRequest, reply: ApiReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
+  if (request.raw.socket.destroyed) controller.abort();
+  return controller.signal;
+}

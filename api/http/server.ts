@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Socket } from 'node:net';
+import { installBodyParsers, uploadPrefix } from './body.js';
+import { logLine, withoutSecrets, type LogSink } from './log.js';
+import type { ServerLimits } from './app-context.js';
+import { JsonAdapter } from './reply.js';
+import type { ApiRequest } from './request.js';
+
+/** What the web server itself needs. */
+export interface ServerOptions {
+  readonly publicUrl: string | null;
+  readonly limits: ServerLimits;
+  readonly log: LogSink;
+  /** Refuses a request with a body before its body is read. */
+  readonly admit: (request: ApiRequest) => Promise<unknown>;
+  readonly logsRequests: boolean;
+}
+
+/** Fastify behind Nest: without middleware support, whose path matching has been bypassed before (threat W3). */
+export function createAdapter(options: ServerOptions): JsonAdapter {
+  const { limits } = options;
+  const adapter = new JsonAdapter({
+    skipMiddie: true,
+    bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts counts JSON bodies; uploads are as large as announced
+    genReqId: () => randomUUID(),
+    // Own timers: Node's would also end a long upload (see `guardTime`).
+    requestTimeout: 0,
+    connectionTimeout: limits.requestMs,
+    keepAliveTimeout: 72_000,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 16_384 },
+    http: {
+      maxHeaderSize: 16 << 10,
+      headersTimeout: limits.headersMs,
+      // Node looks for slow headers every 30 s unless told: twice as long as they may take.
+      connectionsCheckingInterval: Math.max(100, Math.floor(limits.headersMs / 5)),
+    },
+    frameworkErrors: (_error: unknown, _request: unknown, reply: FastifyReply) => {
+      // The router could not read the address: nothing can have that name.
+      reply.code(404).header('Content-Type', 'application/json');
+      void reply.send(Buffer.from('{"detail":"Not found"}'));
+    },
+    clientErrorHandler: answerBrokenRequest,
+  });
+  const fastify = adapter.getInstance<FastifyInstance>();
+  installHooks(fastify, options);
+  installBodyParsers(fastify, (request) => options.admit(request as ApiRequest));
+  limitSockets(fastify, limits.socketsPerAddress);
+  return adapter;
+}
+
+function installHooks(fastify: FastifyInstance, options: ServerOptions): void {
+  fastify.decorateRequest('origin', '');
+  fastify.addHook('onRequest', (request, reply, done) => {
+    (request as ApiRequest).origin = originOf(request, options.publicUrl);
+    guardTime(request, options.limits);
+    for (const [name, value] of headers) reply.header(name, value);
+    reply.header('X-Request-Id', request.id); // what the log calls this request
+    if (request.method !== 'OPTIONS') return done();
+    for (const [name, value] of preflightHeaders) reply.header(name, value);
+    reply.code(204).send();
+  });
+  if (!options.logsRequests) return;
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const caller = (request as ApiRequest).caller;
+    options.log(
+      logLine('request', {
+        request: request.id,
+        address: request.ip,
+        method: request.method,
+        url: withoutSecrets(request.url),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+        ...(caller && { user: caller.user.id }),
+        agent: request.headers['user-agent'],
+      }),
+    );
+    done();
+  });
+}
+
+/** On every answer (threats A8, A13, D9): no credentials across origins, no sniffing, no caching, no referrer. */
+const headers: readonly (readonly [string, string])[] = [
+  ['Access-Control-Allow-Origin', '*'],
+  [
+    'Access-Control-Expose-Headers',
+    'ETag, Location, Retry-After, Content-Disposition, Idempotent-Replayed',
+  ],
+  ['Cache-Control', 'no-store'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; sandbox"],
+  ['Cross-Origin-Resource-Policy', 'cross-origin'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['X-Content-Type-Options', 'nosniff'],
+];
+const preflightHeaders: readonly (readonly [string, string])[] = [
+  ['Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
+  [
+    'Access-Control-Allow-Headers',
+    'Authorization, Content-Type, Content-MD5, Range, Idempotency-Key',
+  ],
+  ['Access-Control-Max-Age', '86400'],
+];
+
+/**
+ * The base of all links: the configured address, else the request's host (a forged one only comes back to its sender).
+ * Forwarded headers are not believed.
+ */
+function originOf(request: FastifyRequest, publicUrl: string | null): string {
+  if (publicUrl !== null) return publicUrl;
+  const host = request.headers.host ?? '';
+  if (/^[A-Za-z0-9.-]{1,253}(:\d{1,5})?$|^\[[0-9a-fA-F:.]+\](:\d{1,5})?$/.test(host)) {
+    return `http://${host}`;
+  }
+  return `http://${request.socket.localAddress ?? 'localhost'}:${request.socket.localPort ?? 80}`;
+}
+
+/** A request must arrive within `requestMs`; an upload may last, but not pause for longer than `idleMs` (threat W2). */
+function guardTime(request: FastifyRequest, limits: ServerLimits): void {
+  const { raw } = request;
+  if (raw.method === 'PUT' && (raw.url ?? '').startsWith(uploadPrefix)) {
+    const { socket } = raw; // gone from the request by the time it closes, when the client has left
+    socket.setTimeout(limits.idleMs);
+    raw.once('close', () => socket.setTimeout(limits.requestMs));
+    return;
+  }
+  if (raw.complete) return;
+  const timer = setTimeout(() => {
+    if (!raw.complete) raw.socket.destroy();
+  }, limits.requestMs);
+  timer.unref();
+  raw.once('close', () => clearTimeout(timer));
+}
+
+function limitSockets(fastify: FastifyInstance, perAddress: number): void {
+  const open = new Map<string, number>();
+  fastify.server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > perAddress) {
+      socket.destroy();
+      return;
+    }
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left > 0) open.set(address, left);
+      else open.delete(address);
+    });
+  });
+}
+
+/** What Node's parser refuses: smuggling forms, headers over 16 kB, garbage. Answered by hand, then closed. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, detail] = brokenRequests.get(error.code ?? '') ?? ['400 Bad Request', 'malformed'];
+  const body = JSON.stringify({ detail: `the request is ${detail}` });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+const brokenRequests = new Map<string, readonly [string, string]>([
+  ['HPE_HEADER_OVERFLOW', ['431 Request Header Fields Too Large', 'too large in its headers']],
+  ['ERR_HTTP_REQUEST_TIMEOUT', ['408 Request Timeout', 'too slow']],
+]);

@@ -1,0 +1,75 @@
+import { Body, Controller, Query, Req } from '@nestjs/common';
+import { accessOf } from '../../../engine/catalog/access.js';
+import type { CommitRow } from '../../../engine/catalog/commits.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import type { JobFilter } from '../../../engine/catalog/jobs.js';
+import { Access, Subject, Who } from '../../http/access.js';
+import { cancelAsked, cancelJob } from '../tasks/cancel-job.js';
+import { JobPresenter } from '../tasks/job-presenter.js';
+import { jobFilter } from '../tasks/job-filter.js';
+import { Operation } from '../../http/operation.js';
+import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
+import { Parts } from '../../http/app-context.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
+
+/** Commits: what imports have changed (contract 16). */
+@Controller()
+export class CommitsController {
+  constructor(private readonly parts: Parts) {}
+
+  @Operation('commits.list')
+  @Access('read')
+  list(
+    @Query() query: QueryString,
+    @Who() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    return this.page(jobFilter(query, caller), query, request);
+  }
+
+  @Operation('commits.ofDataset')
+  @Access('read', 'dataset')
+  ofDataset(
+    @Subject() dataset: DatasetRow,
+    @Query() query: QueryString,
+    @Who() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
+  }
+
+  @Operation('commits.get')
+  @Access('read', 'commit')
+  get(@Subject() row: CommitRow, @Req() request: ApiRequest): Promise<object> {
+    return new JobPresenter(this.parts, request).ofCommit(row);
+  }
+
+  @Operation('commits.put')
+  @Access('write', 'commit', 'read')
+  put(
+    @Subject() row: CommitRow,
+    @Body() body: unknown,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    return this.patch(row, body, request);
+  }
+
+  @Operation('commits.patch')
+  @Access('write', 'commit', 'read')
+  async patch(
+    @Subject() row: CommitRow,
+    @Body() body: unknown,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    if (cancelAsked(body, request)) await cancelJob(this.parts, row);
+    return new JobPresenter(this.parts, request).ofCommit(row);
+  }
+
+  private async page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
+    const page = readPage(query);
+    const { rows, total } = await this.parts.catalog.commits.list(filter, page);
+    const presenter = new JobPresenter(this.parts, request);
+    const views = await presenter.each(rows, (row) => presenter.ofCommit(row));
+    return listEnvelope(request.origin, request.url, page, total, views);
+  }
+}

@@ -1,0 +1,92 @@
+import { Controller, Param, Query, Req, Res } from '@nestjs/common';
+import type { Readable } from 'node:stream';
+import { notFound } from '../../../engine/core/errors.js';
+import { fileStats } from '../../../engine/core/files.js';
+import { Public } from '../../http/access.js';
+import { sendFile } from './send-file.js';
+import { readId } from '../../http/form.js';
+import { Operation } from '../../http/operation.js';
+import type { Query as QueryString } from '../../http/page.js';
+import { Parts } from '../../http/app-context.js';
+import type { ApiReply, ApiRequest } from '../../http/request.js';
+import { exportFile, nameIn } from './signed-addresses.js';
+
+/** Where stored bytes leave: the signed address is the only credential (contract 6.6, 11.4). */
+@Controller()
+export class DownloadsController {
+  constructor(private readonly parts: Parts) {}
+
+  @Operation('downloads.object')
+  @Public()
+  async object(
+    @Param('id') id: string,
+    @Param('revision') revision: string,
+    @Query() query: QueryString,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<Readable> {
+    this.parts.signer.verify(request.method, request.url);
+    const object = await this.parts.catalog.objects.get(readId(id) ?? 0);
+    if (!object || object.revision === 0 || String(object.revision) !== revision) throw notFound();
+    return sendFile(
+      {
+        path: this.parts.data.object(object.id, object.revision),
+        name: nameIn(query['response-content-disposition']),
+        etag: `"${object.md5 ?? `${object.id}-${object.revision}`}"`,
+        idleMs: this.parts.limits.idleMs,
+      },
+      request,
+      reply,
+    );
+  }
+
+  @Operation('downloads.rejected')
+  @Public()
+  async rejected(
+    @Param('id') id: string,
+    @Query() query: QueryString,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<Readable> {
+    const { signer, catalog, data, limits } = this.parts;
+    signer.verify(request.method, request.url);
+    const row = await catalog.imports.get(readId(id) ?? 0);
+    if (!row || !(await fileStats(data.rejectedLines(row.id)))) throw notFound();
+    return sendFile(
+      {
+        path: data.rejectedLines(row.id),
+        name: nameIn(query['response-content-disposition']),
+        etag: `"${row.id}"`,
+        idleMs: limits.idleMs,
+      },
+      request,
+      reply,
+    );
+  }
+
+  @Operation('downloads.export')
+  @Public()
+  async export(
+    @Param('id') id: string,
+    @Query() query: QueryString,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<Readable> {
+    this.parts.signer.verify(request.method, request.url);
+    const row = await this.parts.catalog.exports.get(readId(id) ?? 0);
+    if (row?.status !== 'completed' || row.filename === null) throw notFound();
+    if (row.expiresAt !== null && row.expiresAt < Date.now()) throw notFound();
+    const path = exportFile(this.parts.data, row.id, row.filename);
+    if (!(await fileStats(path))) throw notFound(); // swept a moment ago
+    return sendFile(
+      {
+        path,
+        name: nameIn(query['response-content-disposition']),
+        etag: `"${row.id}"`,
+        idleMs: this.parts.limits.idleMs,
+      },
+      request,
+      reply,
+    );
+  }
+}

@@ -1,0 +1,47 @@
+import { budgets } from '../../../engine/core/budgets.js';
+import type { ExportRow } from '../../../engine/catalog/exports.js';
+import type { ImportRow } from '../../../engine/catalog/imports.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
+
+/** Where the bytes of a new file go: a signed address for this object and this revision alone. */
+export function uploadTarget(signer: UrlSigner, object: ObjectRow): string {
+  const expiresAt = Date.now() + budgets.uploadUrlMs;
+  return signer.sign('PUT', `/v2/uploads/${object.id}/${object.revision + 1}`, expiresAt);
+}
+
+/** Where a file's bytes come from. */
+export function downloadTarget(signer: UrlSigner, object: ObjectRow, expiresAt: number): string {
+  const path = `/v2/downloads/objects/${object.id}/${object.revision}`;
+  return signer.sign('GET', `${path}?${dispositionParameter(object.filename)}`, expiresAt);
+}
+
+/** Where an export's file comes from, until the export expires. */
+export function exportTarget(signer: UrlSigner, row: ExportRow, expiresAt: number): string {
+  const path = `/v2/downloads/exports/${row.id}`;
+  return signer.sign('GET', `${path}?${dispositionParameter(row.filename ?? 'export')}`, expiresAt);
+}
+
+/** Where the records come from that an import rejected. */
+export function rejectedTarget(signer: UrlSigner, row: ImportRow, expiresAt: number): string {
+  const name = `rejected-${row.id}.jsonl.gz`;
+  return signer.sign(
+    'GET',
+    `/v2/downloads/rejected/${row.id}?${dispositionParameter(name)}`,
+    expiresAt,
+  );
+}
+
+/** The file's name that a signed address carries. */
+export function nameIn(disposition: unknown): string {
+  const text = typeof disposition === 'string' ? disposition : '';
+  return text.replace(/^attachment; filename=/, '');
+}
+
+/** The stored file of an export: its extension is what follows `<id>.` in its name to clients. */
+export function exportFile(data: DataFolder, id: number, filename: string): string {
+  const mark = `${id}.`;
+  const at = filename.lastIndexOf(mark);
+  return data.export(id, filename.slice(at === -1 ? filename.indexOf('.') + 1 : at + mark.length));
+}

@@ -1,0 +1,105 @@
+import type { JsonObject } from '../../../engine/core/types.js';
+import { accessOf, permissionOn } from '../../../engine/catalog/access.js';
+import type { ExportRow } from '../../../engine/catalog/exports.js';
+import type { FieldRow } from '../../../engine/catalog/fields.js';
+import { parseFullPath } from '../../../engine/catalog/full-path.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { parseExportParams } from '../../../engine/query/request/request.js';
+import { checkFormat } from '../../../scheduler/jobs/export/format.js';
+import type { Form } from '../../http/form.js';
+import { priority } from '../imports/import-options.js';
+import type { Parts } from '../../http/app-context.js';
+import { countOf } from '../records/query-records.js';
+import type { Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
+import { given, requiredId } from '../shape.js';
+
+/** Checks an export whole, tells all that is wrong at once, and queues it (contract 11.2). */
+export async function createExport(parts: Parts, caller: Caller, form: Form): Promise<ExportRow> {
+  const { catalog } = parts;
+  const datasetId = requiredId(form, 'dataset_id');
+  const dataset =
+    datasetId === undefined
+      ? undefined
+      : await requireResource(catalog, caller, 'dataset', datasetId, 'read');
+  const format = formatOf(form);
+  const params = dataset && paramsOf(form, await catalog.fields.all(dataset.id));
+  refuseAnnotation(form);
+  const targetFullPath = await targetOf(parts, caller, form);
+  const options = given({
+    targetFullPath,
+    priority: priority(form),
+    sendEmailOnCompletion: form.boolean('send_email_on_completion'),
+  });
+  form.done();
+  if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
+  const total = await countOf(parts, dataset, params);
+  const limit = Number(params['limit'] ?? total);
+  const { row } = await catalog.exports.create({
+    ...options,
+    datasetId: dataset.id,
+    userId: caller.user.id,
+    accountId: caller.account.id,
+    format,
+    params,
+    documentsCount: Math.min(total, limit),
+  });
+  parts.scheduler.wake();
+  return row;
+}
+
+function formatOf(form: Form): string | undefined {
+  const text = form.requiredText('format');
+  if (text === '') return undefined;
+  try {
+    return checkFormat(text).format;
+  } catch (error) {
+    form.absorb(error);
+    return undefined;
+  }
+}
+
+/** The query's own errors stand below `params`, under the names of its keys. */
+function paramsOf(form: Form, fields: readonly FieldRow[]): JsonObject | undefined {
+  const params = form.raw('params') === '' ? {} : (form.object('params') ?? {});
+  try {
+    parseExportParams(params, fields);
+    return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return form.fail('params', error.fields ?? error.message);
+  }
+}
+
+function refuseAnnotation(form: Form): void {
+  const fields = form.objectList('target_fields');
+  if (fields && fields.length > 0) form.fail('target_fields', 'Not available in exports yet.');
+  const annotator = form.object('annotator_params');
+  for (const key of ['pre_annotation_expression', 'post_annotation_expression']) {
+    if (annotator?.[key]) form.fail('annotator_params', `"${key}" is not available yet.`);
+  }
+}
+
+/** Where the file is also kept: write permission on that vault is needed now and again when the file is there (threat A5). */
+async function targetOf(parts: Parts, caller: Caller, form: Form): Promise<string | undefined> {
+  const text = form.text('target_full_path');
+  if (text === undefined || text === '') return undefined;
+  const path = parseFullPath(text);
+  const missing = (): undefined =>
+    form.fail(
+      'target_full_path',
+      'Must be a full path in a vault that exists, such as vault:/folder/name.',
+    );
+  if (!path || path.path === '/') return missing();
+  const vault = await parts.catalog.vaults.byFullPath(path, accessOf(caller));
+  const permission = vault && (await permissionOn(parts.catalog, caller, vault.id));
+  if (!vault || !permission) return missing();
+  if (permission === 'read') {
+    throw new AppError(
+      'forbidden',
+      'This needs write permission on the vault of target_full_path.',
+    );
+  }
+  const account = await parts.catalog.accounts.get(vault.accountId);
+  return `${account?.domain ?? ''}:${vault.name}:${path.path}`;
+}

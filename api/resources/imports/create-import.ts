@@ -1,0 +1,199 @@
+import type { JsonObject } from '../../../engine/core/types.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { removeFile, writeStream } from '../../../engine/core/files.js';
+import { stringifyJson } from '../../../engine/core/json.js';
+import { checkReader } from '../../../scheduler/jobs/import/check.js';
+import { isObject, readId, type Form } from '../../http/form.js';
+import { importOptions, type ImportOptions } from './import-options.js';
+import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';
+import type { Parts } from '../../http/app-context.js';
+import type { Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
+import { objectsIn } from '../shape.js';
+import { checkTargetFields } from './target-fields.js';
+
+/**
+ * Checks an import whole, tells all that is wrong at once, queues it, and returns it: queued for a file, ended for records
+ * of the request (contract 10.3).
+ */
+export async function createImport(parts: Parts, caller: Caller, form: Form): Promise<ImportRow> {
+  const dataset = await datasetOf(parts, caller, form);
+  const source = await sourceOf(parts, caller, form);
+  const options = importOptions(form);
+  if (source) checkReaders(form, source, options);
+  if (dataset && options.targetFields) {
+    checkTargetFields(form, options.targetFields, await parts.catalog.fields.all(dataset.id));
+  }
+  form.done();
+  if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
+  const job: NewImport = {
+    ...options,
+    datasetId: dataset.id,
+    userId: caller.user.id,
+    accountId: caller.account.id,
+    source: source.kind,
+    ...(source.object && { objectId: source.object.id }),
+    ...(source.manifest && { manifest: source.manifest }),
+    ...((source.object || source.files) && {
+      taskDescription: 'Validate and transform uploaded file',
+    }),
+  };
+  return source.records ? importRecords(parts, job, source.records) : importFile(parts, job);
+}
+
+async function importFile(parts: Parts, job: NewImport): Promise<ImportRow> {
+  const { row } = await parts.catalog.imports.create(job);
+  parts.scheduler.wake();
+  return row;
+}
+
+/** The records go to disk first, in the form that every import reads; the answer waits for the end of the task. */
+async function importRecords(
+  parts: Parts,
+  job: NewImport,
+  records: readonly JsonObject[],
+): Promise<ImportRow> {
+  const id = await parts.catalog.nextId();
+  const file = parts.data.inlineRecords(id);
+  await writeStream(file, lines(records));
+  try {
+    const taskDescription = `Add ${records.length} records`;
+    const { task } = await parts.catalog.imports.create({ ...job, id, taskDescription });
+    parts.scheduler.wake();
+    await parts.scheduler.wait(task.id);
+  } catch (error) {
+    if (!(await parts.catalog.imports.get(id))) await removeFile(file);
+    throw error;
+  }
+  const row = await parts.catalog.imports.get(id);
+  if (!row) throw new AppError('conflict', 'The import was deleted while it ran.');
+  return row;
+}
+
+function* lines(records: readonly JsonObject[]): Generator<Uint8Array> {
+  for (const record of records) yield Buffer.from(`${stringifyJson(record)}\n`);
+}
+
+/** Missing or unreadable: the same words, and together with all else that is wrong (contract 10.2). */
+async function datasetOf(
+  parts: Parts,
+  caller: Caller,
+  form: Form,
+): Promise<DatasetRow | undefined> {
+  const given = form.raw('dataset_id');
+  if (given === undefined) return form.fail('dataset_id', 'This field is required.');
+  const invalidDataset = (): undefined =>
+    form.fail('dataset_id', `Invalid dataset ${JSON.stringify(String(given).slice(0, 50))}.`);
+  const id = readId(given);
+  if (id === undefined) return invalidDataset();
+  return requireResource(parts.catalog, caller, 'dataset', id, 'write').catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();
+    throw error;
+  });
+}
+
+/** Where the records come from: exactly one of three. */
+interface Source {
+  readonly kind: ImportRow['source'];
+  /** The key of the request that errors name. */
+  readonly key: string;
+  readonly object?: ObjectRow;
+  readonly records?: readonly JsonObject[];
+  readonly manifest?: JsonObject;
+  readonly files?: readonly ManifestFile[];
+}
+
+async function sourceOf(parts: Parts, caller: Caller, form: Form): Promise<Source | undefined> {
+  const keys = ['data_records', 'records', 'object_id', 'manifest'] as const;
+  const found = keys.filter((key) => !isAbsent(form.raw(key)));
+  const [key] = found;
+  if (key === undefined) {
+    const message = 'One of object_id, data_records and manifest is required.';
+    return form.fail('non_field_errors', message);
+  }
+  if (found.length > 1) {
+    return form.fail('non_field_errors', `Give only one of ${found.join(' and ')}.`);
+  }
+  if (key === 'object_id') return fileSource(parts, caller, form, key, form.raw(key));
+  if (key === 'manifest') return manifestSource(parts, caller, form);
+  return recordSource(form, key);
+}
+
+function isAbsent(value: unknown): boolean {
+  return (
+    value === undefined || value === '' || (isObject(value) && Object.keys(value).length === 0)
+  );
+}
+
+function recordSource(form: Form, key: string): Source | undefined {
+  const value = form.raw(key);
+  // One client unboxes a list of length one.
+  const records = objectsIn(isObject(value) ? [value] : value);
+  if (!records) return form.fail(key, 'Must be a list of objects.');
+  const max = budgets.inlineRecords;
+  if (records.length > max) {
+    const message = `At most ${max} records, not ${records.length} (budget inlineRecords); upload a file instead.`;
+    return form.fail(key, message);
+  }
+  return { kind: 'data_records', key, records };
+}
+
+async function fileSource(
+  parts: Parts,
+  caller: Caller,
+  form: Form,
+  key: string,
+  given: unknown,
+): Promise<Source | undefined> {
+  const object = await findFile(parts, caller, given);
+  return typeof object === 'string' ? form.fail(key, object) : { kind: 'object', key, object };
+}
+
+/** The uploaded file of that id, or what is wrong with the id. */
+async function findFile(parts: Parts, caller: Caller, given: unknown): Promise<ObjectRow | string> {
+  const shown = JSON.stringify(String(given).slice(0, 50));
+  const id = readId(given);
+  const object =
+    id === undefined
+      ? undefined
+      : await requireResource(parts.catalog, caller, 'object', id, 'read').catch(
+          (error: unknown) => {
+            if ((error as { code?: unknown }).code === 'not-found') return undefined;
+            throw error;
+          },
+        );
+  if (!object) return `Invalid object ${shown}.`;
+  if (object.objectType !== 'file') {
+    return `Object ${shown} is a ${object.objectType}, not a file.`;
+  }
+  return object.revision === 0 ? `File ${shown} has not been uploaded yet.` : object;
+}
+
+async function manifestSource(
+  parts: Parts,
+  caller: Caller,
+  form: Form,
+): Promise<Source | undefined> {
+  const manifest = form.object('manifest');
+  if (!manifest) return undefined;
+  const files = await readManifest(form, manifest, (given) => findFile(parts, caller, given));
+  if (!files) return undefined;
+  const kept = { ...manifest, files: files.map(({ entry }) => entry) };
+  return { kind: 'manifest', key: 'manifest', manifest: kept, files };
+}
+
+function checkReaders(form: Form, { object, files }: Source, options: ImportOptions): void {
+  const readerParams = options.readerParams ?? null;
+  const genomeBuild = options.genomeBuild ?? null;
+  if (files) checkManifestReaders(form, files, readerParams, genomeBuild);
+  if (!object) return;
+  try {
+    checkReader(object.filename, readerParams, genomeBuild);
+  } catch (error) {
+    form.absorb(error);
+  }
+}

@@ -1,0 +1,75 @@
+import { Body, Controller, Headers, Param, Req, Res } from '@nestjs/common';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { Access, Subject, Who } from '../../http/access.js';
+import { batchAnswer } from './batch-query.js';
+import { Operation } from '../../http/operation.js';
+import { Parts } from '../../http/app-context.js';
+import { lookupAnswer, pageAnswer, pageTypes, queryAnswer } from './query-records.js';
+import type { JsonText } from '../../http/reply.js';
+import {
+  abortOnDisconnect,
+  type ApiReply,
+  type ApiRequest,
+  type Caller,
+} from '../../http/request.js';
+
+type PageType = keyof typeof pageTypes;
+
+/** The first type of `Accept` that pages come in beside JSON; undefined where JSON stands before it, or alone. */
+function otherType(accept: string | undefined): PageType | undefined {
+  for (const range of (accept ?? '').toLowerCase().split(',')) {
+    const type = range.split(';', 1)[0]!.trim();
+    if (type === 'application/json') return undefined;
+    if (Object.hasOwn(pageTypes, type)) return type as PageType;
+  }
+  return undefined;
+}
+
+/** The records of datasets (contract 8). */
+@Controller()
+export class DataController {
+  constructor(private readonly parts: Parts) {}
+
+  @Operation('datasets.query')
+  @Access('read', 'dataset')
+  async query(
+    @Subject() dataset: DatasetRow,
+    @Body() body: unknown,
+    @Headers('accept') accept: string | undefined,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<JsonText | Buffer> {
+    const signal = abortOnDisconnect(request, reply);
+    const type = otherType(accept);
+    if (type === undefined) return queryAnswer(this.parts, dataset, body, signal);
+    const { bytes, total, offset } = await pageAnswer(this.parts, dataset, body, type, signal);
+    reply.header('Content-Type', type);
+    // What the JSON answer has beside the records.
+    reply.header('X-Total', String(total));
+    if (offset !== null) reply.header('X-Next-Offset', String(offset));
+    return bytes;
+  }
+
+  @Operation('datasets.batch')
+  @Access('read')
+  batch(
+    @Who() caller: Caller,
+    @Body() body: unknown,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<JsonText> {
+    return batchAnswer(this.parts, caller, body, abortOnDisconnect(request, reply));
+  }
+
+  @Operation('datasets.lookup')
+  @Access('read', 'dataset')
+  lookup(
+    @Subject() dataset: DatasetRow,
+    @Param('ids') ids: string,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<JsonText> {
+    const signal = abortOnDisconnect(request, reply);
+    return lookupAnswer(this.parts, dataset, ids.split(','), signal);
+  }
+}

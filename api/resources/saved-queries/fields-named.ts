@@ -1,0 +1,35 @@
+import { isObject } from '../../http/form.js';
+
+/** The names of fields that a query's parameters speak of, each once, in their order. */
+export function fieldsNamed(params: Readonly<Record<string, unknown>>): readonly string[] {
+  const names = [
+    ...inFilters(params['filters']),
+    ...list(params['ordering']).map((name) => name.replace(/^-/, '')),
+    ...list(params['fields']),
+    ...list(params['exclude_fields']),
+    ...inFacets(params['facets']),
+  ];
+  return [...new Set(names)];
+}
+
+function list(value: unknown): readonly string[] {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return items.filter((item): item is string => typeof item === 'string' && item !== '');
+}
+
+function inFilters(value: unknown): readonly string[] {
+  if (isObject(value)) return Object.values(value).flatMap(inFilters);
+  if (!Array.isArray(value)) return [];
+  const [first] = value as readonly unknown[];
+  if (value.length !== 2 || typeof first !== 'string') return value.flatMap(inFilters);
+  const cut = first.lastIndexOf('__');
+  return [cut <= 0 ? first : first.slice(0, cut)];
+}
+
+function inFacets(value: unknown): readonly string[] {
+  if (!isObject(value)) return list(value);
+  return Object.entries(value).flatMap(([name, options]) => [
+    name,
+    ...(isObject(options) ? inFacets(options['facets']) : []),
+  ]);
+}

@@ -1,0 +1,95 @@
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { parseJson } from '../../../engine/core/json.js';
+import type { AskedEntity } from '../../../engine/query/request/entities.js';
+import type { SearchRequest } from '../../../engine/search/request.js';
+import { answerTo } from '../../http/errors.filter.js';
+import { inLanes } from '../../http/map-concurrent.js';
+import { logLine } from '../../http/log.js';
+import type { Parts } from '../../http/app-context.js';
+import { ask } from '../records/query-records.js';
+import type { Caller } from '../../http/request.js';
+import { requireResource } from '../../http/require-resource.js';
+
+/** What a dataset holds of the entities that a search asks for. */
+export interface EntityAnswer {
+  readonly datasetId: number;
+  readonly isFound: boolean;
+  /** The samples of the records that hold them, each once; empty unless they are asked for. */
+  readonly subjects: readonly string[];
+}
+
+/**
+ * Asks datasets for the entities of a search, with the rights of who searches. Choice: a dataset has an entity if any of its records
+ * has; several entities may stand in different records. One that cannot be asked, archived or without a field of that
+ * entity type, has none.
+ */
+export function askDatasets(
+  parts: Parts,
+  caller: Caller,
+  datasetIds: readonly number[],
+  request: SearchRequest,
+  signal: AbortSignal,
+): Promise<readonly EntityAnswer[]> {
+  return inLanes(datasetIds, async (datasetId) => {
+    try {
+      const dataset = await requireResource(parts.catalog, caller, 'dataset', datasetId, 'read');
+      return await askDataset(parts, dataset, request, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (answerTo(error).isBug)
+        parts.log(logLine('error', { search: datasetId, error: String((error as Error).stack) }));
+      return { datasetId, isFound: false, subjects: [] };
+    }
+  });
+}
+
+async function askDataset(
+  parts: Parts,
+  dataset: DatasetRow,
+  { entities, entitiesMatch, includeSubjects }: SearchRequest,
+  signal: AbortSignal,
+): Promise<EntityAnswer> {
+  const wantsSubjects = includeSubjects !== 'none';
+  const fields = wantsSubjects ? await sampleFields(parts, dataset.id) : [];
+  const facets = Object.fromEntries(
+    fields.map((name) => [name, { facet_type: 'terms', limit: 0 }]),
+  );
+  const subjects = new Set<string>();
+  let found = 0;
+  for (const [i, entity] of entities.entries()) {
+    const answer = await askOne(parts, dataset, entity, facets, signal);
+    if (answer.total > 0) found += 1;
+    for (const subject of answer.subjects) subjects.add(subject);
+    const isDecided = entitiesMatch === 'all' ? found <= i : found > 0 && !wantsSubjects;
+    if (isDecided) break;
+  }
+  const isFound = entitiesMatch === 'all' ? found === entities.length : found > 0;
+  return { datasetId: dataset.id, isFound, subjects: isFound ? [...subjects] : [] };
+}
+
+async function askOne(
+  parts: Parts,
+  dataset: DatasetRow,
+  { type, values }: AskedEntity,
+  facets: object,
+  signal: AbortSignal,
+): Promise<{ readonly total: number; readonly subjects: readonly string[] }> {
+  const body = { entities: [[type, values]], limit: 0, facets };
+  try {
+    const answer = await ask(parts, dataset, body, signal);
+    const terms = Object.values(parseJson(answer.facets ?? '{}') as Readonly<Record<string, [unknown, number][]>>); // prettier-ignore
+    return { total: answer.total, subjects: terms.flat().map(([term]) => String(term)) };
+  } catch (error) {
+    // Nothing of that entity type is a dataset's own answer: the next entity may be there.
+    if (!signal.aborted && answerTo(error).status === 400) return { total: 0, subjects: [] };
+    throw error;
+  }
+}
+
+/** The fields that name who or what a record is about, and that have terms. */
+async function sampleFields({ catalog }: Parts, datasetId: number): Promise<readonly string[]> {
+  const fields = await catalog.fields.all(datasetId);
+  return fields
+    .filter(({ entityType, dataType }) => entityType === 'sample' && dataType === 'string')
+    .map(({ name }) => name);
+}

@@ -1,0 +1,112 @@
+import { budgets } from '../../../engine/core/budgets.js';
+import { accessOf } from '../../../engine/catalog/access.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { documentFields, type SearchDocument } from '../../../engine/search/document.js';
+import { shownValue } from '../../../engine/search/facets.js';
+import { amongDatasets, parseSearch, type SearchRequest } from '../../../engine/search/request.js';
+import { search } from '../../../engine/search/search.js';
+import { askDatasets } from './entity-search.js';
+import type { Parts } from '../../http/app-context.js';
+import type { Caller } from '../../http/request.js';
+
+/** What the caller finds of all that they may read (contract 8.7). */
+export async function searchAnswer(
+  parts: Parts,
+  caller: Caller,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<object> {
+  const asked = parseSearch(body);
+  const among = asked.entities.length > 0 ? await withEntities(parts, caller, asked, signal) : null;
+  const request = among === null ? asked : amongDatasets(asked, [...among.keys()]);
+  const answer = await search(parts.catalog.search, accessOf(caller), request, { signal });
+  const subjects = [...(among?.values() ?? [])].flat();
+  return {
+    took: answer.took,
+    total: answer.total,
+    offset: answer.offset,
+    results: answer.documents.map((document) => view(document, request)),
+    ...(answer.facets && { facets: answer.facets }),
+    ...(answer.vaults && {
+      vaults: answer.vaults.map(({ vault, count }) => ({
+        id: vault.id,
+        name: vault.name,
+        full_path: vault.fullPath,
+        count,
+      })),
+    }),
+    ...(among !== null &&
+      asked.includeSubjects !== 'none' && {
+        subjects: asked.includeSubjects === 'all' ? subjects : subjects.slice(0, someSubjects),
+      }),
+    subjects_count: subjects.length,
+  };
+}
+
+/** Choice: how many subjects are told unless all are asked for; they are counted in full. */
+const someSubjects = 1_000;
+
+/**
+ * The datasets with what a search asks of their records, and the subjects in each. Only those with a global beacon that satisfy
+ * the rest of the search are asked.
+ */
+async function withEntities(
+  parts: Parts,
+  caller: Caller,
+  request: SearchRequest,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, readonly object[]>> {
+  const { globalBeacons, search: table } = parts.catalog;
+  const enabled = await globalBeacons.all();
+  const whole = {
+    ...amongDatasets(request, enabled),
+    limit: enabled.length,
+    offset: 0,
+    ordering: [],
+    scores: [],
+    facets: null,
+  };
+  const { documents } = await search(table, accessOf(caller), whole, { signal });
+  const paths = new Map(documents.map((one) => [one.object!.id, pathOf(one)]));
+  const timeout = AbortSignal.timeout(budgets.queryMs);
+  const ending = AbortSignal.any([signal, timeout]);
+  const answers = await askDatasets(parts, caller, [...paths.keys()], request, ending).catch(
+    (error: unknown) => {
+      if (!timeout.aborted || signal.aborted) throw error;
+      const text = `The search took longer than ${budgets.queryMs / 1000} s (budget queryMs)`;
+      throw new AppError('budget', text, undefined, error);
+    },
+  );
+  return new Map(
+    answers
+      .filter(({ isFound }) => isFound)
+      .map(({ datasetId, subjects }) => [
+        datasetId,
+        subjects.map((subject) => ({
+          subject,
+          access: true,
+          dataset_id: datasetId,
+          dataset_path: paths.get(datasetId),
+        })),
+      ]),
+  );
+}
+
+function pathOf(document: SearchDocument): unknown {
+  return documentFields.get('full_path')!.read(document);
+}
+
+/** A document with the fields asked for. */
+function view(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
+  const names = fields ? fields.map(([name]) => name!) : [...documentFields.keys()];
+  const excluded = new Set(excludeFields.map(([name]) => name!));
+  const shown = names.filter((name) => !excluded.has(name));
+  return Object.fromEntries(
+    shown.map((name) => {
+      const field = documentFields.get(name)!;
+      const value = field.read(document);
+      const isSingle = value !== null && typeof value !== 'object';
+      return [name, isSingle ? shownValue(field, value) : value];
+    }),
+  );
+}

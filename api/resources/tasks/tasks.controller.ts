@@ -1,0 +1,109 @@
+import { Body, Controller, Query, Req } from '@nestjs/common';
+import { accessOf } from '../../../engine/catalog/access.js';
+import type { TaskKind, TaskRow } from '../../../engine/catalog/task-row.js';
+import type { TaskFilter, TaskOrdering } from '../../../engine/catalog/tasks.js';
+import { invalid, notFound } from '../../../engine/core/errors.js';
+import { Access, Subject, Who } from '../../http/access.js';
+import { cancelAsked } from './cancel-job.js';
+import { JobPresenter } from './job-presenter.js';
+import { oneId, taskStatuses } from './job-filter.js';
+import { taskTypes } from './job-views.js';
+import { ids, value, values, words } from '../../http/list-query.js';
+import { Operation } from '../../http/operation.js';
+import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
+import { Parts } from '../../http/app-context.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
+import { given } from '../shape.js';
+
+/** Tasks: what clients wait for (contract 15). */
+@Controller()
+export class TasksController {
+  constructor(private readonly parts: Parts) {}
+
+  @Operation('tasks.list')
+  @Access('read')
+  async list(
+    @Query() query: QueryString,
+    @Who() caller: Caller,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    const page = readPage(query, 10); // as the original service had it (contract 3.2)
+    const { rows, total } = await this.parts.catalog.tasks.list(taskFilter(query, caller), page);
+    const presenter = new JobPresenter(this.parts, request);
+    const views = await presenter.each(rows, (row) => presenter.ofTask(row));
+    return listEnvelope(request.origin, request.url, page, total, views);
+  }
+
+  @Operation('tasks.get')
+  @Access('read', 'task')
+  get(@Subject() task: TaskRow, @Req() request: ApiRequest): Promise<object> {
+    return new JobPresenter(this.parts, request).ofTask(task, true);
+  }
+
+  @Operation('tasks.put')
+  @Access('write', 'task')
+  put(
+    @Subject() task: TaskRow,
+    @Body() body: unknown,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    return this.patch(task, body, request);
+  }
+
+  @Operation('tasks.patch')
+  @Access('write', 'task')
+  async patch(
+    @Subject() task: TaskRow,
+    @Body() body: unknown,
+    @Req() request: ApiRequest,
+  ): Promise<object> {
+    if (cancelAsked(body, request)) await this.parts.scheduler.cancel(task.id);
+    const row = await this.parts.catalog.tasks.get(task.id);
+    if (!row) throw notFound();
+    return new JobPresenter(this.parts, request).ofTask(row, true);
+  }
+}
+
+function taskFilter(query: QueryString, caller: Caller): TaskFilter {
+  return {
+    access: accessOf(caller),
+    ...given<TaskFilter>({
+      ids: ids(query, 'id'),
+      statuses: words(query, 'status', taskStatuses),
+      kinds: kinds(query),
+      targetObjectId: oneId(query, 'target_object_id'),
+      sourceObjectId: oneId(query, 'source_object_id'),
+      parentId: oneId(query, 'parent_task_id'),
+      userIds: ids(query, 'user_id') ?? ids(query, 'user'),
+      ordering: ordering(query),
+    }),
+  };
+}
+
+/** A type that nothing has finds nothing. */
+function kinds(query: QueryString): readonly TaskKind[] | undefined {
+  const wanted = values(query, 'task_type').flatMap((text) => text.split(','));
+  if (wanted.length === 0) return undefined;
+  const all = Object.entries(taskTypes) as [TaskKind, readonly [string, string]][];
+  return all.filter(([, [type]]) => wanted.includes(type)).map(([kind]) => kind);
+}
+
+const orderings = new Map<string, TaskOrdering>([
+  ['id', 'id'],
+  ['created_at', 'createdAt'],
+  ['updated_at', 'updatedAt'],
+  ['priority', 'priority'],
+  ['status', 'status'],
+]);
+
+function ordering(query: QueryString): TaskFilter['ordering'] {
+  const text = value(query, 'ordering');
+  if (text === undefined) return undefined;
+  const isDescending = text.startsWith('-');
+  const by = orderings.get(isDescending ? text.slice(1) : text);
+  if (by !== undefined) return { by, isDescending };
+  throw invalid(
+    'ordering',
+    `Use one of ${[...orderings.keys()].join(', ')}, with - in front for descending.`,
+  );
+}

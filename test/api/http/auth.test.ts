@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { operations, type OperationRow } from '../../../api/http/operations.js';
+import { readingPosts } from '../reading-posts.js';
+import { idOf, makeFixture, send, startServer, type Client, type TestServer } from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+});
+afterAll(() => server.close());
+
+const refusal = '{"detail":"Authentication credentials were not provided."}';
+
+function basic(user: string, password = ''): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+describe('credentials', () => {
+  test('are taken in all four forms, the scheme in any case', async () => {
+    const { token } = ann;
+    const forms = [
+      `Bearer ${token}`,
+      `bearer  ${token}`,
+      `Token ${token}`,
+      `TOKEN ${token}`,
+      basic(token),
+      `basic ${basic(token).slice(6)}`,
+    ];
+    for (const authorization of forms) {
+      expect((await send(server.url, 'GET', '/v1/user', undefined, { authorization })).status).toBe(
+        200,
+      );
+    }
+    expect((await send(server.url, 'GET', `/v1/user?access_token=${token}`)).status).toBe(200);
+    const both = { authorization: `Bearer ${token}` };
+    expect(
+      (await send(server.url, 'GET', `/v1/user?access_token=${token}`, undefined, both)).status,
+    ).toBe(200);
+  });
+
+  test('that are missing, wrong or odd answer 401 in the one text that clients know (A9)', async () => {
+    const { token } = ann;
+    const wrong = 'x'.repeat(30);
+    const forms = [
+      undefined,
+      '',
+      'Bearer',
+      `Bearer ${wrong}`,
+      `Digest ${token}`,
+      token,
+      `Bearer ${token} x`,
+      `Bearer\t${token}`,
+      basic('', token),
+      basic(token, 'password'),
+      basic(wrong),
+      'Basic !!!',
+      `Bearer ${token}x`,
+      `Bearer ${token.toLowerCase()}x`,
+    ];
+    for (const authorization of forms) {
+      const headers = authorization === undefined ? {} : { authorization };
+      const answer = await send(server.url, 'GET', '/v1/user', undefined, headers);
+      expect([authorization, answer.status, answer.text]).toEqual([authorization, 401, refusal]);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="api"');
+    }
+  });
+
+  test('that disagree are refused even if one is right (A9)', async () => {
+    const ben = await server.user('ben');
+    for (const other of ['x'.repeat(30), ben.token]) {
+      const headers = { authorization: `Bearer ${ann.token}` };
+      const answer = await send(
+        server.url,
+        'GET',
+        `/v1/user?access_token=${other}`,
+        undefined,
+        headers,
+      );
+      expect([answer.status, answer.text]).toEqual([401, refusal]);
+    }
+    const twice = `/v1/user?access_token=${ann.token}&access_token=${ben.token}`;
+    expect((await send(server.url, 'GET', twice)).status).toBe(401);
+  });
+
+  test('that are revoked, expired, or of somebody who left, no longer work (A9)', async () => {
+    const cid = await server.user('cid');
+    const { tokens, users } = server.catalog;
+    const expired = await tokens.create(
+      { userId: cid.user.id, expiresAt: Date.now() - 1 },
+      server.key,
+    );
+    const headers = { authorization: `Bearer ${expired.secret}` };
+    expect((await send(server.url, 'GET', '/v1/user', undefined, headers)).status).toBe(401);
+    const second = await tokens.create({ userId: cid.user.id }, server.key);
+    await tokens.revoke(second.row.id);
+    const revoked = { authorization: `Bearer ${second.secret}` };
+    expect((await send(server.url, 'GET', '/v1/user', undefined, revoked)).status).toBe(401);
+    expect((await cid.get('/v1/user')).status).toBe(200);
+    await users.update(cid.user.id, { isActive: false });
+    expect((await cid.get('/v1/user')).status).toBe(401);
+  });
+});
+
+describe('without credentials', () => {
+  test('every route but the public ones answers 401', async () => {
+    for (const [id, row] of Object.entries(operations) as [string, OperationRow][]) {
+      if (['root.head', 'health', 'openapi', 'docs', 'swagger'].includes(id)) continue;
+      const isSigned = /^(uploads|downloads)\./.test(id);
+      for (const path of row.paths) {
+        const body = ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined;
+        const { status } = await send(server.url, row.method, path.replaceAll(/:\w+/g, '1'), body);
+        expect([row.method, path, status]).toEqual([row.method, path, isSigned ? 403 : 401]);
+      }
+    }
+  });
+});
+
+describe('a token that may only read', () => {
+  test('reads and queries, and changes nothing, on every route (A11)', async () => {
+    const owner = await server.user('olga');
+    const fixture = await makeFixture(owner, 'Read only');
+    const { secret } = await server.catalog.tokens.create(
+      { userId: owner.user.id, scope: 'read' },
+      server.key,
+    );
+    await server.catalog.globalBeacons.enable(fixture.datasetId, owner.user.id);
+    const headers = { authorization: `Bearer ${secret}` };
+    const ids: Record<string, number> = {
+      vaults: fixture.vaultId,
+      objects: fixture.fileId,
+      datasets: fixture.datasetId,
+      dataset: fixture.datasetId,
+      dataset_fields: fixture.fieldId,
+      dataset_imports: fixture.importId,
+      datasets_imports: fixture.importId,
+      dataset_exports: fixture.exportId,
+      datasets_exports: fixture.exportId,
+      dataset_commits: fixture.commitId,
+      datasets_commits: fixture.commitId,
+      tasks: fixture.taskId,
+      users: owner.user.id,
+    };
+    for (const [id, row] of Object.entries(operations) as [string, OperationRow][]) {
+      if (/^(uploads|downloads)\./.test(id) || id === 'swagger') continue;
+      for (const path of row.paths) {
+        const kind = path.endsWith('/beacon') ? 'dataset' : (path.split('/')[2] ?? '');
+        const target = path.replace(':id', String(ids[kind])).replace(':ids', 'x');
+        const body = ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined;
+        const { status } = await send(server.url, row.method, target, body, headers);
+        const reads = ['GET', 'HEAD'].includes(row.method) || readingPosts.has(id);
+        // What the fixture has not is another error, but not for the scope.
+        const isThere = !path.includes(':id') || ids[kind] !== undefined;
+        const isEmpty = id === 'datasets.batch' || id === 'imports.rejected';
+        const refused = isThere ? 403 : 404;
+        if (!reads) expect([row.method, target, status]).toEqual([row.method, target, refused]);
+        else if (!isThere || isEmpty) expect([target, status]).not.toEqual([target, 403]);
+        else expect([row.method, target, status < 400]).toEqual([row.method, target, true]);
+      }
+    }
+    expect((await owner.get(`/v2/vaults/${fixture.vaultId}`)).status).toBe(200);
+  });
+});
+
+describe('limits', () => {
+  test('failing logins are slowed down by address, and right credentials go on (A9, W4)', async () => {
+    const other = await startServer({ limits: { failedLogins: 20 } });
+    try {
+      const user = await other.user('ann');
+      const guess = (i: number): ReturnType<typeof send> =>
+        send(other.url, 'GET', '/v1/user', undefined, {
+          authorization: `Bearer ${String(i).padStart(30, '0')}`,
+        });
+      const statuses: number[] = [];
+      for (let i = 0; i < 40; i++) statuses.push((await guess(i)).status);
+      expect(statuses.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 401));
+      expect(statuses.slice(20)).toEqual(Array.from({ length: 20 }, () => 429));
+      expect((await guess(99)).headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      expect((await user.get('/v1/user')).status).toBe(200);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('requests are limited for each token alone, with whole seconds to wait (W4)', async () => {
+    const other = await startServer({ rateLimit: 10 });
+    try {
+      const user = await other.user('ann');
+      const second = await other.user('ben');
+      const statuses: number[] = [];
+      for (let i = 0; i < 12; i++) statuses.push((await user.get('/v1/user')).status);
+      expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429, 429]);
+      const refused = await user.get('/v1/user');
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(refused.json).toEqual({ detail: 'Request was throttled.' });
+      expect((await second.get('/v1/user')).status).toBe(200);
+      const anonymous: number[] = [];
+      for (let i = 0; i < 12; i++)
+        anonymous.push((await send(other.url, 'GET', '/v1/user')).status);
+      expect(anonymous.at(-1)).toBe(429);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+test('no secret is found in the catalogue or the log (A7)', async () => {
+  const { readFile } = await import('node:fs/promises');
+  const files = await Promise.all(
+    [server.data.catalog, `${server.data.catalog}-wal`].map((path) =>
+      readFile(path).catch(() => Buffer.alloc(0)),
+    ),
+  );
+  expect(Buffer.concat(files).includes(ann.token)).toBe(false);
+  expect(server.logs.join('\n').includes(ann.token)).toBe(false);
+  expect(idOf(await ann.get('/v1/user'))).toBe(ann.user.id);
+});

@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { idOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
+
+/** One line of docs/bad-input.md. */
+interface Outcome {
+  readonly name: string;
+  readonly isRefused: boolean;
+  readonly message: string;
+  readonly records: number;
+}
+
+const outcomes: readonly Outcome[] = readFileSync('docs/bad-input.md', 'utf8')
+  .split('\n')
+  .filter((line) => /^\| (?:vcf|json|csv|tsv|xml|gff3|gtf)/.test(line))
+  .map((line) => {
+    const [name, outcome, text, records] = line.slice(2, -2).split(/ +\| /) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const message = text.replace(/^`|`$/g, '').replaceAll('\\|', '|').replaceAll('<TAB>', '\t');
+    return { name, isRefused: outcome === 'refused', message, records: Number(records) };
+  });
+
+const samples = process.env.STRANDLAKE_BAD_SAMPLES;
+const folders = [
+  'test/fixtures/vcf',
+  'test/fixtures/bad',
+  'test/fixtures/csv/bad',
+  ...(samples === undefined ? [] : [samples]),
+];
+
+function pathOf(name: string): string | undefined {
+  return folders.map((folder) => `${folder}/${name}`).find((path) => existsSync(path));
+}
+
+let server: TestServer;
+let owner: Client;
+beforeAll(async () => {
+  server = await startServer();
+  owner = await server.user('ann');
+});
+afterAll(() => server.close());
+
+const present = outcomes.filter(({ name }) => pathOf(name) !== undefined);
+
+test('the page lists every malformed fixture, and they are many', () => {
+  expect(present.length).toBeGreaterThanOrEqual(samples === undefined ? 26 : outcomes.length);
+});
+
+test.each(present)('$name: $message', async ({ name, isRefused, message, records }) => {
+  const bytes = readFileSync(pathOf(name)!);
+  const vaultId = idOf(await owner.post('/v2/vaults', { name: `for ${name}` }));
+  const at = { vault_id: vaultId, parent_object_id: null };
+  const file = { ...at, object_type: 'file', filename: name, size: bytes.length };
+  const object = await owner.post('/v2/objects', file);
+  const upload = await fetch(object.json.upload_url as string, { method: 'PUT', body: bytes });
+  expect(upload.status).toBe(200);
+  const datasetId = idOf(
+    await owner.post('/v2/objects', { ...at, object_type: 'dataset', filename: 'd' }),
+  );
+  const before = { dataset_id: datasetId, data_records: [{ kept: 1 }] };
+  expect((await owner.post('/v2/dataset_imports', before)).json.status).toBe('completed');
+
+  const created = await owner.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    object_id: idOf(object),
+  });
+  expect(created.status).toBe(201);
+  const { json } = await waitFor(owner, `/v2/dataset_imports/${idOf(created)}`);
+
+  expect(json.status).toBe(isRefused ? 'failed' : 'completed');
+  if (isRefused) {
+    expect(json.error_message).toBe(message);
+    expect(json.error_message).toContain(name);
+  }
+  const { json: dataset } = await owner.get(`/v2/datasets/${datasetId}`);
+  expect(dataset.documents_count).toBe(1 + (isRefused ? 0 : records));
+  const { json: page } = await owner.post(`/v2/datasets/${datasetId}/data`, {
+    filters: [['kept', 1]],
+  });
+  expect(page.total).toBe(1);
+});

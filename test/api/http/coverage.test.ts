@@ -1,0 +1,100 @@
+import { expect, test } from '@jest/globals';
+import { readFile, writeFile } from 'node:fs/promises';
+import { operations, type OperationRow } from '../../../api/http/operations.js';
+
+const source = 'test/api/interface.txt';
+const target = 'docs/coverage.md';
+
+/** One line of the interface's table. */
+interface Line {
+  readonly section: string;
+  readonly origin: string;
+  readonly method: string;
+  readonly path: string;
+  readonly meaning: string;
+}
+
+const served: ReadonlySet<string> = new Set(
+  (Object.values(operations) as OperationRow[]).flatMap((row) =>
+    row.paths.map((path) => `${row.method} ${shape(path)}`),
+  ),
+);
+
+/** Parameters may be called differently: only their place counts. */
+function shape(path: string): string {
+  return path.replaceAll(/:\w+|\{\w+\}/g, '*');
+}
+
+async function readLines(): Promise<readonly Line[]> {
+  const lines: Line[] = [];
+  let section = '';
+  for (const text of (await readFile(source, 'utf8')).split('\n')) {
+    if (text.startsWith('## ')) section = text.slice(3);
+    const match = /^(S|C[\d.]+) ([A-Z]+) (\/\S*) (.+)$/.exec(text);
+    if (!match) continue;
+    const [, origin = '', method = '', path = '', meaning = ''] = match;
+    lines.push({ section, origin, method, path, meaning });
+  }
+  return lines;
+}
+
+function isServed({ method, path }: Line): boolean {
+  return served.has(`${method} ${shape(path)}`);
+}
+
+function report(lines: readonly Line[]): string {
+  const works = lines.filter(isServed).length;
+  const sections = [...new Set(lines.map((line) => line.section))].map((section) => {
+    const rows = lines
+      .filter((line) => line.section === section)
+      .map((line) => {
+        const from = line.origin === 'S' ? 'specification' : `contract ${line.origin.slice(1)}`;
+        const state = isServed(line) ? 'works' : 'not yet';
+        return `| ${line.method} | \`${line.path}\` | ${line.meaning} | ${from} | ${state} |`;
+      });
+    const head = ['| Method | Path | Meaning | From | State |', '|---|---|---|---|---|'];
+    return [`## ${section}`, '', ...head, ...rows, ''].join('\n');
+  });
+  return [
+    '# Coverage of the interface',
+    '',
+    '<!-- Written by test/api/http/coverage.test.ts from test/api/interface.txt and the routes that the server has. -->',
+    '',
+    `${works} of ${lines.length} operations work. Whatever is not served yet answers 404.`,
+    '',
+    ...sections,
+  ].join('\n');
+}
+
+test('docs/coverage.md says what the server serves', async () => {
+  const lines = await readLines();
+  expect(lines.length).toBeGreaterThan(120);
+  const wanted = report(lines);
+  const committed = await readFile(target, 'utf8').catch(() => '');
+  // Written first, so that committing the new file is all there is to do.
+  if (committed !== wanted) await writeFile(target, wanted);
+  expect(committed === wanted ? 'up to date' : 'rewritten: commit the new docs/coverage.md').toBe(
+    'up to date',
+  );
+});
+
+test('the interface lists no operation twice', async () => {
+  const lines = await readLines();
+  const keys = lines.map((line) => `${line.method} ${shape(line.path)}`);
+  expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
+});
+
+test('every operation that the server serves stands in the interface, but for its own and for aliases', async () => {
+  const listed = new Set((await readLines()).map((line) => `${line.method} ${shape(line.path)}`));
+  const own = [
+    'GET /health',
+    'GET /openapi.json',
+    'GET /docs',
+    'GET /v2/dataset_imports/*/rejected',
+    'GET /v2/downloads/rejected/*',
+  ];
+  const unlisted = (Object.values(operations) as OperationRow[])
+    .map((row) => `${row.method} ${shape(row.paths[0])}`)
+    .filter((key) => !listed.has(key) && !own.includes(key));
+  expect(unlisted).toEqual([]);
+});

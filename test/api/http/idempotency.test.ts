@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { madeBy } from '../../../api/resources/replays.js';
+import { operations } from '../../../api/http/operations.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import { openCatalog } from '../../../engine/catalog/catalog.js';
+import { random } from '../../random.js';
+import { Lake } from '../../scheduler/lake.js';
+import {
+  idOf,
+  startServer,
+  waitFor,
+  type Answer,
+  type Client,
+  type TestServer,
+} from '../server.js';
+
+/* C8: a create that is sent twice makes one thing, when it has an Idempotency-Key. */
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+let datasetId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+  datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+});
+afterAll(() => server.close());
+
+let keys = 0;
+const newKey = (): string => `key-${(keys += 1)}`;
+function post(path: string, body: unknown, key: string, client = ann): Promise<Answer> {
+  return client.call('POST', path, body, { 'idempotency-key': key });
+}
+const records = (n: number): object => ({ dataset_id: datasetId, records: [{ n }] });
+
+test('every operation that creates something knows how to show it again', () => {
+  const creating = Object.entries(operations).filter(([, { status }]) => status === 201);
+  expect(Object.keys(madeBy).toSorted()).toEqual(creating.map(([id]) => id).toSorted());
+});
+
+describe('C8: the same key and body', () => {
+  test.each([
+    ['/v2/vaults', () => ({ name: 'Twice' })],
+    ['/v2/objects', () => ({ vault_id: vaultId, object_type: 'file', filename: 'twice.json' })],
+    ['/v2/objects', () => ({ vault_id: vaultId, object_type: 'folder', filename: 'twice' })],
+    ['/v2/datasets', () => ({ vault_id: vaultId, name: 'twice', fields: [{ name: 'a' }] })],
+    ['/v2/dataset_fields', () => ({ dataset_id: datasetId, name: 'twice' })],
+    ['/v2/dataset_imports', () => records(1)],
+    ['/v2/saved_queries', () => ({ name: 'twice' })],
+    ['/v2/beacon_sets', () => ({ title: 'twice' })],
+    ['/v2/dataset_exports', () => ({ dataset_id: datasetId, format: 'json' })],
+  ])('give the first of %s', async (path, body) => {
+    const key = newKey();
+    const first = await post(path, body(), key);
+    const second = await post(path, body(), key);
+    expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
+    expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    expect(idOf(second)).toBe(idOf(first));
+    expect(Object.keys(second.json)).toEqual(Object.keys(first.json));
+    if (path === '/v2/dataset_exports') await waitFor(ann, `${path}/${idOf(first)}`);
+  });
+
+  test('and without a key a second one is made', async () => {
+    const first = await ann.post('/v2/dataset_imports', records(2));
+    const second = await ann.post('/v2/dataset_imports', records(2));
+    expect(idOf(second)).not.toBe(idOf(first));
+  });
+
+  test('give it as it is by then, and nothing when it is gone', async () => {
+    const key = newKey();
+    const body = { vault_id: vaultId, object_type: 'folder', filename: 'renamed' };
+    const id = idOf(await post('/v2/objects', body, key));
+    await ann.patch(`/v2/objects/${id}`, { filename: 'new name' });
+    expect((await post('/v2/objects', body, key)).json['filename']).toBe('new name');
+    await ann.delete(`/v2/objects/${id}`);
+    expect((await post('/v2/objects', body, key)).status).toBe(404);
+  });
+
+  test('are one in quotes and without', async () => {
+    const key = newKey();
+    const first = await post('/v2/vaults', { name: 'Quoted' }, `"${key}"`);
+    expect(idOf(await post('/v2/vaults', { name: 'Quoted' }, key))).toBe(idOf(first));
+  });
+
+  test('of several at once make one', async () => {
+    const key = newKey();
+    const before = await total();
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => post('/v2/dataset_imports', records(3), key)),
+    );
+    const made = answers.filter(({ status }) => status === 201);
+    expect(new Set(made.map(idOf)).size).toBe(1);
+    for (const { status, json } of answers) {
+      expect([201, 409]).toContain(status);
+      if (status === 409) expect(json['detail']).toMatch(/being carried out/);
+    }
+    expect(await total()).toBe(before + 1);
+  });
+
+  test('of requests whose connection is killed a hundred times make one import', async () => {
+    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+    const next = random(seed);
+    const key = newKey();
+    const before = await total();
+    const body = JSON.stringify(records(4));
+    const text =
+      `POST /v2/dataset_imports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\n` +
+      `Idempotency-Key: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    for (let i = 0; i < 100; i += 1) {
+      const socket = connect({ port: server.port, host: '127.0.0.1' });
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      await new Promise((resolve) => socket.write(text, resolve));
+      const ticks = Math.floor(next() * 50);
+      for (let tick = 0; tick < ticks; tick += 1) await new Promise(setImmediate);
+      if (next() < 0.5) socket.resetAndDestroy();
+      else socket.destroy();
+    }
+    let last = await post('/v2/dataset_imports', records(4), key);
+    while (last.status === 409) last = await post('/v2/dataset_imports', records(4), key);
+    expect([seed, last.status]).toEqual([seed, 201]);
+    await waitFor(ann, `/v2/dataset_imports/${idOf(last)}`);
+    expect([seed, await total()]).toEqual([seed, before + 1]);
+    const found = await ann.post(`/v2/datasets/${datasetId}/data`, { filters: [['n', 4]] });
+    expect([seed, found.json['total']]).toEqual([seed, 1]);
+  });
+});
+
+async function total(): Promise<number> {
+  return Number((await ann.get(`/v2/datasets/${datasetId}/imports`)).json['total']);
+}
+
+describe('a key', () => {
+  test('that was used for something else is refused, and nothing is made', async () => {
+    const key = newKey();
+    const first = await post('/v2/dataset_imports', records(5), key);
+    const before = await total();
+    const other = await post('/v2/dataset_imports', records(6), key);
+    expect([other.status, Object.keys(other.json)]).toEqual([422, ['detail']]);
+    expect((await post('/v2/vaults', records(5), key)).status).toBe(422);
+    expect(await total()).toBe(before);
+    expect(idOf(await post('/v2/dataset_imports', records(5), key))).toBe(idOf(first));
+  });
+
+  test('belongs to its user', async () => {
+    const bob = await server.user('bob');
+    const key = newKey();
+    const first = await post('/v2/vaults', { name: 'Mine' }, key);
+    const second = await post('/v2/vaults', { name: 'Yours' }, key, bob);
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(idOf(second)).not.toBe(idOf(first));
+  });
+
+  test('of a request that was refused is free again', async () => {
+    const key = newKey();
+    expect((await post('/v2/vaults', { name: '' }, key)).status).toBe(400);
+    expect((await post('/v2/dataset_imports', records(7), key)).status).toBe(201);
+  });
+
+  test('is not needed to read, and a token that only reads makes nothing with it', async () => {
+    const reader = await server.user('reader', { scope: 'read' });
+    expect((await post('/v2/vaults', { name: 'R' }, newKey(), reader)).status).toBe(403);
+    const key = newKey();
+    for (let i = 0; i < 2; i += 1) {
+      const { status, headers } = await post(`/v2/datasets/${datasetId}/data`, { limit: i }, key);
+      expect([status, headers.get('idempotent-replayed')]).toEqual([200, null]);
+    }
+  });
+
+  test('T0: has up to 255 characters (idempotencyKeyBytes)', async () => {
+    const most = budgets.idempotencyKeyBytes;
+    expect((await post('/v2/vaults', { name: 'Long' }, 'k'.repeat(most))).status).toBe(201);
+    const long = await post('/v2/vaults', { name: 'Longer' }, 'k'.repeat(most + 1));
+    expect([long.status, long.text]).toEqual([
+      400,
+      expect.stringContaining('budget idempotencyKeyBytes'),
+    ]);
+    for (const key of ['', ' ', '""', 'clé', 'a\tb']) {
+      expect([key, (await post('/v2/vaults', { name: 'Odd' }, key)).status]).toEqual([key, 400]);
+    }
+  });
+});
+
+describe('the keys of a catalogue', () => {
+  const request = { userId: 1, key: 'k', operation: 'o', hash: 'h', owner: 'first' };
+
+  test('T0: live for a day (idempotencyKeyMs), and are swept', async () => {
+    const lake = await Lake.make();
+    const { idempotencyKeys } = lake.catalog;
+    const now = Date.now();
+    const day = budgets.idempotencyKeyMs;
+    expect(day).toBe(24 * 3_600_000);
+    expect(await idempotencyKeys.begin(request, now)).toEqual({ kind: 'new' });
+    expect(await idempotencyKeys.begin(request, now + day)).toEqual({ kind: 'busy' });
+    expect(await idempotencyKeys.begin(request, now + day + 1)).toEqual({ kind: 'new' });
+    await idempotencyKeys.sweep(now + 3 * day);
+    expect(await idempotencyKeys.begin(request, now + 3 * day)).toEqual({ kind: 'new' });
+    await lake.remove();
+  });
+
+  test('outlive a restart: what was made is found, what was not is made now', async () => {
+    const lake = await Lake.make();
+    const { idempotencyKeys } = lake.catalog;
+    const { withIdempotencyKey } = await import('../../../engine/catalog/idempotency-keys.js');
+    const made = { ...request, key: 'made' };
+    await idempotencyKeys.begin(made);
+    await idempotencyKeys.begin(request);
+    const vault = await withIdempotencyKey(made, () =>
+      lake.catalog.vaults.create({ name: 'V', accountId: 1, userId: 1 }),
+    );
+    // A create that fails takes its note back with everything else.
+    await expect(
+      withIdempotencyKey(request, () =>
+        lake.catalog.transaction(async (tx) => {
+          await tx.vaults.create({ name: 'W', accountId: 1, userId: 1 });
+          throw new Error('killed');
+        }),
+      ),
+    ).rejects.toThrow('killed');
+    await idempotencyKeys.forget(made);
+    await lake.close();
+    const again = await openCatalog(lake.data.catalog);
+    const next = (key: string) => again.idempotencyKeys.begin({ ...request, key, owner: 'second' });
+    expect(await next('made')).toEqual({ kind: 'made', id: vault.id });
+    expect(await next('k')).toEqual({ kind: 'new' });
+    expect(await next('k')).toEqual({ kind: 'busy' });
+    await again.close();
+    await (await Lake.open(lake.data.root)).remove();
+  });
+});

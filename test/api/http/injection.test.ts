@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { operations, type OperationRow } from '../../../api/http/operations.js';
+import { makeFixture, startServer, type Client, type Fixture, type TestServer } from '../server.js';
+
+/** Texts that break out of, confuse or overload whatever reads them carelessly (threats Q1, Q2). */
+const corpus: readonly string[] = [
+  `'`,
+  `"`,
+  '`',
+  `''`,
+  `\\`,
+  `';--`,
+  `' OR '1'='1`,
+  `" OR ""="`,
+  `'; DROP TABLE vaults; --`,
+  `1; SELECT 1`,
+  `1 OR 1=1`,
+  `/* */`,
+  `%`,
+  `_`,
+  `%%`,
+  `\\%`,
+  `*`,
+  `?`,
+  `**`,
+  `[`,
+  `]`,
+  `{`,
+  `}`,
+  `(`,
+  `)`,
+  `$1`,
+  `?1`,
+  `:id`,
+  `@id`,
+  `#`,
+  `;`,
+  `,`,
+  `|`,
+  `&`,
+  `<`,
+  `>`,
+  `=`,
+  `__proto__`,
+  `constructor`,
+  `toString`,
+  `hasOwnProperty`,
+  `prototype`,
+  `__proto__[x]`,
+  `null`,
+  `undefined`,
+  `NaN`,
+  `Infinity`,
+  `true`,
+  `-1`,
+  `0`,
+  `1e9`,
+  `0x10`,
+  `9223372036854775808`,
+  `99999999999999999999999999`,
+  `1.5`,
+  `١٢٣`,
+  `½`,
+  `\u0000`,
+  `a\u0000b`,
+  `\u0001`,
+  `\u001b[31m`,
+  `\n`,
+  `\r\n`,
+  `\t`,
+  ` `,
+  `\u00a0`,
+  `\u2028`,
+  `\u202e`,
+  `\ufeff`,
+  `\ufffd`,
+  `😀`,
+  `é`,
+  `e\u0301`,
+  `ß`,
+  `İ`,
+  `../`,
+  `..\\`,
+  `/etc/passwd`,
+  `C:\\`,
+  `file:///etc/passwd`,
+  `~`,
+  `~/`,
+  `:`,
+  `::`,
+  `a:b:c:d`,
+  `//`,
+  `/`,
+  `.`,
+  `..`,
+  `read_csv('/etc/passwd')`,
+  `getenv('HOME')`,
+  `\${7*7}`,
+  `{{7*7}}`,
+  `<script>alert(1)</script>`,
+  `(a+)+$`,
+  `(?=a)`,
+  `\\1`,
+  'x'.repeat(10_000),
+];
+
+let server: TestServer;
+let ann: Client;
+let fixture: Fixture;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  fixture = await makeFixture(ann);
+});
+afterAll(async () => {
+  await server.close();
+  expect(Object.keys(Object.prototype)).toEqual([]);
+});
+
+const lists = (Object.values(operations) as OperationRow[]).filter((row) =>
+  row.answer.startsWith('list of'),
+);
+const filters = lists.flatMap((row) =>
+  Object.keys(row.query ?? {}).map((name) => [row.paths[0].replace(':id', '$D'), name] as const),
+);
+
+/** What the catalogue shows of everything: no answer may change it. */
+async function digest(): Promise<string> {
+  const paths = [
+    '/v2/vaults',
+    '/v2/objects',
+    '/v2/datasets',
+    '/v2/tasks',
+    `/v2/datasets/${fixture.datasetId}/fields`,
+  ];
+  const texts: string[] = [];
+  for (const path of paths) texts.push((await ann.get(path)).text);
+  return texts.join('\n');
+}
+
+describe('odd texts (Q1, Q2)', () => {
+  test.each(filters)('in %s?%s= find nothing, or are refused', async (path, name) => {
+    const target = path.replace('$D', String(fixture.datasetId));
+    for (const text of corpus) {
+      const { status, text: body } = await ann.get(
+        `${target}?${name}=${encodeURIComponent(text.toWellFormed())}`,
+      );
+      expect([name, text.slice(0, 50), [200, 400].includes(status)]).toEqual([
+        name,
+        text.slice(0, 50),
+        true,
+      ]);
+      expect(body.startsWith('{')).toBe(true);
+    }
+  });
+
+  test('as names of parameters are ignored', async () => {
+    for (const text of corpus.slice(0, -1)) {
+      const { status } = await ann.get(`/v2/vaults?${encodeURIComponent(text)}=1`);
+      expect([text, status]).toEqual([text, 200]);
+    }
+  });
+
+  test('in every part of a query are refused, or are values like others', async () => {
+    const before = await digest();
+    for (const text of corpus) {
+      const bodies: readonly object[] = [
+        { filters: [[text, 'x']] },
+        { filters: [[`gene__${text}`, 'x']] },
+        { filters: [['gene', text]] },
+        { filters: [['n', text]] },
+        { filters: [['gene__regexp', text]] },
+        { filters: [['gene__contains', text]] },
+        { filters: [{ [text]: [] }] },
+        { fields: [text] },
+        { exclude_fields: [text] },
+        { ordering: [text] },
+        { facets: { [text]: {} } },
+        { facets: { gene: { [text]: 1, facet_type: text } } },
+        { facets: { gene: { limit: text } } },
+        { entities: [[text, text]] },
+        { genome_build: text },
+        { limit: text },
+        { offset: text },
+        { query: text },
+      ];
+      for (const body of bodies) {
+        const answer = await ann.post(`/v2/datasets/${fixture.datasetId}/data`, body);
+        const shown = JSON.stringify(body).slice(0, 80);
+        expect([shown, [200, 400].includes(answer.status)]).toEqual([shown, true]);
+        expect(answer.text.startsWith('{')).toBe(true);
+      }
+    }
+    expect(await digest()).toBe(before);
+  });
+
+  test('as values of bodies are stored as they are or refused, in every position', async () => {
+    for (const [index, text] of corpus.entries()) {
+      const made = await ann.post('/v2/vaults', {
+        name: text,
+        description: text,
+        metadata: { [text]: text },
+        tags: [text],
+        default_storage_class: null,
+      });
+      expect([text, [201, 400].includes(made.status)]).toEqual([text, true]);
+      if (made.status === 201) {
+        expect(made.json).toMatchObject({ name: text, description: text });
+        expect(Object.entries(made.json['metadata'] as object)).toEqual([[text, text]]);
+      }
+      const object = await ann.post('/v2/objects', {
+        vault_id: fixture.vaultId,
+        parent_object_id: text,
+        object_type: text,
+        filename: text,
+        storage_class: text,
+        capacity: text,
+      });
+      expect([text, [400, 404].includes(object.status)]).toEqual([text, true]);
+      const field = await ann.post('/v2/dataset_fields', {
+        dataset_id: fixture.datasetId,
+        name: `n${index}${text}`,
+        title: text,
+        entity_type: null,
+        expression: text,
+      });
+      expect([text, [201, 400].includes(field.status)]).toEqual([text, true]);
+    }
+    for (const text of corpus.slice(0, -1)) {
+      const { status } = await ann.get(
+        `/v2/datasets/${fixture.datasetId}/data/${encodeURIComponent(text)}`,
+      );
+      expect([text, [200, 400, 404].includes(status)]).toEqual([text, true]);
+    }
+  });
+});

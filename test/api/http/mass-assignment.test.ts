@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { makeFixture, startServer, type Client, type Fixture, type TestServer } from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let fixture: Fixture;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  fixture = await makeFixture(ann);
+});
+afterAll(() => server.close());
+
+/** What the owner may change, by resource; every other key of an answer must stay as it was (threat A6). */
+const writable: Readonly<Record<string, readonly string[]>> = {
+  vaults: ['name', 'description', 'metadata', 'tags', 'default_storage_class', 'versioning'],
+  objects: ['filename', 'parent_object_id', 'description', 'metadata', 'tags', 'mimetype'],
+  datasets: ['description', 'metadata', 'tags', 'storage_class'],
+  dataset_fields: [
+    'title',
+    'description',
+    'entity_type',
+    'expression',
+    'is_hidden',
+    'ordering',
+    'depends_on',
+    'url_template',
+  ],
+  dataset_imports: ['description', 'tags'],
+  dataset_exports: [],
+  dataset_commits: [],
+  tasks: [],
+};
+
+/** Another value of the same kind. */
+function changed(value: unknown): unknown {
+  if (typeof value === 'boolean') return !value;
+  if (typeof value === 'number') return value + 1;
+  if (typeof value === 'string') return `${value}x`;
+  if (Array.isArray(value)) return ['x'];
+  if (value === null) return 'x';
+  return { x: 1 };
+}
+
+/** The times of a change may move; nothing else. */
+function withoutTimes(view: Record<string, unknown>): object {
+  return { ...view, updated_at: 0, last_modified: 0, last_accessed: 0 };
+}
+
+describe.each(Object.keys(writable))('%s (A6)', (kind) => {
+  test.each(['PUT', 'PATCH'])(
+    '%s changes no key that is not the user’s to change',
+    async (method) => {
+      const path = `/v2/${kind}/${idOf(kind)}`;
+      const before = (await ann.get(path)).json;
+      for (const [key, value] of Object.entries(before)) {
+        if (writable[kind]?.includes(key)) continue;
+        const answer = await ann.call(method, path, { [key]: changed(value) });
+        // Refusing is as good as ignoring: a status can only become canceled, a type stays.
+        expect([key, answer.status === 200 || answer.status === 400]).toEqual([key, true]);
+        expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(before));
+      }
+    },
+  );
+
+  test('PATCH with the whole resource changes nothing', async () => {
+    const path = `/v2/${kind}/${idOf(kind)}`;
+    const before = (await ann.get(path)).json;
+    const { status: _, ...rest } = before;
+    const answer = await ann.patch(path, rest);
+    expect([answer.status, answer.json['id']]).toEqual([200, before['id']]);
+    expect(withoutTimes((await ann.get(path)).json)).toEqual(withoutTimes(before));
+  });
+});
+
+test('creating takes nothing that the server decides (A6)', async () => {
+  const decided = {
+    id: 5,
+    user_id: 99,
+    account_id: 99,
+    is_public: true,
+    is_deleted: true,
+    vault_type: 'user',
+    permissions: {},
+    created_at: 'x',
+    url: 'x',
+    upload_url: 'x',
+    availability: 'available',
+    documents_count: 9,
+    dataset_id: 9,
+    status: 'completed',
+    task_id: 9,
+    download_url: 'x',
+    is_read_only: true,
+    is_valid: true,
+    revision: 3,
+  };
+  const vault = await ann.post('/v2/vaults', { ...decided, name: 'Mass' });
+  expect(vault.json).toMatchObject({
+    user_id: ann.user.id,
+    is_public: false,
+    vault_type: 'general',
+  });
+  expect(vault.json).toMatchObject({ is_deleted: false, account_id: ann.user.accountId });
+  expect(vault.json['id']).not.toBe(5);
+  const place = { vault_id: vault.json['id'], object_type: 'file', filename: 'f' };
+  const file = await ann.post('/v2/objects', { ...decided, ...place });
+  expect(file.json).toMatchObject({ user_id: ann.user.id, availability: 'unverified' });
+  expect(file.json).toMatchObject({ documents_count: null, dataset_id: null });
+  const body = { ...decided, dataset_id: fixture.datasetId, name: 'mass' };
+  const field = await ann.post('/v2/dataset_fields', body);
+  expect(field.json).toMatchObject({ is_read_only: false, is_valid: false });
+});
+
+function idOf(kind: string): number {
+  const ids: Readonly<Record<string, number>> = {
+    vaults: fixture.vaultId,
+    objects: fixture.fileId,
+    datasets: fixture.datasetId,
+    dataset_fields: fixture.fieldId,
+    dataset_imports: fixture.importId,
+    dataset_exports: fixture.exportId,
+    dataset_commits: fixture.commitId,
+    tasks: fixture.taskId,
+  };
+  return ids[kind] ?? 0;
+}

@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { operations, type OperationId, type OperationRow } from '../../../api/http/operations.js';
+import {
+  clientFor,
+  grant,
+  idOf,
+  makeFixture,
+  startServer,
+  type Answer,
+  type Client,
+  type Fixture,
+  type TestServer,
+} from '../server.js';
+
+/** What each operation on a thing asks of the caller, from the specification's tables: once more than in the code (threat A2). */
+const needed: Readonly<Partial<Record<OperationId, 'read' | 'write' | 'admin' | 'write or own'>>> =
+  {
+    'vaults.get': 'read',
+    'vaults.put': 'write',
+    'vaults.patch': 'write',
+    'vaults.delete': 'admin',
+    'objects.get': 'read',
+    'objects.put': 'write',
+    'objects.patch': 'write',
+    'objects.delete': 'write',
+    'objects.download': 'read',
+    'objects.fields': 'read',
+    'objects.query': 'read',
+    'globalBeacons.get': 'read',
+    'globalBeacons.enable': 'write',
+    'globalBeacons.disable': 'write',
+    'datasets.get': 'read',
+    'datasets.put': 'write',
+    'datasets.patch': 'write',
+    'datasets.delete': 'write',
+    'datasets.query': 'read',
+    'datasets.lookup': 'read',
+    'fields.list': 'read',
+    'fields.get': 'read',
+    'fields.put': 'write',
+    'fields.patch': 'write',
+    'fields.delete': 'write',
+    'fields.facets': 'read',
+    'imports.ofDataset': 'read',
+    'imports.get': 'read',
+    'imports.put': 'write',
+    'imports.patch': 'write',
+    'imports.delete': 'write',
+    'imports.rejected': 'read',
+    'exports.ofDataset': 'read',
+    'exports.get': 'read',
+    'exports.put': 'read',
+    'exports.patch': 'read',
+    'exports.delete': 'write or own',
+    'exports.download': 'read',
+    'commits.ofDataset': 'read',
+    'commits.get': 'read',
+    'commits.put': 'read',
+    'commits.patch': 'read',
+    'tasks.get': 'read',
+    'tasks.put': 'write',
+    'tasks.patch': 'write',
+  };
+
+const levels = { none: 0, read: 1, write: 2, 'write or own': 2, admin: 3 } as const;
+const people = ['owner', 'admin', 'write', 'read', 'none', 'stranger', 'anonymous'] as const;
+type Person = (typeof people)[number];
+const held: Readonly<Record<Person, number>> = {
+  owner: 3,
+  admin: 3,
+  write: 2,
+  read: 1,
+  none: 0,
+  stranger: 0,
+  anonymous: -1,
+};
+
+let server: TestServer;
+let clients: Record<Person, Client>;
+let fixture: Fixture;
+/** One that has rejected a record. */
+let failedImportId: number;
+/** A word that stands in the name, path, values and metadata of what others must not see (threat A3). */
+const secretWord = 'zyzzyva';
+
+beforeAll(async () => {
+  server = await startServer();
+  const owner = await server.user('owner-of-vault');
+  clients = {
+    owner,
+    admin: await server.user('admin'),
+    write: await server.user('write'),
+    read: await server.user('read'),
+    none: await server.user('none'),
+    stranger: await server.user('stranger', { domain: 'other' }),
+    anonymous: clientFor(server.url, owner.user, ''),
+  };
+  fixture = await makeFixture(owner, secretWord);
+  await server.catalog.globalBeacons.enable(fixture.datasetId, owner.user.id);
+  const records = [{ n: 'not a number' }];
+  failedImportId = idOf(
+    await owner.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, records }),
+  );
+  for (const level of ['admin', 'write', 'read'] as const) {
+    await grant(server, fixture.vaultId, clients[level], level);
+  }
+});
+afterAll(() => server.close());
+
+/** Their signed address is the credential. */
+const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
+
+/** The id that an operation's path wants. */
+function targetOf(path: string, kind: 'right' | 'missing' = 'right'): string {
+  const ids: Readonly<Record<string, number>> = {
+    vaults: fixture.vaultId,
+    objects: path.endsWith('/beacon') ? fixture.datasetId : fixture.fileId,
+    datasets: fixture.datasetId,
+    dataset: fixture.datasetId,
+    dataset_fields: fixture.fieldId,
+    dataset_imports: path.endsWith('/rejected') ? failedImportId : fixture.importId,
+    datasets_imports: fixture.importId,
+    dataset_exports: fixture.exportId,
+    datasets_exports: fixture.exportId,
+    dataset_commits: fixture.commitId,
+    datasets_commits: fixture.commitId,
+    tasks: fixture.taskId,
+  };
+  const id = kind === 'right' ? ids[path.split('/')[2] ?? ''] : 987_654_321_987;
+  return path.replace(':ids', 'x').replace(':id', String(id));
+}
+
+function call(client: Client, row: OperationRow, path: string): Promise<Answer> {
+  return client.call(
+    row.method,
+    path,
+    ['POST', 'PUT', 'PATCH'].includes(row.method) ? '{}' : undefined,
+  );
+}
+
+const rows = (Object.entries(operations) as [OperationId, OperationRow][]).filter(
+  ([id, row]) => row.paths[0].includes(':id') && needed[id] !== undefined,
+);
+
+/** What belongs to users and not to vaults has its own table in questions.test.ts. */
+const isOwned = (id: string): boolean => /^(savedQueries|beaconSets|beacons)\./.test(id);
+
+test('the table has every operation on a thing', () => {
+  const own = ['users.get', 'uploads.put', ...downloads];
+  const all = (Object.entries(operations) as [OperationId, OperationRow][])
+    .filter(([id, row]) => row.paths[0].includes(':id') && !own.includes(id) && !isOwned(id))
+    .map(([id]) => id);
+  expect(Object.keys(needed).toSorted()).toEqual(all.toSorted());
+});
+
+describe.each(people)('%s (A2)', (person) => {
+  // Deletions that are allowed end the fixture: whether they work is tested beside each resource.
+  const safe = rows.filter(
+    ([id, row]) => row.method !== 'DELETE' || held[person] < levels[needed[id] ?? 'admin'],
+  );
+
+  test.each(safe.map(([id, row]) => [id, row] as const))('%s', async (id, row) => {
+    const level = levels[needed[id] ?? 'admin'];
+    for (const path of row.paths) {
+      const answer = await call(clients[person], row, targetOf(path));
+      const missing = await call(clients[person], row, targetOf(path, 'missing'));
+      if (held[person] === -1) {
+        expect([answer.status, missing.status]).toEqual([401, 401]);
+      } else if (held[person] === 0) {
+        // Not readable is the same as not there, to the last byte.
+        expect([answer.status, answer.text]).toEqual([404, '{"detail":"Not found"}']);
+        expect([missing.status, missing.text]).toEqual([404, '{"detail":"Not found"}']);
+      } else if (held[person] < level) {
+        expect([answer.status, Object.keys(answer.json)]).toEqual([403, ['detail']]);
+        expect(missing.status).toBe(404);
+      } else {
+        expect([path, [200, 302, 400].includes(answer.status)]).toEqual([path, true]);
+        expect(missing.status).toBe(404);
+      }
+    }
+  });
+});
+
+/** Ids that a body or a query may name: readable or not makes the difference, existing or not must make none. */
+describe('ids in bodies (A2)', () => {
+  const bodies = (ids: { vault: number; folder: number; file: number; dataset: number }) =>
+    [
+      ['POST', '/v2/objects', { vault_id: ids.vault, object_type: 'folder', filename: 'x' }],
+      ['POST', '/v2/datasets', { vault_id: ids.vault, name: 'x' }],
+      ['POST', '/v2/dataset_fields', { dataset_id: ids.dataset, name: 'x' }],
+      ['POST', '/v2/dataset_imports', { dataset_id: ids.dataset, records: [{ a: 1 }] }],
+      ['POST', '/v2/dataset_exports', { dataset_id: ids.dataset, format: 'csv' }],
+    ] as const;
+
+  test.each(['none', 'stranger'] as const)('%s learns nothing from an id', async (person) => {
+    const right = {
+      vault: fixture.vaultId,
+      folder: fixture.folderId,
+      file: fixture.fileId,
+      dataset: fixture.datasetId,
+    };
+    const missing = {
+      vault: 99_999,
+      folder: 98_765_432_111,
+      file: 98_765_432_112,
+      dataset: 98_765_432_113,
+    };
+    const wrong = bodies(missing);
+    for (const [index, [method, path, body]] of bodies(right).entries()) {
+      const answer = await clients[person].call(method, path, body);
+      const other = await clients[person].call(method, path, wrong[index]?.[2]);
+      const plain = (one: Answer): string => one.text.replaceAll(/\d+/g, '#');
+      expect([path, answer.status, plain(answer)]).toEqual([path, other.status, plain(other)]);
+      expect([path, answer.status === 404 || answer.status === 400]).toEqual([path, true]);
+    }
+  });
+
+  test('a reader may export and nothing else', async () => {
+    const right = {
+      vault: fixture.vaultId,
+      folder: fixture.folderId,
+      file: fixture.fileId,
+      dataset: fixture.datasetId,
+    };
+    for (const [method, path, body] of bodies(right)) {
+      const { status } = await clients.read.call(method, path, body);
+      expect([path, status]).toEqual([path, path.endsWith('exports') ? 201 : 403]);
+    }
+  });
+
+  test('others are not told apart when moved into, imported from or exported to (A5)', async () => {
+    const other = await makeFixture(clients.stranger, 'Mine');
+    const own = clients.stranger;
+    const secret = [
+      await own.patch(`/v2/objects/${other.fileId}`, { parent_object_id: fixture.folderId }),
+      await own.patch(`/v2/objects/${other.fileId}`, { parent_object_id: 98_765_432_111 }),
+      await own.post('/v2/dataset_imports', {
+        dataset_id: other.datasetId,
+        object_id: fixture.fileId,
+      }),
+      await own.post('/v2/dataset_imports', {
+        dataset_id: other.datasetId,
+        object_id: 98_765_432_111,
+      }),
+      await own.post('/v2/dataset_exports', {
+        dataset_id: other.datasetId,
+        format: 'json',
+        target_full_path: `acme:${secretWord}:/x`,
+      }),
+      await own.post('/v2/dataset_exports', {
+        dataset_id: other.datasetId,
+        format: 'json',
+        target_full_path: 'acme:nowhere:/x',
+      }),
+      await own.post('/v2/dataset_imports', {
+        dataset_id: other.datasetId,
+        manifest: { files: [{ object_id: other.fileId }, { object_id: fixture.fileId }] },
+      }),
+      await own.post('/v2/dataset_imports', {
+        dataset_id: other.datasetId,
+        manifest: { files: [{ object_id: other.fileId }, { object_id: 98_765_432_111 }] },
+      }),
+    ].map(({ status, text }) => [status, text.replaceAll(/\d+/g, '#')]);
+    expect(secret[0]).toEqual(secret[1]);
+    expect(secret[2]).toEqual(secret[3]);
+    expect(secret[4]).toEqual(secret[5]);
+    expect(secret[6]).toEqual(secret[7]);
+    expect(secret.map(([status]) => status)).toEqual(secret.map(() => 400));
+    const reader = await clients.read.post('/v2/dataset_exports', {
+      dataset_id: fixture.datasetId,
+      format: 'json',
+      target_full_path: `${secretWord}:/x`,
+    });
+    expect(reader.status).toBe(403);
+  });
+});
+
+describe('what may not be read (A3)', () => {
+  test.each(['none', 'stranger'] as const)(
+    'never shows to %s, in any list or by any filter',
+    async (person) => {
+      const v = fixture.vaultId;
+      const d = fixture.datasetId;
+      const paths = [
+        '/v2/vaults',
+        `/v2/vaults?id=${v}`,
+        `/v2/vaults?name=${secretWord}`,
+        `/v2/vaults?full_path=acme:${secretWord}`,
+        '/v2/objects',
+        `/v2/objects?vault_id=${v}`,
+        `/v2/objects?ancestor_id=${fixture.folderId}`,
+        `/v2/objects?parent_object_id=${fixture.folderId}`,
+        `/v2/objects?full_path=acme:${secretWord}:/variants`,
+        '/v2/objects?glob=*/**',
+        `/v2/objects?glob=acme:${secretWord}:/**`,
+        '/v2/objects?regex=.*',
+        `/v2/objects?vault_full_path=acme:${secretWord}`,
+        `/v2/objects?id=${d}`,
+        '/v2/datasets',
+        `/v2/datasets?vault_id=${v}`,
+        '/v2/dataset_imports',
+        `/v2/dataset_imports?dataset_id=${d}`,
+        '/v2/dataset_exports',
+        `/v2/dataset_exports?dataset_id=${d}`,
+        '/v2/dataset_commits',
+        `/v2/dataset_commits?dataset_id=${d}`,
+        '/v2/tasks',
+        `/v2/tasks?target_object_id=${d}`,
+        `/v2/tasks?source_object_id=${d}`,
+      ];
+      for (const path of paths) {
+        const answer = await clients[person].get(path);
+        expect(answer.status).toBe(200);
+        const rest = answer.text.replaceAll(answer.json['url'] as string, '');
+        expect([path, rest.includes(secretWord)]).toEqual([path, false]);
+        if (path.includes('?')) {
+          const isMine = /glob=\*|regex/.test(path);
+          if (!isMine) expect([path, answer.json['total']]).toEqual([path, 0]);
+        }
+      }
+    },
+  );
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  grant,
+  idOf,
+  send,
+  startServer,
+  waitFor,
+  type Client,
+  type TestServer,
+} from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+});
+afterAll(() => server.close());
+
+/** What takes a right away while the import runs (threat A4). */
+const losses: Readonly<Record<string, (ben: Client, vaultId: number) => Promise<unknown>>> = {
+  'the vault is no longer theirs to write': (ben, vaultId) => grant(server, vaultId, ben, 'read'),
+  'the vault is no longer theirs to read': (ben, vaultId) =>
+    server.catalog.vaults.grant(vaultId, ben.user.id, null),
+  'they leave': (ben) => server.catalog.users.update(ben.user.id, { isActive: false }),
+};
+
+test.each(Object.keys(losses))(
+  'an import fails, and changes nothing, when %s (A4)',
+  async (loss) => {
+    const ben = await server.user(`ben-${Object.keys(losses).indexOf(loss)}`);
+    const vaultId = idOf(await ann.post('/v2/vaults', { name: loss }));
+    await grant(server, vaultId, ben, 'write');
+    const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+    const file = { vault_id: vaultId, object_type: 'file', filename: 'big.json' };
+    const made = await ben.post('/v2/objects', file);
+    const line = `{"t":"${'x'.repeat(80)}"}\n`;
+    await send('', 'PUT', String(made.json['upload_url']), line.repeat(150_000));
+    const body = { dataset_id: datasetId, object_id: idOf(made) };
+    const job = await ben.post('/v2/dataset_imports', body);
+    expect(job.status).toBe(201);
+    await losses[loss]?.(ben, vaultId);
+    const ended = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
+    expect(ended.json).toMatchObject({ status: 'failed', error_message: expect.any(String) });
+    const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
+    expect(json['total']).toBe(0);
+  },
+);
+
+test('an export to a vault that is no longer theirs to write leaves no file there (A4, A5)', async () => {
+  const ben = await server.user('ben-export');
+  const source = idOf(await ann.post('/v2/vaults', { name: 'From' }));
+  const target = idOf(await ann.post('/v2/vaults', { name: 'To' }));
+  await grant(server, source, ben, 'read');
+  await grant(server, target, ben, 'write');
+  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: source, name: 'd' }));
+  const records = Array.from({ length: 5_000 }, (_, i) => ({ i, t: 'x'.repeat(200) }));
+  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+  const body = { dataset_id: datasetId, format: 'json', target_full_path: 'To:/out' };
+  const job = await ben.post('/v2/dataset_exports', body);
+  expect(job.status).toBe(201);
+  await server.catalog.vaults.grant(target, ben.user.id, null);
+  const ended = await waitFor(ben, `/v2/dataset_exports/${idOf(job)}`);
+  // The export may have been quicker than the revocation; then the file is there by right.
+  const { total } = (await ann.get(`/v2/objects?vault_id=${target}`)).json;
+  expect(total).toBe(ended.json['status'] === 'completed' ? 1 : 0);
+});

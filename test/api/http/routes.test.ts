@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { FastifyInstance, HTTPMethods } from 'fastify';
+import 'reflect-metadata';
+import { accessKey, type AccessRule } from '../../../api/http/access.js';
+import { controllers } from '../../../api/resources/index.js';
+import {
+  operationKey,
+  operations,
+  type OperationId,
+  type OperationRow,
+} from '../../../api/http/operations.js';
+import { startServer, type TestServer } from '../server.js';
+import { readingPosts } from '../reading-posts.js';
+
+interface Handler {
+  readonly name: string;
+  readonly operation: OperationId | undefined;
+  readonly rule: AccessRule | undefined;
+}
+
+/** Every method of every controller that Nest would make a route of. */
+const handlers: readonly Handler[] = controllers.flatMap((controller) =>
+  Object.getOwnPropertyNames(controller.prototype).flatMap((name) => {
+    if (name === 'constructor') return []; // the class itself carries a path too
+    const method: unknown = (controller.prototype as unknown as Record<string, unknown>)[name];
+    if (typeof method !== 'function' || Reflect.getMetadata('path', method) === undefined)
+      return [];
+    return [
+      {
+        name: `${controller.name}.${name}`,
+        operation: Reflect.getMetadata(operationKey, method) as OperationId | undefined,
+        rule: Reflect.getMetadata(accessKey, method) as AccessRule | undefined,
+      },
+    ];
+  }),
+);
+
+const rows: readonly (readonly [OperationId, OperationRow])[] = Object.entries(operations) as [
+  OperationId,
+  OperationRow,
+][];
+
+/** Their signed address is the credential. */
+const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected'];
+
+/** The only handlers that nobody needs credentials for. */
+const publicOperations = [
+  'root.head',
+  'health',
+  'openapi',
+  'docs',
+  'swagger',
+  'uploads.put',
+  ...downloads,
+];
+
+describe('every route (A1)', () => {
+  test.each(handlers.map((handler) => [handler.name, handler] as const))(
+    '%s has an access rule and an operation',
+    (_name, handler) => {
+      expect(handler.rule).toBeDefined();
+      expect(handler.operation).toBeDefined();
+    },
+  );
+
+  test('is public only where it is meant to be', () => {
+    const found = handlers.filter(({ rule }) => rule?.kind === 'public').map((h) => h.operation);
+    expect(found.toSorted()).toEqual(publicOperations.toSorted());
+  });
+
+  test('needs the scope write unless it only reads', () => {
+    for (const { operation, rule } of handlers) {
+      if (!operation || !rule || rule.kind === 'public') continue;
+      const { method } = operations[operation];
+      const reads = method === 'GET' || method === 'HEAD' || readingPosts.has(operation);
+      expect([operation, rule.scope]).toEqual([operation, reads ? 'read' : 'write']);
+    }
+  });
+
+  test('with an id in its path looks up what the id names, or belongs to the few that do it themselves', () => {
+    const own = ['users.get', 'uploads.put', ...downloads];
+    for (const { operation, rule } of handlers) {
+      const hasId = operation && operations[operation].paths[0].includes(':id');
+      if (!hasId || own.includes(operation)) continue;
+      expect([operation, rule?.kind]).toEqual([operation, 'resource']);
+    }
+  });
+
+  test('serves an operation of the table, each exactly once', () => {
+    const served = handlers.map(({ operation }) => operation);
+    expect(served.toSorted()).toEqual(rows.map(([id]) => id).toSorted());
+  });
+});
+
+describe('the running server', () => {
+  let server: TestServer;
+  beforeAll(async () => (server = await startServer()));
+  afterAll(() => server.close());
+
+  test('routes every path of the table', () => {
+    const fastify = server.app.nest.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+    const missing = rows.flatMap(([id, row]) =>
+      row.paths
+        .filter((url) => !fastify.hasRoute({ method: row.method as HTTPMethods, url }))
+        .map((url) => `${id} ${row.method} ${url}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('gives no access to any other spelling of a path (W3)', async () => {
+    const client = await server.user('ann');
+    const spellings = (path: string): string[] => [
+      `${path}/`,
+      `/${path}`,
+      path.toUpperCase(),
+      `${path};a=b`,
+      `/x/..${path}`,
+      `/%2e%2e${path}`,
+      path.replace('/v2', '/%762'),
+      path.replaceAll('/', '%2f'),
+      `${path}%00`,
+      `${path}.json`,
+      path.replaceAll('/', '\\'),
+    ];
+    for (const [, row] of rows.filter(([, { method }]) => method === 'GET')) {
+      const path = row.paths[0].replaceAll(/:\w+/g, '1');
+      const plain = await fetch(server.url + path, { redirect: 'manual' });
+      await plain.arrayBuffer();
+      for (const spelling of spellings(path)) {
+        const other = await fetch(`${server.url}/${spelling.slice(1)}`, { redirect: 'manual' });
+        await other.arrayBuffer();
+        // Without credentials a spelling must not reach what the plain path keeps closed.
+        if (plain.status === 401) expect([spelling, other.status >= 400]).toEqual([spelling, true]);
+      }
+    }
+    expect(client.token).toHaveLength(30);
+  });
+});

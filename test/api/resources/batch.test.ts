@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { grant, idOf, startServer, type Client, type TestServer } from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let bob: Client;
+let vaultId: number;
+let ids: readonly number[];
+
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  bob = await server.user('bob');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+  const made: number[] = [];
+  for (const [name, count] of [
+    ['a', 3],
+    ['b', 5],
+  ] as const) {
+    const id = idOf(
+      await ann.post('/v2/datasets', {
+        vault_id: vaultId,
+        name,
+        fields: [{ name: 'n', data_type: 'long' }],
+      }),
+    );
+    const records = Array.from({ length: count }, (_, n) => ({ n, gene: n % 2 ? 'TTN' : 'BRCA1' }));
+    await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
+    made.push(id);
+  }
+  ids = made;
+});
+afterAll(() => server.close());
+
+test('answers each query in its place, by id or by full path, as the query alone would', async () => {
+  const [a, b] = ids;
+  const queries = [
+    { dataset: a, limit: 1 },
+    { dataset: a, fields: ['bogus'] },
+    { dataset: 'acme:Lab:/b', filters: [['gene', 'ttn']], facets: ['gene'], limit: 0 },
+    { dataset_id: String(b), limit: 2, offset: 3 },
+    { dataset: '~/nothing' },
+    { limit: 1 },
+    5,
+    { dataset: b, query: 'gene:(' },
+  ];
+  for (const path of ['/v2/batch_query', '/v1/batch_query']) {
+    for (const body of [{ queries }, queries]) {
+      const { status, json } = await ann.post(path, body);
+      expect(status).toBe(200);
+      const items = json as unknown as Record<string, unknown>[];
+      expect(items.map((item) => item['status_code'])).toEqual([200, 400, 200, 200, 404, 400, 400, 400]); // prettier-ignore
+      const alone = await ann.post(`/v2/datasets/${a}/data`, { limit: 1 });
+      expect({ ...items[0], took: 0 }).toEqual({ ...alone.json, took: 0, status_code: 200 });
+      expect(items[1]).toEqual({ status_code: 400, fields: ['Unknown field: bogus'] });
+      expect(items[2]).toMatchObject({ dataset_id: b, total: 2, results: [], facets: { gene: [['TTN', 2]] } }); // prettier-ignore
+      expect(items[3]).toMatchObject({ total: 5, offset: null, results: [{ n: 3 }, { n: 4 }] });
+      expect(items[5]).toHaveProperty('dataset');
+      expect(items[7]).toHaveProperty('query');
+    }
+  }
+});
+
+test('what the caller may not read is missing, for one query of many (A2)', async () => {
+  const query = { queries: [{ dataset: ids[0] }, { dataset: 'acme:Lab:/a' }] };
+  const codes = async (): Promise<unknown[]> =>
+    ((await bob.post('/v2/batch_query', query)).json as unknown as Record<string, unknown>[]).map(
+      (item) => item['status_code'],
+    );
+  expect(await codes()).toEqual([404, 404]);
+  await grant(server, vaultId, bob, 'read');
+  expect(await codes()).toEqual([200, 200]);
+});
+
+test('takes 100 queries and names the budget for more (T0)', async () => {
+  const queries = (count: number): object =>
+    ({ queries: Array.from({ length: count }, () => ({ dataset: ids[0], limit: 0 })) }); // prettier-ignore
+  const most = await ann.post('/v2/batch_query', queries(100));
+  expect((most.json as unknown as unknown[]).length).toBe(100);
+  const over = await ann.post('/v2/batch_query', queries(101));
+  expect([over.status, over.text]).toEqual([400, expect.stringContaining('budget batchQueries')]);
+  for (const body of [{}, { queries: {} }, { queries: 'x' }])
+    expect((await ann.post('/v2/batch_query', body)).status).toBe(400);
+});

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { differences } from '../../faults/differences.js';
+import { readWithDuckdb } from '../../engine/store/duckdb.js';
+import { idOf, startServer, type Client, type TestServer } from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+const made = async (name: string): Promise<number> =>
+  idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+
+/** One import of a few records, with a field that not all imports have. */
+async function add(id: number, from: number, count: number): Promise<void> {
+  const records = Array.from({ length: count }, (_, i) => {
+    const n = from + i;
+    return { n, even: n % 2 === 0, list: ['a', `b${n}`], ...(from % 3 === 0 && { o: { p: `x${n}` } }) };
+  }); // prettier-ignore
+  const { json } = await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
+  expect(json['status']).toBe('completed');
+}
+
+const data = async (id: number, body: object): Promise<Record<string, unknown>> =>
+  (await ann.post(`/v2/datasets/${id}/data`, body)).json;
+
+/** All records as an engine of its own finds them in the version that is in the log now. */
+async function rowsOf(id: number, version?: number): Promise<readonly unknown[]> {
+  const { files } = await server.store.snapshot(id, version);
+  const { columns } = await readWithDuckdb(files, '_id, _commit, n, even, list, o.p');
+  return columns;
+}
+
+test('small commits become one segment; records, their order, ids and commits stay (C11)', async () => {
+  const id = await made('merged');
+  for (let i = 0; i < 40; i++) await add(id, 10 * i, 1 + (i % 4));
+  await server.scheduler.compacted();
+  const after = await server.store.snapshot(id);
+  expect(after.segments.length).toBeLessThan(20);
+  expect(after.version).toBeGreaterThan(39);
+  // The same rows as those of the single commits, of which no version has lost its files.
+  const commits: unknown[][] = [[], [], [], [], [], []];
+  const seen = new Set<string>();
+  for (let version = 0; version <= after.version; version++) {
+    const { segments, files } = await server.store.snapshot(id, version);
+    const found = await readWithDuckdb(files, '_id, _commit, n, even, list, o.p').catch(() =>
+      readWithDuckdb(files, '_id, _commit, n, even, list, NULL'),
+    );
+    expect(found.columns[0]).toHaveLength(segments.reduce((sum, { rows }) => sum + rows, 0));
+    for (const [row, one] of found.columns[0]!.entries()) {
+      if (seen.has(one as string)) continue;
+      seen.add(one as string);
+      for (const [at, column] of found.columns.entries()) commits[at]!.push(column[row]);
+    }
+  }
+  expect(await rowsOf(id)).toEqual(commits);
+  const { json } = await ann.get(`/v2/datasets/${id}`);
+  expect(json).toMatchObject({ documents_count: 100 });
+  expect((await data(id, { filters: [['n__gte', 395]] }))['total']).toBe(0);
+  expect(await differences(server)).toEqual([]);
+  const listed = (await ann.get(`/v2/datasets/${id}/commits?limit=100`)).json;
+  expect(listed['total']).toBe(40);
+});
+
+test('a walk over pages goes on over its version while imports and merges go on (Q8)', async () => {
+  for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
+    const id = await made('walked');
+    for (let i = 0; i < 15; i++) await add(id, 10 * i, 2);
+    const whole = (await data(id, { ...query, limit: 1_000 }))['results'] as unknown[];
+    const before = (await server.store.snapshot(id)).segments.length;
+    expect(before).toBe(15);
+    const found: unknown[] = [];
+    let cursor: unknown = true;
+    let from = 1_000;
+    while (cursor !== null) {
+      const page = await data(id, { ...query, limit: 4, cursor });
+      expect(page).toMatchObject({ total: whole.length });
+      found.push(...(page['results'] as unknown[]));
+      cursor = page['cursor'];
+      await add(id, (from += 10), 1);
+      await server.scheduler.compacted();
+    }
+    expect(found).toEqual(whole);
+    const { segments } = await server.store.snapshot(id);
+    expect(segments.length).toBeLessThan(16);
+    const now = (await data(id, { ...query, limit: 1_000 }))['results'] as unknown[];
+    expect(now.length).toBeGreaterThan(whole.length);
+  }
+  expect(await differences(server)).toEqual([]);
+});
+
+test('imports, walks and a deletion go on at once with merges, and all agree', async () => {
+  const ids = [await made('busy'), await made('gone')];
+  for (const id of ids) await add(id, 0, 3);
+  const work = ids.map(async (id, k) => {
+    for (let i = 1; i < 36; i++) {
+      if (k === 1 && i === 20) {
+        expect((await ann.delete(`/v2/objects/${id}?force=true`)).status).toBeLessThan(300);
+        return;
+      }
+      await add(id, 10 * i, 3);
+    }
+  });
+  const walks = async (): Promise<void> => {
+    for (let round = 0; round < 8; round++) {
+      const found: number[] = [];
+      let total = 0;
+      for (let cursor: unknown = true; cursor !== null;) {
+        const page = await data(ids[0]!, { limit: 7, cursor, fields: ['n'] });
+        total = page['total'] as number;
+        found.push(...(page['results'] as { n: number }[]).map(({ n }) => n));
+        cursor = page['cursor'];
+      }
+      expect(found).toHaveLength(total);
+      expect(found).toEqual(found.toSorted((a, b) => a - b));
+    }
+  };
+  await Promise.all([...work, walks()]);
+  await server.scheduler.compacted();
+  const { segments, rows } = await server.store.snapshot(ids[0]!);
+  expect(rows).toBe(108);
+  expect(segments.length).toBeLessThan(20);
+  expect(await differences(server)).toEqual([]);
+});

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { idOf, listOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+async function newDataset(name: string): Promise<number> {
+  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+}
+
+async function newFile(filename: string, content: string | Uint8Array): Promise<number> {
+  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
+  const body = typeof content === 'string' ? content : new Uint8Array(content);
+  const sent = await fetch(String(made.json['upload_url']), { method: 'PUT', body });
+  expect(sent.status).toBe(200);
+  return idOf(made);
+}
+
+async function imported(datasetId: number, objectId: number, params?: object) {
+  const body = { dataset_id: datasetId, object_id: objectId, reader_params: params ?? null };
+  const made = await ann.post('/v2/dataset_imports', body);
+  expect(made.status).toBe(201);
+  return (await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json;
+}
+
+async function records(datasetId: number, body: object = {}): Promise<Record<string, unknown>[]> {
+  const page = await ann.post(`/v2/datasets/${datasetId}/data`, {
+    exclude_fields: ['_id', '_commit'],
+    ...body,
+  });
+  return page.json['results'] as Record<string, unknown>[];
+}
+
+test('a packed CSV file becomes records whose fields keep their order', async () => {
+  const datasetId = await newDataset('genes');
+  const text = 'symbol,start,note\nBRCA2,32315474,"two\nlines, and ""more"""\nTP53,7668402,\n';
+  const done = await imported(datasetId, await newFile('genes.csv.gz', gzipSync(text)));
+  expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+  expect(await records(datasetId)).toEqual([
+    { symbol: 'BRCA2', start: 32315474, note: 'two\nlines, and "more"' },
+    { symbol: 'TP53', start: 7668402, note: null },
+  ]);
+  const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`)).filter(
+    ({ name }) => !String(name).startsWith('_'),
+  );
+  expect(fields.map((field) => [field['name'], field['data_type'], field['ordering']])).toEqual([
+    ['symbol', 'string', 0],
+    ['start', 'double', 1],
+    ['note', 'string', 2],
+  ]);
+  expect(await records(datasetId, { filters: [['start__gt', 1e7]] })).toHaveLength(1);
+
+  // A second file: the fields are known, and only what is new comes behind them.
+  const more = await newFile('more.txt', 'start;symbol;extra\n1;2;3\n');
+  expect((await imported(datasetId, more, { delimiter: ';' }))['status']).toBe('completed');
+  expect((await records(datasetId)).at(-1)).toEqual({
+    symbol: '2',
+    start: 1,
+    note: null,
+    extra: 3,
+  });
+});
+
+test('a large file with cells over many lines comes in whole, in its order', async () => {
+  const cell = readFileSync('test/fixtures/csv/large_cells_newlines.csv', 'utf8').slice(0, 5000);
+  const rows = Array.from({ length: 2500 }, (_, i) => `${i},"${cell.replaceAll('"', '""')}",${i}`);
+  rows[2400] = '2400,x,text';
+  const datasetId = await newDataset('large');
+  const objectId = await newFile('large.csv', `n,cell,late\r\n${rows.join('\r\n')}\r\n`);
+  expect((await imported(datasetId, objectId))['error_message']).toBeNull();
+  const found = await records(datasetId, { limit: 3000 });
+  expect(found.map(({ n }) => n)).toEqual(rows.map((_, i) => i));
+  expect(found[7]).toEqual({ n: 7, cell, late: '7' });
+  expect(found[2400]).toEqual({ n: 2400, cell: 'x', late: 'text' });
+}, 60_000);
+
+test('what is wrong is told with file and line, and wrong parameters with the request', async () => {
+  const datasetId = await newDataset('odd');
+  const objectId = await newFile('odd.csv', 'a,b\n1,2\n1,2,3\n');
+  const done = await imported(datasetId, objectId);
+  expect([done['status'], done['error_message']]).toEqual([
+    'failed',
+    'odd.csv, line 3: 3 cells, but 2 columns',
+  ]);
+  const refused = await ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    object_id: objectId,
+    reader_params: { delimiter: 'too long' },
+  });
+  expect([refused.status, refused.json]).toEqual([
+    400,
+    { reader_params: ['delimiter: expected one character, found "too long"'] },
+  ]);
+  const named = await imported(datasetId, objectId, { headercols: ['x'] });
+  expect(named['error_message']).toContain('headercols has 1 names, the row has 2 cells');
+});

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { budgets } from '../../../engine/core/budgets.js';
+import { vcfOf } from '../../scheduler/lake.js';
+import { importKeys, keysOf } from '../keys.js';
+import {
+  idOf,
+  listOf,
+  send,
+  startServer,
+  waitFor,
+  type Answer,
+  type Client,
+  type TestServer,
+} from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+let count = 0;
+async function newDataset(): Promise<number> {
+  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
+}
+async function newFile(filename: string, content: string | Uint8Array): Promise<number> {
+  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
+  await send('', 'PUT', String(made.json['upload_url']), content);
+  return idOf(made);
+}
+async function run(body: object): Promise<Answer> {
+  const made = await ann.post('/v2/dataset_imports', body);
+  expect(made.status).toBe(201);
+  return waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+}
+interface Report {
+  readonly fields: readonly Record<string, unknown>[];
+  readonly records: number;
+  readonly genome_build: string | null;
+  readonly sample: readonly unknown[];
+  readonly sample_left_out: number;
+  readonly sample_budget: string | null;
+}
+const metadata = ({ json }: Answer) => json['metadata'] as Record<string, unknown>;
+const reportOf = (answer: Answer) => metadata(answer)['dry_run'] as Report;
+
+/** Everything of a dataset that a dry run might touch. */
+async function stateOf(datasetId: number): Promise<unknown> {
+  const { json } = await ann.get(`/v2/datasets/${datasetId}`);
+  const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
+  const commits = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
+  const folder = server.data.path('datasets', String(datasetId));
+  const files = await readdir(folder, { recursive: true }).catch(() => []);
+  return [json, fields, commits, files.toSorted().map((name) => join(folder, name))];
+}
+
+/** A dry run says what the import then does, and does nothing itself. */
+async function dryThenReal(datasetId: number, body: object): Promise<Answer> {
+  const before = await stateOf(datasetId);
+  const dry = await run({ ...body, dataset_id: datasetId, dry_run: true });
+  expect(dry.json['error_message']).toBeNull();
+  expect(dry.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
+  expect(await stateOf(datasetId)).toEqual(before);
+
+  const known = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
+  const real = await run({ ...body, dataset_id: datasetId });
+  expect(real.json).toMatchObject({ status: 'completed', dry_run: false });
+  const offset = Number(known.json['total']);
+  const page = { limit: 20, offset, exclude_fields: ['_id', '_commit'] };
+  const answer = await ann.post(`/v2/datasets/${datasetId}/data`, page);
+  expect(reportOf(dry).sample).toEqual(answer.json['results']);
+  const [one, other] = [dry, real].map((answer) => metadata(answer));
+  expect(one!['validation']).toEqual(other!['validation']);
+  expect(one!['receipt']).toEqual({ ...(other!['receipt'] as object), is_committed: false });
+  expect(reportOf(dry).records).toBe(Number(answer.json['total']) - offset);
+
+  const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
+  const told = new Map(reportOf(dry).fields.map((field) => [field['name'], field]));
+  const stored = fields.filter(({ name }) => name !== '_commit');
+  expect([...told.keys()].toSorted()).toEqual(stored.map(({ name }) => name).toSorted());
+  for (const { name, data_type, is_list, entity_type, title } of stored) {
+    const wanted = { name, data_type, is_list: is_list ?? false, entity_type, title };
+    expect(told.get(name)).toMatchObject(wanted);
+  }
+  return dry;
+}
+
+describe('a dry run', () => {
+  test('of inline records is done when it answers, and shows every key', async () => {
+    const datasetId = await newDataset();
+    const records = [{ gene: 'TP53', n: 1, tags: ['a'], inner: { x: 1.5 }, on: '2020-01-02' }];
+    const body = { dataset_id: datasetId, data_records: records, dry_run: true };
+    const made = await ann.post('/v2/dataset_imports', body);
+    expect(keysOf(made.json)).toEqual(importKeys);
+    expect(made.json).toMatchObject({ status: 'completed', dry_run: true, dataset_commits: [] });
+    await dryThenReal(datasetId, { data_records: records });
+  });
+
+  test('of a file in many chunks with types that meet in the end shows what would be stored', async () => {
+    const line = (i: number): string =>
+      JSON.stringify({
+        i,
+        mixed: i === 49_999 ? 'x' : i,
+        big: 9_007_199_254_740_993n.toString(),
+        pad: 'y'.repeat(80),
+      });
+    const text = Array.from({ length: 50_000 }, (_, i) => `${line(i)}\n`).join('');
+    const objectId = await newFile('many.json', text.replaceAll(/"big":"(\d+)"/g, '"big":$1'));
+    const dry = await dryThenReal(await newDataset(), { object_id: objectId });
+    const { sample, fields, records } = reportOf(dry);
+    expect([records, sample.length]).toEqual([50_000, 20]);
+    expect(sample[3]).toMatchObject({ i: 3, mixed: '3' });
+    expect(dry.text).toContain('"big":9007199254740993');
+    expect(fields.find(({ name }) => name === 'mixed')).toMatchObject({ data_type: 'string' });
+  });
+
+  test('of a manifest with several files takes the first records of all', async () => {
+    const datasetId = await newDataset();
+    await run({ dataset_id: datasetId, records: [{ a: 1, old: 'x' }] });
+    const files = [
+      await newFile('one.json', '{"a":2,"b":[1]}\n'),
+      await newFile('two.csv', 'a,b,c\n3,,z\n'),
+      await newFile('three.vcf.gz', gzipSync(vcfOf(30))),
+    ];
+    const entries = files.map((id) => ({ object_id: id }));
+    const dry = await dryThenReal(datasetId, { manifest: { files: entries } });
+    const { sample, fields, genome_build } = reportOf(dry);
+    expect([sample.length, genome_build]).toEqual([20, 'GRCh38']);
+    const told = fields.filter(({ name }) => ['a', 'old', 'c'].includes(String(name)));
+    expect(told.map(({ name, is_new, has_values }) => [name, is_new, has_values])).toEqual([
+      ['a', false, true],
+      ['old', false, false],
+      ['c', true, true],
+    ]);
+  });
+
+  test('fails like the import would, with codes, positions and the rejected records', async () => {
+    const datasetId = await newDataset();
+    await run({ dataset_id: datasetId, records: [{ n: 1 }] });
+    const before = await stateOf(datasetId);
+    const body = { dataset_id: datasetId, records: [{ n: 2 }, { n: 'x' }] };
+    const [dry, real] = [await run({ ...body, dry_run: true }), await run(body)];
+    expect(dry.json).toMatchObject({ status: 'failed', dry_run: true });
+    expect(dry.json['error_message']).toBe(real.json['error_message']);
+    expect(metadata(dry)['validation']).toEqual(metadata(real)['validation']);
+    expect((await ann.get(`/v2/dataset_imports/${idOf(dry)}/rejected`)).status).toBe(302);
+    expect(await stateOf(datasetId)).toEqual(before);
+  });
+
+  test('shows as many of the first records as the budget has room for (T0)', async () => {
+    const size = budgets.dryRunSampleBytes / 4;
+    const records = Array.from({ length: 6 }, (_, i) => ({
+      i,
+      words: Array(Math.floor(size / 1_000)).fill('w'.repeat(997)),
+    }));
+    const dry = await run({ dataset_id: await newDataset(), records, dry_run: true });
+    const { sample, sample_left_out: left, sample_budget } = reportOf(dry);
+    expect(sample).toEqual(records.slice(0, sample.length));
+    expect([sample.length, left]).toEqual([4, 2]);
+    expect(sample_budget).toMatch(/^dryRunSampleBytes, \d+ bytes/);
+  });
+
+  test('of nothing shows nothing', async () => {
+    const objectId = await newFile('empty.json', '');
+    const dry = await dryThenReal(await newDataset(), { object_id: objectId });
+    expect(reportOf(dry)).toMatchObject({ fields: [], records: 0, sample: [] });
+  });
+
+  test('must be asked for with a boolean', async () => {
+    const body = { dataset_id: await newDataset(), records: [{ a: 1 }], dry_run: 'perhaps' };
+    const { status, json } = await ann.post('/v2/dataset_imports', body);
+    expect([status, Object.keys(json)]).toEqual([400, ['dry_run']]);
+  });
+});

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { idOf, listOf, startServer, waitFor, type Client, type TestServer } from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+async function newDataset(more: object = {}): Promise<number> {
+  const name = `d${Math.random()}`;
+  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, ...more }));
+}
+
+async function imported(body: object): Promise<Record<string, unknown>> {
+  const made = await ann.post('/v2/dataset_imports', body);
+  expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  expect([json['status'], json['error_message']]).toEqual(['completed', null]);
+  return json;
+}
+
+const detections = (json: Record<string, unknown>): unknown =>
+  (json['metadata'] as { validation: { detections: unknown } }).validation.detections;
+
+async function entities(datasetId: number): Promise<Record<string, unknown>> {
+  const fields = listOf(await ann.get(`/v2/datasets/${datasetId}/fields`));
+  const found = fields.filter((field) => field['entity_type'] !== null);
+  return Object.fromEntries(found.map((field) => [field['name'], field['entity_type']]));
+}
+
+const records = [
+  {
+    gene: 'BRCA2',
+    variant: 'GRCh37-13-32890572-32890572-A',
+    info: { symbols: ['TP53', 'KRAS'], pmid: '20307285' },
+    patient: { sample_id: 'S-1' },
+    state: 'MET',
+  },
+  { gene: 'EGFR', variant: 'GRCH38-7-55181378-55181378-T', info: { symbols: [] }, state: 'REST' },
+];
+
+describe('an import', () => {
+  test('finds genes and variants, nested ones and lists too, and says what it found', async () => {
+    const datasetId = await newDataset();
+    const json = await imported({ dataset_id: datasetId, data_records: records });
+    expect(await entities(datasetId)).toEqual({
+      gene: 'gene',
+      variant: 'variant',
+      'info.symbols': 'gene',
+    });
+    expect(detections(json)).toEqual([
+      { field: 'gene', entity_type: 'gene', sampled: 2, matched: 2 },
+      { field: 'variant', entity_type: 'variant', sampled: 2, matched: 2 },
+      { field: 'info.symbols', entity_type: 'gene', sampled: 2, matched: 2 },
+    ]);
+    const dataset = await ann.get(`/v2/datasets/${datasetId}`);
+    expect(dataset.json['entity_types']).toEqual(['gene', 'variant']);
+  });
+
+  test('looks for other types when asked, and then for those alone', async () => {
+    const datasetId = await newDataset();
+    const entity_params = { entity_types: ['literature', 'sample'] };
+    await imported({ dataset_id: datasetId, data_records: records, entity_params });
+    expect(await entities(datasetId)).toEqual({
+      'info.pmid': 'literature',
+      'patient.sample_id': 'sample',
+    });
+  });
+
+  test.each([
+    ['disable', { disable: true }, null],
+    ['an empty list of types', { entity_types: [] }, null],
+    [
+      'apply_detection: false',
+      { apply_detection: false, entity_types: ['variant'] },
+      [{ field: 'variant', entity_type: 'variant', sampled: 2, matched: 2 }],
+    ],
+  ])('sets nothing with %s', async (_, entity_params, told) => {
+    const datasetId = await newDataset();
+    const json = await imported({ dataset_id: datasetId, data_records: records, entity_params });
+    expect(await entities(datasetId)).toEqual({});
+    expect(detections(json)).toEqual(told);
+  });
+
+  test('keeps what the dataset, the request and earlier data say', async () => {
+    const fields = [{ name: 'gene', data_type: 'string', entity_type: 'sample' }];
+    const datasetId = await newDataset({ fields });
+    const target_fields = [{ name: 'variant', entity_type: 'dataset' }];
+    const [first, ...others] = records.map(({ gene, variant, state }) => ({
+      gene,
+      variant,
+      state,
+    }));
+    const json = await imported({ dataset_id: datasetId, data_records: [first], target_fields });
+    expect(await entities(datasetId)).toEqual({ gene: 'sample', variant: 'dataset' });
+    expect(detections(json)).toBeNull();
+    const more = others.map((record) => ({ ...record, state: 'GRCH38-7-1-1-T', gene2: 'TP53' }));
+    await imported({ dataset_id: datasetId, data_records: more });
+    expect(await entities(datasetId)).toEqual({
+      gene: 'sample',
+      variant: 'dataset',
+      gene2: 'gene',
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    ['an unknown type', { entity_types: ['gene', 'protein'] }, '"protein" is no entity type'],
+    ['types that are no texts', { entity_types: [{}] }, 'entity_types: Must be a list of strings.'],
+    ['a switch of another type', { disable: 'maybe' }, 'disable: Must be a valid boolean.'],
+    ['no detection switch', { apply_detection: {} }, 'apply_detection: Must be a valid boolean.'],
+    ['a count beyond reason', { sample_count: 1e6 }, 'sample_count: Must be from 1 to 1000.'],
+    ['a rate of nothing', { sample_rate: 0 }, 'sample_rate: Must be a number above 0'],
+    ['something else', 'gene', 'Must be a JSON object.'],
+  ])('refuses %s', async (_, entity_params, message) => {
+    const dataset_id = await newDataset();
+    const answer = await ann.post('/v2/dataset_imports', {
+      dataset_id,
+      data_records: [],
+      entity_params,
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toEqual({ entity_params: [expect.stringContaining(message)] });
+  });
+
+  test('finds the annotated genes of a VCF file', async () => {
+    const datasetId = await newDataset();
+    const made = await ann.post('/v2/objects', {
+      vault_id: vaultId,
+      object_type: 'file',
+      filename: 'vep.vcf.gz',
+    });
+    const body = new Uint8Array(readFileSync('test/fixtures/vcf/vep_csq_split.vcf.gz'));
+    await fetch(String(made.json['upload_url']), { method: 'PUT', body });
+    await imported({ dataset_id: datasetId, object_id: idOf(made) });
+    expect(await entities(datasetId)).toEqual({ variant: 'variant', 'info.CSQ.SYMBOL': 'gene' });
+  });
+});

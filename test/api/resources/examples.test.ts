@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sixColumns, sixRows } from '../../engine/query/six-records.js';
+import { idOf, listOf, startServer, type Client, type TestServer } from '../server.js';
+
+const lines = readFileSync('test/api/resources/examples.txt', 'utf8').split('\n');
+const cases = lines.filter((line) => line !== '' && !line.startsWith('#'));
+const entities: Readonly<Record<string, string>> = { gene: 'gene', variant: 'variant', pmid: 'literature' }; // prettier-ignore
+
+let server: TestServer;
+let ann: Client;
+let names: Readonly<Record<string, number>>;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  const vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+  const fields = sixColumns.map(({ name, type, isList }) => ({
+    name,
+    data_type: type,
+    ...(isList && { is_list: true }),
+    entity_type: entities[name] ?? null,
+  }));
+  const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'six', fields }));
+  const records = sixRows.map(({ _id, ...record }) => record);
+  const imported = await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
+  expect(imported.json['status']).toBe('completed');
+  const known = listOf(await ann.get(`/v2/datasets/${id}/fields`));
+  const field = (name: string): number => known.find((view) => view['name'] === name)!['id'] as number; // prettier-ignore
+  names = { D: id, G: field('gene'), S: field('stars'), A: field('abstract') };
+});
+afterAll(() => server.close());
+
+test.each(cases)('%s', async (line) => {
+  const filled = line.replaceAll(/\$([DGSA])\b/g, (_, name: string) => String(names[name]));
+  const match = /^([A-Z]+) (\S+)( .*)? ==> (\d+)(?: (.*))?$/.exec(filled)!;
+  const [, method, path, body, status, part] = match as unknown as [string, string, string, string | undefined, string, string | undefined]; // prettier-ignore
+  const sent: unknown = body === undefined ? undefined : JSON.parse(body);
+  const answer = await ann.call(method, path, sent);
+  expect([answer.text.slice(0, 300), answer.status]).toEqual([answer.text.slice(0, 300), Number(status)]); // prettier-ignore
+  if (part !== undefined) expect(answer.json).toMatchObject(JSON.parse(part) as object);
+});

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readdir } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+import { exportKeys, keysOf } from '../keys.js';
+import {
+  idOf,
+  startServer,
+  waitFor,
+  type Answer,
+  type Client,
+  type TestServer,
+} from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+let count = 0;
+async function newDataset(): Promise<number> {
+  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
+}
+
+describe('exports', () => {
+  let datasetId: number;
+  beforeAll(async () => {
+    datasetId = await newDataset();
+    const records = [
+      { gene: 'TP53', n: 1 },
+      { gene: 'KRAS', n: 2 },
+      { gene: 'A,"B', n: null },
+    ];
+    await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+  });
+
+  async function run(body: object): Promise<Answer> {
+    const made = await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body });
+    if (made.status !== 201) return made;
+    return waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+  }
+
+  async function file(id: number): Promise<Response> {
+    const { json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
+    return fetch(String(json['url']));
+  }
+
+  test('show every key and can be downloaded under the name in their address', async () => {
+    const done = await run({ format: 'json', params: null });
+    const id = idOf(done);
+    expect(keysOf(done.json)).toEqual(exportKeys);
+    expect(done.json).toMatchObject({
+      class_name: 'DatasetExport',
+      status: 'completed',
+      documents_count: 3,
+      format: 'json',
+      download_url: null,
+      params: {},
+      dataset: { id: datasetId, class_name: 'Dataset' },
+      target_object_id: null,
+    });
+    const { status, json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
+    expect([status, json['url']]).toEqual([200, json['download_url']]);
+    expect(String(json['url'])).toContain(
+      `?response-content-disposition=attachment%3B%20filename%3Dd${count}-${id}.json.gz&`,
+    );
+    const response = await file(id);
+    expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null]);
+    const lines = gunzipSync(Buffer.from(await response.arrayBuffer()))
+      .toString()
+      .trim()
+      .split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { gene: string }).gene)).toEqual([
+      'TP53',
+      'KRAS',
+      'A,"B',
+    ]);
+  });
+
+  test('redirect unless told otherwise', async () => {
+    const id = idOf(await run({ format: 'csv' }));
+    for (const query of ['', '?redirect=true', '?redirect=1']) {
+      const answer = await ann.get(`/v2/dataset_exports/${id}/download${query}`);
+      expect(answer.status).toBe(302);
+      expect((await fetch(String(answer.headers.get('location')))).status).toBe(200);
+    }
+    for (const query of ['?redirect=', '?redirect=False', '?redirect=0']) {
+      expect((await ann.get(`/v2/dataset_exports/${id}/download${query}`)).status).toBe(200);
+    }
+    expect(await (await file(id)).text()).toContain('"A,""B"');
+  });
+
+  test('hold what their query finds', async () => {
+    const done = await run({
+      format: 'csv',
+      params: { filters: [['gene', 'KRAS']], fields: ['gene'], limit: 5, entities: null },
+    });
+    expect(done.json['documents_count']).toBe(1);
+    expect(await (await file(idOf(done))).text()).toBe('gene\r\nKRAS\r\n');
+    expect((await run({ format: 'csv', params: { limit: 2 } })).json['documents_count']).toBe(2);
+  });
+
+  test('also become a file where they are told to', async () => {
+    const done = await run({ format: 'csv', target_full_path: 'Lab:/out/deep/copy' });
+    expect(done.json['error_message']).toBeNull();
+    const object = await ann.get(`/v2/objects/${String(done.json['target_object_id'])}`);
+    expect(object.json).toMatchObject({
+      path: '/out/deep/copy.csv',
+      availability: 'available',
+      object_type: 'file',
+    });
+  });
+
+  test.each([
+    [{}, 'format'],
+    [{ format: 'odd' }, 'format'],
+    [{ format: 'excel' }, 'format'],
+    [{ format: 'json', params: { limit: 0 } }, 'params'],
+    [{ format: 'json', params: { limit: 1_000_001 } }, 'params'],
+    [{ format: 'json', params: { offset: 5 } }, 'params'],
+    [{ format: 'json', params: { facets: { gene: {} } } }, 'params'],
+    [{ format: 'json', params: { filters: [['nope', 1]] } }, 'params'],
+    [{ format: 'json', params: [1] }, 'params'],
+    [{ format: 'json', target_full_path: 'nowhere:/x' }, 'target_full_path'],
+    [{ format: 'json', target_full_path: 'Lab:/' }, 'target_full_path'],
+    [{ format: 'json', target_fields: [{ name: 'x' }] }, 'target_fields'],
+  ])('refuse %j and name %s', async (body, key) => {
+    const { status, json } = await run(body);
+    expect([status, Object.keys(json)]).toEqual([400, [key]]);
+  });
+
+  test('are gone for good once deleted (D12)', async () => {
+    const id = idOf(await run({ format: 'json' }));
+    const url = String((await ann.get(`/v2/dataset_exports/${id}/download?redirect=`)).json['url']);
+    expect((await ann.delete(`/v2/dataset_exports/${id}`)).json['id']).toBe(id);
+    expect((await fetch(url)).status).toBe(404);
+    expect(
+      (await readdir(server.data.exports)).filter((name) => name.startsWith(`${id}.`)),
+    ).toEqual([]);
+  });
+
+  test('of a deleted dataset go with it', async () => {
+    const own = await newDataset();
+    const made = await ann.post('/v2/dataset_exports', { dataset_id: own, format: 'json' });
+    const done = await waitFor(ann, `/v2/dataset_exports/${idOf(made)}`);
+    const url = String(
+      (await ann.get(`/v2/dataset_exports/${idOf(done)}/download?redirect=`)).json['url'],
+    );
+    await ann.delete(`/v2/objects/${own}`);
+    expect((await fetch(url)).status).toBe(404);
+    expect((await ann.get(`/v2/dataset_exports/${idOf(done)}`)).status).toBe(404);
+  });
+
+  test.each([
+    '/v2/dataset_exports/$/cancel',
+    '/v2/datasets_exports/$/cancel',
+    '/v2/dataset_exports/$',
+  ])('that have ended cannot be canceled at %s', async (path) => {
+    const id = idOf(await run({ format: 'json' }));
+    const answer = await ann.put(path.replace('$', String(id)), { status: 'canceled' });
+    expect([answer.status, Object.keys(answer.json)]).toEqual([400, ['status']]);
+  });
+});

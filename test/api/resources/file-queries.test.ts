@@ -1,0 +1,388 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { uploadTarget } from '../../../api/resources/downloads/signed-addresses.js';
+import { urlSigner } from '../../../api/http/signed-url.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import { hostInProcess } from '../../faults/in-process.js';
+import { random } from '../../random.js';
+import { idOf, send, startServer, type Answer, type Client, type TestServer } from '../server.js';
+
+const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
+const next = random(seed);
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+type Cells = Readonly<Record<string, string | null>>;
+
+async function upload(filename: string, bytes: string | Uint8Array): Promise<number> {
+  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
+  const sent = await send('', 'PUT', String(made.json['upload_url']), bytes);
+  expect([filename, sent.status]).toEqual([filename, 200]);
+  return idOf(made);
+}
+const ask = (id: number, body: object = {}): Promise<Answer> =>
+  ann.post(`/v2/objects/${id}/data`, body);
+const fieldsOf = async (id: number): Promise<unknown> =>
+  (await ann.get(`/v2/objects/${id}/fields`)).json['fields'];
+
+/** The tables of an object: their segments with the times of their last change. */
+function tablesOf(id: number): readonly string[] {
+  const folder = server.data.fileTables;
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(`${id}-`))
+    .flatMap((name) => readdirSync(join(folder, name)).map((file) => join(folder, name, file)))
+    .map((path) => `${path} ${statSync(path).mtimeMs}`);
+}
+
+const names = ['id', 'gene', 'score', 'note'] as const;
+const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
+const rows: readonly Cells[] = Array.from({ length: 700 }, (_, i) => ({
+  id: String(i),
+  gene: pick(['TP53', 'tp53', 'KRAS', 'brca2', 'Été', null]),
+  score: pick(['1', '1.0', '-2.50', '1e3', '007', 'NA', 'nan', '12', null]),
+  note: pick(['plain', 'two words', 'with, comma', 'say "so"', "'=1+1", null]),
+}));
+const quoted = (cell: string | null): string =>
+  /[",\t]/.test(cell ?? '') ? `"${cell!.replaceAll('"', '""')}"` : (cell ?? '');
+const text = (delimiter: string): string =>
+  [[...names], ...rows.map((row) => names.map((name) => quoted(row[name]!)))]
+    .map((line) => `${line.join(delimiter)}\n`)
+    .join('');
+const lower = (value: string | null): string | undefined => value?.toLowerCase();
+/** What the cell writes as a number; undefined for none. */
+const number = (cell: string | null): number | undefined =>
+  cell === null || !Number.isFinite(Number(cell)) ? undefined : Number(cell);
+
+describe('the whole file', () => {
+  test.each([
+    ['a.csv', () => text(',')],
+    ['a.tsv', () => text('\t')],
+    ['a.txt', () => text('\t')],
+    ['a.bed', () => text('\t')],
+    ['a.CSV.gz', () => gzipSync(text(','))],
+    ['a.txt.gz', () => gzipSync(text('\t'))],
+  ] as const)(`%s has texts, in the file’s order (seed ${seed})`, async (name, bytes) => {
+    const id = await upload(name, bytes());
+    expect(await fieldsOf(id)).toEqual(names);
+    const { status, json } = await ask(id, { limit: 1_000 });
+    expect(status).toBe(200);
+    expect(Object.keys(json)).toEqual(['object_id', 'results', 'total', 'offset', 'took']);
+    expect(json).toMatchObject({ object_id: id, total: rows.length, offset: null });
+    expect(json['results']).toEqual(rows);
+    expect(Object.keys((json['results'] as Cells[])[0]!)).toEqual(names);
+  });
+
+  test('bzip2 is the same file', async () => {
+    const plain = readFileSync('test/fixtures/files/regions.tsv', 'utf8').trimEnd().split('\n');
+    const [head, ...lines] = plain.map((line) => line.split('\t'));
+    const id = await upload('regions.tsv.bz2', readFileSync('test/fixtures/files/regions.tsv.bz2'));
+    const { json } = await ask(id, { limit: 1_000 });
+    expect(json['results']).toEqual(
+      lines.map((line) => Object.fromEntries(head!.map((name, i) => [name, line[i] || null]))),
+    );
+  });
+
+  test.each(['r.json', 'r.jsonl', 'r.json.gz'])('%s keeps its types', async (name) => {
+    const records = [
+      { n: 1, x: 1.5, s: '1', flag: true, tags: ['a', 'b'], deep: { gene: 'TP53' }, none: null },
+      { n: 2 ** 40, x: 2, s: 'é', flag: false, tags: [], deep: { gene: 'KRAS', n: 4 }, none: null },
+      { n: null, x: null, s: '', flag: null, tags: null, deep: null, none: null, more: 7 },
+    ];
+    const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+    const id = await upload(name, name.endsWith('gz') ? gzipSync(lines) : lines);
+    expect(await fieldsOf(id)).toEqual(['n', 'x', 's', 'flag', 'tags', 'deep', 'none', 'more']);
+    const { json } = await ask(id);
+    expect(json['results']).toEqual(records.map((record) => ({ more: null, ...record })));
+    const found = await ask(id, { filters: [['n__gt', 1]], fields: ['deep.gene'] });
+    expect(found.json).toMatchObject({ total: 1, results: [{ deep: { gene: 'KRAS' } }] });
+  });
+
+  test('a header line of BED may begin with #, and a file of a header has no records', async () => {
+    const bed = await upload('x.bed', '#chrom\tstart\nchr1\t5\n');
+    expect(await fieldsOf(bed)).toEqual(['#chrom', 'start']);
+    expect((await ask(bed)).json['results']).toEqual([{ '#chrom': 'chr1', start: '5' }]);
+    const none = await upload('none.csv', 'a,b\n');
+    expect(await fieldsOf(none)).toEqual(['a', 'b']);
+    expect((await ask(none)).json).toMatchObject({ results: [], total: 0, offset: null });
+    const empty = await upload('empty.csv', '');
+    expect(await fieldsOf(empty)).toEqual([]);
+    expect((await ask(empty)).json).toMatchObject({ results: [], total: 0 });
+  });
+});
+
+describe('filters, fields and pages', () => {
+  let id: number;
+  beforeAll(async () => {
+    id = await upload('filters.csv', text(','));
+  });
+
+  const gene = (row: Cells): string | null => row['gene']!;
+  const score = (row: Cells): number => number(row['score']!) ?? Number.NaN;
+  const cases: readonly (readonly [unknown, (row: Cells) => boolean])[] = [
+    [[['gene', 'tp53']], (row) => lower(gene(row)) === 'tp53'],
+    [[['gene', null]], (row) => gene(row) === null],
+    [[['gene__iexact', 'KRAS']], (row) => lower(gene(row)) === 'kras'],
+    [[['gene__exact', 'TP53']], (row) => gene(row) === 'TP53'],
+    [[['gene__in', ['BRCA2', 'kras']]], (row) => ['brca2', 'kras'].includes(lower(gene(row))!)],
+    [[['gene__contains', 'P5']], (row) => gene(row)?.includes('P5') === true],
+    [[['gene__prefix', 'TP']], (row) => gene(row)?.startsWith('TP') === true],
+    [[['score', '1']], (row) => row['score'] === '1'],
+    [[['score__gt', 1]], (row) => score(row) > 1],
+    [[['score__gte', '1']], (row) => score(row) >= 1],
+    [[['score__lt', 1]], (row) => score(row) < 1],
+    [[['score__lte', 1]], (row) => score(row) <= 1],
+    [[['score__range', [-2.5, 7]]], (row) => score(row) >= -2.5 && score(row) <= 7],
+    [[['id__between', [10, 600]]], (row) => Number(row['id']) > 10 && Number(row['id']) < 600],
+    [[{ not: [['score__gt', 1]] }], (row) => !(score(row) > 1)],
+    [
+      [
+        {
+          or: [
+            ['gene', 'KRAS'],
+            {
+              and: [
+                ['note', 'plain'],
+                ['id__lt', 300],
+              ],
+            },
+          ],
+        },
+      ],
+      (row) => lower(gene(row)) === 'kras' || (row['note'] === 'plain' && Number(row['id']) < 300),
+    ],
+  ];
+
+  test.each(cases)('%j finds what a plain filter finds', async (filters, isWanted) => {
+    const { status, json } = await ask(id, { filters, limit: 10_000 });
+    const wanted = rows.filter(isWanted);
+    expect([status, json['total'], json['offset']]).toEqual([200, wanted.length, null]);
+    expect(json['results']).toEqual(wanted);
+    expect(wanted.length).toBeGreaterThan(0);
+  });
+
+  test('pages are the whole, and each tells the exact total', async () => {
+    const filters = [['gene__in', ['TP53', 'KRAS']]];
+    const wanted = rows.filter((row) => ['tp53', 'kras'].includes(lower(gene(row))!));
+    const walked: unknown[] = [];
+    let offset: number | null = 0;
+    while (offset !== null) {
+      const { json } = await ask(id, { filters, limit: 37, offset });
+      expect(json['total']).toBe(wanted.length);
+      walked.push(...(json['results'] as unknown[]));
+      offset = json['offset'] as number | null;
+      if (offset !== null) expect(offset).toBe(walked.length);
+    }
+    expect(walked).toEqual(wanted);
+    expect((await ask(id, { limit: 1 })).json).toMatchObject({ total: rows.length, offset: 1 });
+    expect((await ask(id, { limit: 0 })).json).toMatchObject({ total: rows.length, results: [] });
+  });
+
+  test('fields come in the order asked, and excluded ones do not', async () => {
+    const some = (await ask(id, { fields: ['note', 'id'], limit: 3 })).json['results'] as Cells[];
+    expect(some).toEqual(rows.slice(0, 3).map(({ note, id }) => ({ note, id })));
+    expect(some.map(Object.keys)).toEqual(some.map(() => ['note', 'id']));
+    const rest = await ask(id, { exclude_fields: ['note', 'nothing'], limit: 1 });
+    expect(Object.keys((rest.json['results'] as Cells[])[0]!)).toEqual(['id', 'gene', 'score']);
+  });
+
+  test.each([
+    ['csv', ','],
+    ['tsv', '\t'],
+  ])('output_format %s: each result is one line without header', async (format, delimiter) => {
+    const { json } = await ask(id, { output_format: format, limit: 1_000, fields: ['note', 'id'] });
+    const cell = (value: string | null): string => {
+      const isQuoted = value?.includes('"') || value?.includes(delimiter);
+      return isQuoted ? `"${value!.replaceAll('"', '""')}"` : (value ?? '');
+    };
+    expect(json['results']).toEqual(
+      rows.map((row) => [row['note']!, row['id']!].map(cell).join(delimiter)),
+    );
+    expect(json['total']).toBe(rows.length);
+  });
+});
+
+describe('refusals', () => {
+  let id: number;
+  beforeAll(async () => {
+    id = await upload('refusals.csv', 'a,b\n1,x\n');
+  });
+
+  test.each([
+    [{ query: 'x' }, 'query'],
+    [{ entities: [['gene', 'TP53']] }, 'entities'],
+    [{ facets: { a: {} } }, 'facets'],
+    [{ cursor: true }, 'cursor'],
+    [{ output_format: 'xml' }, 'output_format'],
+    [{ filters: [['b__regexp', 'x']] }, 'filters'],
+    [{ filters: [{ not: [['b__regex', 'x']] }] }, 'filters'],
+    [{ filters: [['c', 'x']] }, 'filters'],
+    [{ filters: [['_id', 'x']] }, 'filters'],
+    [{ filters: [['a__gt', 'x']] }, 'filters'],
+    [{ fields: ['c'] }, 'fields'],
+    [{ fields: ['_commit'] }, 'fields'],
+    [{ limit: 10_001 }, 'limit'],
+    [{ offset: -1 }, 'offset'],
+  ])('%j is a 400 that names %s', async (body, key) => {
+    const { status, json } = await ask(id, body);
+    expect([status, Object.keys(json)]).toEqual([400, [key]]);
+  });
+
+  test('regular expressions are named', async () => {
+    const { text: answer } = await ask(id, { filters: [['b__regexp', 'x']] });
+    expect(answer).toContain('regexp');
+  });
+
+  test('files that cannot be queried say why', async () => {
+    const made = (object: object): Promise<Answer> =>
+      ann.post('/v2/objects', { vault_id: vaultId, ...object });
+    const vcf = await upload('x.vcf.gz', gzipSync('##fileformat=VCFv4.2\n'));
+    expect((await ask(vcf)).text).toContain('.csv, .tsv, .bed, .json, .jsonl');
+    const folder = idOf(await made({ object_type: 'folder', filename: 'f' }));
+    const dataset = idOf(await made({ object_type: 'dataset', filename: 'd' }));
+    const waiting = idOf(await made({ object_type: 'file', filename: 'w.csv' }));
+    for (const one of [vcf, folder, dataset, waiting]) {
+      const fields = await ann.get(`/v2/objects/${one}/fields`);
+      expect([(await ask(one)).status, fields.status]).toEqual([400, 400]);
+    }
+    expect((await ask(waiting)).text).toContain('not been uploaded yet');
+  });
+
+  test.each([
+    ['wide.csv', 'a,b\n1,2\n\n1,2,3\n', 'wide.csv, line 4: 3 cells, but 2 columns'],
+    ['open.csv', 'a,b\n1,2\n"1,2\n', 'open.csv, line 3: a quote that is opened here'],
+    ['bad.json', '{"a":1}\n{"a":\n', 'bad.json, line 2: '],
+    ['not.csv.gz', 'PK\u0003\u0004', 'not.csv.gz'],
+  ])('%s is a 400 with file, line and reason', async (name, bytes, reason) => {
+    const bad = await upload(name, bytes);
+    for (let i = 0; i < 2; i++) {
+      const { status, json } = await ask(bad);
+      expect([status, String(json['detail'])]).toEqual([400, expect.stringContaining(reason)]);
+    }
+    expect(tablesOf(bad)).toEqual([]);
+  });
+});
+
+describe('tables are made once', () => {
+  test('a second query reads what the first has made', async () => {
+    const id = await upload('once.csv', text(','));
+    await ask(id);
+    const made = tablesOf(id);
+    expect(made.length).toBeGreaterThan(1);
+    await ask(id, { filters: [['gene', 'TP53']] });
+    await ann.get(`/v2/objects/${id}/fields`);
+    expect(tablesOf(id)).toEqual(made);
+  });
+
+  test('two at once share one', async () => {
+    const id = await upload('both.csv', text(','));
+    const answers = await Promise.all([ask(id), ask(id), ann.get(`/v2/objects/${id}/fields`)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const folders = new Set(tablesOf(id).map((path) => path.split('/').at(-2)));
+    expect(folders.size).toBe(1);
+  });
+
+  test('another upload brings another table, a deletion takes it', async () => {
+    const id = await upload('twice.csv', 'a\n1\n');
+    expect((await ask(id)).json['results']).toEqual([{ a: '1' }]);
+    const object = (await server.catalog.objects.get(id))!;
+    const again = server.url + uploadTarget(urlSigner(server.key), object);
+    expect((await send('', 'PUT', again, 'b\n2\n3\n')).status).toBe(200);
+    expect(tablesOf(id)).toEqual([]);
+    expect((await ask(id)).json).toMatchObject({ results: [{ b: '2' }, { b: '3' }], total: 2 });
+    await ann.delete(`/v2/objects/${id}`);
+    expect(tablesOf(id)).toEqual([]);
+    expect((await ask(id)).status).toBe(404);
+  });
+
+  test('those used longest ago go when the budget is reached', async () => {
+    const [first, second] = [await upload('1.csv', text(',')), await upload('2.csv', text(','))];
+    const changed = budgets as unknown as Record<string, number>;
+    const before = budgets.fileTableBytes;
+    changed['fileTableBytes'] = 2.5 * (1 << 20); // two small tables
+    try {
+      await ask(first);
+      await ask(second);
+      await ask(first);
+      await ask(await upload('3.csv', text(',')));
+      expect([tablesOf(first).length > 0, tablesOf(second)]).toEqual([true, []]);
+      expect((await ask(second)).json['total']).toBe(rows.length);
+    } finally {
+      changed['fileTableBytes'] = before;
+    }
+  });
+
+  test('whoever waits gets the table though the worker dies', async () => {
+    const id = await upload('dies.csv', text(','));
+    const asked = ask(id);
+    const pid = server.scheduler.status().workerPid!;
+    process.kill(pid, 'SIGKILL');
+    expect((await asked).json).toMatchObject({ total: rows.length });
+  });
+
+  test('when nobody waits any more the making ends and leaves nothing', async () => {
+    const id = await upload('left.csv', text(','));
+    const file = { objectId: id, revision: 1, filename: 'left.csv' };
+    const abort = new AbortController();
+    const { fileTables } = server.scheduler;
+    const left = fileTables.use(file, abort.signal, async () => 'never');
+    abort.abort();
+    await expect(left).rejects.toMatchObject({ code: 'canceled' });
+    expect((await ask(id)).json).toMatchObject({ total: rows.length });
+    const folders = new Set(tablesOf(id).map((path) => path.split('/').at(-2)));
+    expect(folders.size).toBe(1);
+  });
+});
+
+test('a file that is too large as a table is refused, and the budget is named (T0)', async () => {
+  const own = await startServer({ scheduler: { startHost: hostInProcess } });
+  const changed = budgets as unknown as Record<string, number>;
+  const before = budgets.fileTableBytes;
+  changed['fileTableBytes'] = 1_000;
+  try {
+    const ben = await own.user('ben');
+    const vault = idOf(await ben.post('/v2/vaults', { name: 'Ben' }));
+    const file = { vault_id: vault, object_type: 'file', filename: 'large.csv' };
+    const made = await ben.post('/v2/objects', file);
+    await send('', 'PUT', String(made.json['upload_url']), text(','));
+    const { status, json } = await ben.post(`/v2/objects/${idOf(made)}/data`, {});
+    expect([status, json['detail']]).toEqual([
+      400,
+      expect.stringMatching(/^large\.csv .*budget fileTableBytes/),
+    ]);
+    expect(readdirSync(own.data.fileTables)).toEqual([]);
+  } finally {
+    changed['fileTableBytes'] = before;
+    await own.close();
+  }
+});
+
+test(`damaged files are refused or read, by the worker alone (F18, seed ${seed})`, async () => {
+  const pid = server.scheduler.status().workerPid;
+  const json = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const sources: readonly (readonly [string, Uint8Array])[] = [
+    ['m.csv', Buffer.from(text(','))],
+    ['m.tsv.gz', gzipSync(text('\t'))],
+    ['m.json', Buffer.from(json)],
+    ['m.tsv.bz2', readFileSync('test/fixtures/files/regions.tsv.bz2')],
+  ];
+  for (let i = 0; i < 24; i++) {
+    const [name, bytes] = sources[i % sources.length]!;
+    const damaged = Uint8Array.from(bytes);
+    for (let k = 0; k < 3; k++)
+      damaged[Math.floor(next() * damaged.length)] = Math.floor(next() * 256);
+    const { status, json: answer } = await ask(await upload(name, damaged));
+    const isTold = status === 200 || String(answer['detail']).startsWith('m');
+    expect([name, [200, 400].includes(status), isTold]).toEqual([name, true, true]);
+  }
+  expect(server.scheduler.status().workerPid).toBe(pid);
+});

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { idOf, send, startServer, waitFor, type Client, type TestServer } from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+interface Imported {
+  readonly json: Record<string, unknown>;
+  readonly datasetId: number;
+}
+
+async function imported(
+  filename: string,
+  content: string | Buffer,
+  readerParams?: Record<string, unknown>,
+): Promise<Imported> {
+  const datasetId = idOf(
+    await ann.post('/v2/datasets', { vault_id: vaultId, name: `${filename} records` }),
+  );
+  const file = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
+  await send('', 'PUT', String(file.json['upload_url']), content);
+  const made = await ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    object_id: idOf(file),
+    ...(readerParams && { reader_params: readerParams }),
+  });
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+  return { json, datasetId };
+}
+
+async function query(datasetId: number, body: object): Promise<Record<string, unknown>> {
+  return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json;
+}
+
+test('GFF3 is imported by its extension and found by attributes and coordinates', async () => {
+  const content = readFileSync('test/fixtures/gff3/ensembl_grch38_97.gff3');
+  const { json, datasetId } = await imported('ensembl.gff3.gz', gzipSync(content));
+  expect(json).toMatchObject({ status: 'completed', error_message: null, genome_build: 'GRCh38' });
+  expect((await query(datasetId, { limit: 0 }))['total']).toBe(82);
+  const parents = [['attributes.Parent', 'transcript:ENST00000456328']];
+  expect((await query(datasetId, { filters: parents, limit: 0 }))['total']).toBe(3);
+  const places = [
+    ['genomic_coordinates.chromosome', 'chr1'],
+    ['genomic_coordinates.start__lte', 12_227],
+    ['genomic_coordinates.stop__gte', 11_869],
+  ];
+  const body = { genome_build: 'GRCh38', filters: places, limit: 0 };
+  expect((await query(datasetId, body))['total']).toBe(7);
+});
+
+test('GTF is imported by its extension', async () => {
+  const content = readFileSync('test/fixtures/gtf/ensembl_grch37_head.gtf.gz');
+  const { json, datasetId } = await imported('ensembl.gtf.gz', content);
+  expect(json).toMatchObject({ status: 'completed', genome_build: 'GRCh37' });
+  const filters = [['attributes.gene_name', 'DDX11L1']];
+  expect((await query(datasetId, { filters, limit: 0 }))['total']).toBe(21);
+});
+
+test('sequences behind ##FASTA are no records, in however many chunks a worker reads them', async () => {
+  const features = Array.from(
+    { length: 30_000 },
+    (_, i) => `chr1\tx\tgene\t${i + 1}\t${i + 9}\t.\t+\t.\tID=g${i};Name=a gene of many\n`,
+  );
+  const sequences = `>chr1\n${`${'ACGT'.repeat(15)}\n`.repeat(80_000)}`;
+  const text = `##gff-version 3\n${features.join('')}##FASTA\n${sequences}`;
+  for (const [name, content] of [
+    ['a.gff3', text],
+    ['b.gff3.gz', gzipSync(text, { level: 1 })],
+  ] as const) {
+    const { json, datasetId } = await imported(name, content);
+    expect(json).toMatchObject({
+      status: 'completed',
+      metadata: { progress: { processed_records: 30_000 }, validation: { errors_count: 0 } },
+    });
+    expect((await query(datasetId, { limit: 0 }))['total']).toBe(30_000);
+  }
+});
+
+test('Nirvana JSON is imported when it is asked for by name, and keeps its header', async () => {
+  const header = { annotator: 'Nirvana 3.12.0', genomeAssembly: 'GRCh38', schemaVersion: 6 };
+  const position = (i: number) =>
+    JSON.stringify({ chromosome: 'chr7', position: 100 + i, refAllele: 'A', altAlleles: ['C'] });
+  const positions = Array.from({ length: 50 }, (_, i) => position(i)).join(',\n');
+  const text = `{"header":${JSON.stringify(header)},"positions":[\n${positions}\n],"genes":[\n{"name":"X"}\n]}\n`;
+  const { json, datasetId } = await imported('a.json.gz', gzipSync(text), { reader: 'Nirvana' });
+  expect(json).toMatchObject({ status: 'completed', metadata: { source: header } });
+  expect((await query(datasetId, { limit: 0 }))['total']).toBe(50);
+
+  const cut = await imported('cut.json', text.slice(0, 1000), { reader: 'nirvana' });
+  expect(cut.json['status']).toBe('failed');
+  const whole = text.slice(0, text.lastIndexOf(',\n{"chromosome"'));
+  const atLine = await imported('line.json', whole, { reader: 'nirvana' });
+  expect(atLine.json).toMatchObject({
+    status: 'failed',
+    error_message:
+      'line.json: the bracket that closes the positions is missing: the file was cut off',
+  });
+  const recognized = await imported('b.json', text);
+  expect((await query(recognized.datasetId, { limit: 0 }))['total']).toBe(50);
+  const asked = await imported('b.json', text, { reader: 'json' });
+  expect(asked.json['error_message']).toContain('set reader_params.reader to "nirvana"');
+});
+
+test('a name that stands for another format than the content is no obstacle, and is told', async () => {
+  const vcf =
+    '##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n1\t5\t.\tA\tC\t.\t.\t.\n';
+  for (const [name, text, found] of [
+    ['variants.txt', vcf, 'vcf'],
+    ['table.csv', '{"a":1,"b":"x"}\n{"a":2}\n', 'json'],
+    ['features.gff', 'chr1\tx\tgene\t5\t9\t.\t+\t.\tgene_id "g"; gene_name "N";\n', 'gtf'],
+    ['features.tsv', '##gff-version 3\nchr1\tx\tgene\t5\t9\t.\t+\t.\tID=g\n', 'gff3'],
+    ['list.json', '<?xml version="1.0"?>\n<list><item>1</item></list>', 'xml'],
+  ] as const) {
+    const { json } = await imported(name, text);
+    expect(json).toMatchObject({ status: 'completed', error_message: null });
+    expect(JSON.stringify(json['metadata'])).toContain(`the content is ${found}: read as that`);
+  }
+  const page = await imported('page.csv', '<!DOCTYPE html>\n<html><body>Not found</body></html>');
+  expect(page.json['error_message']).toContain('this is an HTML page');
+});

@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readdir } from 'node:fs/promises';
+import { commitKeys, datasetKeys, importKeys, keysOf } from '../keys.js';
+import {
+  idOf,
+  listOf,
+  send,
+  startServer,
+  waitFor,
+  type Client,
+  type TestServer,
+} from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+let count = 0;
+async function newDataset(): Promise<number> {
+  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${++count}` }));
+}
+async function newFile(filename: string, content: string): Promise<number> {
+  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
+  await send('', 'PUT', String(made.json['upload_url']), content);
+  return idOf(made);
+}
+async function total(datasetId: number): Promise<unknown> {
+  return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
+}
+
+describe('imports', () => {
+  test.each(['data_records', 'records'])(
+    'of %s are done when they answer, and show every key',
+    async (key) => {
+      const datasetId = await newDataset();
+      const body = {
+        dataset_id: datasetId,
+        [key]: [{ a: 1 }, { a: 2 }],
+        commit_mode: null,
+        target_fields: null,
+        priority: null,
+      };
+      const made = await ann.post('/v2/dataset_imports', body);
+      expect(made.status).toBe(201);
+      expect(keysOf(made.json)).toEqual(importKeys);
+      expect(made.json).toMatchObject({
+        class_name: 'DatasetImport',
+        status: 'completed',
+        source: 'data_records',
+        commit_mode: 'append',
+        manifest: {},
+        target_fields: [],
+        error_message: null,
+        dataset_id: datasetId,
+        vault_id: vaultId,
+        include_errors: true,
+        annotator_params: { annotator: 'simple', chunk_size: 1000, pre_annotation_expression: '' },
+        metadata: {
+          progress: { processed_records: 2 },
+          validation: { errors_count: 0, error_codes: [] },
+        },
+      });
+      expect(keysOf(made.json['dataset'])).toEqual(datasetKeys);
+      const [commit, ...others] = made.json['dataset_commits'] as object[];
+      expect(others).toEqual([]);
+      expect(keysOf(commit)).toEqual(commitKeys);
+      expect(commit).toMatchObject({
+        class_name: 'DatasetCommit',
+        status: 'completed',
+        mode: 'append',
+        parent_job_model: 'datasets.DatasetImport',
+        parent_job_id: idOf(made),
+        records_modified: 2,
+        records_total: 2,
+      });
+      const steps = (made.json['timestamps'] as [string, string, string][]).map(
+        ([from, to]) => `${from}-${to}`,
+      );
+      expect(steps).toEqual(['new-queued', 'queued-running', 'running-completed']);
+      expect((await ann.get(`/v2/dataset_imports/${idOf(made)}`)).json).toEqual(made.json);
+      expect(await total(datasetId)).toBe(2);
+    },
+  );
+
+  test('of a file answer queued and run in the background', async () => {
+    const datasetId = await newDataset();
+    const objectId = await newFile('x.json', '{"a":1}\n{"a":"x"}\n');
+    const made = await ann.post('/v2/dataset_imports', {
+      dataset_id: datasetId,
+      object_id: String(objectId),
+    });
+    expect([made.status, made.json['source']]).toEqual([201, 'object']);
+    expect(made.json).toMatchObject({
+      object_id: objectId,
+      logical_object: objectId,
+      source_object: { id: objectId },
+    });
+    const done = await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+    expect([done.json['status'], done.json['error_message']]).toEqual(['completed', null]);
+    expect(await total(datasetId)).toBe(2);
+  });
+
+  test('of a manifest with one uploaded file work', async () => {
+    const datasetId = await newDataset();
+    const objectId = await newFile('y.json', '{"a":1}\n');
+    const manifest = {
+      files: [{ object_id: objectId, name: 'y.json', url: null, reader_params: null }],
+    };
+    const made = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, manifest });
+    expect([made.status, made.json['source'], made.json['manifest']]).toEqual([
+      201,
+      'manifest',
+      manifest,
+    ]);
+    expect((await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json['status']).toBe(
+      'completed',
+    );
+  });
+
+  test('tell all that is wrong at once, and make no task of it', async () => {
+    const before = (await ann.get('/v2/tasks')).json['total'];
+    const wrong = await ann.post('/v2/dataset_imports', {
+      dataset_id: 1,
+      manifest: { files: [{}] },
+      commit_mode: 'odd',
+      target_fields: ['x'],
+    });
+    expect(wrong.status).toBe(400);
+    expect(Object.keys(wrong.json).toSorted()).toEqual([
+      'commit_mode',
+      'dataset_id',
+      'manifest',
+      'target_fields',
+    ]);
+    expect(wrong.json['dataset_id']).toEqual([expect.stringContaining('Invalid dataset')]);
+    expect(wrong.json['manifest']).toEqual([expect.stringContaining('Each file must')]);
+    expect((await ann.get('/v2/tasks')).json['total']).toBe(before);
+  });
+
+  test('refuse every source that is none', async () => {
+    const datasetId = await newDataset();
+    const folder = idOf(
+      await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'folder', filename: 'f' }),
+    );
+    const waiting = idOf(
+      await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'w.json' }),
+    );
+    const odd = await newFile('z.unknown', 'x');
+    const good = await newFile('z.json', '{}');
+    const cases: readonly (readonly [object, string])[] = [
+      [{}, 'non_field_errors'],
+      [{ records: [], object_id: good }, 'non_field_errors'],
+      [{ object_id: folder }, 'object_id'],
+      [{ object_id: waiting }, 'object_id'],
+      [{ object_id: odd }, 'object_id'],
+      [{ object_id: 'x' }, 'object_id'],
+      [{ records: 'x' }, 'records'],
+      [{ records: [1] }, 'records'],
+      [{ data_records: [[]] }, 'data_records'],
+      [{ data_records: Array.from({ length: 5001 }, () => ({})) }, 'data_records'],
+      [{ object_id: good, reader_params: { reader: 'odd' } }, 'reader_params'],
+      [{ records: [{}], commit_mode: 'upsert' }, 'commit_mode'],
+      [{ records: [{}], target_fields: [{}] }, 'target_fields'],
+      [{ records: [{}], target_fields: [{ name: 'a', expression: '1' }] }, 'target_fields'],
+      [{ records: [{}], validation_params: { disable: 'maybe' } }, 'validation_params'],
+      [{ records: [{}], annotator_params: { pre_annotation_expression: 'x' } }, 'annotator_params'],
+      [{ records: [{}], priority: 'x' }, 'priority'],
+      [{ records: [{}], genome_build: 'hg19' }, 'genome_build'],
+    ];
+    for (const [body, key] of cases) {
+      const { status, json } = await ann.post('/v2/dataset_imports', {
+        dataset_id: datasetId,
+        ...body,
+      });
+      expect([body, status, Object.keys(json)]).toEqual([body, 400, [key]]);
+    }
+    expect(await total(datasetId)).toBe(0);
+  });
+
+  test('take target fields as a list or keyed by name, and give them back with all keys', async () => {
+    const datasetId = await newDataset();
+    const made = await ann.post('/v2/dataset_imports', {
+      dataset_id: datasetId,
+      records: { a: 1 },
+      target_fields: { a: { data_type: 'string', title: 'A' } },
+    });
+    expect(made.json['status']).toBe('completed');
+    expect(made.json['target_fields']).toMatchObject([
+      { name: 'a', title: 'A', data_type: 'string', is_transient: false },
+    ]);
+    const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=a`));
+    expect(field).toMatchObject({ data_type: 'string', title: 'A', is_valid: true });
+  });
+
+  test('with NaN and infinities fail with their codes and leave the dataset as it was', async () => {
+    const datasetId = await newDataset();
+    const body = `{"dataset_id":${datasetId},"records":[{"a":1.5},{"a":NaN},{"a":Infinity}]}`;
+    const made = await ann.post('/v2/dataset_imports', body);
+    expect([made.status, made.json['status']]).toEqual([201, 'failed']);
+    expect(made.json['error_message']).toEqual(expect.any(String));
+    const { validation } = made.json['metadata'] as { validation: { error_codes: number[] } };
+    expect(validation.error_codes.toSorted()).toEqual([304, 305]);
+    expect(await total(datasetId)).toBe(0);
+    expect(made.json['dataset_commits']).toEqual([]);
+  });
+
+  test('are listed, newest first, in both lists; deleting one keeps its records', async () => {
+    const datasetId = await newDataset();
+    const first = idOf(
+      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] }),
+    );
+    const second = idOf(
+      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 2 }] }),
+    );
+    for (const path of [
+      `/v2/dataset_imports?dataset_id=${datasetId}`,
+      `/v2/datasets/${datasetId}/imports`,
+    ]) {
+      expect(listOf(await ann.get(path)).map((row) => row['id'])).toEqual([second, first]);
+    }
+    expect(
+      (await ann.get(`/v2/dataset_imports?dataset_id=${datasetId}&status=failed,canceled`)).json[
+        'total'
+      ],
+    ).toBe(0);
+    const deleted = await ann.delete(`/v2/dataset_imports/${first}`);
+    expect([deleted.status, deleted.json['id']]).toEqual([200, first]);
+    expect((await ann.get(`/v2/dataset_imports/${first}`)).status).toBe(404);
+    expect(await total(datasetId)).toBe(2);
+  });
+
+  test('leave nothing in the scratch folder', async () => {
+    const names = await readdir(server.data.scratch);
+    expect(names.filter((name) => !name.startsWith('spill'))).toEqual([]);
+  });
+});

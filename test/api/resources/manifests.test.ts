@@ -1,0 +1,431 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { budgets } from '../../../engine/core/budgets.js';
+import {
+  answer,
+  head,
+  shortLimits,
+  startHost,
+  type Host,
+  type Script,
+} from '../../scheduler/fetch/host.js';
+import { idOf, send, startServer, waitFor, type Client, type TestServer } from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+let host: Host;
+let script: Script = (socket) => socket.end(head(404, ['Content-Length: 0']));
+beforeAll(async () => {
+  host = await startHost((socket, text, nth) => script(socket, text, nth));
+  const config = { threads: 1, workerMemoryMb: 512, allowAddresses: [`127.0.0.1:${host.port}`] };
+  server = await startServer({
+    scheduler: {
+      config,
+      fetchLimits: { ...shortLimits, retries: 1 },
+      report: () => undefined, // one test kills the worker
+    },
+  });
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(async () => {
+  await server.close();
+  await host.close();
+});
+afterEach(() => {
+  const left = readdirSync(server.data.scratch).filter((name) => !name.startsWith('spill'));
+  expect(left).toEqual([]);
+});
+
+const md5 = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
+
+let datasets = 0;
+async function newDataset(): Promise<number> {
+  datasets += 1;
+  return idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: `d${datasets}` }));
+}
+
+async function newFile(filename: string, body: string | Uint8Array): Promise<number> {
+  const made = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
+  await send('', 'PUT', String(made.json['upload_url']), body);
+  return idOf(made);
+}
+
+/** Serves these files by path, with these headers. */
+function serve(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  headers: readonly string[] = [],
+): void {
+  script = (socket, text) => {
+    const path = /^GET (\S+)/.exec(text)?.[1] ?? '';
+    const body = files[path];
+    socket.end(body === undefined ? head(404, ['Content-Length: 0']) : answer(body, headers));
+  };
+}
+
+async function run(datasetId: number, files: unknown, more: object = {}) {
+  const body = { dataset_id: datasetId, manifest: { files }, ...more };
+  const made = await ann.post('/v2/dataset_imports', body);
+  if (made.status !== 201) throw new Error(`${made.status} ${made.text}`);
+  await server.scheduler.wait(Number(made.json['task_id'])); // also for its scratch folder to be gone
+  return (await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`)).json;
+}
+
+async function records(datasetId: number): Promise<readonly unknown[]> {
+  const body = { limit: 10_000, exclude_fields: ['_id', '_commit'] };
+  return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'] as unknown[];
+}
+
+const vcf = [
+  '##fileformat=VCFv4.2',
+  '##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">',
+  '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO',
+  '1\t100\trs1\tA\tT\t50\tPASS\tDP=10',
+  '2\t200\t.\tG\tC,T\t.\tq10\tDP=20',
+  '',
+].join('\n');
+const samples: Readonly<Record<string, string | Uint8Array>> = {
+  '/a.vcf.gz': gzipSync(vcf),
+  '/b.json': '{"gene":"TP53","n":1}\n{"gene":"KRAS","n":2}\n',
+  '/c.csv': 'gene;score\nBRCA2;0.5\n',
+  '/d.tsv': 'gene\tnote\nEGFR\tx\n',
+  '/e.gff3': '##gff-version 3\nchr1\tx\tgene\t1\t9\t.\t+\t.\tID=g1\n',
+  '/f.xml': '<root><item><gene>MYC</gene></item></root>',
+};
+
+describe('a manifest', () => {
+  test('of URLs of several formats comes to the same as the uploaded files', async () => {
+    serve(samples);
+    const params = (path: string): object =>
+      path === '/c.csv' ? { reader_params: { delimiter: ';' } } : { reader_params: null };
+    const paths = Object.keys(samples);
+    const byUrl = await newDataset();
+    const fetched = await run(
+      byUrl,
+      paths.map((path) => {
+        const bytes = Buffer.from(samples[path]!);
+        return { url: host.url(path), size: bytes.length, md5: md5(bytes), ...params(path) };
+      }),
+    );
+    expect([fetched['status'], fetched['error_message']]).toEqual(['completed', null]);
+    const byUpload = await newDataset();
+    const files: object[] = [];
+    for (const path of paths) {
+      const id = await newFile(path.slice(1), samples[path]!);
+      files.push({ object_id: id, md5: md5(samples[path]!), ...params(path) });
+    }
+    expect((await run(byUpload, files))['status']).toBe('completed');
+    const found = await records(byUrl);
+    expect(found).toHaveLength(3 + 2 + 1 + 1 + 1 + 1);
+    expect(found).toEqual(await records(byUpload));
+    expect(fetched['manifest']).toMatchObject({
+      files: [{ url: host.url('/a.vcf.gz') }, {}, {}, {}, {}, {}],
+    });
+    expect(fetched['source']).toBe('manifest');
+    // One import, one commit.
+    const commits = await ann.get(`/v2/datasets/${byUrl}/commits`);
+    expect(commits.json['total']).toBe(1);
+  });
+
+  test('may mix URLs and objects, and name the format where no name does', async () => {
+    serve({
+      '/download?id=1': '{"n":1}\n',
+      '/x': 'n\tm\n2\ta\n',
+      '/y.txt': '{"n":3}\n',
+      '/z': '{"n":5}\n',
+    });
+    const datasetId = await newDataset();
+    const done = await run(datasetId, [
+      { url: host.url('/download?id=1'), name: 'export.json' },
+      { url: host.url('/x'), format: 'tsv' },
+      { url: host.url('/y.txt'), reader_params: { reader: 'json' } },
+      { object_id: await newFile('w.json', '{"n":4}\n'), url: '' },
+      { url: host.url('/z'), format: '.JSON.gz', name: 'z.vcf' },
+    ]);
+    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect((await records(datasetId)).map((row) => (row as { n: unknown }).n)).toEqual([
+      1, 2, 3, 4, 5,
+    ]);
+  });
+
+  test('names each file that is wrong, all of them at once, and makes no task', async () => {
+    const datasetId = await newDataset();
+    const before = (await ann.get('/v2/tasks')).json['total'];
+    const file = await newFile('ok.json', '{}\n');
+    const url = 'https://example.org/a.json';
+    const cases: readonly (readonly [object, string])[] = [
+      [{ name: 'n' }, 'Each file must have a url or an object_id; File 1 "n" has neither.'],
+      [
+        { url: null, object_id: '' },
+        'Each file must have a url or an object_id; File 1 has neither.',
+      ],
+      [{ url, object_id: file }, 'File 1, url: Give only one of url and object_id.'],
+      [{ url: 'ftp://x/a.json' }, 'File 1, url: The url must begin with http or https.'],
+      [{ url: 'http://u:p@x/a.json' }, 'File 1, url: The url must not hold credentials.'],
+      [
+        { url: 'http://x:22/a.json', name: 'b' },
+        'File 1 "b", url: The url must have port 80, 443 or one from 1024 on.',
+      ],
+      [{ url: 7 }, 'File 1, url: The url is not a URL.'],
+      [{ object_id: 1 }, 'File 1, object_id: Invalid object "1".'],
+      [
+        { object_id: datasetId },
+        `File 1, object_id: Object "${datasetId}" is a dataset, not a file.`,
+      ],
+      [{ url, size: -1 }, 'File 1 "a.json", size: Must not be negative.'],
+      [{ url, size: 'big' }, 'File 1 "a.json", size: A valid integer is required.'],
+      [{ url, md5: 'x' }, 'File 1 "a.json", md5: Must be 32 hex digits.'],
+      [{ url, base64_md5: 'x' }, 'File 1 "a.json", base64_md5: Must be 16 bytes in base64.'],
+      [
+        { url, md5: '0'.repeat(32), base64_md5: Buffer.alloc(16, 1).toString('base64') },
+        'File 1 "a.json", base64_md5: Is not the same as md5.',
+      ],
+      [{ url, reader_params: [1] }, 'File 1 "a.json", reader_params: Must be a JSON object.'],
+      [{ url, entity_params: 'x' }, 'File 1 "a.json", entity_params: Must be a JSON object.'],
+      [
+        { url, entity_params: { sample_count: -1 } },
+        'File 1 "a.json", entity_params: sample_count: Must be from 1 to 1000.',
+      ],
+      [
+        { url, validation_params: { disable: 'perhaps' } },
+        'File 1 "a.json", validation_params: "disable" must be a boolean.',
+      ],
+      [{ url, reader_params: { reader: 'odd' } }, 'unknown reader "odd"'],
+      [{ url, format: 'odd' }, 'File 1 "a.json", format: unknown format "odd"'],
+      [{ url: 'https://example.org/a.odd' }, 'no reader for the file name "a.odd"'],
+      [{ url: 'https://example.org/' }, 'no reader for the file name "example.org"'],
+      [
+        { url: 'https://example.org/a.csv', reader_params: { delimiter: 'long' } },
+        'File 1 "a.csv", reader_params: ',
+      ],
+    ];
+    for (const [entry, expected] of cases) {
+      const manifest = { files: [entry] };
+      const { status, json } = await ann.post('/v2/dataset_imports', {
+        dataset_id: datasetId,
+        manifest,
+      });
+      expect([entry, status, Object.keys(json)]).toEqual([entry, 400, ['manifest']]);
+      expect((json['manifest'] as string[]).join()).toContain(expected);
+    }
+    const all = cases.map(([entry]) => entry);
+    const wrong = await ann.post('/v2/dataset_imports', {
+      dataset_id: datasetId,
+      manifest: { files: all },
+    });
+    const said = (wrong.json['manifest'] as string[]).join('\n');
+    for (let i = 1; i <= all.length; i += 1) expect(said).toContain(`File ${i}`);
+    for (const files of [undefined, null, [], {}, 'x', [1], [[]], [null]]) {
+      const manifest = { files, other: 1 };
+      const { status, json } = await ann.post('/v2/dataset_imports', {
+        dataset_id: datasetId,
+        manifest,
+      });
+      expect([files, status, Object.keys(json)]).toEqual([files, 400, ['manifest']]);
+    }
+    expect((await ann.get('/v2/tasks')).json['total']).toBe(before);
+  });
+
+  test('T0: has a thousand files at most (manifestFiles)', async () => {
+    const datasetId = await newDataset();
+    const ask = (count: number) =>
+      ann.post('/v2/dataset_imports', {
+        dataset_id: datasetId,
+        manifest: { files: Array.from({ length: count }, () => ({ url: 'ftp://x/' })) },
+      });
+    expect((await ask(budgets.manifestFiles)).text).toContain('File 1000, url');
+    expect((await ask(budgets.manifestFiles + 1)).json).toEqual({
+      manifest: ['At most 1000 files, not 1001 (budget manifestFiles).'],
+    });
+  });
+
+  test('whose uploaded file is another one than it says fails before it is read', async () => {
+    const datasetId = await newDataset();
+    const id = await newFile('m.json', '{"n":1}\n');
+    const good = md5('{"n":1}\n');
+    const base64 = Buffer.from(good, 'hex').toString('base64');
+    for (const [entry, expected] of [
+      [
+        { md5: '0'.repeat(32) },
+        `m.json: its md5 is ${good}, not ${'0'.repeat(32)} as the manifest says`,
+      ],
+      [{ base64_md5: Buffer.alloc(16).toString('base64') }, `m.json: its md5 is ${good}`],
+      [{ size: 9 }, 'm.json: has 8 bytes, not the 9 that the manifest says (size)'],
+    ] as const) {
+      const done = await run(datasetId, [{ object_id: id, ...entry }]);
+      expect(done['status']).toBe('failed');
+      expect(done['error_message']).toContain(expected);
+    }
+    expect(await records(datasetId)).toEqual([]);
+    const right = { object_id: id, md5: good.toUpperCase(), base64_md5: base64, size: '8' };
+    expect((await run(datasetId, [right]))['status']).toBe('completed');
+  });
+});
+
+describe('N8: an encoding on top of the file', () => {
+  const text = '{"n":1}\n{"n":2}\n';
+  const gz = gzipSync(text);
+  test.each([
+    ['/a.json', text, []],
+    ['/a.json.gz', gz, []],
+    ['/a.json', gz, ['Content-Encoding: gzip']],
+    ['/a.json.gz', gzipSync(gz), ['Content-Encoding: gzip']],
+    ['/a.json.gz', gz, ['Content-Encoding: x-gzip']],
+    ['/a.json', brotliCompressSync(text), ['Content-Encoding: br']],
+  ] as const)('%s gives the same records (%#)', async (path, body, headers) => {
+    serve({ [path]: body }, headers);
+    const datasetId = await newDataset();
+    const done = await run(datasetId, [{ url: host.url(path) }]);
+    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect(await records(datasetId)).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  test('but no third layer is removed', async () => {
+    serve({ '/a.json.gz': gzipSync(gzipSync(gz)) }, ['Content-Encoding: gzip']);
+    const datasetId = await newDataset();
+    const done = await run(datasetId, [{ url: host.url('/a.json.gz') }]);
+    expect(done['status']).toBe('failed');
+    expect(done['error_message']).toMatch(/compressed twice/);
+  });
+});
+
+describe('N6, N9: a host that fails leaves nothing', () => {
+  const marker = 'internal-secret-marker';
+  const good = '{"n":1}\n';
+  const cases: readonly (readonly [string, Script, RegExp, object?])[] = [
+    ['answers never', () => undefined, /no answer within 0.3 s \(budget fetchFirstByteMs\)/],
+    [
+      'stops',
+      (socket) => void socket.write(`${head(200, ['Content-Length: 99'])}{"n":2}\n`),
+      /budget fetchIdleMs/,
+    ],
+    [
+      'breaks off',
+      (socket) => void socket.end(answer(`{"n":2}\n`, ['Content-Length: 99'])),
+      /the connection broke off/,
+    ],
+    [
+      'lies about the length',
+      (socket) => void socket.end(answer('{"n":2}\n{"n":3}\n', ['Content-Length: 8'])),
+      /more than its Content-Length/,
+    ],
+    [
+      'sends more than size',
+      (socket) => void socket.end(answer(good.repeat(2))),
+      /more than the 8 bytes/,
+      { size: 8 },
+    ],
+    [
+      'sends other bytes',
+      (socket) => void socket.end(answer(good)),
+      /its md5 is [0-9a-f]{32}, not 0{32}/,
+      { md5: '0'.repeat(32) },
+    ],
+    [
+      'answers with an error',
+      (socket) =>
+        void socket.end(
+          `HTTP/1.1 500 ${marker}\r\nX: ${marker}\r\nContent-Length: ${marker.length}\r\n\r\n${marker}`,
+        ),
+      /answered with status 500/,
+    ],
+    [
+      'leads inside',
+      (socket) =>
+        void socket.end(head(302, [`Location: http://10.9.8.7/${marker}`, 'Content-Length: 0'])),
+      /address not allowed/,
+    ],
+    [
+      'speaks another language',
+      (socket) => void socket.end(`${marker}\r\n\r\n`),
+      /its answer is no HTTP/,
+    ],
+  ];
+  test.each(cases)('when it %s', async (_, bad, expected, more = {}) => {
+    const datasetId = await newDataset();
+    const version = (await server.store.snapshot(datasetId)).version;
+    script = (socket, text, nth) => {
+      if (text.includes('/good.json')) socket.end(answer(good));
+      else bad(socket, text, nth);
+    };
+    const done = await run(datasetId, [
+      { url: host.url('/good.json') },
+      { url: host.url('/bad.json?secret=of-the-user'), ...more },
+    ]);
+    expect(done['status']).toBe('failed');
+    expect(done['error_message']).toMatch(expected);
+    expect(done['error_message']).toMatch(/^bad\.json: /);
+    expect((await server.store.snapshot(datasetId)).version).toBe(version);
+    expect(await records(datasetId)).toEqual([]);
+    const seen = [
+      (await ann.get('/v2/tasks')).text,
+      (await ann.get(`/v2/tasks/${String(done['task_id'])}`)).text,
+      JSON.stringify(done),
+      server.logs.join('\n'),
+    ].join('\n');
+    for (const secret of [marker, '10.9.8.7', '127.0.0.1:1']) {
+      // The manifest itself names the host that the user wrote.
+      expect(seen.replaceAll(`127.0.0.1:${host.port}`, '')).not.toContain(secret);
+    }
+  });
+
+  test('N1: when its address is nobody’s public host, of a name or a number', async () => {
+    const before = host.connections;
+    for (const at of ['127.0.0.2', 'localhost', '2130706434', '[::1]', '10.0.0.1']) {
+      const datasetId = await newDataset();
+      const done = await run(datasetId, [{ url: `http://${at}:${host.port + 1}/a.json` }]);
+      expect([at, done['status'], done['error_message']]).toEqual([
+        at,
+        'failed',
+        'a.json: address not allowed',
+      ]);
+    }
+    expect(host.connections).toBe(before);
+  });
+});
+
+test('a canceled import stops fetching at once', async () => {
+  let ended = false;
+  const began = new Promise<void>((resolve) => {
+    script = (socket) => {
+      socket.on('close', () => (ended = true));
+      socket.write(`${head(200, ['Content-Length: 1000000'])}{`, () => resolve());
+    };
+  });
+  const datasetId = await newDataset();
+  const manifest = { files: [{ url: host.url('/a.json') }] };
+  const id = idOf(await ann.post('/v2/dataset_imports', { dataset_id: datasetId, manifest }));
+  await began;
+  const canceled = await ann.put(`/v2/dataset_imports/${id}`, { status: 'canceled' });
+  expect([canceled.status, canceled.json['status']]).toEqual([200, 'canceled']);
+  expect(ended).toBe(true);
+});
+
+test('a worker that dies while it fetches costs a second try and nothing else', async () => {
+  let kills = 0;
+  script = (socket) => {
+    const { workerPid } = server.scheduler.status();
+    if (kills === 0 && workerPid !== null) {
+      kills += 1;
+      process.kill(workerPid, 'SIGKILL');
+    } else socket.end(answer('{"n":1}\n'));
+  };
+  const datasetId = await newDataset();
+  const done = await run(datasetId, [{ url: host.url('/a.json') }]);
+  expect([kills, done['status'], done['error_message']]).toEqual([1, 'completed', null]);
+  expect(await records(datasetId)).toEqual([{ n: 1 }]);
+});
+
+test('a file of another host is listed with its progress', async () => {
+  const body = '{"n":1}\n'.repeat(50_000);
+  serve({ '/p.json': body });
+  const datasetId = await newDataset();
+  const done = await run(datasetId, [{ url: host.url('/p.json') }]);
+  expect(done['metadata']).toMatchObject({
+    progress: { processed_records: 50_000, total_bytes: body.length, percent: 100 },
+  });
+  expect(readFileSync('README.md', 'utf8')).toContain('allow-addresses');
+});

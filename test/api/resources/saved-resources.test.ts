@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { operations, type OperationRow } from '../../../api/http/operations.js';
+import {
+  clientFor,
+  grant,
+  idOf,
+  listOf,
+  startServer,
+  type Client,
+  type TestServer,
+} from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let bob: Client;
+let eve: Client;
+let vaultId: number;
+let datasetId: number;
+let otherId: number;
+let setId: number;
+let beaconIds: readonly number[];
+
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  bob = await server.user('bob');
+  eve = await server.user('eve', { domain: 'other' });
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+  const fields = [{ name: 'gene', data_type: 'string', entity_type: 'gene' }, { name: 'n', data_type: 'long' }]; // prettier-ignore
+  const made: number[] = [];
+  for (const [name, genes] of [
+    ['a', ['BRCA1', 'brca1', 'EGFR']],
+    ['b', ['TTN']],
+  ] as const) {
+    const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name, fields }));
+    const records = genes.map((gene, n) => ({ gene, n, note: `about ${gene}` }));
+    await ann.post('/v2/dataset_imports', { dataset_id: id, data_records: records });
+    made.push(id);
+  }
+  [datasetId, otherId] = made as [number, number];
+  setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts', description: 'all' }));
+  const bodies = [
+    { title: 'A', vault_object_id: String(datasetId) },
+    { title: 'B', vault_object_id: otherId, params: [['n__gte', 0]] },
+    { title: 'scoped', vault_object_id: datasetId, params: { filters: [['n', 2]] } },
+    { title: 'wrong', vault_object_id: datasetId, params: [['bogus', 1]] },
+  ];
+  const beacons: number[] = [];
+  for (const body of bodies)
+    beacons.push(idOf(await ann.post('/v2/beacons', { beacon_set_id: setId, ...body })));
+  beaconIds = beacons;
+});
+afterAll(() => server.close());
+
+describe('saved queries', () => {
+  const keys = 'account_id class_name created_at dataset dataset_id description fields id is_shared name params updated_at url user user_id'; // prettier-ignore
+
+  test('keep their parameters as they were sent, and tell the fields that they speak of', async () => {
+    const params = {
+      filters: [{ and: [['gene__in', ['a']], { not: ['n__gte', 1] }] }],
+      ordering: ['-n'],
+      facets: { gene: { facets: { 'note.x': {} } } },
+      unknown: 1,
+    };
+    const made = await ann.post('/v2/saved_queries', { name: 'q', params });
+    const { json } = made;
+    expect(made.status).toBe(201);
+    const path = `/v2/saved_queries/${idOf(made)}`;
+    expect(Object.keys(json).toSorted().join(' ')).toBe(keys);
+    expect(json).toMatchObject({ class_name: 'SavedQuery', params, fields: ['gene', 'n', 'note.x'], is_shared: false, dataset: null }); // prettier-ignore
+    expect((await ann.get(path)).json).toEqual(json);
+    const patched = await ann.patch(path, {
+      name: 'r',
+      is_shared: 'true',
+    });
+    expect(patched.json).toMatchObject({ name: 'r', is_shared: true, params });
+    const deleted = await ann.delete(path);
+    expect([deleted.status, idOf(deleted)]).toEqual([200, idOf(made)]);
+    expect((await ann.get(path)).status).toBe(404);
+  });
+
+  test('are checked with the dataset that they are made for', async () => {
+    const params = { filters: [['gene', 'x']], query: 'about' };
+    const made = await ann.post('/v2/saved_queries', { name: 'q', dataset: 'acme:Lab:/a', params });
+    expect(made.json).toMatchObject({ dataset: datasetId, dataset_id: datasetId });
+    const bogus = await ann.post('/v2/saved_queries', { name: 'q', dataset: datasetId, params: { fields: ['bogus'] } }); // prettier-ignore
+    expect([bogus.status, JSON.stringify(bogus.json)]).toEqual([400, expect.stringContaining('Unknown field: bogus')]); // prettier-ignore
+    expect(Object.keys(bogus.json)).toEqual(['params']);
+    const missing = await ann.post('/v2/saved_queries', { name: 'q', dataset: 'acme:Lab:/z' });
+    expect([missing.status, Object.keys(missing.json)]).toEqual([400, ['dataset']]);
+    expect((await ann.post('/v2/saved_queries', { params: 5 })).json).toMatchObject({ name: expect.anything(), params: expect.anything() }); // prettier-ignore
+  });
+
+  test('are listed by the dataset that has all their fields', async () => {
+    await ann.post('/v2/saved_queries', { name: 'fits', params: { filters: [['gene', 'x']] } });
+    await ann.post('/v2/saved_queries', { name: 'not', params: { fields: ['elsewhere'] } });
+    const names = async (query: string): Promise<unknown[]> =>
+      listOf(await ann.get(`/v2/saved_queries?${query}`)).map((view) => view['name']);
+    expect(await names(`dataset_id=${datasetId}`)).toContain('fits');
+    expect(await names(`dataset=acme:Lab:/a`)).not.toContain('not');
+    expect(await names('name=not')).toEqual(['not']);
+    expect(await names('dataset=acme:Lab:/nowhere')).toEqual([]);
+    expect(await names('is_shared=true')).toEqual([]);
+  });
+});
+
+describe('beacons', () => {
+  test('ask every dataset of a set, count, and explain what failed', async () => {
+    const ask = (body: object): ReturnType<Client['post']> => ann.post(`/v2/beacon_sets/${setId}/query`, body); // prettier-ignore
+    const { status, json } = await ask({ query: 'BRCA1', entity_type: 'gene' });
+    expect(status).toBe(200);
+    expect(Object.keys(json)).toEqual(['query', 'entity_type', 'beacon_set', 'beacons', 'found_count', 'not_found_count', 'failed_count']); // prettier-ignore
+    expect(json).toMatchObject({ query: 'BRCA1', entity_type: 'gene', found_count: 1, not_found_count: 2, failed_count: 1 }); // prettier-ignore
+    expect(json['beacons']).toMatchObject([
+      { title: 'A', status: 'found', total: 2, error: null },
+      { title: 'B', status: 'not_found', total: 0 },
+      { title: 'scoped', status: 'not_found', total: 0 },
+      { title: 'wrong', status: 'failed', total: null, error: expect.stringContaining('Unknown field: bogus') }, // prettier-ignore
+    ]);
+    const several = await ask({ query: ['brca1', 'TTN'], entity_type: 'gene' });
+    expect(several.json).toMatchObject({ found_count: 2, query: ['brca1', 'TTN'] });
+    const sample = await ask({ query: 'S1', entity_type: 'sample' });
+    expect(sample.json).toMatchObject({ found_count: 0, failed_count: 4 });
+  });
+
+  test('search all text without an entity type', async () => {
+    const total = async (query: unknown): Promise<unknown> =>
+      (await ann.post(`/v2/beacons/${beaconIds[0]}/query`, { query })).json['total'];
+    expect(await total('egfr')).toBe(1);
+    expect(await total('about BRCA1')).toBe(3);
+    expect(await total(['about egfr', 'about brca1'])).toBe(3);
+    expect(await total('gene:(brca1 -egfr)')).toBe(2);
+  });
+
+  test('answer one by one with the first records, and a failure as an error', async () => {
+    const { json } = await ann.post(`/v2/beacons/${beaconIds[2]}/query`, { query: 'EGFR', entity_type: 'gene' }); // prettier-ignore
+    expect(json).toMatchObject({ title: 'scoped', status: 'found', total: 1, query: 'EGFR', results: [{ gene: 'EGFR', n: 2 }] }); // prettier-ignore
+    const wrong = await ann.post(`/v2/beacons/${beaconIds[3]}/query`, { query: 'EGFR' });
+    expect([wrong.status, Object.keys(wrong.json)]).toEqual([400, ['detail']]);
+    for (const body of [{}, { query: '' }, { query: [] }, { query: [5, {}] }])
+      expect((await ann.post(`/v2/beacons/${beaconIds[0]}/query`, body)).json).toHaveProperty(
+        'query',
+      );
+    expect((await ann.post(`/v2/beacons/${beaconIds[0]}/query`, { query: 'x', entity_type: 'y' })).status).toBe(400); // prettier-ignore
+  });
+
+  test('need an own set and a dataset', async () => {
+    const beacon = { beacon_set_id: setId, title: 'x', vault_object_id: datasetId };
+    const keys = async (client: Client, body: object): Promise<unknown> => {
+      const { status, json } = await client.post('/v2/beacons', { ...beacon, ...body });
+      return [status, Object.keys(json)];
+    };
+    expect(await keys(ann, { beacon_set_id: 999 })).toEqual([400, ['beacon_set_id']]);
+    expect(await keys(bob, {})).toEqual([400, ['beacon_set_id', 'vault_object_id']]);
+    expect(await keys(ann, { vault_object_id: 5 })).toEqual([400, ['vault_object_id']]);
+    expect(await keys(ann, { params: 'x', title: '' })).toEqual([400, ['title', 'params']]);
+  });
+
+  test('are found by their set, dataset and vault', async () => {
+    const count = async (path: string): Promise<number> => listOf(await ann.get(path)).length;
+    expect(await count(`/v2/beacons?beacon_set_id=${setId}`)).toBe(4);
+    expect(await count(`/v2/beacons?vault_object_id=${otherId}`)).toBe(1);
+    expect(await count(`/v2/beacons?vault_id=${vaultId}`)).toBe(4);
+    expect(await count(`/v2/beacons?vault_id=99`)).toBe(0);
+    expect(await count(`/v2/beacon_sets?vault_object_id=${otherId}`)).toBe(1);
+    expect(await count(`/v2/beacon_sets?user_id=${ann.user.id}&is_shared=false`)).toBe(1);
+    const { json } = await ann.get(`/v2/beacon_sets/${setId}`);
+    expect(json).toMatchObject({ class_name: 'BeaconSet', beacons_count: 4, is_public: false });
+    expect((await ann.get(`/v2/beacons/${beaconIds[0]}`)).json).toMatchObject({ vault_object_id: datasetId, vault_id: vaultId, params: null }); // prettier-ignore
+  });
+});
+
+describe('who may do what (A2)', () => {
+  const rows = (Object.entries(operations) as [string, OperationRow][]).filter(
+    ([id, { paths, method }]) =>
+      /^(savedQueries|beaconSets|beacons)\./.test(id) &&
+      paths[0].includes(':id') &&
+      method !== 'DELETE',
+  );
+  const reads = ({ method, paths }: OperationRow): boolean =>
+    method === 'GET' || paths[0].endsWith('/query');
+
+  test.each([false, true])('with is_shared %s', async (isShared) => {
+    const query = idOf(await ann.post('/v2/saved_queries', { name: 'mine', is_shared: isShared }));
+    await ann.patch(`/v2/beacon_sets/${setId}`, { is_shared: isShared });
+    const target = (path: string): string => {
+      const id = path.includes('saved') ? query : path.includes('sets') ? setId : beaconIds[0];
+      return path.replace(':id', String(id));
+    };
+    const nobody = clientFor(server.url, ann.user, '');
+    for (const [, row] of rows) {
+      const [path] = row.paths;
+      const status = async (client: Client): Promise<number> => {
+        const body =
+          row.method === 'GET' ? undefined : path.endsWith('query') ? { query: 'x' } : {};
+        return (await client.call(row.method, target(path), body)).status;
+      };
+      const canBob = isShared ? (reads(row) ? [200, 400] : [403]) : [404];
+      expect([path, canBob.includes(await status(bob))]).toEqual([path, true]);
+      expect([path, await status(eve), await status(nobody)]).toEqual([path, 404, 401]);
+      expect([path, await status(ann)]).toEqual([path, 200]);
+    }
+    const lists = ['/v2/saved_queries?name=mine', '/v2/beacon_sets', '/v2/beacons'];
+    for (const path of lists) {
+      expect([path, listOf(await bob.get(path)).length > 0]).toEqual([path, isShared]);
+      expect([path, listOf(await eve.get(path))]).toEqual([path, []]);
+    }
+    await ann.delete(`/v2/saved_queries/${query}`);
+  });
+
+  test('a beacon asks with the rights of who asks (E4)', async () => {
+    await ann.patch(`/v2/beacon_sets/${setId}`, { is_shared: true });
+    const ask = async (): Promise<Record<string, unknown>> =>
+      (await bob.post(`/v2/beacon_sets/${setId}/query`, { query: 'TTN', entity_type: 'gene' }))
+        .json;
+    const before = await ask();
+    expect(before).toMatchObject({ found_count: 0, failed_count: 4 });
+    expect(JSON.stringify(before)).not.toContain('about');
+    await grant(server, vaultId, bob, 'read');
+    expect(await ask()).toMatchObject({ found_count: 1, failed_count: 1 });
+  });
+
+  test('a set takes its beacons with it, and a deleted dataset leaves its beacon failing', async () => {
+    const gone = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'gone' }));
+    const set = idOf(await ann.post('/v2/beacon_sets', { title: 'short' }));
+    const beacon = idOf(await ann.post('/v2/beacons', { beacon_set_id: set, title: 'x', vault_object_id: gone })); // prettier-ignore
+    await ann.delete(`/v2/datasets/${gone}`);
+    expect((await ann.post(`/v2/beacon_sets/${set}/query`, { query: 'x' })).json).toMatchObject({ failed_count: 1 }); // prettier-ignore
+    expect((await ann.get(`/v2/beacons/${beacon}`)).json).toMatchObject({ vault_id: null });
+    expect((await ann.delete(`/v2/beacon_sets/${set}`)).status).toBe(200);
+    expect((await ann.get(`/v2/beacons/${beacon}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,284 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir, readlink } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { until } from '../../until.js';
+import { idOf, send, startServer, type Answer, type Client, type TestServer } from '../server.js';
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Lab' }));
+});
+afterAll(() => server.close());
+
+const content = 'line 1\nline 2\n';
+const md5 = createHash('md5').update(content).digest();
+
+async function newFile(more: object = {}): Promise<{ id: number; url: string; answer: Answer }> {
+  const body = { vault_id: vaultId, object_type: 'file', filename: 'f.txt', ...more };
+  const answer = await ann.post('/v2/objects', body);
+  return { id: idOf(answer), url: String(answer.json['upload_url']), answer };
+}
+
+function put(url: string, body: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return send('', 'PUT', url, body, headers);
+}
+
+async function objectOf(id: number): Promise<Record<string, unknown>> {
+  return (await ann.get(`/v2/objects/${id}`)).json;
+}
+
+describe('uploads (D8)', () => {
+  test.each(['application/json', 'text/csv', 'gzip', 'multipart/form-data', ''])(
+    'take the bytes raw as %j, without credentials, and answer 200 with the md5',
+    async (type) => {
+      const { id, url } = await newFile({ size: content.length, md5: md5.toString('hex') });
+      const answer = await put(url, content, {
+        'content-md5': md5.toString('base64'),
+        'content-type': type,
+      });
+      expect([answer.status, answer.text]).toEqual([200, '']);
+      expect(answer.headers.get('etag')).toBe(`"${md5.toString('hex')}"`);
+      expect(await objectOf(id)).toMatchObject({
+        availability: 'available',
+        size: content.length,
+        md5: md5.toString('hex'),
+      });
+    },
+  );
+
+  test('an empty file is a file', async () => {
+    const { id, url } = await newFile({ size: 0 });
+    expect((await put(url, '')).status).toBe(200);
+    expect(await objectOf(id)).toMatchObject({ availability: 'available', size: 0 });
+  });
+
+  test.each([
+    ['too short', { size: 20 }, content, {}],
+    ['too long', { size: 5 }, content, {}],
+    ['another md5 than announced', { md5: '0'.repeat(32) }, content, {}],
+    [
+      'another md5 than its header',
+      {},
+      content,
+      { 'content-md5': Buffer.alloc(16).toString('base64') },
+    ],
+    ['a malformed Content-MD5', {}, content, { 'content-md5': 'nonsense' }],
+  ])('refuse a body that is %s', async (_name, more, body, headers) => {
+    const { id, url } = await newFile(more);
+    const answer = await put(url, body, headers);
+    expect(answer.status).toBe(400);
+    expect(Object.keys(answer.json)).toEqual(['detail']);
+    expect(await objectOf(id)).toMatchObject({ availability: 'unverified' });
+    expect((await ann.get(`/v2/objects/${id}/download`)).status).toBe(400);
+  });
+
+  test('without a length come in chunks', async () => {
+    const { id, url } = await newFile({ size: content.length });
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const byte of Buffer.from(content)) controller.enqueue(Uint8Array.of(byte));
+        controller.close();
+      },
+    });
+    const response = await fetch(url, { method: 'PUT', body, duplex: 'half' });
+    expect(response.status).toBe(200);
+    expect(await objectOf(id)).toMatchObject({ availability: 'available' });
+  });
+
+  test('that break off leave nothing', async () => {
+    const { id, url } = await newFile({ size: 1000 });
+    const { pathname, search } = new URL(url);
+    await new Promise<void>((resolve) => {
+      const socket = connect(server.port, '127.0.0.1', () => {
+        socket.write(
+          `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nsome`,
+        );
+      });
+      socket.on('close', () => resolve());
+      void until(async () => (await scratch()).length > 0).then(() => socket.destroy());
+    });
+    expect(await objectOf(id)).toMatchObject({ availability: 'unverified' });
+    await until(async () => (await scratch()).length === 0);
+    expect(server.logs.filter((line) => line.includes('"error"'))).toEqual([]);
+  });
+
+  test('at once to one address leave one whole file', async () => {
+    const { id, url } = await newFile();
+    const bodies = Array.from({ length: 6 }, (_, i) => String(i).repeat(1000 + i));
+    const answers = await Promise.all(bodies.map((body) => put(url, body)));
+    expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
+    const { download_url: download } = (await ann.get(`/v2/objects/${id}/download`)).json;
+    expect(bodies).toContain((await send('', 'GET', String(download))).text);
+    const blobs = await readdir(server.data.objects);
+    expect(blobs.filter((name) => name.startsWith(`${id}-`))).toHaveLength(1);
+  });
+
+  test('to the address of a deleted file are refused', async () => {
+    const { id, url } = await newFile();
+    await put(url, content);
+    await ann.delete(`/v2/objects/${id}`);
+    expect((await put(url, content)).status).toBe(404);
+    expect(
+      (await readdir(server.data.objects)).filter((name) => name.startsWith(`${id}-`)),
+    ).toEqual([]);
+  });
+
+  test('need their own address: it neither reads nor serves another object', async () => {
+    const { id, url } = await newFile();
+    const other = await newFile();
+    await put(url, content);
+    expect((await send('', 'GET', url)).status).toBe(405);
+    expect((await put(url.replace(String(id), String(other.id)), content)).status).toBe(403);
+    const { download_url: download } = (await ann.get(`/v2/objects/${id}/download`)).json;
+    expect((await put(String(download), content)).status).toBe(405);
+  });
+});
+
+describe('signed addresses (D7)', () => {
+  test('with any one character changed are refused', async () => {
+    const { id, url } = await newFile();
+    await put(url, content);
+    const download = String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
+    for (const [method, address] of [
+      ['PUT', url],
+      ['GET', download],
+    ] as const) {
+      const start = server.url.length + 1;
+      for (let at = start; at < address.length; at++) {
+        const char = address[at] ?? '';
+        const changed = address.slice(0, at) + (char === 'x' ? 'y' : 'x') + address.slice(at + 1);
+        const { status } = await send('', method, changed, method === 'PUT' ? 'evil' : undefined);
+        expect([changed, [401, 403, 404, 405].includes(status)]).toEqual([changed, true]);
+      }
+    }
+    expect((await send('', 'GET', download)).text).toBe(content);
+  });
+
+  test('never show their signature in the log', async () => {
+    const { url } = await newFile();
+    await put(url, content);
+    expect(server.logs.join('\n')).not.toContain(new URL(url).searchParams.get('signature'));
+  });
+});
+
+describe('downloads', () => {
+  let address: string;
+  beforeAll(async () => {
+    const { id, url } = await newFile({ filename: 'page.html', mimetype: 'text/html' });
+    await put(url, content);
+    address = String((await ann.get(`/v2/objects/${id}/download?redirect=`)).json['download_url']);
+  });
+
+  test('carry the name in the literal form that clients cut out', () => {
+    expect(address).toMatch(
+      /\?response-content-disposition=attachment%3B%20filename%3Dpage(-\d+)?\.html&/,
+    );
+  });
+
+  test('redirect only when asked to', async () => {
+    const { id, url } = await newFile();
+    await put(url, content);
+    const asked = await ann.get(`/v2/objects/${id}/download?redirect=TRUE`);
+    expect(asked.status).toBe(302);
+    expect((await send('', 'GET', asked.headers.get('location') ?? '')).text).toBe(content);
+    for (const query of ['', '?redirect=', '?redirect=False', '?redirect=0']) {
+      const answer = await ann.get(`/v2/objects/${id}/download${query}`);
+      expect([answer.status, answer.json['object_id']]).toEqual([200, null]);
+    }
+  });
+
+  test('are attachments of no type that a browser would run (D9)', async () => {
+    const { headers } = await send('', 'GET', address);
+    expect(headers.get('content-type')).toBe('application/octet-stream');
+    expect(headers.get('content-disposition')).toMatch(/^attachment;/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toContain('sandbox');
+    expect(headers.get('content-encoding')).toBeNull();
+    expect(headers.get('content-length')).toBe(String(content.length));
+  });
+
+  test.each([
+    ['bytes=0-3', 206, content.slice(0, 4)],
+    ['bytes=5-', 206, content.slice(5)],
+    ['bytes=-3', 206, content.slice(-3)],
+    ['bytes=0-999', 206, content],
+    ['bytes=-999', 206, content],
+    ['bytes=3-1', 200, content],
+    ['bytes=0-1,3-4', 200, content],
+    ['bytes=-', 200, content],
+    ['lines=1-2', 200, content],
+    ['bytes=14-', 416, undefined],
+    ['bytes=99-100', 416, undefined],
+    ['bytes=-0', 416, undefined],
+  ])('answer the range %s with %d (D10)', async (range, status, text) => {
+    const answer = await send('', 'GET', address, undefined, { range });
+    expect(answer.status).toBe(status);
+    if (text !== undefined) expect(answer.text).toBe(text);
+    else expect(answer.headers.get('content-range')).toBe(`bytes */${content.length}`);
+  });
+
+  test('answer HEAD with the length and no body', async () => {
+    const { status, headers, text } = await send('', 'HEAD', address);
+    expect([status, headers.get('content-length'), text]).toEqual([
+      200,
+      String(content.length),
+      '',
+    ]);
+  });
+
+  test('are given up when the client stops reading, and their files are closed (D6)', async () => {
+    const other = await startServer({ limits: { idleMs: 300 } });
+    try {
+      const user = await other.user('ann');
+      const vault = idOf(await user.post('/v2/vaults', { name: 'Big' }));
+      const body = { vault_id: vault, object_type: 'file', filename: 'big' };
+      const made = await user.post('/v2/objects', body);
+      // More than the buffers of a connection hold.
+      await put(String(made.json['upload_url']), 'x'.repeat(40 << 20));
+      const { json } = await user.get(`/v2/objects/${idOf(made)}/download`);
+      const { pathname, search } = new URL(String(json['download_url']));
+      const openFiles = async (): Promise<number> => {
+        const links = await Promise.all(
+          (await readdir('/proc/self/fd')).map((fd) =>
+            readlink(`/proc/self/fd/${fd}`).catch(() => ''),
+          ),
+        );
+        return links.filter((link) => link.startsWith(other.data.objects)).length;
+      };
+      const sockets = Array.from({ length: 5 }, () => connect(other.port, '127.0.0.1'));
+      const begun = sockets.map(async (socket) => {
+        socket.on('error', () => undefined);
+        socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
+        const [first] = (await once(socket, 'data')) as [Buffer];
+        socket.pause();
+        return first.subarray(0, 15).toString();
+      });
+      expect(await Promise.all(begun)).toEqual(sockets.map(() => 'HTTP/1.1 200 OK'));
+      if (process.platform === 'linux') await until(async () => (await openFiles()) === 0);
+      for (const socket of sockets) socket.destroy();
+      expect((await user.get('/v1/user')).status).toBe(200);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('of a folder, a dataset or nothing are refused', async () => {
+    for (const type of ['folder', 'dataset']) {
+      const id = idOf(
+        await ann.post('/v2/objects', { vault_id: vaultId, object_type: type, filename: type }),
+      );
+      expect((await ann.get(`/v2/objects/${id}/download`)).status).toBe(400);
+    }
+    expect((await ann.get('/v2/objects/12345/download')).status).toBe(404);
+  });
+});
+
+async function scratch(): Promise<readonly string[]> {
+  return (await readdir(server.data.scratch)).filter((name) => name.startsWith('upload-'));
+}
