@@ -9,21 +9,21 @@ import { controllers } from './resources/index.js';
 import { ErrorsFilter } from './http/errors.filter.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
 import { operations, type OperationRow } from './http/operations.js';
-import { Parts, type AppParts } from './http/app-context.js';
+import { AppContext, type AppServices } from './http/app-context.js';
 import { createAdapter } from './http/server.js';
 
 /** The one module: all controllers, and the guard and the filter that stand before and behind each of them. */
 @Module({})
 export class AppModule {
-  static with(parts: Parts, authenticator: Authenticator): DynamicModule {
+  static with(context: AppContext, authenticator: Authenticator): DynamicModule {
     return {
       module: AppModule,
       controllers: [...controllers],
       providers: [
-        { provide: Parts, useValue: parts },
+        { provide: AppContext, useValue: context },
         { provide: Authenticator, useValue: authenticator },
         { provide: APP_GUARD, useClass: AuthGuard },
-        { provide: APP_FILTER, useValue: new ErrorsFilter(parts.log, methodsOf) },
+        { provide: APP_FILTER, useValue: new ErrorsFilter(context.log, methodsOf) },
       ],
     };
   }
@@ -40,18 +40,18 @@ export interface App {
 }
 
 /** Builds the HTTP front around parts that are already open. */
-export async function createApp(given: AppParts): Promise<App> {
+export async function createApp(given: AppServices): Promise<App> {
   const log: LogSink = given.config.log === 'silent' ? () => {} : (given.log ?? stderrSink);
-  const parts = new Parts(given, log);
-  const authenticator = new Authenticator(parts);
+  const context = new AppContext(given, log);
+  const authenticator = new Authenticator(context);
   const adapter = createAdapter({
-    publicUrl: parts.config.publicUrl,
-    limits: parts.limits,
+    publicUrl: context.config.publicUrl,
+    limits: context.limits,
     log,
     admit: (request) => authenticator.admit(request),
-    logsRequests: parts.config.log === 'debug', // at `info` they would drown what a newcomer is told
+    logsRequests: context.config.log === 'debug', // at `info` they would drown what a newcomer is told
   });
-  const module = AppModule.with(parts, authenticator);
+  const module = AppModule.with(context, authenticator);
   const nest = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: false,
@@ -66,7 +66,7 @@ export async function createApp(given: AppParts): Promise<App> {
       const address = nest.getHttpServer().address() as AddressInfo;
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
       // A person at a terminal hears it from the command line.
-      if (['info', 'debug'].includes(parts.config.log)) {
+      if (['info', 'debug'].includes(context.config.log)) {
         log(logLine('listening', { host: address.address, port: address.port }));
       }
       return { url: `http://${name}:${address.port}`, port: address.port };

@@ -53,8 +53,8 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const reportTask = (message: string): void => stderrSink(logLine('scheduler', { message }));
     const scheduler = createScheduler({ catalog, store, data, config, report: reportTask });
     closers.push(() => scheduler.close());
-    const parts = { catalog, store, queryEngine, scheduler, data, config, signingKey };
-    const app = await createApp(parts);
+    const context = { catalog, store, queryEngine, scheduler, data, config, signingKey };
+    const app = await createApp(context);
     closers.push(() => app.close());
     await scheduler.start();
     const { port } = await app.listen(config.port, config.host);

@@ -17,7 +17,7 @@ export type ResourceKind =
   | 'beacon';
 
 /**
- * Who may call a handler. `scope` is what the token must allow; a `resource` rule also demands a permission on the
+ * CurrentCaller may call a handler. `scope` is what the token must allow; a `resource` rule also demands a permission on the
  * thing that the path names, before the handler runs.
  */
 export type AccessRule =
@@ -51,13 +51,15 @@ export function Access(
 }
 
 /** The caller that the guard has established. */
-export const Who = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
-  const caller = context.switchToHttp().getRequest<ApiRequest>().caller;
-  if (!caller) throw new Error('no caller: the handler is public');
-  return caller;
-});
+export const CurrentCaller = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Caller => {
+    const caller = context.switchToHttp().getRequest<ApiRequest>().caller;
+    if (!caller) throw new Error('no caller: the handler is public');
+    return caller;
+  },
+);
 
 /** The row that a `resource` rule has looked up. */
-export const Subject = createParamDecorator((_: unknown, context: ExecutionContext): unknown => {
-  return context.switchToHttp().getRequest<ApiRequest>().subject;
+export const Resource = createParamDecorator((_: unknown, context: ExecutionContext): unknown => {
+  return context.switchToHttp().getRequest<ApiRequest>().resource;
 });

@@ -28,7 +28,7 @@ export const defaultLimits: ServerLimits = {
 };
 
 /** What the HTTP front is given: everything below it, already open. */
-export interface AppParts {
+export interface AppServices {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queryEngine: QueryEngine;
@@ -41,19 +41,19 @@ export interface AppParts {
 }
 
 /** The parts as Nest injects them: a class, because injection needs a value. */
-export class Parts {
+export class AppContext {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queryEngine: QueryEngine;
   readonly scheduler: Scheduler;
   readonly data: DataFolder;
-  readonly config: AppParts['config'];
+  readonly config: AppServices['config'];
   readonly signer: UrlSigner;
   readonly signingKey: Uint8Array;
   readonly limits: ServerLimits;
   readonly log: LogSink;
 
-  constructor(parts: AppParts, log: LogSink) {
+  constructor(parts: AppServices, log: LogSink) {
     this.catalog = parts.catalog;
     this.store = parts.store;
     this.queryEngine = parts.queryEngine;

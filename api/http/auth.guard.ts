@@ -3,7 +3,7 @@ import { AppError, notFound } from '../../engine/core/errors.js';
 import { accessKey, type AccessRule } from './access.js';
 import { Authenticator } from './authenticator.js';
 import { readId } from './form.js';
-import { Parts } from './app-context.js';
+import { AppContext } from './app-context.js';
 import type { ApiRequest } from './request.js';
 import { requireResource } from './require-resource.js';
 
@@ -11,7 +11,7 @@ import { requireResource } from './require-resource.js';
 @Injectable()
 export class AuthGuard implements CanActivate {
   constructor(
-    private readonly parts: Parts,
+    private readonly context: AppContext,
     private readonly authenticator: Authenticator,
   ) {}
 
@@ -27,8 +27,8 @@ export class AuthGuard implements CanActivate {
     if (rule.kind === 'resource') {
       const id = readId((request.params as Record<string, unknown>)['id']);
       if (id === undefined) throw notFound();
-      const { catalog } = this.parts;
-      request.subject = await requireResource(catalog, caller, rule.resource, id, rule.level);
+      const { catalog } = this.context;
+      request.resource = await requireResource(catalog, caller, rule.resource, id, rule.level);
     }
     if (rule.scope === 'write' && caller.scope === 'read') {
       throw new AppError('forbidden', 'This token has the scope read; a change needs read write.');

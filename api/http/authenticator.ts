@@ -1,7 +1,7 @@
 import { principalOf } from '../../engine/catalog/access.js';
 import { AppError } from '../../engine/core/errors.js';
 import { secretOf, unauthenticated } from './credentials.js';
-import type { Parts } from './app-context.js';
+import type { AppContext } from './app-context.js';
 import { rateLimiter, type RateLimiter, type Verdict } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './request.js';
 
@@ -10,9 +10,9 @@ export class Authenticator {
   readonly #requests: RateLimiter;
   readonly #failures: RateLimiter;
 
-  constructor(private readonly parts: Parts) {
-    this.#requests = rateLimiter(parts.config.rateLimit);
-    this.#failures = rateLimiter(parts.limits.failedLogins);
+  constructor(private readonly context: AppContext) {
+    this.#requests = rateLimiter(context.config.rateLimit);
+    this.#failures = rateLimiter(context.limits.failedLogins);
   }
 
   /** The caller; 401 without valid credentials, 429 beyond the limits. */
@@ -44,7 +44,7 @@ export class Authenticator {
   async #find(
     secret: string,
   ): Promise<{ readonly caller: Caller; readonly tokenId: number } | undefined> {
-    const { catalog, signingKey } = this.parts;
+    const { catalog, signingKey } = this.context;
     const token = await catalog.tokens.authenticate(secret, signingKey);
     if (!token) return undefined;
     await catalog.tokens.touch(token);

@@ -13,7 +13,7 @@ import { stringifyJson } from '../../engine/core/json.js';
 import type { Value } from '../../engine/core/types.js';
 import { madeBy } from '../resources/replays.js';
 import { operationKey, type OperationId } from './operations.js';
-import { Parts } from './app-context.js';
+import { AppContext } from './app-context.js';
 import type { ApiReply, ApiRequest } from './request.js';
 
 /** This process: what another one has begun and not ended, it will not end any more. */
@@ -25,7 +25,7 @@ const owner = randomUUID();
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<ApiRequest>();
@@ -41,7 +41,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
       hash: digest(request.body),
       owner,
     };
-    const { idempotencyKeys } = this.parts.catalog;
+    const { idempotencyKeys } = this.context.catalog;
     const begun = await idempotencyKeys.begin(keyed);
     switch (begun.kind) {
       case 'other':
@@ -56,7 +56,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
         );
       case 'made': {
         context.switchToHttp().getResponse<ApiReply>().header('Idempotent-Replayed', 'true');
-        return of(await show(this.parts, caller, begun.id, request));
+        return of(await show(this.context, caller, begun.id, request));
       }
       case 'new':
         return from(

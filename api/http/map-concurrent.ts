@@ -2,7 +2,7 @@
 const atOnce = 4;
 
 /** Does the work for each item, a few at a time; the results are in the items' order. */
-export async function inLanes<T, R>(
+export async function mapConcurrent<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,
 ): Promise<readonly R[]> {

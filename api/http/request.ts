@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../engine/catalog/access.js';
 
-/** Who sends a request: the user, the account and what the token allows. */
+/** CurrentCaller sends a request: the user, the account and what the token allows. */
 export type Caller = Principal;
 
 /** A request with what the guard has found out about it. */
 export interface ApiRequest extends FastifyRequest {
   caller?: Caller;
   /** The row that the path's id names, already checked. */
-  subject?: unknown;
+  resource?: unknown;
   /** The public base address that links in the answer start with. */
   origin: string;
 }

@@ -7,7 +7,7 @@ import type { Permission } from '../../engine/catalog/permission.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
 import { canImport } from '../../scheduler/jobs/import/check.js';
-import type { Parts } from '../http/app-context.js';
+import type { AppContext } from '../http/app-context.js';
 import type { ApiRequest, Caller } from '../http/request.js';
 import {
   datasetView,
@@ -19,9 +19,9 @@ import {
 } from './views.js';
 
 /** The presenter of a request whose caller is known. */
-export function presenterFor(parts: Parts, request: ApiRequest): Presenter {
+export function presenterFor(context: AppContext, request: ApiRequest): Presenter {
   if (!request.caller) throw new Error('no caller: the handler is public');
-  return new Presenter(parts.catalog, request.caller, request.origin);
+  return new Presenter(context.catalog, request.caller, request.origin);
 }
 
 /** Looks up what views show besides their row; one per request, so each neighbour is read once. */

@@ -25,7 +25,7 @@ export const storageClasses = [
 type Given<T> = { -readonly [K in keyof T]?: T[K] | undefined };
 
 /** Drops the keys that were not given, as `exactOptionalPropertyTypes` asks. */
-export function given<T extends object>(values: Given<T>): Partial<T> {
+export function omitUndefined<T extends object>(values: Given<T>): Partial<T> {
   const kept = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(kept) as Partial<T>;
 }
@@ -39,7 +39,7 @@ export function vaultNew(form: Form): VaultPatch & { readonly name: string } {
 export function vaultPatch(form: Form): VaultPatch {
   return {
     ...vaultKeys(form),
-    ...given<VaultPatch>({
+    ...omitUndefined<VaultPatch>({
       name: form.raw('name') === undefined ? undefined : name(form, 'name', checkVaultName),
       versioning: form.choice<VaultRow['versioning']>('versioning', [
         'disabled',
@@ -51,7 +51,7 @@ export function vaultPatch(form: Form): VaultPatch {
 }
 
 function vaultKeys(form: Form): VaultPatch {
-  return given<VaultPatch>({
+  return omitUndefined<VaultPatch>({
     description: form.nullableText('description'),
     metadata: metadata(form),
     tags: form.textList('tags'),
@@ -86,7 +86,7 @@ export function objectNew(form: Form): ObjectBody {
     objectType: objectType ?? 'file',
     object: {
       ...objectKeys(form),
-      ...given<NewObject>({ size: size(form), md5: md5(form) }),
+      ...omitUndefined<NewObject>({ size: size(form), md5: md5(form) }),
       filename: name(form, 'filename', checkFilename),
     },
     dataset: datasetBody(form),
@@ -108,7 +108,7 @@ export function datasetNew(form: Form): ObjectBody {
 export function objectPatch(form: Form): ObjectPatch {
   return {
     ...objectKeys(form),
-    ...given<ObjectPatch>({
+    ...omitUndefined<ObjectPatch>({
       filename:
         form.raw('filename') === undefined ? undefined : name(form, 'filename', checkFilename),
       parentId: parentOf(form, 'parent_object_id'),
@@ -122,7 +122,7 @@ export function datasetPatch(form: Form): {
   readonly storageClass: string | undefined;
 } {
   return {
-    object: given<ObjectPatch>({
+    object: omitUndefined<ObjectPatch>({
       description: form.nullableText('description'),
       metadata: metadata(form),
       tags: form.textList('tags'),
@@ -134,7 +134,7 @@ export function datasetPatch(form: Form): {
 function objectKeys(
   form: Form,
 ): Partial<Pick<NewObject, 'description' | 'metadata' | 'tags' | 'mimetype'>> {
-  return given<NewObject>({
+  return omitUndefined<NewObject>({
     description: form.nullableText('description'),
     metadata: metadata(form),
     tags: form.textList('tags'),

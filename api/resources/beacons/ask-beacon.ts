@@ -3,9 +3,9 @@ import { AppError } from '../../../engine/core/errors.js';
 import { entityTypes, type EntityType } from '../../../engine/core/types.js';
 import { answerTo } from '../../http/errors.filter.js';
 import { Form, isObject } from '../../http/form.js';
-import { inLanes } from '../../http/map-concurrent.js';
+import { mapConcurrent } from '../../http/map-concurrent.js';
 import { logLine } from '../../http/log.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import { ask } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
@@ -46,7 +46,7 @@ export function readQuestion(body: unknown): Question {
 
 /** Asks a beacon, with the rights of who asks and not of who made it (threats E4). What goes wrong is part of the answer. */
 export async function askBeacon(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   beacon: BeaconRow,
   question: Question,
@@ -56,32 +56,32 @@ export async function askBeacon(
   const took = (): number => Math.round(performance.now() - started);
   try {
     const dataset = await requireResource(
-      parts.catalog,
+      context.catalog,
       caller,
       'dataset',
       beacon.datasetId,
       'read',
     );
-    const { total, results } = await ask(parts, dataset, queryOf(beacon, question), signal);
+    const { total, results } = await ask(context, dataset, queryOf(beacon, question), signal);
     return { status: total > 0 ? 'found' : 'not_found', total, took: took(), error: null, results };
   } catch (error) {
     if (signal.aborted) throw error;
     const { isBug, body } = answerTo(error);
     if (isBug)
-      parts.log(logLine('error', { beacon: beacon.id, error: String((error as Error).stack) }));
+      context.log(logLine('error', { beacon: beacon.id, error: String((error as Error).stack) }));
     return { status: 'failed', total: null, took: took(), error: textOf(body), results: '[]' };
   }
 }
 
 /** Asks beacons, a few at a time, in their order. */
 export async function askBeacons(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   beacons: readonly BeaconRow[],
   question: Question,
   signal: AbortSignal,
 ): Promise<readonly BeaconAnswer[]> {
-  return inLanes(beacons, (beacon) => askBeacon(parts, caller, beacon, question, signal));
+  return mapConcurrent(beacons, (beacon) => askBeacon(context, caller, beacon, question, signal));
 }
 
 /**

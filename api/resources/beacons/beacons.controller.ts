@@ -6,7 +6,7 @@ import { wholeList } from '../../../engine/catalog/list-page.js';
 import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import {
   askBeacon,
   askBeacons,
@@ -20,7 +20,7 @@ import { oneId } from '../tasks/job-filter.js';
 import { value } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import { QuestionPresenter } from './saved-resource-presenter.js';
 import { JsonText } from '../../http/reply.js';
 import {
@@ -30,18 +30,18 @@ import {
   type Caller,
 } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { given } from '../shape.js';
+import { omitUndefined } from '../shape.js';
 
 /** Beacon sets and beacons: one entity asked of many datasets (contract 14). */
 @Controller()
 export class BeaconsController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('beaconSets.create')
   @Access('write')
   async createSet(
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
@@ -53,32 +53,32 @@ export class BeaconsController {
       accountId: caller.account.id,
     };
     form.done();
-    return this.setView(await this.parts.catalog.beaconSets.create(row), request);
+    return this.setView(await this.context.catalog.beaconSets.create(row), request);
   }
 
   @Operation('beaconSets.list')
   @Access('read')
   async listSets(
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const page = readPage(query);
-    const found = await this.parts.catalog.beaconSets.list(filterOf(query, caller), page);
+    const found = await this.context.catalog.beaconSets.list(filterOf(query, caller), page);
     const views = await Promise.all(found.rows.map((row) => this.setView(row, request)));
     return listEnvelope(request.origin, request.url, page, found.total, views);
   }
 
   @Operation('beaconSets.get')
   @Access('read', 'beacon set')
-  getSet(@Subject() row: BeaconSetRow, @Req() request: ApiRequest): Promise<object> {
+  getSet(@Resource() row: BeaconSetRow, @Req() request: ApiRequest): Promise<object> {
     return this.setView(row, request);
   }
 
   @Operation('beaconSets.put')
   @Access('write', 'beacon set')
   putSet(
-    @Subject() row: BeaconSetRow,
+    @Resource() row: BeaconSetRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -88,45 +88,45 @@ export class BeaconsController {
   @Operation('beaconSets.patch')
   @Access('write', 'beacon set')
   async patchSet(
-    @Subject() row: BeaconSetRow,
+    @Resource() row: BeaconSetRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const patch = given<Partial<Pick<BeaconSetRow, 'title' | 'description' | 'isShared'>>>({
+    const patch = omitUndefined<Partial<Pick<BeaconSetRow, 'title' | 'description' | 'isShared'>>>({
       title: form.has('title') ? form.requiredText('title') : undefined,
       description: form.nullableText('description'),
       isShared: form.boolean('is_shared'),
     });
     form.done();
-    const changed = await this.parts.catalog.beaconSets.update(row.id, patch);
+    const changed = await this.context.catalog.beaconSets.update(row.id, patch);
     if (!changed) throw notFound();
     return this.setView(changed, request);
   }
 
   @Operation('beaconSets.delete')
   @Access('write', 'beacon set')
-  async deleteSet(@Subject() row: BeaconSetRow, @Req() request: ApiRequest): Promise<object> {
+  async deleteSet(@Resource() row: BeaconSetRow, @Req() request: ApiRequest): Promise<object> {
     const view = await this.setView(row, request);
-    await this.parts.catalog.beaconSets.delete(row.id);
+    await this.context.catalog.beaconSets.delete(row.id);
     return view;
   }
 
   @Operation('beaconSets.query')
   @Access('read', 'beacon set')
   async querySet(
-    @Subject() set: BeaconSetRow,
+    @Resource() set: BeaconSetRow,
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const question = readQuestion(body);
     const signal = abortOnDisconnect(request, reply);
     const filter = { access: accessOf(caller), beaconSetId: set.id };
-    const { rows } = await this.parts.catalog.beacons.list(filter, wholeList);
+    const { rows } = await this.context.catalog.beacons.list(filter, wholeList);
     const inOrder = rows.toReversed();
-    const answers = await askBeacons(this.parts, caller, inOrder, question, signal);
+    const answers = await askBeacons(this.context, caller, inOrder, question, signal);
     const count = (status: BeaconAnswer['status']): number =>
       answers.filter((answer) => answer.status === status).length;
     const beacons = inOrder.map(async (row, i) => ({
@@ -148,7 +148,7 @@ export class BeaconsController {
   @Access('write')
   async create(
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
@@ -161,34 +161,34 @@ export class BeaconsController {
     if (!set || datasetId === undefined) throw new Error('done() lets no incomplete form pass');
     const owner = { userId: caller.user.id, accountId: caller.account.id, isShared: set.isShared };
     const row = { ...owner, title, description, params, datasetId, beaconSetId: set.id };
-    return this.view(await this.parts.catalog.beacons.create(row), request);
+    return this.view(await this.context.catalog.beacons.create(row), request);
   }
 
   @Operation('beacons.list')
   @Access('read')
   async list(
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const page = readPage(query);
-    const found = await this.parts.catalog.beacons.list(filterOf(query, caller), page);
+    const found = await this.context.catalog.beacons.list(filterOf(query, caller), page);
     const views = await Promise.all(found.rows.map((row) => this.view(row, request)));
     return listEnvelope(request.origin, request.url, page, found.total, views);
   }
 
   @Operation('beacons.get')
   @Access('read', 'beacon')
-  get(@Subject() row: BeaconRow, @Req() request: ApiRequest): Promise<object> {
+  get(@Resource() row: BeaconRow, @Req() request: ApiRequest): Promise<object> {
     return this.view(row, request);
   }
 
   @Operation('beacons.put')
   @Access('write', 'beacon')
   put(
-    @Subject() row: BeaconRow,
+    @Resource() row: BeaconRow,
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     return this.patch(row, body, caller, request);
@@ -197,15 +197,15 @@ export class BeaconsController {
   @Operation('beacons.patch')
   @Access('write', 'beacon')
   async patch(
-    @Subject() row: BeaconRow,
+    @Resource() row: BeaconRow,
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
     const set =
       form.raw('beacon_set_id') === undefined ? undefined : await this.ownSet(form, caller);
-    const patch = given<
+    const patch = omitUndefined<
       Partial<Pick<BeaconRow, 'title' | 'description' | 'params' | 'datasetId' | 'beaconSetId'>>
     >({
       title: form.has('title') ? form.requiredText('title') : undefined,
@@ -216,31 +216,31 @@ export class BeaconsController {
         form.raw('vault_object_id') === undefined ? undefined : await this.datasetOf(form, caller),
     });
     form.done();
-    const changed = await this.parts.catalog.beacons.update(row.id, patch);
+    const changed = await this.context.catalog.beacons.update(row.id, patch);
     if (!changed) throw notFound();
     return this.view(changed, request);
   }
 
   @Operation('beacons.delete')
   @Access('write', 'beacon')
-  async delete(@Subject() row: BeaconRow, @Req() request: ApiRequest): Promise<object> {
+  async delete(@Resource() row: BeaconRow, @Req() request: ApiRequest): Promise<object> {
     const view = await this.view(row, request);
-    await this.parts.catalog.beacons.delete(row.id);
+    await this.context.catalog.beacons.delete(row.id);
     return view;
   }
 
   @Operation('beacons.query')
   @Access('read', 'beacon')
   async query(
-    @Subject() row: BeaconRow,
+    @Resource() row: BeaconRow,
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
     const question = readQuestion(body);
     const signal = abortOnDisconnect(request, reply);
-    const answer = await askBeacon(this.parts, caller, row, question, signal);
+    const answer = await askBeacon(this.context, caller, row, question, signal);
     requireAnswer(answer);
     const view = {
       ...(await this.view(row, request)),
@@ -258,7 +258,7 @@ export class BeaconsController {
     const invalid = (): undefined => form.fail('beacon_set_id', 'Must be one of your beacon sets.');
     if (id === undefined) return invalid();
     try {
-      return await requireResource(this.parts.catalog, caller, 'beacon set', id, 'write');
+      return await requireResource(this.context.catalog, caller, 'beacon set', id, 'write');
     } catch (error) {
       if (error instanceof AppError && error.code === 'not-found') return invalid();
       throw error;
@@ -270,7 +270,7 @@ export class BeaconsController {
     const invalid = (): undefined => form.fail('vault_object_id', 'Must be the id of a dataset.');
     if (id === undefined) return invalid();
     try {
-      return (await requireResource(this.parts.catalog, caller, 'dataset', id, 'read')).id;
+      return (await requireResource(this.context.catalog, caller, 'dataset', id, 'read')).id;
     } catch (error) {
       if (error instanceof AppError && error.code === 'not-found') return invalid();
       throw error;
@@ -278,11 +278,11 @@ export class BeaconsController {
   }
 
   private setView(row: BeaconSetRow, request: ApiRequest): Promise<object> {
-    return new QuestionPresenter(this.parts, request).set(row);
+    return new QuestionPresenter(this.context, request).set(row);
   }
 
   private view(row: BeaconRow, request: ApiRequest): Promise<object> {
-    return new QuestionPresenter(this.parts, request).beacon(row);
+    return new QuestionPresenter(this.context, request).beacon(row);
   }
 }
 
@@ -294,7 +294,7 @@ function filterOf(query: QueryString, caller: Caller): SavedResourceFilter {
   const isShared = value(query, 'is_shared');
   return {
     access: accessOf(caller),
-    ...given<SavedResourceFilter>({
+    ...omitUndefined<SavedResourceFilter>({
       access: undefined,
       userId: oneId(query, 'user_id'),
       accountId: oneId(query, 'account_id'),

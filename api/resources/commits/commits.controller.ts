@@ -3,25 +3,25 @@ import { accessOf } from '../../../engine/catalog/access.js';
 import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { cancelAsked, cancelJob } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { jobFilter } from '../tasks/job-filter.js';
 import { Operation } from '../../http/operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 
 /** Commits: what imports have changed (contract 16). */
 @Controller()
 export class CommitsController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('commits.list')
   @Access('read')
   list(
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     return this.page(jobFilter(query, caller), query, request);
@@ -30,9 +30,9 @@ export class CommitsController {
   @Operation('commits.ofDataset')
   @Access('read', 'dataset')
   ofDataset(
-    @Subject() dataset: DatasetRow,
+    @Resource() dataset: DatasetRow,
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
@@ -40,14 +40,14 @@ export class CommitsController {
 
   @Operation('commits.get')
   @Access('read', 'commit')
-  get(@Subject() row: CommitRow, @Req() request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.parts, request).ofCommit(row);
+  get(@Resource() row: CommitRow, @Req() request: ApiRequest): Promise<object> {
+    return new JobPresenter(this.context, request).ofCommit(row);
   }
 
   @Operation('commits.put')
   @Access('write', 'commit', 'read')
   put(
-    @Subject() row: CommitRow,
+    @Resource() row: CommitRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -57,18 +57,18 @@ export class CommitsController {
   @Operation('commits.patch')
   @Access('write', 'commit', 'read')
   async patch(
-    @Subject() row: CommitRow,
+    @Resource() row: CommitRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    if (cancelAsked(body, request)) await cancelJob(this.parts, row);
-    return new JobPresenter(this.parts, request).ofCommit(row);
+    if (cancelAsked(body, request)) await cancelJob(this.context, row);
+    return new JobPresenter(this.context, request).ofCommit(row);
   }
 
   private async page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
     const page = readPage(query);
-    const { rows, total } = await this.parts.catalog.commits.list(filter, page);
-    const presenter = new JobPresenter(this.parts, request);
+    const { rows, total } = await this.context.catalog.commits.list(filter, page);
+    const presenter = new JobPresenter(this.context, request);
     const views = await presenter.each(rows, (row) => presenter.ofCommit(row));
     return listEnvelope(request.origin, request.url, page, total, views);
   }

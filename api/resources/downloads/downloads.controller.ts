@@ -7,14 +7,14 @@ import { sendFile } from './send-file.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import type { Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { exportFile, nameIn } from './signed-addresses.js';
 
 /** Where stored bytes leave: the signed address is the only credential (contract 6.6, 11.4). */
 @Controller()
 export class DownloadsController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('downloads.object')
   @Public()
@@ -25,15 +25,15 @@ export class DownloadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
-    this.parts.signer.verify(request.method, request.url);
-    const object = await this.parts.catalog.objects.get(readId(id) ?? 0);
+    this.context.signer.verify(request.method, request.url);
+    const object = await this.context.catalog.objects.get(readId(id) ?? 0);
     if (!object || object.revision === 0 || String(object.revision) !== revision) throw notFound();
     return sendFile(
       {
-        path: this.parts.data.object(object.id, object.revision),
+        path: this.context.data.object(object.id, object.revision),
         name: nameIn(query['response-content-disposition']),
         etag: `"${object.md5 ?? `${object.id}-${object.revision}`}"`,
-        idleMs: this.parts.limits.idleMs,
+        idleMs: this.context.limits.idleMs,
       },
       request,
       reply,
@@ -48,7 +48,7 @@ export class DownloadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
-    const { signer, catalog, data, limits } = this.parts;
+    const { signer, catalog, data, limits } = this.context;
     signer.verify(request.method, request.url);
     const row = await catalog.imports.get(readId(id) ?? 0);
     if (!row || !(await fileStats(data.rejectedLines(row.id)))) throw notFound();
@@ -72,18 +72,18 @@ export class DownloadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<Readable> {
-    this.parts.signer.verify(request.method, request.url);
-    const row = await this.parts.catalog.exports.get(readId(id) ?? 0);
+    this.context.signer.verify(request.method, request.url);
+    const row = await this.context.catalog.exports.get(readId(id) ?? 0);
     if (row?.status !== 'completed' || row.filename === null) throw notFound();
     if (row.expiresAt !== null && row.expiresAt < Date.now()) throw notFound();
-    const path = exportFile(this.parts.data, row.id, row.filename);
+    const path = exportFile(this.context.data, row.id, row.filename);
     if (!(await fileStats(path))) throw notFound(); // swept a moment ago
     return sendFile(
       {
         path,
         name: nameIn(query['response-content-disposition']),
         etag: `"${row.id}"`,
-        idleMs: this.parts.limits.idleMs,
+        idleMs: this.context.limits.idleMs,
       },
       request,
       reply,

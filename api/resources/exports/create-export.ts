@@ -8,15 +8,19 @@ import { parseExportParams } from '../../../engine/query/request/request.js';
 import { checkFormat } from '../../../scheduler/jobs/export/format.js';
 import type { Form } from '../../http/form.js';
 import { priority } from '../imports/import-options.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import { countOf } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { given, requiredId } from '../shape.js';
+import { omitUndefined, requiredId } from '../shape.js';
 
 /** Checks an export whole, tells all that is wrong at once, and queues it (contract 11.2). */
-export async function createExport(parts: Parts, caller: Caller, form: Form): Promise<ExportRow> {
-  const { catalog } = parts;
+export async function createExport(
+  context: AppContext,
+  caller: Caller,
+  form: Form,
+): Promise<ExportRow> {
+  const { catalog } = context;
   const datasetId = requiredId(form, 'dataset_id');
   const dataset =
     datasetId === undefined
@@ -25,15 +29,15 @@ export async function createExport(parts: Parts, caller: Caller, form: Form): Pr
   const format = formatOf(form);
   const params = dataset && paramsOf(form, await catalog.fields.all(dataset.id));
   refuseAnnotation(form);
-  const targetFullPath = await targetOf(parts, caller, form);
-  const options = given({
+  const targetFullPath = await targetOf(context, caller, form);
+  const options = omitUndefined({
     targetFullPath,
     priority: priority(form),
     sendEmailOnCompletion: form.boolean('send_email_on_completion'),
   });
   form.done();
   if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
-  const total = await countOf(parts, dataset, params);
+  const total = await countOf(context, dataset, params);
   const limit = Number(params['limit'] ?? total);
   const { row } = await catalog.exports.create({
     ...options,
@@ -44,7 +48,7 @@ export async function createExport(parts: Parts, caller: Caller, form: Form): Pr
     params,
     documentsCount: Math.min(total, limit),
   });
-  parts.scheduler.wake();
+  context.scheduler.wake();
   return row;
 }
 
@@ -81,7 +85,11 @@ function refuseAnnotation(form: Form): void {
 }
 
 /** Where the file is also kept: write permission on that vault is needed now and again when the file is there (threat A5). */
-async function targetOf(parts: Parts, caller: Caller, form: Form): Promise<string | undefined> {
+async function targetOf(
+  context: AppContext,
+  caller: Caller,
+  form: Form,
+): Promise<string | undefined> {
   const text = form.text('target_full_path');
   if (text === undefined || text === '') return undefined;
   const path = parseFullPath(text);
@@ -91,8 +99,8 @@ async function targetOf(parts: Parts, caller: Caller, form: Form): Promise<strin
       'Must be a full path in a vault that exists, such as vault:/folder/name.',
     );
   if (!path || path.path === '/') return missing();
-  const vault = await parts.catalog.vaults.byFullPath(path, accessOf(caller));
-  const permission = vault && (await permissionOn(parts.catalog, caller, vault.id));
+  const vault = await context.catalog.vaults.byFullPath(path, accessOf(caller));
+  const permission = vault && (await permissionOn(context.catalog, caller, vault.id));
   if (!vault || !permission) return missing();
   if (permission === 'read') {
     throw new AppError(
@@ -100,6 +108,6 @@ async function targetOf(parts: Parts, caller: Caller, form: Form): Promise<strin
       'This needs write permission on the vault of target_full_path.',
     );
   }
-  const account = await parts.catalog.accounts.get(vault.accountId);
+  const account = await context.catalog.accounts.get(vault.accountId);
   return `${account?.domain ?? ''}:${vault.name}:${path.path}`;
 }

@@ -6,7 +6,7 @@ import type { JobFilter } from '../../../engine/catalog/jobs.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { cancelAsked, cancelJob } from '../tasks/cancel-job.js';
 import { createExport } from './create-export.js';
 import { Form } from '../../http/form.js';
@@ -14,7 +14,7 @@ import { JobPresenter } from '../tasks/job-presenter.js';
 import { isUnderWay, jobFilter } from '../tasks/job-filter.js';
 import { Operation } from '../../http/operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { isRedirect } from '../downloads/redirect.js';
 import { exportFile, exportTarget } from '../downloads/signed-addresses.js';
@@ -22,23 +22,23 @@ import { exportFile, exportTarget } from '../downloads/signed-addresses.js';
 /** Exports: what a query finds, as a file (contract 11). */
 @Controller()
 export class ExportsController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('exports.create')
   @Access('write')
   async create(
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    return this.view(await createExport(this.parts, caller, new Form(body)), request);
+    return this.view(await createExport(this.context, caller, new Form(body)), request);
   }
 
   @Operation('exports.list')
   @Access('read')
   list(
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     return this.page(jobFilter(query, caller), query, request);
@@ -47,9 +47,9 @@ export class ExportsController {
   @Operation('exports.ofDataset')
   @Access('read', 'dataset')
   ofDataset(
-    @Subject() dataset: DatasetRow,
+    @Resource() dataset: DatasetRow,
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
@@ -57,14 +57,14 @@ export class ExportsController {
 
   @Operation('exports.get')
   @Access('read', 'export')
-  get(@Subject() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
+  get(@Resource() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
     return this.view(row, request);
   }
 
   @Operation('exports.put')
   @Access('write', 'export', 'read')
   put(
-    @Subject() row: ExportRow,
+    @Resource() row: ExportRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -74,32 +74,32 @@ export class ExportsController {
   @Operation('exports.patch')
   @Access('write', 'export', 'read')
   async patch(
-    @Subject() row: ExportRow,
+    @Resource() row: ExportRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    if (cancelAsked(body, request)) await cancelJob(this.parts, row);
-    const changed = await this.parts.catalog.exports.get(row.id);
+    if (cancelAsked(body, request)) await cancelJob(this.context, row);
+    const changed = await this.context.catalog.exports.get(row.id);
     if (!changed) throw notFound();
     return this.view(changed, request);
   }
 
   @Operation('exports.delete')
   @Access('write', 'export')
-  async delete(@Subject() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
-    if (isUnderWay(row)) await cancelJob(this.parts, row);
-    const last = (await this.parts.catalog.exports.get(row.id)) ?? row;
+  async delete(@Resource() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
+    if (isUnderWay(row)) await cancelJob(this.context, row);
+    const last = (await this.context.catalog.exports.get(row.id)) ?? row;
     const view = await this.view(last, request);
-    await this.parts.catalog.exports.delete(row.id);
+    await this.context.catalog.exports.delete(row.id);
     if (last.filename !== null)
-      await removeFile(exportFile(this.parts.data, row.id, last.filename));
+      await removeFile(exportFile(this.context.data, row.id, last.filename));
     return view;
   }
 
   @Operation('exports.download')
   @Access('read', 'export')
   download(
-    @Subject() row: ExportRow,
+    @Resource() row: ExportRow,
     @Query() query: QueryString,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
@@ -112,19 +112,19 @@ export class ExportsController {
     }
     const expiresAt = row.expiresAt ?? row.updatedAt + budgets.exportUrlMs;
     if (row.filename === null || expiresAt < Date.now()) throw notFound();
-    const url = request.origin + exportTarget(this.parts.signer, row, expiresAt);
+    const url = request.origin + exportTarget(this.context.signer, row, expiresAt);
     if (isRedirect(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }
 
   private view(row: ExportRow, request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.parts, request).ofExport(row);
+    return new JobPresenter(this.context, request).ofExport(row);
   }
 
   private async page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
     const page = readPage(query);
-    const { rows, total } = await this.parts.catalog.exports.list(filter, page);
-    const presenter = new JobPresenter(this.parts, request);
+    const { rows, total } = await this.context.catalog.exports.list(filter, page);
+    const presenter = new JobPresenter(this.context, request);
     const views = await presenter.each(rows, (row) => presenter.ofExport(row));
     return listEnvelope(request.origin, request.url, page, total, views);
   }

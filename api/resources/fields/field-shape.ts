@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import type { FieldPatch, FieldRow, NewFieldRow } from '../../../engine/catalog/fields.js';
 import { entityTypes, type DataType } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
-import { given, isWebAddress } from '../shape.js';
+import { omitUndefined, isWebAddress } from '../shape.js';
 
 /** The data types of the interface. */
 export const dataTypes: readonly DataType[] = [
@@ -23,7 +23,7 @@ export const dataTypes: readonly DataType[] = [
 export function fieldNew(form: Form): Omit<NewFieldRow, 'datasetId'> {
   return {
     ...editable(form),
-    ...given<NewFieldRow>({
+    ...omitUndefined<NewFieldRow>({
       dataType: form.choice('data_type', dataTypes),
       isList: form.boolean('is_list'),
     }),
@@ -73,7 +73,7 @@ export function fieldPatch(form: Form, field: FieldRow): FieldPatch {
   if (isList !== undefined && isList !== (field.isList ?? false) && field.isValid) {
     form.fail('is_list', 'A field that holds data cannot be changed from or to a list.');
   }
-  return { ...editable(form), ...given<FieldPatch>({ dataType, isList }) };
+  return { ...editable(form), ...omitUndefined<FieldPatch>({ dataType, isList }) };
 }
 
 /** What may always be changed. */
@@ -99,7 +99,7 @@ function editable(
       'Must be a http or https address, with {value} where the value goes.',
     );
   }
-  return given<FieldRow>({
+  return omitUndefined<FieldRow>({
     title: form.text('title'),
     description: form.text('description'),
     entityType: isNull(form, 'entity_type') ? null : form.choice('entity_type', entityTypes),

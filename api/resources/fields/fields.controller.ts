@@ -4,13 +4,13 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldFilter, FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { fieldNew, fieldPatch } from './field-shape.js';
 import { Form } from '../../http/form.js';
 import { value, values } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import { fieldFacets } from '../records/query-records.js';
 import {
   abortOnDisconnect,
@@ -19,25 +19,25 @@ import {
   type Caller,
 } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { given, requiredId } from '../shape.js';
+import { omitUndefined, requiredId } from '../shape.js';
 import { fieldView } from '../views.js';
 
 /** The fields of datasets (contract 9). */
 @Controller()
 export class FieldsController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('fields.create')
   @Access('write')
   async create(
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
     const datasetId = requiredId(form, 'dataset_id');
     const field = fieldNew(form);
-    const { catalog } = this.parts;
+    const { catalog } = this.context;
     const dataset =
       datasetId !== undefined &&
       (await requireResource(catalog, caller, 'dataset', datasetId, 'write'));
@@ -49,18 +49,18 @@ export class FieldsController {
   @Operation('fields.list')
   @Access('read', 'dataset')
   async list(
-    @Subject() dataset: DatasetRow,
+    @Resource() dataset: DatasetRow,
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const page = readPage(query);
     const filter: FieldFilter = {
       access: accessOf(caller),
       datasetId: dataset.id,
-      ...given<FieldFilter>({ name: value(query, 'name') }),
+      ...omitUndefined<FieldFilter>({ name: value(query, 'name') }),
     };
-    const { rows, total } = await this.parts.catalog.fields.list(filter, page);
+    const { rows, total } = await this.context.catalog.fields.list(filter, page);
     const vaultId = await this.vaultOf(dataset.id);
     const views = rows.map((row) => fieldView(row, vaultId, request.origin));
     return listEnvelope(request.origin, request.url, page, total, views);
@@ -68,14 +68,14 @@ export class FieldsController {
 
   @Operation('fields.get')
   @Access('read', 'field')
-  get(@Subject() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
+  get(@Resource() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
     return this.view(field, request);
   }
 
   @Operation('fields.put')
   @Access('write', 'field')
   put(
-    @Subject() field: FieldRow,
+    @Resource() field: FieldRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -85,43 +85,43 @@ export class FieldsController {
   @Operation('fields.patch')
   @Access('write', 'field')
   async patch(
-    @Subject() field: FieldRow,
+    @Resource() field: FieldRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
     const patch = fieldPatch(form, field);
     form.done();
-    const row = await this.parts.catalog.fields.update(field.id, patch);
+    const row = await this.context.catalog.fields.update(field.id, patch);
     if (!row) throw notFound();
     return this.view(row, request);
   }
 
   @Operation('fields.delete')
   @Access('write', 'field')
-  async delete(@Subject() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
-    const dataset = await this.parts.catalog.datasets.get(field.datasetId);
+  async delete(@Resource() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
+    const dataset = await this.context.catalog.datasets.get(field.datasetId);
     // Choice: the documentation has no deletion; a client does. Only what no record knows can go.
     if (field.isValid || (dataset?.documentsCount ?? 0) > 0) {
       throw new AppError('invalid', 'A field of a dataset with records cannot be deleted.');
     }
     const view = await this.view(field, request);
-    await this.parts.catalog.fields.delete(field.id);
+    await this.context.catalog.fields.delete(field.id);
     return view;
   }
 
   @Operation('fields.facets')
   @Access('read', 'field')
   async facets(
-    @Subject() field: FieldRow,
+    @Resource() field: FieldRow,
     @Query() query: QueryString,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const dataset = await this.parts.catalog.datasets.get(field.datasetId);
+    const dataset = await this.context.catalog.datasets.get(field.datasetId);
     if (!dataset) throw notFound();
     const signal = abortOnDisconnect(request, reply);
-    return fieldFacets(this.parts, dataset, field, facetOptions(query), signal);
+    return fieldFacets(this.context, dataset, field, facetOptions(query), signal);
   }
 
   private async view(field: FieldRow, request: ApiRequest): Promise<object> {
@@ -129,7 +129,7 @@ export class FieldsController {
   }
 
   private async vaultOf(datasetId: number): Promise<number> {
-    const object = await this.parts.catalog.objects.get(datasetId);
+    const object = await this.context.catalog.objects.get(datasetId);
     if (!object) throw notFound();
     return object.vaultId;
   }
@@ -139,7 +139,7 @@ export class FieldsController {
 function facetOptions(query: QueryString): Readonly<Record<string, unknown>> {
   const percents = values(query, 'percents').flatMap((text) => text.split(','));
   const single = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
-  return given<Readonly<Record<string, unknown>>>({
+  return omitUndefined<Readonly<Record<string, unknown>>>({
     ...Object.fromEntries(single.map((name) => [name, value(query, name)])),
     percents: percents.length === 0 ? undefined : percents,
     facets: nestedFacets(values(query, 'facets')),

@@ -10,7 +10,7 @@ import { checkReader } from '../../../scheduler/jobs/import/check.js';
 import { isObject, readId, type Form } from '../../http/form.js';
 import { importOptions, type ImportOptions } from './import-options.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { objectsIn } from '../shape.js';
@@ -20,13 +20,17 @@ import { checkTargetFields } from './target-fields.js';
  * Checks an import whole, tells all that is wrong at once, queues it, and returns it: queued for a file, ended for records
  * of the request (contract 10.3).
  */
-export async function createImport(parts: Parts, caller: Caller, form: Form): Promise<ImportRow> {
-  const dataset = await datasetOf(parts, caller, form);
-  const source = await sourceOf(parts, caller, form);
+export async function createImport(
+  context: AppContext,
+  caller: Caller,
+  form: Form,
+): Promise<ImportRow> {
+  const dataset = await datasetOf(context, caller, form);
+  const source = await sourceOf(context, caller, form);
   const options = importOptions(form);
   if (source) checkReaders(form, source, options);
   if (dataset && options.targetFields) {
-    checkTargetFields(form, options.targetFields, await parts.catalog.fields.all(dataset.id));
+    checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
   form.done();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
@@ -42,34 +46,34 @@ export async function createImport(parts: Parts, caller: Caller, form: Form): Pr
       taskDescription: 'Validate and transform uploaded file',
     }),
   };
-  return source.records ? importRecords(parts, job, source.records) : importFile(parts, job);
+  return source.records ? importRecords(context, job, source.records) : importFile(context, job);
 }
 
-async function importFile(parts: Parts, job: NewImport): Promise<ImportRow> {
-  const { row } = await parts.catalog.imports.create(job);
-  parts.scheduler.wake();
+async function importFile(context: AppContext, job: NewImport): Promise<ImportRow> {
+  const { row } = await context.catalog.imports.create(job);
+  context.scheduler.wake();
   return row;
 }
 
 /** The records go to disk first, in the form that every import reads; the answer waits for the end of the task. */
 async function importRecords(
-  parts: Parts,
+  context: AppContext,
   job: NewImport,
   records: readonly JsonObject[],
 ): Promise<ImportRow> {
-  const id = await parts.catalog.nextId();
-  const file = parts.data.inlineRecords(id);
+  const id = await context.catalog.nextId();
+  const file = context.data.inlineRecords(id);
   await writeStream(file, lines(records));
   try {
     const taskDescription = `Add ${records.length} records`;
-    const { task } = await parts.catalog.imports.create({ ...job, id, taskDescription });
-    parts.scheduler.wake();
-    await parts.scheduler.wait(task.id);
+    const { task } = await context.catalog.imports.create({ ...job, id, taskDescription });
+    context.scheduler.wake();
+    await context.scheduler.wait(task.id);
   } catch (error) {
-    if (!(await parts.catalog.imports.get(id))) await removeFile(file);
+    if (!(await context.catalog.imports.get(id))) await removeFile(file);
     throw error;
   }
-  const row = await parts.catalog.imports.get(id);
+  const row = await context.catalog.imports.get(id);
   if (!row) throw new AppError('conflict', 'The import was deleted while it ran.');
   return row;
 }
@@ -80,7 +84,7 @@ function* lines(records: readonly JsonObject[]): Generator<Uint8Array> {
 
 /** Missing or unreadable: the same words, and together with all else that is wrong (contract 10.2). */
 async function datasetOf(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   form: Form,
 ): Promise<DatasetRow | undefined> {
@@ -90,10 +94,12 @@ async function datasetOf(
     form.fail('dataset_id', `Invalid dataset ${JSON.stringify(String(given).slice(0, 50))}.`);
   const id = readId(given);
   if (id === undefined) return invalidDataset();
-  return requireResource(parts.catalog, caller, 'dataset', id, 'write').catch((error: unknown) => {
-    if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();
-    throw error;
-  });
+  return requireResource(context.catalog, caller, 'dataset', id, 'write').catch(
+    (error: unknown) => {
+      if ((error as { code?: unknown }).code === 'not-found') return invalidDataset();
+      throw error;
+    },
+  );
 }
 
 /** Where the records come from: exactly one of three. */
@@ -107,7 +113,11 @@ interface Source {
   readonly files?: readonly ManifestFile[];
 }
 
-async function sourceOf(parts: Parts, caller: Caller, form: Form): Promise<Source | undefined> {
+async function sourceOf(
+  context: AppContext,
+  caller: Caller,
+  form: Form,
+): Promise<Source | undefined> {
   const keys = ['data_records', 'records', 'object_id', 'manifest'] as const;
   const found = keys.filter((key) => !isAbsent(form.raw(key)));
   const [key] = found;
@@ -118,8 +128,8 @@ async function sourceOf(parts: Parts, caller: Caller, form: Form): Promise<Sourc
   if (found.length > 1) {
     return form.fail('non_field_errors', `Give only one of ${found.join(' and ')}.`);
   }
-  if (key === 'object_id') return fileSource(parts, caller, form, key, form.raw(key));
-  if (key === 'manifest') return manifestSource(parts, caller, form);
+  if (key === 'object_id') return fileSource(context, caller, form, key, form.raw(key));
+  if (key === 'manifest') return manifestSource(context, caller, form);
   return recordSource(form, key);
 }
 
@@ -143,24 +153,28 @@ function recordSource(form: Form, key: string): Source | undefined {
 }
 
 async function fileSource(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   form: Form,
   key: string,
   given: unknown,
 ): Promise<Source | undefined> {
-  const object = await findFile(parts, caller, given);
+  const object = await findFile(context, caller, given);
   return typeof object === 'string' ? form.fail(key, object) : { kind: 'object', key, object };
 }
 
 /** The uploaded file of that id, or what is wrong with the id. */
-async function findFile(parts: Parts, caller: Caller, given: unknown): Promise<ObjectRow | string> {
+async function findFile(
+  context: AppContext,
+  caller: Caller,
+  given: unknown,
+): Promise<ObjectRow | string> {
   const shown = JSON.stringify(String(given).slice(0, 50));
   const id = readId(given);
   const object =
     id === undefined
       ? undefined
-      : await requireResource(parts.catalog, caller, 'object', id, 'read').catch(
+      : await requireResource(context.catalog, caller, 'object', id, 'read').catch(
           (error: unknown) => {
             if ((error as { code?: unknown }).code === 'not-found') return undefined;
             throw error;
@@ -174,13 +188,13 @@ async function findFile(parts: Parts, caller: Caller, given: unknown): Promise<O
 }
 
 async function manifestSource(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   form: Form,
 ): Promise<Source | undefined> {
   const manifest = form.object('manifest');
   if (!manifest) return undefined;
-  const files = await readManifest(form, manifest, (given) => findFile(parts, caller, given));
+  const files = await readManifest(form, manifest, (given) => findFile(context, caller, given));
   if (!files) return undefined;
   const kept = { ...manifest, files: files.map(({ entry }) => entry) };
   return { kind: 'manifest', key: 'manifest', manifest: kept, files };

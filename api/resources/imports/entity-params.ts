@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { entityTypes } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
-import { given } from '../shape.js';
+import { omitUndefined } from '../shape.js';
 
 /** More different values of each field than this tell no more about it. */
 const mostSampled = 1_000;
@@ -26,7 +26,7 @@ export function entityParams(form: Form): JsonObject | undefined {
   if (rate !== undefined && !(typeof rate === 'number' && rate > 0 && rate <= 1)) {
     own.fail('sample_rate', 'Must be a number above 0 and at most 1.');
   }
-  const read = given<JsonObject>({
+  const read = omitUndefined<JsonObject>({
     disable: own.boolean('disable'),
     entity_types: types,
     sample_rate: rate,

@@ -4,7 +4,7 @@ import type { NewImport } from '../../../engine/catalog/imports.js';
 import { entityParams } from './entity-params.js';
 import { fieldNew } from '../fields/field-shape.js';
 import { Form, readBoolean } from '../../http/form.js';
-import { given } from '../shape.js';
+import { omitUndefined } from '../shape.js';
 
 /** How an import is to run, apart from where its records come from and go to. */
 export type ImportOptions = Pick<
@@ -25,7 +25,7 @@ export type ImportOptions = Pick<
 
 /** Reads the options of an import request; all are optional, and null means not given (contract 10.2). */
 export function importOptions(form: Form): ImportOptions {
-  return given<ImportOptions>({
+  return omitUndefined<ImportOptions>({
     commitMode: commitMode(form),
     targetFields: targetFields(form),
     description: form.text('description'),
@@ -70,7 +70,7 @@ function targetFields(form: Form): readonly JsonObject[] | undefined {
         form.fail('target_fields', `Field ${index + 1} ${name}, ${key}: ${messages.join(' ')}`);
       }
     }
-    return given<JsonObject>({
+    return omitUndefined<JsonObject>({
       name: field.name,
       title: field.title,
       description: field.description,

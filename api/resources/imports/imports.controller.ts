@@ -6,7 +6,7 @@ import type { JobFilter } from '../../../engine/catalog/jobs.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { fileStats, removeFile } from '../../../engine/core/files.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { cancelAsked, cancelJob } from '../tasks/cancel-job.js';
 import { Form } from '../../http/form.js';
 import { createImport } from './create-import.js';
@@ -14,32 +14,32 @@ import { JobPresenter } from '../tasks/job-presenter.js';
 import { isUnderWay, jobFilter } from '../tasks/job-filter.js';
 import { Operation } from '../../http/operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import { isRedirect } from '../downloads/redirect.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
-import { given } from '../shape.js';
+import { omitUndefined } from '../shape.js';
 import { rejectedTarget } from '../downloads/signed-addresses.js';
 
 /** Imports: from a file object or from records of the request (contract 10). */
 @Controller()
 export class ImportsController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('imports.create')
   @Access('write')
   async create(
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    return this.view(await createImport(this.parts, caller, new Form(body)), request);
+    return this.view(await createImport(this.context, caller, new Form(body)), request);
   }
 
   @Operation('imports.list')
   @Access('read')
   list(
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     return this.page(jobFilter(query, caller), query, request);
@@ -48,9 +48,9 @@ export class ImportsController {
   @Operation('imports.ofDataset')
   @Access('read', 'dataset')
   ofDataset(
-    @Subject() dataset: DatasetRow,
+    @Resource() dataset: DatasetRow,
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
@@ -58,14 +58,14 @@ export class ImportsController {
 
   @Operation('imports.get')
   @Access('read', 'import')
-  get(@Subject() row: ImportRow, @Req() request: ApiRequest): Promise<object> {
+  get(@Resource() row: ImportRow, @Req() request: ApiRequest): Promise<object> {
     return this.view(row, request);
   }
 
   @Operation('imports.put')
   @Access('write', 'import')
   put(
-    @Subject() row: ImportRow,
+    @Resource() row: ImportRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -75,20 +75,20 @@ export class ImportsController {
   @Operation('imports.patch')
   @Access('write', 'import')
   async patch(
-    @Subject() row: ImportRow,
+    @Resource() row: ImportRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const isCancel = cancelAsked(body, request);
     const form = new Form(body);
     // `metadata` comes along with every save of one client, stale progress and all: it stays ours.
-    const patch = given<Pick<ImportRow, 'description' | 'tags'>>({
+    const patch = omitUndefined<Pick<ImportRow, 'description' | 'tags'>>({
       description: form.nullableText('description'),
       tags: form.textList('tags'),
     });
     form.done();
-    if (isCancel) await cancelJob(this.parts, row);
-    const { imports } = this.parts.catalog;
+    if (isCancel) await cancelJob(this.context, row);
+    const { imports } = this.context.catalog;
     const changed =
       Object.keys(patch).length > 0
         ? await imports.update(row.id, patch)
@@ -99,24 +99,24 @@ export class ImportsController {
 
   @Operation('imports.delete')
   @Access('write', 'import')
-  async delete(@Subject() row: ImportRow, @Req() request: ApiRequest): Promise<object> {
-    if (isUnderWay(row)) await cancelJob(this.parts, row);
-    const view = await this.view((await this.parts.catalog.imports.get(row.id)) ?? row, request);
-    await this.parts.catalog.imports.delete(row.id);
-    await removeFile(this.parts.data.inlineRecords(row.id));
-    await removeFile(this.parts.data.rejectedLines(row.id));
+  async delete(@Resource() row: ImportRow, @Req() request: ApiRequest): Promise<object> {
+    if (isUnderWay(row)) await cancelJob(this.context, row);
+    const view = await this.view((await this.context.catalog.imports.get(row.id)) ?? row, request);
+    await this.context.catalog.imports.delete(row.id);
+    await removeFile(this.context.data.inlineRecords(row.id));
+    await removeFile(this.context.data.rejectedLines(row.id));
     return view;
   }
 
   @Operation('imports.rejected')
   @Access('read', 'import')
   async rejected(
-    @Subject() row: ImportRow,
+    @Resource() row: ImportRow,
     @Query() query: QueryString,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const { data, signer } = this.parts;
+    const { data, signer } = this.context;
     if (!(await fileStats(data.rejectedLines(row.id)))) throw notFound();
     const expiresAt = Date.now() + budgets.exportUrlMs;
     const url = request.origin + rejectedTarget(signer, row, expiresAt);
@@ -125,13 +125,13 @@ export class ImportsController {
   }
 
   private view(row: ImportRow, request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.parts, request).ofImport(row);
+    return new JobPresenter(this.context, request).ofImport(row);
   }
 
   private async page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
     const page = readPage(query);
-    const { rows, total } = await this.parts.catalog.imports.list(filter, page);
-    const presenter = new JobPresenter(this.parts, request);
+    const { rows, total } = await this.context.catalog.imports.list(filter, page);
+    const presenter = new JobPresenter(this.context, request);
     const views = await presenter.each(rows, (row) => presenter.ofImport(row));
     return listEnvelope(request.origin, request.url, page, total, views);
   }

@@ -3,7 +3,7 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { fieldList } from '../fields/field-shape.js';
 import type { Form } from '../../http/form.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 import type { ObjectBody } from '../shape.js';
 
@@ -17,7 +17,7 @@ export interface Created {
 
 /** Makes a file, a folder or a dataset with its fields: all or nothing, with all that is wrong told at once. */
 export async function createObject(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   form: Form,
   body: ObjectBody,
@@ -33,7 +33,7 @@ export async function createObject(
   const vault =
     body.vaultId === undefined
       ? undefined
-      : await requireVault(parts.catalog, caller, body.vaultId);
+      : await requireVault(context.catalog, caller, body.vaultId);
   form.done();
   if (!vault) throw new Error('done() lets no form without a vault pass');
   const place = { vaultId: vault.id, parentId: body.parentId, userId: caller.user.id };
@@ -41,11 +41,11 @@ export async function createObject(
   if (objectType !== 'dataset') {
     const mimetype = objectType === 'folder' ? folderType : (object.mimetype ?? null);
     return {
-      object: await parts.catalog.objects.create({ ...object, ...place, objectType, mimetype }),
+      object: await context.catalog.objects.create({ ...object, ...place, objectType, mimetype }),
     };
   }
   const { capacity, storageClass } = body.dataset;
-  return parts.catalog.transaction(async (tx) => {
+  return context.catalog.transaction(async (tx) => {
     const created = await tx.datasets.create({
       ...object,
       ...place,

@@ -4,7 +4,7 @@ import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { createObject } from './create-object.js';
 import { dropRemoved } from './remove-files.js';
 import { fileAnswer, fileFields } from './query-file.js';
@@ -12,7 +12,7 @@ import { Form, readBoolean } from '../../http/form.js';
 import { idOrNull, ids, value, whole, words } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import { presenterFor } from '../presenter.js';
 import type { JsonText } from '../../http/reply.js';
 import {
@@ -21,53 +21,53 @@ import {
   type ApiRequest,
   type Caller,
 } from '../../http/request.js';
-import { given, objectNew, objectPatch, storageClass } from '../shape.js';
+import { omitUndefined, objectNew, objectPatch, storageClass } from '../shape.js';
 import { setStorageClass } from './storage-class.js';
 import { downloadTarget, uploadTarget } from '../downloads/signed-addresses.js';
 
 /** Files, folders and datasets as objects of a vault (contract 6). */
 @Controller()
 export class ObjectsController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('objects.create')
   @Access('write')
   async create(
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const { object } = await createObject(this.parts, caller, form, objectNew(form));
-    const uploadUrl = request.origin + uploadTarget(this.parts.signer, object);
+    const { object } = await createObject(this.context, caller, form, objectNew(form));
+    const uploadUrl = request.origin + uploadTarget(this.context.signer, object);
     const extra = object.objectType === 'file' ? { uploadUrl } : {};
-    return presenterFor(this.parts, request).object(object, extra);
+    return presenterFor(this.context, request).object(object, extra);
   }
 
   @Operation('objects.list')
   @Access('read')
   async list(
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const page = readPage(query);
     const filter = objectFilter(query, caller);
-    const { rows, total } = await this.parts.catalog.objects.list(filter, page);
-    const views = await presenterFor(this.parts, request).objects(rows);
+    const { rows, total } = await this.context.catalog.objects.list(filter, page);
+    const views = await presenterFor(this.context, request).objects(rows);
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 
   @Operation('objects.get')
   @Access('read', 'object')
-  get(@Subject() object: ObjectRow, @Req() request: ApiRequest): Promise<object> {
-    return presenterFor(this.parts, request).object(object);
+  get(@Resource() object: ObjectRow, @Req() request: ApiRequest): Promise<object> {
+    return presenterFor(this.context, request).object(object);
   }
 
   @Operation('objects.put')
   @Access('write', 'object')
   put(
-    @Subject() object: ObjectRow,
+    @Resource() object: ObjectRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -77,7 +77,7 @@ export class ObjectsController {
   @Operation('objects.patch')
   @Access('write', 'object')
   async patch(
-    @Subject() object: ObjectRow,
+    @Resource() object: ObjectRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -86,26 +86,26 @@ export class ObjectsController {
     const newClass =
       object.objectType === 'dataset' ? storageClass(form, 'storage_class') : undefined;
     form.done();
-    const row = await this.parts.catalog.transaction(async (tx) => {
+    const row = await this.context.catalog.transaction(async (tx) => {
       await setStorageClass(tx, object.id, newClass);
       return tx.objects.update(object.id, patch);
     });
     if (!row) throw notFound();
-    return presenterFor(this.parts, request).object(row);
+    return presenterFor(this.context, request).object(row);
   }
 
   @Operation('objects.delete')
   @Access('write', 'object')
-  async delete(@Subject() object: ObjectRow, @Req() request: ApiRequest): Promise<object> {
-    const view = await presenterFor(this.parts, request).object(object, { isDeleted: true });
-    await dropRemoved(this.parts, await this.parts.catalog.objects.delete(object.id));
+  async delete(@Resource() object: ObjectRow, @Req() request: ApiRequest): Promise<object> {
+    const view = await presenterFor(this.context, request).object(object, { isDeleted: true });
+    await dropRemoved(this.context, await this.context.catalog.objects.delete(object.id));
     return view;
   }
 
   @Operation('objects.download')
   @Access('read', 'object')
   async download(
-    @Subject() object: ObjectRow,
+    @Resource() object: ObjectRow,
     @Query() query: QueryString,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
@@ -118,7 +118,7 @@ export class ObjectsController {
     }
     if (object.revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
     const expiresAt = Date.now() + budgets.objectUrlMs;
-    const url = request.origin + downloadTarget(this.parts.signer, object, expiresAt);
+    const url = request.origin + downloadTarget(this.context.signer, object, expiresAt);
     // Choice: JSON unless asked to redirect: one client sends no parameter and expects JSON (contract 6.6).
     if (readBoolean(value(query, 'redirect')) === true) reply.code(302).header('Location', url);
     return { download_url: url, object_id: null };
@@ -127,29 +127,29 @@ export class ObjectsController {
   @Operation('objects.fields')
   @Access('read', 'object')
   async fields(
-    @Subject() object: ObjectRow,
+    @Resource() object: ObjectRow,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return { fields: await fileFields(this.parts, object, abortOnDisconnect(request, reply)) };
+    return { fields: await fileFields(this.context, object, abortOnDisconnect(request, reply)) };
   }
 
   @Operation('objects.query')
   @Access('read', 'object')
   query(
-    @Subject() object: ObjectRow,
+    @Resource() object: ObjectRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    return fileAnswer(this.parts, object, body, abortOnDisconnect(request, reply));
+    return fileAnswer(this.context, object, body, abortOnDisconnect(request, reply));
   }
 }
 
 function objectFilter(query: QueryString, caller: Caller): ObjectFilter {
   return {
     access: accessOf(caller),
-    ...given<ObjectFilter>({
+    ...omitUndefined<ObjectFilter>({
       ids: ids(query, 'id'),
       vaultIds: ids(query, 'vault_id'),
       vaultName: value(query, 'vault_name'),

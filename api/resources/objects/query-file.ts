@@ -9,22 +9,22 @@ import {
 import { runCells } from '../../../engine/query/plan/run.js';
 import { tableKind } from '../../../scheduler/jobs/table/kind.js';
 import type { FileTable } from '../../../scheduler/jobs/table/table.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import { JsonText } from '../../http/reply.js';
 
 /** A page of the records of an uploaded file (contract 6.7); lines of text without a header as `csv` or `tsv`. */
 export async function fileAnswer(
-  parts: Parts,
+  context: AppContext,
   object: ObjectRow,
   body: unknown,
   signal: AbortSignal,
 ): Promise<JsonText> {
   const started = performance.now();
   const format = parseOutput(body);
-  return withTable(parts, object, signal, async ({ snapshot, fields, isAllText }) => {
+  return withTable(context, object, signal, async ({ snapshot, fields, isAllText }) => {
     const request = parseFileQuery(body, fields, isAllText);
     const shape = format === 'json' ? 'json' : 'csv';
-    const { queryEngine } = parts;
+    const { queryEngine } = context;
     const page = await runCells(queryEngine, snapshot, fields, request, shape, { signal });
     const results = page.cells.map((cells) => resultOf(cells, format));
     const explain = page.explain === undefined ? '' : `,"explain":${page.explain}`;
@@ -37,11 +37,11 @@ export async function fileAnswer(
 
 /** The names of an uploaded file's columns, in its order. */
 export function fileFields(
-  parts: Parts,
+  context: AppContext,
   object: ObjectRow,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  return withTable(parts, object, signal, async ({ snapshot }) =>
+  return withTable(context, object, signal, async ({ snapshot }) =>
     snapshot.columns.map(({ name }) => name),
   );
 }
@@ -56,7 +56,7 @@ function resultOf(cells: readonly (string | null)[], format: OutputFormat): stri
 }
 
 async function withTable<T>(
-  { scheduler }: Parts,
+  { scheduler }: AppContext,
   { id, objectType, revision, filename }: ObjectRow,
   signal: AbortSignal,
   work: (table: FileTable) => Promise<T>,

@@ -2,42 +2,42 @@ import type { Deletion } from '../../../engine/catalog/deletion.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { logLine } from '../../http/log.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import { exportFile } from '../downloads/signed-addresses.js';
 
 /**
  * Removes the files of what the catalogue has let go, and stops the tasks that worked on it. The rows are gone already, so
  * a failure here leaves files that nobody can reach: it is logged, not answered, and the next start removes them.
  */
-export async function dropRemoved(parts: Parts, removed: Deletion): Promise<void> {
+export async function dropRemoved(context: AppContext, removed: Deletion): Promise<void> {
   crashpoint('delete.before-drop');
   const works: Promise<unknown>[] = [
-    ...removed.activeTaskIds.map((id) => parts.scheduler.cancel(id).catch(ignoreGone)),
-    ...removed.datasetIds.map((id) => dropDataset(parts, id)),
+    ...removed.activeTaskIds.map((id) => context.scheduler.cancel(id).catch(ignoreGone)),
+    ...removed.datasetIds.map((id) => dropDataset(context, id)),
     ...removed.files
       .filter(({ revision }) => revision > 0)
       .flatMap(({ objectId, revision }) => [
-        removeFile(parts.data.object(objectId, revision)),
-        parts.scheduler.fileTables.drop(objectId),
+        removeFile(context.data.object(objectId, revision)),
+        context.scheduler.fileTables.drop(objectId),
       ]),
     ...removed.exports
       .flatMap(({ id, filename }) =>
-        filename === null ? [] : [exportFile(parts.data, id, filename)],
+        filename === null ? [] : [exportFile(context.data, id, filename)],
       )
       .map((path) => removeFile(path)),
     ...removed.imports.flatMap((id) => [
-      removeFile(parts.data.inlineRecords(id)),
-      removeFile(parts.data.rejectedLines(id)),
+      removeFile(context.data.inlineRecords(id)),
+      removeFile(context.data.rejectedLines(id)),
     ]),
   ];
   for (const result of await Promise.allSettled(works)) {
     if (result.status === 'rejected') {
-      parts.log(logLine('error', { error: `not removed: ${String(result.reason)}` }));
+      context.log(logLine('error', { error: `not removed: ${String(result.reason)}` }));
     }
   }
 }
 
-async function dropDataset({ store, catalog }: Parts, id: number): Promise<void> {
+async function dropDataset({ store, catalog }: AppContext, id: number): Promise<void> {
   await store.drop(id);
   crashpoint('delete.dropped');
   await catalog.datasets.forget(id);

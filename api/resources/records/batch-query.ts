@@ -6,9 +6,9 @@ import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import { answerTo } from '../../http/errors.filter.js';
 import { isObject, readId } from '../../http/form.js';
-import { inLanes } from '../../http/map-concurrent.js';
+import { mapConcurrent } from '../../http/map-concurrent.js';
 import { logLine } from '../../http/log.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import { queryAnswer } from './query-records.js';
 import { JsonText } from '../../http/reply.js';
 import type { Caller } from '../../http/request.js';
@@ -19,13 +19,13 @@ import { requireResource } from '../../http/require-resource.js';
  * 200, or its error with the error's status. One that fails disturbs no other.
  */
 export async function batchAnswer(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   body: unknown,
   signal: AbortSignal,
 ): Promise<JsonText> {
   const queries = queriesOf(body);
-  const texts = await inLanes(queries, (query) => itemOf(parts, caller, query, signal));
+  const texts = await mapConcurrent(queries, (query) => itemOf(context, caller, query, signal));
   return new JsonText(`[${texts.join(',')}]`);
 }
 
@@ -43,21 +43,21 @@ function queriesOf(body: unknown): readonly unknown[] {
 }
 
 async function itemOf(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   query: unknown,
   signal: AbortSignal,
 ): Promise<string> {
   try {
     if (!isObject(query)) throw new AppError('invalid', 'Each query must be a JSON object.');
-    const dataset = await datasetNamed(parts, caller, query['dataset'] ?? query['dataset_id']);
-    const { text } = await queryAnswer(parts, dataset, query, signal);
+    const dataset = await datasetNamed(context, caller, query['dataset'] ?? query['dataset_id']);
+    const { text } = await queryAnswer(context, dataset, query, signal);
     return `{"status_code":200,${text.slice(1)}`;
   } catch (error) {
     const { status, body, isBug } = answerTo(error);
     if (isBug) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      parts.log(logLine('error', { batch: true, error: text }));
+      context.log(logLine('error', { batch: true, error: text }));
     }
     return stringifyJson({ status_code: status, ...body });
   }
@@ -65,19 +65,19 @@ async function itemOf(
 
 /** The dataset of an id or a full path, if the caller may read it. */
 export async function datasetNamed(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   given: unknown,
 ): Promise<DatasetRow> {
   if (given === undefined || given === null || given === '')
     throw invalid('dataset', 'This field is required.');
-  const id = readId(given) ?? (await idOfPath(parts, caller, given));
+  const id = readId(given) ?? (await idOfPath(context, caller, given));
   if (id === undefined) throw notFound();
-  return requireResource(parts.catalog, caller, 'dataset', id, 'read');
+  return requireResource(context.catalog, caller, 'dataset', id, 'read');
 }
 
 async function idOfPath(
-  { catalog }: Parts,
+  { catalog }: AppContext,
   caller: Caller,
   given: unknown,
 ): Promise<number | undefined> {

@@ -1,9 +1,9 @@
 import { Body, Controller, Headers, Param, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { batchAnswer } from './batch-query.js';
 import { Operation } from '../../http/operation.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import { lookupAnswer, pageAnswer, pageTypes, queryAnswer } from './query-records.js';
 import type { JsonText } from '../../http/reply.js';
 import {
@@ -28,12 +28,12 @@ function otherType(accept: string | undefined): PageType | undefined {
 /** The records of datasets (contract 8). */
 @Controller()
 export class DataController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('datasets.query')
   @Access('read', 'dataset')
   async query(
-    @Subject() dataset: DatasetRow,
+    @Resource() dataset: DatasetRow,
     @Body() body: unknown,
     @Headers('accept') accept: string | undefined,
     @Req() request: ApiRequest,
@@ -41,8 +41,8 @@ export class DataController {
   ): Promise<JsonText | Buffer> {
     const signal = abortOnDisconnect(request, reply);
     const type = otherType(accept);
-    if (type === undefined) return queryAnswer(this.parts, dataset, body, signal);
-    const { bytes, total, offset } = await pageAnswer(this.parts, dataset, body, type, signal);
+    if (type === undefined) return queryAnswer(this.context, dataset, body, signal);
+    const { bytes, total, offset } = await pageAnswer(this.context, dataset, body, type, signal);
     reply.header('Content-Type', type);
     // What the JSON answer has beside the records.
     reply.header('X-Total', String(total));
@@ -53,23 +53,23 @@ export class DataController {
   @Operation('datasets.batch')
   @Access('read')
   batch(
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Body() body: unknown,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    return batchAnswer(this.parts, caller, body, abortOnDisconnect(request, reply));
+    return batchAnswer(this.context, caller, body, abortOnDisconnect(request, reply));
   }
 
   @Operation('datasets.lookup')
   @Access('read', 'dataset')
   lookup(
-    @Subject() dataset: DatasetRow,
+    @Resource() dataset: DatasetRow,
     @Param('ids') ids: string,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
     const signal = abortOnDisconnect(request, reply);
-    return lookupAnswer(this.parts, dataset, ids.split(','), signal);
+    return lookupAnswer(this.context, dataset, ids.split(','), signal);
   }
 }

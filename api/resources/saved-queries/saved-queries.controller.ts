@@ -5,29 +5,29 @@ import { wholeList } from '../../../engine/catalog/list-page.js';
 import type { SavedQueryRow } from '../../../engine/catalog/saved-queries.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { datasetNamed } from '../records/batch-query.js';
 import { Form, readBoolean } from '../../http/form.js';
 import { oneId } from '../tasks/job-filter.js';
 import { value } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import { QuestionPresenter } from '../beacons/saved-resource-presenter.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { fieldsNamed } from './fields-named.js';
-import { given } from '../shape.js';
+import { omitUndefined } from '../shape.js';
 
 /** Queries that are kept under a name (contract 17). */
 @Controller()
 export class SavedQueriesController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('savedQueries.create')
   @Access('write')
   async create(
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
@@ -44,28 +44,28 @@ export class SavedQueriesController {
     };
     form.done();
     const owner = { userId: caller.user.id, accountId: caller.account.id };
-    return this.view(await this.parts.catalog.savedQueries.create({ ...row, ...owner }), request);
+    return this.view(await this.context.catalog.savedQueries.create({ ...row, ...owner }), request);
   }
 
   @Operation('savedQueries.list')
   @Access('read')
   async list(
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const page = readPage(query);
     const isShared = value(query, 'is_shared');
     const filter = {
       access: accessOf(caller),
-      ...given<{ name: string; userId: number; isShared: boolean }>({
+      ...omitUndefined<{ name: string; userId: number; isShared: boolean }>({
         name: value(query, 'name'),
         userId: oneId(query, 'user_id'),
         isShared: isShared === undefined ? undefined : (readBoolean(isShared) ?? false),
       }),
     };
     const named = value(query, 'dataset', 'dataset_id');
-    const { savedQueries } = this.parts.catalog;
+    const { savedQueries } = this.context.catalog;
     // Which fields a query speaks of is not for the database to say; the lists are short.
     const found = await savedQueries.list(filter, named === undefined ? page : wholeList);
     const fitting =
@@ -79,16 +79,16 @@ export class SavedQueriesController {
 
   @Operation('savedQueries.get')
   @Access('read', 'saved query')
-  get(@Subject() row: SavedQueryRow, @Req() request: ApiRequest): Promise<object> {
+  get(@Resource() row: SavedQueryRow, @Req() request: ApiRequest): Promise<object> {
     return this.view(row, request);
   }
 
   @Operation('savedQueries.put')
   @Access('write', 'saved query')
   put(
-    @Subject() row: SavedQueryRow,
+    @Resource() row: SavedQueryRow,
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     return this.patch(row, body, caller, request);
@@ -97,9 +97,9 @@ export class SavedQueriesController {
   @Operation('savedQueries.patch')
   @Access('write', 'saved query')
   async patch(
-    @Subject() row: SavedQueryRow,
+    @Resource() row: SavedQueryRow,
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
@@ -107,7 +107,7 @@ export class SavedQueriesController {
     const dataset = await this.dataset(form, caller);
     if (dataset) await this.check(form, params ?? row.params, dataset);
     const name = form.has('name') ? form.requiredText('name') : undefined;
-    const patch = given<
+    const patch = omitUndefined<
       Partial<Pick<SavedQueryRow, 'name' | 'description' | 'params' | 'isShared' | 'datasetId'>>
     >({
       name,
@@ -117,16 +117,16 @@ export class SavedQueriesController {
       datasetId: dataset?.id,
     });
     form.done();
-    const changed = await this.parts.catalog.savedQueries.update(row.id, patch);
+    const changed = await this.context.catalog.savedQueries.update(row.id, patch);
     if (!changed) throw notFound();
     return this.view(changed, request);
   }
 
   @Operation('savedQueries.delete')
   @Access('write', 'saved query')
-  async delete(@Subject() row: SavedQueryRow, @Req() request: ApiRequest): Promise<object> {
+  async delete(@Resource() row: SavedQueryRow, @Req() request: ApiRequest): Promise<object> {
     const view = await this.view(row, request);
-    await this.parts.catalog.savedQueries.delete(row.id);
+    await this.context.catalog.savedQueries.delete(row.id);
     return view;
   }
 
@@ -135,7 +135,7 @@ export class SavedQueriesController {
     const named = form.raw('dataset') ?? form.raw('dataset_id');
     if (named === undefined || named === '') return undefined;
     try {
-      return await datasetNamed(this.parts, caller, named);
+      return await datasetNamed(this.context, caller, named);
     } catch (error) {
       if (!(error instanceof AppError) || !['not-found', 'invalid'].includes(error.code))
         throw error;
@@ -152,7 +152,7 @@ export class SavedQueriesController {
     dataset: DatasetRow,
   ): Promise<void> {
     try {
-      parseQuery(params, await this.parts.catalog.fields.all(dataset.id));
+      parseQuery(params, await this.context.catalog.fields.all(dataset.id));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       form.fail('params', error.fields ?? error.message);
@@ -166,8 +166,8 @@ export class SavedQueriesController {
     caller: Caller,
   ): Promise<readonly SavedQueryRow[]> {
     try {
-      const dataset = await datasetNamed(this.parts, caller, named);
-      const fields = await this.parts.catalog.fields.all(dataset.id);
+      const dataset = await datasetNamed(this.context, caller, named);
+      const fields = await this.context.catalog.fields.all(dataset.id);
       const names = new Set(['_id', '_commit', ...fields.map(({ name }) => name)]);
       return rows.filter(({ params }) => fieldsNamed(params).every((name) => names.has(name)));
     } catch (error) {
@@ -177,6 +177,6 @@ export class SavedQueriesController {
   }
 
   private view(row: SavedQueryRow, request: ApiRequest): Promise<object> {
-    return new QuestionPresenter(this.parts, request).savedQuery(row);
+    return new QuestionPresenter(this.context, request).savedQuery(row);
   }
 }

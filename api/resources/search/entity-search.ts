@@ -3,9 +3,9 @@ import { parseJson } from '../../../engine/core/json.js';
 import type { AskedEntity } from '../../../engine/query/request/entities.js';
 import type { SearchRequest } from '../../../engine/search/request.js';
 import { answerTo } from '../../http/errors.filter.js';
-import { inLanes } from '../../http/map-concurrent.js';
+import { mapConcurrent } from '../../http/map-concurrent.js';
 import { logLine } from '../../http/log.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import { ask } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
@@ -24,40 +24,40 @@ export interface EntityAnswer {
  * entity type, has none.
  */
 export function askDatasets(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   datasetIds: readonly number[],
   request: SearchRequest,
   signal: AbortSignal,
 ): Promise<readonly EntityAnswer[]> {
-  return inLanes(datasetIds, async (datasetId) => {
+  return mapConcurrent(datasetIds, async (datasetId) => {
     try {
-      const dataset = await requireResource(parts.catalog, caller, 'dataset', datasetId, 'read');
-      return await askDataset(parts, dataset, request, signal);
+      const dataset = await requireResource(context.catalog, caller, 'dataset', datasetId, 'read');
+      return await askDataset(context, dataset, request, signal);
     } catch (error) {
       if (signal.aborted) throw error;
       if (answerTo(error).isBug)
-        parts.log(logLine('error', { search: datasetId, error: String((error as Error).stack) }));
+        context.log(logLine('error', { search: datasetId, error: String((error as Error).stack) }));
       return { datasetId, isFound: false, subjects: [] };
     }
   });
 }
 
 async function askDataset(
-  parts: Parts,
+  context: AppContext,
   dataset: DatasetRow,
   { entities, entitiesMatch, includeSubjects }: SearchRequest,
   signal: AbortSignal,
 ): Promise<EntityAnswer> {
   const wantsSubjects = includeSubjects !== 'none';
-  const fields = wantsSubjects ? await sampleFields(parts, dataset.id) : [];
+  const fields = wantsSubjects ? await sampleFields(context, dataset.id) : [];
   const facets = Object.fromEntries(
     fields.map((name) => [name, { facet_type: 'terms', limit: 0 }]),
   );
   const subjects = new Set<string>();
   let found = 0;
   for (const [i, entity] of entities.entries()) {
-    const answer = await askOne(parts, dataset, entity, facets, signal);
+    const answer = await askOne(context, dataset, entity, facets, signal);
     if (answer.total > 0) found += 1;
     for (const subject of answer.subjects) subjects.add(subject);
     const isDecided = entitiesMatch === 'all' ? found <= i : found > 0 && !wantsSubjects;
@@ -68,7 +68,7 @@ async function askDataset(
 }
 
 async function askOne(
-  parts: Parts,
+  context: AppContext,
   dataset: DatasetRow,
   { type, values }: AskedEntity,
   facets: object,
@@ -76,7 +76,7 @@ async function askOne(
 ): Promise<{ readonly total: number; readonly subjects: readonly string[] }> {
   const body = { entities: [[type, values]], limit: 0, facets };
   try {
-    const answer = await ask(parts, dataset, body, signal);
+    const answer = await ask(context, dataset, body, signal);
     const terms = Object.values(parseJson(answer.facets ?? '{}') as Readonly<Record<string, [unknown, number][]>>); // prettier-ignore
     return { total: answer.total, subjects: terms.flat().map(([term]) => String(term)) };
   } catch (error) {
@@ -87,7 +87,10 @@ async function askOne(
 }
 
 /** The fields that name who or what a record is about, and that have terms. */
-async function sampleFields({ catalog }: Parts, datasetId: number): Promise<readonly string[]> {
+async function sampleFields(
+  { catalog }: AppContext,
+  datasetId: number,
+): Promise<readonly string[]> {
   const fields = await catalog.fields.all(datasetId);
   return fields
     .filter(({ entityType, dataType }) => entityType === 'sample' && dataType === 'string')

@@ -6,20 +6,21 @@ import { shownValue } from '../../../engine/search/facets.js';
 import { amongDatasets, parseSearch, type SearchRequest } from '../../../engine/search/request.js';
 import { search } from '../../../engine/search/search.js';
 import { askDatasets } from './entity-search.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 
 /** What the caller finds of all that they may read (contract 8.7). */
 export async function searchAnswer(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   body: unknown,
   signal: AbortSignal,
 ): Promise<object> {
   const asked = parseSearch(body);
-  const among = asked.entities.length > 0 ? await withEntities(parts, caller, asked, signal) : null;
+  const among =
+    asked.entities.length > 0 ? await withEntities(context, caller, asked, signal) : null;
   const request = among === null ? asked : amongDatasets(asked, [...among.keys()]);
-  const answer = await search(parts.catalog.search, accessOf(caller), request, { signal });
+  const answer = await search(context.catalog.search, accessOf(caller), request, { signal });
   const subjects = [...(among?.values() ?? [])].flat();
   return {
     took: answer.took,
@@ -51,12 +52,12 @@ const someSubjects = 1_000;
  * the rest of the search are asked.
  */
 async function withEntities(
-  parts: Parts,
+  context: AppContext,
   caller: Caller,
   request: SearchRequest,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, readonly object[]>> {
-  const { globalBeacons, search: table } = parts.catalog;
+  const { globalBeacons, search: table } = context.catalog;
   const enabled = await globalBeacons.all();
   const whole = {
     ...amongDatasets(request, enabled),
@@ -70,7 +71,7 @@ async function withEntities(
   const paths = new Map(documents.map((one) => [one.object!.id, pathOf(one)]));
   const timeout = AbortSignal.timeout(budgets.queryMs);
   const ending = AbortSignal.any([signal, timeout]);
-  const answers = await askDatasets(parts, caller, [...paths.keys()], request, ending).catch(
+  const answers = await askDatasets(context, caller, [...paths.keys()], request, ending).catch(
     (error: unknown) => {
       if (!timeout.aborted || signal.aborted) throw error;
       const text = `The search took longer than ${budgets.queryMs / 1000} s (budget queryMs)`;

@@ -1,7 +1,7 @@
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { Access, Who } from '../../http/access.js';
+import { Access, CurrentCaller } from '../../http/access.js';
 import { Operation } from '../../http/operation.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import {
   abortOnDisconnect,
   type ApiReply,
@@ -13,16 +13,16 @@ import { searchAnswer } from './search-catalog.js';
 /** The search of everything that the caller may read (contract 8.7). */
 @Controller()
 export class SearchController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('search.find')
   @Access('read')
   find(
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Body() body: unknown,
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    return searchAnswer(this.parts, caller, body, abortOnDisconnect(request, reply));
+    return searchAnswer(this.context, caller, body, abortOnDisconnect(request, reply));
   }
 }

@@ -1,15 +1,15 @@
 import { Controller, Header, Redirect, Res } from '@nestjs/common';
-import { Access, Public, Who } from '../../http/access.js';
+import { Access, Public, CurrentCaller } from '../../http/access.js';
 import { docsPage, docsPolicy } from '../../http/docs-page.js';
 import { openapiDocument } from '../../http/openapi.js';
 import { Operation } from '../../http/operation.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, Caller } from '../../http/request.js';
 
 /** The service itself: credentials, health and the description of the interface. */
 @Controller()
 export class RootController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('root.head')
   @Public()
@@ -19,14 +19,14 @@ export class RootController {
 
   @Operation('root.get')
   @Access('read')
-  get(@Who() caller: Caller): object {
+  get(@CurrentCaller() caller: Caller): object {
     return { detail: `The credentials are valid: ${caller.user.email}.` };
   }
 
   @Operation('health')
   @Public()
   health(): object {
-    const { workerPid } = this.parts.scheduler.status();
+    const { workerPid } = this.context.scheduler.status();
     return workerPid === null
       ? { status: 'degraded', detail: 'The worker process is not running; tasks wait.' }
       : { status: 'ok', detail: 'The server can work.' };

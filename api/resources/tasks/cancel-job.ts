@@ -1,7 +1,7 @@
 import type { JobRow } from '../../../engine/catalog/jobs.js';
 import { invalid } from '../../../engine/core/errors.js';
 import { Form } from '../../http/form.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
 import { cancelRequest } from '../shape.js';
 
@@ -14,9 +14,9 @@ export function cancelAsked(body: unknown, request: ApiRequest): boolean {
 }
 
 /** Cancels the task behind a job and waits until nothing of it is left. */
-export async function cancelJob(parts: Parts, job: JobRow): Promise<void> {
+export async function cancelJob(context: AppContext, job: JobRow): Promise<void> {
   if (job.taskId === null) {
     throw invalid('status', `It is ${job.status} and cannot be canceled.`);
   }
-  await parts.scheduler.cancel(job.taskId);
+  await context.scheduler.cancel(job.taskId);
 }

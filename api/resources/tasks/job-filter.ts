@@ -5,7 +5,7 @@ import { ids, value, words } from '../../http/list-query.js';
 import type { Query } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { readId } from '../../http/form.js';
-import { given } from '../shape.js';
+import { omitUndefined } from '../shape.js';
 
 /** The statuses of tasks and jobs (contract 15.3). */
 export const taskStatuses: readonly TaskStatus[] = [
@@ -21,7 +21,7 @@ export const taskStatuses: readonly TaskStatus[] = [
 export function jobFilter(query: Query, caller: Caller): JobFilter {
   return {
     access: accessOf(caller),
-    ...given<JobFilter>({
+    ...omitUndefined<JobFilter>({
       ids: ids(query, 'id'),
       datasetId: oneId(query, 'dataset_id'),
       vaultId: oneId(query, 'vault_id'),

@@ -4,7 +4,7 @@ import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { JobRow } from '../../../engine/catalog/jobs.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { commitView, exportView, importView, taskView, type JobParts } from './job-views.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import type { ApiRequest } from '../../http/request.js';
 
@@ -13,8 +13,8 @@ export class JobPresenter {
   readonly #datasets = new Map<number, Promise<Pick<JobParts, 'dataset' | 'vaultId'>>>();
   readonly #presenter: Presenter;
 
-  constructor(parts: Parts, request: ApiRequest) {
-    this.#presenter = presenterFor(parts, request);
+  constructor(context: AppContext, request: ApiRequest) {
+    this.#presenter = presenterFor(context, request);
   }
 
   async ofImport(row: ImportRow): Promise<object> {

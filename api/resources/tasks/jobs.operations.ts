@@ -170,7 +170,7 @@ export const jobOperations = {
         target_object_id: 'Dataset being written.',
         source_object_id: 'Dataset being read.',
         parent_task_id: 'Tasks made by this one.',
-        user: 'Who started it.',
+        user: 'CurrentCaller started it.',
         ordering: 'created_at, updated_at, priority or status; `-` in front for descending.',
         ...paging,
       },

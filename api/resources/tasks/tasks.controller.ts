@@ -3,7 +3,7 @@ import { accessOf } from '../../../engine/catalog/access.js';
 import type { TaskKind, TaskRow } from '../../../engine/catalog/task-row.js';
 import type { TaskFilter, TaskOrdering } from '../../../engine/catalog/tasks.js';
 import { invalid, notFound } from '../../../engine/core/errors.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { cancelAsked } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
 import { oneId, taskStatuses } from './job-filter.js';
@@ -11,39 +11,39 @@ import { taskTypes } from './job-views.js';
 import { ids, value, values, words } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
-import { given } from '../shape.js';
+import { omitUndefined } from '../shape.js';
 
 /** Tasks: what clients wait for (contract 15). */
 @Controller()
 export class TasksController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('tasks.list')
   @Access('read')
   async list(
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const page = readPage(query, 10); // as the original service had it (contract 3.2)
-    const { rows, total } = await this.parts.catalog.tasks.list(taskFilter(query, caller), page);
-    const presenter = new JobPresenter(this.parts, request);
+    const { rows, total } = await this.context.catalog.tasks.list(taskFilter(query, caller), page);
+    const presenter = new JobPresenter(this.context, request);
     const views = await presenter.each(rows, (row) => presenter.ofTask(row));
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 
   @Operation('tasks.get')
   @Access('read', 'task')
-  get(@Subject() task: TaskRow, @Req() request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.parts, request).ofTask(task, true);
+  get(@Resource() task: TaskRow, @Req() request: ApiRequest): Promise<object> {
+    return new JobPresenter(this.context, request).ofTask(task, true);
   }
 
   @Operation('tasks.put')
   @Access('write', 'task')
   put(
-    @Subject() task: TaskRow,
+    @Resource() task: TaskRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -53,21 +53,21 @@ export class TasksController {
   @Operation('tasks.patch')
   @Access('write', 'task')
   async patch(
-    @Subject() task: TaskRow,
+    @Resource() task: TaskRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    if (cancelAsked(body, request)) await this.parts.scheduler.cancel(task.id);
-    const row = await this.parts.catalog.tasks.get(task.id);
+    if (cancelAsked(body, request)) await this.context.scheduler.cancel(task.id);
+    const row = await this.context.catalog.tasks.get(task.id);
     if (!row) throw notFound();
-    return new JobPresenter(this.parts, request).ofTask(row, true);
+    return new JobPresenter(this.context, request).ofTask(row, true);
   }
 }
 
 function taskFilter(query: QueryString, caller: Caller): TaskFilter {
   return {
     access: accessOf(caller),
-    ...given<TaskFilter>({
+    ...omitUndefined<TaskFilter>({
       ids: ids(query, 'id'),
       statuses: words(query, 'status', taskStatuses),
       kinds: kinds(query),

@@ -10,7 +10,7 @@ import {
   writeStream,
   type Written,
 } from '../../../engine/core/files.js';
-import type { Parts } from '../../http/app-context.js';
+import type { AppContext } from '../../http/app-context.js';
 
 /** The object and revision that a signed upload address names. */
 export interface UploadTarget {
@@ -23,16 +23,16 @@ export interface UploadTarget {
  * request, or when the file was created. Returns its md5 in hex. Nothing of a failed upload stays or shows (threat D8).
  */
 export async function receiveUpload(
-  parts: Parts,
+  context: AppContext,
   target: UploadTarget,
   body: IncomingMessage,
   contentMd5: string | undefined,
 ): Promise<string> {
-  const object = await parts.catalog.objects.get(target.id);
+  const object = await context.catalog.objects.get(target.id);
   if (object?.objectType !== 'file' || target.revision > object.revision + 1) throw notFound();
   const announced = target.revision === 1 ? object : { size: null, md5: null };
   const expected = expectation(announced, body.headers['content-length'], contentMd5);
-  const aside = parts.data.path('scratch', `upload-${object.id}-${randomUUID()}`);
+  const aside = context.data.path('scratch', `upload-${object.id}-${randomUUID()}`);
   try {
     const limit = expected.bytes;
     const options = limit === undefined ? {} : { maxBytes: limit, tooLarge: longer(limit) };
@@ -42,7 +42,7 @@ export async function receiveUpload(
     });
     check(written, expected);
     crashpoint('upload.partial');
-    await publish(parts, object.id, aside, written);
+    await publish(context, object.id, aside, written);
     return written.md5;
   } catch (error) {
     await removeQuietly(aside);
@@ -106,16 +106,21 @@ function check(written: Written, expected: Expectation): void {
 }
 
 /** Each upload gets a name of its own, so that one never touches the bytes of another; the last one wins. */
-async function publish(parts: Parts, id: number, aside: string, written: Written): Promise<void> {
+async function publish(
+  context: AppContext,
+  id: number,
+  aside: string,
+  written: Written,
+): Promise<void> {
   let moved: string | undefined;
-  const published = parts.catalog.transaction(async (tx) => {
+  const published = context.catalog.transaction(async (tx) => {
     const object = await tx.objects.get(id);
     if (!object) throw notFound(); // deleted meanwhile
     const revision = object.revision + 1;
-    const path = parts.data.object(id, revision);
+    const path = context.data.object(id, revision);
     await moveFile(aside, path);
     moved = path;
-    await syncFolder(parts.data.objects);
+    await syncFolder(context.data.objects);
     crashpoint('upload.renamed');
     await tx.objects.update(id, {
       revision,
@@ -130,6 +135,6 @@ async function publish(parts: Parts, id: number, aside: string, written: Written
     throw error;
   });
   if (replaced === 0) return;
-  await removeQuietly(parts.data.object(id, replaced));
-  await parts.scheduler.fileTables.drop(id);
+  await removeQuietly(context.data.object(id, replaced));
+  await context.scheduler.fileTables.drop(id);
 }

@@ -2,14 +2,14 @@ import { Controller, Headers, Param, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { receiveUpload } from './receive-upload.js';
 
 /** Where the bytes of files arrive: the signed address is the only credential (contract 6.5). */
 @Controller()
 export class UploadsController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('uploads.put')
   @Public()
@@ -20,10 +20,10 @@ export class UploadsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    this.parts.signer.verify('PUT', request.url);
+    this.context.signer.verify('PUT', request.url);
     const target = { id: readId(id) ?? 0, revision: readId(revision) ?? 0 };
     try {
-      const md5 = await receiveUpload(this.parts, target, request.raw, contentMd5);
+      const md5 = await receiveUpload(this.context, target, request.raw, contentMd5);
       reply.header('ETag', `"${md5}"`);
     } catch (error) {
       // What is left of the body is not read: the connection cannot be used again.

@@ -1,20 +1,20 @@
 import { Controller, Param, Req } from '@nestjs/common';
 import { notFound } from '../../../engine/core/errors.js';
-import { Access, Who } from '../../http/access.js';
+import { Access, CurrentCaller } from '../../http/access.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 import { userView } from '../views.js';
 
 /** The people of the caller's account. */
 @Controller()
 export class UsersController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('user.get')
   @Access('read')
-  current(@Who() caller: Caller, @Req() request: ApiRequest): object {
+  current(@CurrentCaller() caller: Caller, @Req() request: ApiRequest): object {
     return userView(caller.user, caller.account, request.origin);
   }
 
@@ -22,10 +22,10 @@ export class UsersController {
   @Access('read')
   async get(
     @Param('id') id: string,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const user = await this.parts.catalog.users.get(readId(id) ?? 0);
+    const user = await this.context.catalog.users.get(readId(id) ?? 0);
     // People of other accounts do not exist for this one.
     if (!user || user.accountId !== caller.account.id) throw notFound();
     return userView(user, caller.account, request.origin);

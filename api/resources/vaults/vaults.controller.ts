@@ -2,62 +2,62 @@ import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../../engine/catalog/access.js';
 import type { VaultFilter, VaultRow } from '../../../engine/catalog/vaults.js';
 import { notFound } from '../../../engine/core/errors.js';
-import { Access, Subject, Who } from '../../http/access.js';
+import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { dropRemoved } from '../objects/remove-files.js';
 import { Form } from '../../http/form.js';
 import { ids, value, words } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { Parts } from '../../http/app-context.js';
+import { AppContext } from '../../http/app-context.js';
 import { presenterFor } from '../presenter.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
-import { given, vaultNew, vaultPatch } from '../shape.js';
+import { omitUndefined, vaultNew, vaultPatch } from '../shape.js';
 import { provider } from '../views.js';
 
 /** Vaults: the top-level containers (contract 5). */
 @Controller()
 export class VaultsController {
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly context: AppContext) {}
 
   @Operation('vaults.create')
   @Access('write')
   async create(
     @Body() body: unknown,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
     const vault = vaultNew(form);
     form.done();
     const owner = { accountId: caller.account.id, userId: caller.user.id };
-    const row = await this.parts.catalog.vaults.create({ ...vault, ...owner });
-    return presenterFor(this.parts, request).vault(row);
+    const row = await this.context.catalog.vaults.create({ ...vault, ...owner });
+    return presenterFor(this.context, request).vault(row);
   }
 
   @Operation('vaults.list')
   @Access('read')
   async list(
     @Query() query: QueryString,
-    @Who() caller: Caller,
+    @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const page = readPage(query);
     const filter = vaultFilter(query, caller);
-    const { rows, total } = await this.parts.catalog.vaults.list(filter, page);
-    const views = await presenterFor(this.parts, request).vaults(rows);
+    const { rows, total } = await this.context.catalog.vaults.list(filter, page);
+    const views = await presenterFor(this.context, request).vaults(rows);
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 
   @Operation('vaults.get')
   @Access('read', 'vault')
-  get(@Subject() vault: VaultRow, @Req() request: ApiRequest): Promise<object> {
-    return presenterFor(this.parts, request).vault(vault);
+  get(@Resource() vault: VaultRow, @Req() request: ApiRequest): Promise<object> {
+    return presenterFor(this.context, request).vault(vault);
   }
 
   @Operation('vaults.put')
   @Access('write', 'vault')
   put(
-    @Subject() vault: VaultRow,
+    @Resource() vault: VaultRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
@@ -67,23 +67,23 @@ export class VaultsController {
   @Operation('vaults.patch')
   @Access('write', 'vault')
   async patch(
-    @Subject() vault: VaultRow,
+    @Resource() vault: VaultRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
     const patch = vaultPatch(form);
     form.done();
-    const row = await this.parts.catalog.vaults.update(vault.id, patch);
+    const row = await this.context.catalog.vaults.update(vault.id, patch);
     if (!row) throw notFound();
-    return presenterFor(this.parts, request).vault(row);
+    return presenterFor(this.context, request).vault(row);
   }
 
   @Operation('vaults.delete')
   @Access('write', 'vault', 'admin')
-  async delete(@Subject() vault: VaultRow, @Req() request: ApiRequest): Promise<object> {
-    const [view] = await presenterFor(this.parts, request).vaults([vault], true);
-    await dropRemoved(this.parts, await this.parts.catalog.vaults.delete(vault.id));
+  async delete(@Resource() vault: VaultRow, @Req() request: ApiRequest): Promise<object> {
+    const [view] = await presenterFor(this.context, request).vaults([vault], true);
+    await dropRemoved(this.context, await this.context.catalog.vaults.delete(vault.id));
     return view ?? {};
   }
 }
@@ -95,7 +95,7 @@ function vaultFilter(query: QueryString, caller: Caller): VaultFilter {
   const noIds = wantedProvider !== undefined && wantedProvider !== provider ? [0] : undefined;
   return {
     access: accessOf(caller),
-    ...given<VaultFilter>({
+    ...omitUndefined<VaultFilter>({
       ids: noIds ?? ids(query, 'id'),
       accountIds: ids(query, 'account_id'),
       userIds: ids(query, 'user_id'),
