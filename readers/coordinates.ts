@@ -2,7 +2,7 @@ import { LongBuilder, Utf8Builder } from '../engine/ingest/builders.js';
 import { ObjectColumn, type ObjectFields } from '../engine/ingest/object-column.js';
 import type { ValueColumn } from '../engine/ingest/value-column.js';
 import type { Column, GenomeBuild } from '../engine/core/types.js';
-import type { TextWindow } from './text/window.js';
+import type { TextWindow } from './text/scan-buffer.js';
 
 /** Where a record lies on the genome: the column that coordinate queries look into (contract 10.6). */
 export const coordinatesColumn: Column = {

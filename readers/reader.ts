@@ -1,6 +1,6 @@
 import type { NewField } from '../engine/core/dataset-field.js';
 import type { BatchBuilder } from '../engine/ingest/batch.js';
-import type { Cutter, Start } from './source/cutter.js';
+import type { Cutter, Start } from './source/splitter.js';
 import type { Columns, GenomeBuild, JsonObject } from '../engine/core/types.js';
 
 /** What a reader learns from the start of a source, once; plain data, sent to every thread. */

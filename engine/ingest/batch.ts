@@ -2,7 +2,7 @@ import { Field, makeData, RecordBatch, Schema, Struct, type Data } from 'apache-
 import type { Column, Columns } from '../core/types.js';
 import { makeBuilder } from './nested-builders.js';
 import type { ColumnBuilder } from './column-builder.js';
-import { storedColumns } from './unify.js';
+import { storedColumns } from './unify-columns.js';
 
 /** Columns of one chunk, ready to be written as a segment. */
 export interface Batch {

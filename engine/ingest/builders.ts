@@ -11,7 +11,7 @@ import {
 } from 'apache-arrow';
 import type { Column } from '../core/types.js';
 import { acquire, grown, release } from '../core/buffers.js';
-import { allSet, withBit, withRoom } from './bits.js';
+import { allSet, withBit, withRoom } from './bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
 
 /*

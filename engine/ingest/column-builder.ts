@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
-import { isSet, withRoom } from './bits.js';
+import { isSet, withRoom } from './bitmap.js';
 
 /** One column under construction. */
 export abstract class ColumnBuilder {

@@ -1,6 +1,6 @@
 import { Field, List, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
-import { allSet, withBit } from './bits.js';
+import { allSet, withBit } from './bitmap.js';
 import { acquire, grown, release } from '../core/buffers.js';
 import {
   BooleanBuilder,

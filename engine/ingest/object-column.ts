@@ -2,10 +2,10 @@ import { Field, makeData, Struct, type Data } from 'apache-arrow';
 import { budgets } from '../core/budgets.js';
 import type { Column, Columns } from '../core/types.js';
 import { grownBits } from '../core/buffers.js';
-import { DynamicColumn } from './dynamic.js';
-import { DroppedColumn } from './dropped.js';
-import { PhysicalNames, reservedNames } from './physical.js';
-import { typedColumn } from './typed.js';
+import { DynamicColumn } from './inferred-column.js';
+import { DroppedColumn } from './discarded-column.js';
+import { PhysicalNames, reservedNames } from './physical-names.js';
+import { typedColumn } from './typed-column.js';
 import { type Recording, ValueColumn } from './value-column.js';
 
 /** Makes the column of a field that no one has given a type. */

@@ -1,6 +1,6 @@
 import type { Reader } from '../reader.js';
-import { CsvCutter } from './cutter.js';
-import { readHead, type CsvHeader } from './head.js';
+import { CsvCutter } from './splitter.js';
+import { readHead, type CsvHeader } from './header.js';
 import { csvParams, type CsvParams } from './params.js';
 import { CsvParser } from './parser.js';
 

@@ -3,17 +3,17 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
 import { tooLong } from '../../engine/ingest/cast.js';
-import { PhysicalNames, reservedNames } from '../../engine/ingest/physical.js';
-import { typedColumn } from '../../engine/ingest/typed.js';
+import { PhysicalNames, reservedNames } from '../../engine/ingest/physical-names.js';
+import { typedColumn } from '../../engine/ingest/typed-column.js';
 import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column, Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { CellScanner } from './cells.js';
-import { CellColumn } from './column.js';
-import { neverClosed, type CsvHeader } from './head.js';
+import { CellScanner } from './cell-scanner.js';
+import { CellColumn } from './cell-column.js';
+import { neverClosed, type CsvHeader } from './header.js';
 import { numberIn } from './number.js';
 import type { CsvParams } from './params.js';
-import { PlainRows } from './plain-rows.js';
+import { PlainRows } from './fast-rows.js';
 
 /**
  * Reads the rows of one chunk into columns. Rows without anything special are taken in runs, column by column; the others one

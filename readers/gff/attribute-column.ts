@@ -4,7 +4,7 @@ import { acquire, grown, release } from '../../engine/core/buffers.js';
 import { tooLong } from '../../engine/ingest/cast.js';
 import { type Recording, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/core/types.js';
-import type { TextWindow } from '../text/window.js';
+import type { TextWindow } from '../text/scan-buffer.js';
 
 /**
  * The column of an attribute: a text, or a list of texts as soon as one record has several. Which it is is decided when the

@@ -3,12 +3,12 @@ import {
   type MakeColumn,
   type ObjectFields,
 } from '../../engine/ingest/object-column.js';
-import { typedColumn } from '../../engine/ingest/typed.js';
+import { typedColumn } from '../../engine/ingest/typed-column.js';
 import type { Recording, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/core/types.js';
 import { AttributeColumn } from './attribute-column.js';
 import { AttributeKeys } from './attribute-keys.js';
-import { unescape, type Unescaped } from './escapes.js';
+import { unescape, type Unescaped } from './percent-escapes.js';
 
 /**
  * The attributes of one record at a time. Values of keys that are new to the dataset go straight to their columns; those of

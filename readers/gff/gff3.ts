@@ -1,8 +1,8 @@
 import type { Reader } from '../reader.js';
-import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './head.js';
+import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './header.js';
 import { styleOfText } from './features.js';
 import { FeatureParser } from './parser.js';
-import { PlainGff3Attributes } from './plain-attributes.js';
+import { PlainGff3Attributes } from './fast-attributes.js';
 import { gff3Attributes } from './gff3-attributes.js';
 
 /** Attributes of which a feature may have several by definition (GFF3 specification, "Column 9: attributes"). */

@@ -1,9 +1,9 @@
 import type { Reader } from '../reader.js';
 import { gtfAttributes } from './gtf-attributes.js';
-import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './head.js';
+import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './header.js';
 import { styleOfText } from './features.js';
 import { FeatureParser } from './parser.js';
-import { PlainGtfAttributes } from './plain-attributes.js';
+import { PlainGtfAttributes } from './fast-attributes.js';
 
 const lists: ReadonlySet<string> = new Set();
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { typedColumn } from '../../engine/ingest/typed.js';
+import { typedColumn } from '../../engine/ingest/typed-column.js';
 import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
@@ -8,10 +8,10 @@ import { afterLine, lineEnd } from '../jsonl/scanner.js';
 import type { Report } from '../reader.js';
 import { floatAt, integerAt, isNotANumber, latin1 } from '../text/numbers.js';
 import { Attributes } from './attributes.js';
-import { unescape, type Unescaped } from './escapes.js';
-import type { PlainAttributes } from './plain-attributes.js';
-import { PlainFeatures } from './plain-features.js';
-import type { FeatureHeader, FeatureParams } from './head.js';
+import { unescape, type Unescaped } from './percent-escapes.js';
+import type { PlainAttributes } from './fast-attributes.js';
+import { PlainFeatures } from './fast-features.js';
+import type { FeatureHeader, FeatureParams } from './header.js';
 
 /** What tells GFF3 from GTF. */
 export interface Dialect {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { DroppedColumn } from '../../engine/ingest/dropped.js';
+import { DroppedColumn } from '../../engine/ingest/discarded-column.js';
 import { ObjectFields } from '../../engine/ingest/object-column.js';
 import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';

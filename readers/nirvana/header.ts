@@ -2,7 +2,7 @@ import type { JsonObject } from '../../engine/core/types.js';
 import { InputError } from '../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { HeadSource } from '../reader.js';
-import { refuseOtherFormats } from '../text/foreign.js';
+import { refuseOtherFormats } from '../text/other-formats.js';
 
 /** The first line of a Nirvana file: what the header says, and where the positions begin. */
 export interface NirvanaHead {

@@ -1,4 +1,4 @@
-import type { Cut, Start } from './cutter.js';
+import type { Cut, Start } from './splitter.js';
 
 /**
  * A piece of a source that a pool thread turns into whole lines by itself: plain data.

@@ -6,9 +6,9 @@ import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { HeadSource } from '../reader.js';
 import { bunzip2 } from './bzip2.js';
 import type { ChunkRef } from './chunks.js';
-import type { Cutter } from './cutter.js';
-import { bgzfBlockBytes, hasByteOrderMark, layerOf, type Layer } from './layer.js';
-import { decodedRecords, recordRanges } from './records.js';
+import type { Cutter } from './splitter.js';
+import { bgzfBlockBytes, hasByteOrderMark, layerOf, type Layer } from './compression.js';
+import { decodedRecords, recordRanges } from './record-chunks.js';
 
 /** A file to import: its decoded head, and its pieces for the pool. Close it in `finally`. */
 export interface Source {

@@ -10,9 +10,9 @@ import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';
 import { integerAt, powersOfTen } from '../text/numbers.js';
-import type { Annotations } from './explode.js';
-import type { Extent } from './extent.js';
-import { Keys } from './keys.js';
+import type { Annotations } from './annotations.js';
+import type { Extent } from './stop-position.js';
+import { Keys } from './key-table.js';
 import { appendValue, entryOf, Kind, Role, type Entry } from './values.js';
 
 const twice = 'the key occurs twice: the first value holds';

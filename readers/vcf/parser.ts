@@ -11,10 +11,10 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { annotationKeysOf, declaredColumns, overlaid, widenedColumns } from './columns.js';
-import { Annotations } from './explode.js';
-import { isReferenceBlock, longestBlock, symbolStop } from './extent.js';
+import { Annotations } from './annotations.js';
+import { isReferenceBlock, longestBlock, symbolStop } from './stop-position.js';
 import { checkType, typeConflict } from './fixed-columns.js';
-import { expectedLines } from './growth.js';
+import { expectedLines } from './memory-estimate.js';
 import type { VcfHeader } from './header.js';
 import { InfoParser } from './info.js';
 import { hasChrPrefix } from '../coordinates.js';
@@ -22,7 +22,7 @@ import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from '../text/numb
 import { isAllele, isChromosome, isReference } from './alleles.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf.js';
-import { appendFilter, appendIdentifier, appendSplit, appendVariant } from './write.js';
+import { appendFilter, appendIdentifier, appendSplit, appendVariant } from './fixed-fields.js';
 
 /**
  * Reads the record lines of one chunk into columns. A line becomes one record per alternate allele; everything is taken

@@ -5,7 +5,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { type Call, callOf, readCalls } from './calls.js';
+import { type Call, callOf, readCalls } from './fast-samples.js';
 import { freePhysical } from './columns.js';
 import type { VcfHeader } from './header.js';
 import { latin1 } from '../text/numbers.js';

@@ -3,7 +3,7 @@ import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildParam } from '../genome-build.js';
 import type { Reader } from '../reader.js';
 import { declaredColumns, declaredFields } from './columns.js';
-import { growthOf } from './growth.js';
+import { growthOf } from './memory-estimate.js';
 import { readHeader, type VcfHeader } from './header.js';
 import { VcfParser } from './parser.js';
 

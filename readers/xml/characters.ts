@@ -1,4 +1,4 @@
-import { ByteSet, textWindow } from '../text/window.js';
+import { ByteSet, textWindow } from '../text/scan-buffer.js';
 
 /** What makes a text no XML; caught per chunk, so it never leaves the reader. `at` is a position in the chunk's bytes. */
 export class XmlFault extends Error {

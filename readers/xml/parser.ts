@@ -11,9 +11,9 @@ import {
   valueStops,
   XmlFault,
 } from './characters.js';
-import { Names } from './names.js';
+import { Names } from './name-table.js';
 import { References } from './references.js';
-import { Tree } from './tree.js';
+import { Tree } from './record-tree.js';
 
 /**
  * Walks the bytes of XML and makes a tree of each record. Whoever cut the text into pieces has seen to it that elements nest

@@ -1,8 +1,8 @@
 import type { Reader } from '../reader.js';
-import { XmlCutter } from './cutter.js';
-import { readXmlHead, type XmlHead } from './head.js';
+import { XmlCutter } from './splitter.js';
+import { readXmlHead, type XmlHead } from './header.js';
 import { xmlParams, type XmlParams } from './params.js';
-import { readXml } from './read.js';
+import { readXml } from './read-chunk.js';
 
 /**
  * XML: each element at `item_depth` is a record (contract 10.6).

@@ -16,7 +16,6 @@ export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   core: [],
   parquet: ['core', 'store'],
   text: ['core'],
-  entities: ['core'],
   // It implements the interface through which a search reads it.
   catalog: ['core', 'search'],
   expression: ['core'],

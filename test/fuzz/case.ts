@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { ValidationParams } from '../../engine/ingest/findings.js';
-import { bgzf } from '../readers/bgzf.js';
+import { bgzf } from '../readers/source/bgzf.js';
 import { lenient } from '../readers/import-lines.js';
 
 /** One input and all that decides how it is read. */

@@ -2,7 +2,7 @@ import type { FuzzCase } from './case.js';
 import type { SourceImport } from '../readers/import-source.js';
 import { Failure } from './outcome.js';
 import { lenient } from '../readers/import-lines.js';
-import { recordsOf, rowsByOracle } from '../readers/csv-oracle.js';
+import { recordsOf, rowsByOracle } from '../readers/csv/oracle.js';
 import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 import { parse } from 'csv-parse/sync';
 

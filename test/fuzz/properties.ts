@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Batch } from '../../engine/ingest/batch.js';
-import { layerOf } from '../../readers/source/layer.js';
+import { layerOf } from '../../readers/source/compression.js';
 import { random, type Random } from '../random.js';
 import type { SourceImport } from '../readers/import-source.js';
 import { plainly, type FuzzCase } from './case.js';

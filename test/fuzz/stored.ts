@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { RecordBatch, tableFromIPC, type Data } from 'apache-arrow';
 import { readParquet } from 'parquet-wasm/node';
 import { makeBatch, type Batch } from '../../engine/ingest/batch.js';
-import { identified } from '../../engine/ingest/identity.js';
+import { identified } from '../../engine/ingest/record-ids.js';
 import { writeSegment } from '../../engine/store/segment.js';
 import { rowsOf } from '../readers/import-lines.js';
 import { Failure } from './outcome.js';

@@ -7,10 +7,10 @@ import {
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
 import { toErrorValue } from '../../engine/core/errors.js';
-import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
+import { needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
 import type { Columns, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
-import { loadChunk } from '../../readers/source/load.js';
+import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
 import { lenient, rowsOf } from './import-lines.js';
 

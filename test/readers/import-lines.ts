@@ -7,7 +7,7 @@ import {
   type Findings,
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
-import { needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
+import { needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
 import { parseJson } from '../../engine/core/json.js';
 import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 import { jsonl } from '../../readers/jsonl/jsonl.js';

@@ -11,15 +11,15 @@ import {
   type Findings,
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
-import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify.js';
+import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/unify-columns.js';
 import type { Columns, GenomeBuild, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import { startOf } from '../../readers/source/chunks.js';
-import type { Start } from '../../readers/source/cutter.js';
-import { loadChunk } from '../../readers/source/load.js';
+import type { Start } from '../../readers/source/splitter.js';
+import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
 import type { Random } from '../random.js';
-import { bgzf } from './bgzf.js';
+import { bgzf } from './source/bgzf.js';
 import { lenient, rowsOf } from './import-lines.js';
 
 /** What a source came to. */

@@ -4,7 +4,7 @@ import { BatchBuilder } from '../../engine/ingest/batch.js';
 import type { Columns } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import type { Report } from '../../readers/reader.js';
-import { loadChunk } from '../../readers/source/load.js';
+import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
 
 /** What a report collects in these tests: every call, with the line in the file. */

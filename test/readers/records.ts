@@ -1,4 +1,4 @@
-import { joinColumns } from '../../engine/ingest/unify.js';
+import { joinColumns } from '../../engine/ingest/unify-columns.js';
 import type { Column, Columns, Row, StoredType, Value } from '../../engine/core/types.js';
 import type { Random } from '../random.js';
 

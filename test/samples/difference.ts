@@ -1,6 +1,6 @@
 import type { Row } from '../../engine/core/types.js';
 import { jsonAgrees } from '../fuzz/oracles.js';
-import { recordsOf } from '../readers/csv-oracle.js';
+import { recordsOf } from '../readers/csv/oracle.js';
 import type { SourceImport } from '../readers/import-source.js';
 
 /** The first record that differs from what another tool read; null when none does. */

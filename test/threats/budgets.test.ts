@@ -8,10 +8,10 @@ import { budgets } from '../../engine/core/budgets.js';
 import { createFile } from '../../engine/core/files.js';
 import { parseExportParams, parseQuery } from '../../engine/query/request/request.js';
 import { readHeader } from '../../readers/vcf/header.js';
-import { loadChunk } from '../../readers/source/load.js';
+import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
 import { idOf, startServer, type Client, type TestServer } from '../api/server.js';
-import { bgzf } from '../readers/bgzf.js';
+import { bgzf } from '../readers/source/bgzf.js';
 
 type Budget = keyof typeof budgets;
 

@@ -12,7 +12,7 @@ import {
   type Client,
   type TestServer,
 } from '../api/server.js';
-import { bgzf } from '../readers/bgzf.js';
+import { bgzf } from '../readers/source/bgzf.js';
 
 let server: TestServer;
 let ann: Client;

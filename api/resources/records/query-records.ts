@@ -1,6 +1,6 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { genesAsked } from '../../../engine/entities/asked.js';
+import { genesAsked } from '../../../engine/ingest/entities/asked.js';
 import { AppError, invalid } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import {

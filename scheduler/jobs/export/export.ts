@@ -11,7 +11,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
 import { linkFile, list, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
-import { genesAsked } from '../../../engine/entities/asked.js';
+import { genesAsked } from '../../../engine/ingest/entities/asked.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { exportSelect } from '../../../engine/query/sql/export-select.js';
 import { checkFormat } from './format.js';

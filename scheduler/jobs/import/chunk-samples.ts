@@ -1,4 +1,8 @@
-import { SampleMerge, type FieldSample, type SampleSize } from '../../../engine/ingest/sample.js';
+import {
+  SampleMerge,
+  type FieldSample,
+  type SampleSize,
+} from '../../../engine/ingest/value-samples.js';
 
 /** The samples of one source's chunks, merged as they come, so that they take no more room than one chunk's. */
 export class ChunkSamples {

@@ -1,5 +1,5 @@
 import type { Findings, ValidationParams } from '../../../engine/ingest/findings.js';
-import type { FieldSample, SampleSize } from '../../../engine/ingest/sample.js';
+import type { FieldSample, SampleSize } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';

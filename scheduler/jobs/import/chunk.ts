@@ -3,14 +3,14 @@ import { writeStream } from '../../../engine/core/files.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
 import { withoutColumns } from '../../../engine/ingest/drop-columns.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
-import { identified } from '../../../engine/ingest/identity.js';
+import { identified } from '../../../engine/ingest/record-ids.js';
 import { RejectedLines } from '../../../engine/ingest/rejected-lines.js';
-import { sampleBatch } from '../../../engine/ingest/sample.js';
+import { sampleBatch } from '../../../engine/ingest/value-samples.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';
 import { startOf } from '../../../readers/source/chunks.js';
-import { loadChunk, releaseChunk } from '../../../readers/source/load.js';
+import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { NewField } from '../../../engine/core/dataset-field.js';
-import { detectEntity } from '../../../engine/entities/detect.js';
-import { humanGenes } from '../../../engine/entities/genes.js';
-import { SampleMerge, type FieldSample } from '../../../engine/ingest/sample.js';
+import { detectEntity } from '../../../engine/ingest/entities/detect.js';
+import { humanGenes } from '../../../engine/ingest/entities/genes.js';
+import { SampleMerge, type FieldSample } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { EntityRules } from './entity-rules.js';
 

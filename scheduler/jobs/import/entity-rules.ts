@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../engine/core/types.js';
-import type { SampleSize } from '../../../engine/ingest/sample.js';
+import type { SampleSize } from '../../../engine/ingest/value-samples.js';
 import { entityTypes, type EntityType } from '../../../engine/core/types.js';
 
 /** How the fields of one source are looked at for entities. */

@@ -6,7 +6,7 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { fileStats, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
-import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify.js';
+import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { checkRights } from '../../queue/rights.js';

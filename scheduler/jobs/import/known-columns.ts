@@ -1,7 +1,7 @@
 import type { NewField } from '../../../engine/core/dataset-field.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { PhysicalNames } from '../../../engine/ingest/physical.js';
+import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, DataType } from '../../../engine/core/types.js';
 
 /**

@@ -9,7 +9,7 @@ import {
   validationJson,
   type Findings,
 } from '../../../engine/ingest/findings.js';
-import { joinColumns } from '../../../engine/ingest/unify.js';
+import { joinColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../job.js';
 import type { Detected } from './detect-entities.js';

@@ -2,7 +2,7 @@ import type { NewField } from '../../../engine/core/dataset-field.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { boundColumns, unifyColumns } from '../../../engine/ingest/unify.js';
+import { boundColumns, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError, InputError } from '../../../engine/core/errors.js';
 import { mergeFindings, type Findings } from '../../../engine/ingest/findings.js';
-import { joinColumns, needsRewrite } from '../../../engine/ingest/unify.js';
+import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';

@@ -1,6 +1,6 @@
 import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { PhysicalNames } from '../../../engine/ingest/physical.js';
+import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, JsonObject, StoredType } from '../../../engine/core/types.js';
 
 /*

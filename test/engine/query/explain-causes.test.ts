@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { humanGenes, type Genes } from '../../../engine/entities/genes.js';
+import { humanGenes, type Genes } from '../../../engine/ingest/entities/genes.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { causesOf } from '../../../engine/query/explain/causes.js';
 import { parseQuery } from '../../../engine/query/request/request.js';

@@ -1,4 +1,4 @@
-import { PhysicalNames } from '../../../engine/ingest/physical.js';
+import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, EntityType, StoredType } from '../../../engine/core/types.js';
 import { column, listOf } from './dataset.js';
 import { naiveFields } from './naive-fields.js';

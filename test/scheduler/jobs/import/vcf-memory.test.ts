@@ -7,7 +7,7 @@ import type { Data } from 'apache-arrow';
 import { afterAll, expect, test } from '@jest/globals';
 import { BatchBuilder } from '../../../../engine/ingest/batch.js';
 import { openSource } from '../../../../readers/source/open.js';
-import { loadChunk } from '../../../../readers/source/load.js';
+import { loadChunk } from '../../../../readers/source/load-chunk.js';
 import { vcf } from '../../../../readers/vcf/vcf.js';
 import { runChunk } from '../../../../scheduler/jobs/import/chunk.js';
 import { targetBytes } from '../../../../scheduler/jobs/import/chunk-size.js';

@@ -1,0 +1,116 @@
+import { invalid, InputError } from '../../engine/core/errors.js';
+import type { GenomeBuild } from '../../engine/core/types.js';
+import { buildOfLength, buildParam, buildsNamed } from '../genome-build.js';
+import type { Head, HeadSource } from '../reader.js';
+import { refuseOtherFormats } from '../text/other-formats.js';
+import { styleOf } from './features.js';
+
+/** Reader parameters: `comment` of the specification, and `genome_build` as the VCF reader has it. */
+export interface FeatureParams {
+  readonly build: GenomeBuild | undefined;
+  readonly comment: string;
+}
+
+/** What every thread needs to know of the file. */
+export interface FeatureHeader {
+  readonly build: GenomeBuild | null;
+}
+
+/** Checks `reader_params`; `comment` is the default. */
+export function featureParams(
+  input: Readonly<Record<string, unknown>>,
+  comment: string,
+): FeatureParams {
+  const given = input.comment ?? comment;
+  if (typeof given !== 'string' || given === '' || /[\t\r\n]/.test(given))
+    throw invalid(
+      'reader_params',
+      'comment: expected the text that comment lines begin with, without tabs and line ends',
+    );
+  return { build: buildParam(input.genome_build), comment: given };
+}
+
+/** Looks at the lines before the first feature: they may tell the genome build. Refuses text of another format. */
+export async function featureHead(
+  source: HeadSource,
+  params: FeatureParams,
+  format: 'gff3' | 'gtf',
+): Promise<Head<FeatureHeader>> {
+  const { comments, feature, isEmpty } = await firstLines(source, params.comment);
+  if (feature !== null) refuseOtherFeatures(source.name, feature.text, feature.line, format);
+  const build = params.build ?? toldBuild(comments) ?? null;
+  return {
+    header: { build },
+    bodyOffset: 0,
+    bodyLine: 0,
+    columns: [],
+    fields: [],
+    genomeBuild: build,
+    warnings: isEmpty ? ['the file is empty'] : [],
+  };
+}
+
+/**
+ * Choice: without `genome_build`, the build is the one that a directive names, in which a `##sequence-region` has its length, or
+ * that alone is named in the comments before the first feature; else records have no `genomic_coordinates`.
+ */
+function toldBuild(comments: readonly string[]): GenomeBuild | undefined {
+  for (const line of comments) {
+    const region = /^##sequence-region\s+(\S+)\s+1\s+(\d+)/.exec(line);
+    const build = region ? buildOfLength(region[1]!, region[2]!) : undefined;
+    if (build !== undefined) return build;
+  }
+  const directives = comments.filter((line) => /^#[#!]\s*genome-(?:build|version)/.test(line));
+  for (const lines of [directives, comments]) {
+    const named = new Set(lines.flatMap(buildsNamed));
+    if (named.size === 1) return [...named][0];
+  }
+  return undefined;
+}
+
+interface FirstLines {
+  readonly comments: readonly string[];
+  readonly feature: { readonly text: string; readonly line: number } | null;
+  readonly isEmpty: boolean;
+}
+
+/** The comments up to the first feature, and that; not beyond the first megabyte. */
+async function firstLines(source: HeadSource, comment: string): Promise<FirstLines> {
+  for (let size = 1 << 16; ; size *= 4) {
+    const { bytes, isWhole } = await source.bytes(size);
+    refuseOtherFormats(source.name, bytes);
+    const lines = decoder.decode(bytes).split(/\r\n|\n|\r/);
+    if (!isWhole) lines.pop();
+    const isComment = (line: string) => line.startsWith('#') || line.startsWith(comment);
+    const at = lines.findIndex((line) => line.trim() !== '' && !isComment(line));
+    if (at < 0 && !isWhole && size < 1 << 20) continue;
+    const comments = lines.slice(0, at < 0 ? undefined : at).filter((line) => line.startsWith('#'));
+    const feature = at < 0 ? null : { text: lines[at]!, line: at + 1 };
+    return { comments, feature, isEmpty: bytes.length === 0 };
+  }
+}
+
+/** A feature that certainly is of another format is named once here, instead of line by line. */
+function refuseOtherFeatures(
+  file: string,
+  text: string,
+  line: number,
+  format: 'gff3' | 'gtf',
+): void {
+  const style = styleOf(text);
+  if (text.trimStart().startsWith('<'))
+    throw new InputError({ file, line }, `this is XML, not ${names[format]}`);
+  if (format === 'gff3' && style === 'gtf')
+    throw new InputError(
+      { file, line },
+      'attributes such as gene_id "…" are those of GTF, not GFF3: set reader_params.reader to "gtf"',
+    );
+  if (format === 'gtf' && style === 'gff3')
+    throw new InputError(
+      { file, line },
+      'attributes such as ID=… are those of GFF3, not GTF: set reader_params.reader to "gff3"',
+    );
+}
+
+const names = { gff3: 'GFF3', gtf: 'GTF' } as const;
+const decoder = new TextDecoder();

@@ -1,0 +1,162 @@
+import { gunzipSync } from 'node:zlib';
+import { budgets } from '../../engine/core/budgets.js';
+import { acquire, release } from '../../engine/core/buffers.js';
+import { InputError } from '../../engine/core/errors.js';
+import { openFile, type FileReader } from '../../engine/core/files.js';
+import type { ChunkRef } from './chunks.js';
+import { withoutDropped } from './splitter.js';
+import { bgzfBlockBytes } from './compression.js';
+import { asInputError, lineTooLong, truncated } from './open.js';
+
+/** The whole lines that a piece owns, decoded (see `ChunkRef`); runs in a pool thread. */
+export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
+  if (ref.kind === 'bytes') return ref.bytes;
+  const file = await openFile(ref.file);
+  try {
+    if (ref.kind === 'records') return await loadRecords(file, ref);
+    if (ref.kind === 'range') return await loadRange(file, ref);
+    const text = inflate(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
+    const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
+    if (start === 0 && !ref.isFirst) return text.subarray(0, 0);
+    const tail = await restOfLineInBlocks(file, ref.to, ref.name, roomFor(text, start));
+    return followedBy(text.subarray(start), tail);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Gives the memory of a loaded piece back for the next one; nothing may look at the bytes any more. */
+export function releaseChunk(ref: ChunkRef, bytes: Uint8Array): void {
+  if (ref.kind === 'range' || ref.kind === 'records') release(new Uint8Array(bytes.buffer));
+}
+
+/** How far behind a range its last line mostly ends. */
+const tailBytes = 64 << 10;
+
+/** The lines that a range of a plain file owns; those that end soon behind it are read with it, and nothing is copied. */
+async function loadRange(
+  file: FileReader,
+  { name, from, to, isFirst, skip }: Extract<ChunkRef, { kind: 'range' | 'bgzf' }>,
+): Promise<Uint8Array> {
+  const all = memoryFor(to - from + tailBytes);
+  const read = all.subarray(0, await file.readInto(all, from));
+  const own = read.subarray(0, to - from);
+  const start = isFirst ? skip : own.indexOf(10) + 1;
+  if (start === 0 && !isFirst) return own.subarray(0, 0);
+  const room = roomFor(own, start);
+  const end = read.indexOf(10, own.length);
+  const isWhole = end >= 0 ? end - own.length <= room : from + read.length >= file.bytes;
+  if (isWhole && read.length - own.length <= room + 1) {
+    return read.subarray(start, end < 0 ? read.length : end + 1);
+  }
+  return followedBy(own.subarray(start), await restOfLine(file, to, name, room));
+}
+
+/** How many bytes the rest of the last line may have: what it has in this piece counts, too. */
+function roomFor(text: Uint8Array, start: number): number {
+  return budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
+}
+
+function followedBy(lines: Uint8Array, tail: Uint8Array): Uint8Array {
+  if (tail.length === 0) return lines;
+  const all = new Uint8Array(lines.length + tail.length);
+  all.set(lines);
+  all.set(tail, lines.length);
+  return all;
+}
+
+/** More than this is not kept for the next piece. */
+const mostKept = 16 << 20;
+
+function memoryFor(bytes: number): Uint8Array<ArrayBuffer> {
+  const all = bytes > mostKept ? new Uint8Array(bytes) : acquire(Uint8Array, bytes);
+  return all.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
+}
+
+async function loadRecords(
+  file: FileReader,
+  { name, from, to, dropped }: Extract<ChunkRef, { kind: 'records' }>,
+): Promise<Uint8Array> {
+  const bytes = memoryFor(to - from);
+  if ((await file.readInto(bytes, from)) < bytes.length)
+    throw new InputError({ file: name, byte: from }, 'the file ends early');
+  return withoutDropped(bytes, dropped);
+}
+
+/** The bytes from `from` to the first line end, that one included, which must come within `room` bytes. */
+async function restOfLine(
+  file: FileReader,
+  from: number,
+  name: string,
+  room: number,
+): Promise<Uint8Array> {
+  for (let size = 64 << 10; ; size *= 4) {
+    const bytes = await file.read(from, Math.min(size, room + 1));
+    const end = bytes.indexOf(10);
+    if (end >= 0) return bytes.subarray(0, end + 1);
+    if (bytes.length > room) throw lineTooLong(name);
+    if (from + bytes.length >= file.bytes) return bytes;
+  }
+}
+
+/** The same in decoded bytes, from the BGZF block that begins at `from` on. */
+async function restOfLineInBlocks(
+  file: FileReader,
+  from: number,
+  name: string,
+  room: number,
+): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  let window: Uint8Array = new Uint8Array(0);
+  let windowFrom = from;
+  for (let at = from; at < file.bytes;) {
+    // Blocks can be tiny and the line long, so bytes are not read once for each block.
+    if (at + 65_536 > windowFrom + window.length && windowFrom + window.length < file.bytes) {
+      window = await file.read(at, at === from ? 65_536 : 1 << 20);
+      windowFrom = at;
+    }
+    const block = window.subarray(at - windowFrom);
+    const size = bgzfBlockBytes(block, 0);
+    if (size === 0) break; // zero padding: whoever cut the file into pieces has checked it
+    if (size > block.length) throw truncated(name, at);
+    const text = inflate(block.subarray(0, size), name, at);
+    const end = text.indexOf(10);
+    pieces.push(end < 0 ? text : text.subarray(0, end + 1));
+    bytes += pieces.at(-1)!.length;
+    if (bytes > room + (end < 0 ? 0 : 1)) throw lineTooLong(name);
+    if (end >= 0) break;
+    at += size;
+  }
+  return Buffer.concat(pieces, bytes);
+}
+
+/** Inflates whole BGZF blocks; zlib checks each block's CRC and length. */
+function inflate(blocks: Uint8Array, name: string, byte: number): Uint8Array {
+  let decodedBytes = 0;
+  for (let at = 0; at < blocks.length;) {
+    const size = bgzfBlockBytes(blocks, at);
+    if (size === 0 || at + size > blocks.length) throw truncated(name, byte + at);
+    const end = at + size;
+    decodedBytes +=
+      (blocks[end - 4]! |
+        (blocks[end - 3]! << 8) |
+        (blocks[end - 2]! << 16) |
+        (blocks[end - 1]! << 24)) >>>
+      0;
+    at = end;
+  }
+  // A block decodes to 64 KiB at most, so a length field that lies cannot ask for more than that.
+  const most = Math.ceil(blocks.length / 28) * 65_536;
+  if (decodedBytes > most)
+    throw new InputError(
+      { file: name, byte },
+      'a BGZF block names an impossible length: the file is damaged',
+    );
+  try {
+    // One output buffer of the known size: no growing, no joining.
+    return gunzipSync(blocks, { chunkSize: Math.max(64, decodedBytes + 1) });
+  } catch (error) {
+    throw asInputError(error, name, byte);
+  }
+}

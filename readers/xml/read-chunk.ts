@@ -1,0 +1,111 @@
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { ObjectFields } from '../../engine/ingest/object-column.js';
+import { joinColumns } from '../../engine/ingest/unify-columns.js';
+import { Recording, type FaultReport, type ValueColumn } from '../../engine/ingest/value-column.js';
+import type { Given, Report } from '../reader.js';
+import { columnsBefore, countLineEnds, XmlFault } from './characters.js';
+import { RecordWriter } from './record-writer.js';
+import { asUtf8, badByte, type XmlHead } from './header.js';
+import type { XmlParams } from './params.js';
+import { XmlParser } from './parser.js';
+
+/**
+ * Behind these shares of a piece it is begun anew, with what its fields have come to so far, when values have met in a field
+ * that share no store (one gene here, a list of genes there). The first records mostly tell, so that this costs far less than
+ * a second pass over the piece.
+ */
+const probes: readonly number[] = [1 / 32, 1 / 8, 1 / 2, 1];
+
+/** Reads one piece into columns; returns how many lines end in it. */
+export function readXml(
+  chunk: Uint8Array,
+  head: XmlHead,
+  params: XmlParams,
+  out: BatchBuilder,
+  report: Report,
+  { columns, hints = [], start = { depth: 0, column: head.column } }: Given,
+): number {
+  const { bytes, good } = asUtf8(chunk, head.encoding);
+  const left = probes.map((share) => share * bytes.length);
+  let seen = hints;
+  /** False when the piece is to be read anew: `seen` is what its fields have come to then. */
+  const readOnce = (): boolean => {
+    const recording = new LineRecording(report, bytes);
+    const add = (column: ValueColumn): void => out.add(column.name, column);
+    const fields = new ObjectFields(columns, recording, '', 0, add, undefined, seen);
+    const isWorthIt = (at: number): boolean => {
+      const before = left.length;
+      while (left.length > 0 && at >= left[0]!) left.shift();
+      return left.length < before && recording.mixed > 0;
+    };
+    let isAnew = false;
+    try {
+      const parser = new XmlParser(params.itemDepth, params.textKey, params.attributePrefix);
+      const writer = new RecordWriter(parser.tree, parser.names, fields, recording);
+      const required = params.requiredKeys.map((key) => parser.names.of(key));
+      parser.walk(bytes, start.depth, (at) => {
+        if (report.isStopped || at >= good) return false;
+        if (isWorthIt(at)) {
+          isAnew = true;
+          return false;
+        }
+        if (!required.every((key) => parser.tree.has(0, key))) return true;
+        recording.begin(at);
+        writer.write(out.rows);
+        if (recording.hasFailed) out.rollback(out.rows);
+        else out.endRecord();
+        return true;
+      });
+      isAnew ||= !report.isStopped && isWorthIt(bytes.length);
+      if (!isAnew && good < bytes.length && !report.isStopped) throw badByte(chunk, good);
+      if (parser.hasEnded) report.end();
+    } catch (error) {
+      if (!(error instanceof XmlFault)) throw error;
+      // What follows cannot be told apart any more, and nothing of the file will be stored.
+      const fault = error.at < good ? error : badByte(chunk, good);
+      const column = columnsBefore(bytes, fault.at, start.column) + 1;
+      recording.begin(fault.at);
+      out.rollback(out.rows);
+      recording.reject(0, null, `column ${column}: ${fault.message}`);
+      report.end();
+    }
+    if (!isAnew) return true;
+    const found = fields.columns.map((column) => column.column());
+    seen = joinColumns(seen, found);
+    return false;
+  };
+  while (!readOnce()) {
+    out.clear();
+    report.restart();
+  }
+  return countLineEnds(bytes, 0, bytes.length);
+}
+
+/** Counts lines only when there is something to report. */
+class LineRecording extends Recording {
+  #at = 0;
+  constructor(report: Report, bytes: Uint8Array) {
+    let counted = 0;
+    let lines = 1;
+    const line = (): number => {
+      if (this.#at < counted) [counted, lines] = [0, 1];
+      lines += countLineEnds(bytes, counted, this.#at);
+      counted = this.#at;
+      return lines;
+    };
+    const withLines: FaultReport = {
+      reject: (_line, code, field, message) => report.reject(line(), code, field, message),
+      warn: (_line, code, field, message) => report.warn(line(), code, field, message),
+      isDisabled: report.isDisabled,
+    };
+    super(withLines);
+  }
+
+  /** A record begins at this position. */
+  begin(at: number): void {
+    this.#at = at;
+    this.record++;
+    this.keys = 0;
+    this.hasFailed = false;
+  }
+}

@@ -1,0 +1,216 @@
+import type { ObjectFields } from '../../engine/ingest/object-column.js';
+import type { Recording, ValueColumn } from '../../engine/ingest/value-column.js';
+import type { Names } from './name-table.js';
+import type { Text, Tree } from './record-tree.js';
+
+/** A field of an object, with what is known of it in the object that is being filled. */
+interface Slot {
+  /** Undefined until it is looked up. */
+  column: ValueColumn | undefined;
+  /** The last record that had this field. */
+  metIn: number;
+  /** The last object that had this field, and how often. */
+  object: number;
+  count: number;
+  /** The last object that its list was begun in. */
+  listIn: number;
+  items: ValueColumn | null;
+  /** The values met so far, when they are wanted as JSON text. */
+  json: string;
+  /** The slot whose list is to be ended after this one's. */
+  nextOpen: Slot | null;
+  /** The members of its own objects. */
+  members: Slots | null;
+}
+
+/** The slots of the fields of an object, by the numbers of their names; with no `fields` it is not stored as an object. */
+class Slots {
+  fields: ObjectFields | null;
+  readonly #slots: (Slot | undefined)[] = [];
+  constructor(fields: ObjectFields | null) {
+    this.fields = fields;
+  }
+
+  of(number: number): Slot {
+    return (this.#slots[number] ??= {
+      column: undefined,
+      metIn: -1,
+      object: -1,
+      count: 0,
+      listIn: -1,
+      items: null,
+      json: '',
+      nextOpen: null,
+      members: null,
+    });
+  }
+
+  /** Null when it was one field too many, which is refused in every record that has it. */
+  column(slot: Slot, name: string): ValueColumn | null {
+    const column = this.fields?.field(name) ?? null;
+    if (column !== null) slot.column = column;
+    return column;
+  }
+
+  /** The objects are stored in these fields from now on. */
+  bind(fields: ObjectFields): void {
+    if (this.fields === fields) return;
+    this.fields = fields;
+    for (const slot of this.#slots) if (slot !== undefined) slot.column = undefined;
+  }
+}
+
+/**
+ * Puts trees into columns. A key that is there once is a value, one that is there again a list; lists stay open while other
+ * keys come between their elements, for every column is filled by itself.
+ */
+export class RecordWriter {
+  readonly #tree: Tree;
+  readonly #names: Names;
+  readonly #recording: Recording;
+  readonly #fields: ObjectFields;
+  readonly #root: Slots;
+  readonly #text: Text = { bytes: new Uint8Array(0), from: 0, to: 0 };
+  #objects = 0;
+
+  constructor(tree: Tree, names: Names, fields: ObjectFields, recording: Recording) {
+    this.#tree = tree;
+    this.#names = names;
+    this.#recording = recording;
+    this.#fields = fields;
+    this.#root = new Slots(fields);
+  }
+
+  /** Adds the tree's record as the row that is being filled. */
+  write(row: number): void {
+    this.#fields.row = row;
+    this.#object(0, this.#root, row);
+    this.#recording.checkWidth();
+  }
+
+  #object(node: number, slots: Slots, row: number): void {
+    const tree = this.#tree;
+    const object = ++this.#objects;
+    for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
+      const slot = slots.of(tree.name(child));
+      slot.count = slot.object === object ? slot.count + 1 : 1;
+      slot.object = object;
+    }
+    let open: Slot | null = null;
+    for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
+      const name = tree.name(child);
+      const slot = slots.of(name);
+      if (slot.listIn === object) {
+        this.#item(slot, child);
+        continue;
+      }
+      const column = slot.column ?? slots.column(slot, this.#names.text(name));
+      if (column === null) continue;
+      column.padTo(row);
+      this.#meet(slot, child);
+      // A single null stays one, also where others are lists.
+      if (slot.count === 1 && (!column.takesLists || this.#isNull(child))) {
+        this.#value(column, slot, child);
+        continue;
+      }
+      slot.listIn = object;
+      slot.nextOpen = open;
+      open = slot;
+      slot.json = '';
+      slot.items = column.takesJson ? null : column.beginList();
+      this.#item(slot, child);
+    }
+    for (; open !== null; open = open.nextOpen) {
+      const column = open.column!;
+      if (column.takesJson) addUtf8(column, `[${open.json}]`);
+      else if (open.items !== null) column.endList();
+    }
+  }
+
+  /** Counts a field once in its record. */
+  #meet(slot: Slot, child: number): void {
+    if (slot.metIn === this.#recording.record) return;
+    slot.metIn = this.#recording.record;
+    // The members of an object count, not the object.
+    if (this.#tree.firstChild(child) < 0) this.#recording.keys++;
+  }
+
+  /** Counts the members of an object that is not stored as one: what counts as a column of a record depends on no type. */
+  #meetMembers(node: number, slot: Slot): void {
+    const tree = this.#tree;
+    const members = (slot.members ??= new Slots(null));
+    for (let child = tree.firstChild(node); child >= 0; child = tree.next(child)) {
+      const member = members.of(tree.name(child));
+      this.#meet(member, child);
+      if (tree.firstChild(child) >= 0) this.#meetMembers(child, member);
+    }
+  }
+
+  #isNull(node: number): boolean {
+    return this.#tree.firstChild(node) < 0 && !this.#tree.hasText(node);
+  }
+
+  #item(slot: Slot, child: number): void {
+    if (slot.items !== null) {
+      this.#value(slot.items, slot, child);
+      return;
+    }
+    this.#meetMembers(child, slot);
+    if (slot.column!.takesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
+  }
+
+  #value(column: ValueColumn, slot: Slot, node: number): void {
+    const tree = this.#tree;
+    const isObject = tree.firstChild(node) >= 0;
+    if (this.#isNull(node)) column.appendNull();
+    else if (column.takesJson) {
+      this.#meetMembers(node, slot);
+      addUtf8(column, this.#json(node));
+    } else if (isObject) {
+      const fields = column.beginObject();
+      if (fields === null) {
+        this.#meetMembers(node, slot);
+        return;
+      }
+      const members = (slot.members ??= new Slots(fields));
+      members.bind(fields);
+      this.#object(node, members, fields.row);
+      column.endObject();
+    } else {
+      const { bytes, from, to } = tree.text(node, this.#text);
+      column.addText(bytes, from, to);
+    }
+  }
+
+  /** A node as JSON text, repeated children as lists here too. */
+  #json(node: number): string {
+    const tree = this.#tree;
+    let child = tree.firstChild(node);
+    if (child < 0) {
+      if (!tree.hasText(node)) return 'null';
+      const { bytes, from, to } = tree.text(node, this.#text);
+      return JSON.stringify(decoder.decode(bytes.subarray(from, to)));
+    }
+    const values = new Map<number, string[]>();
+    for (; child >= 0; child = tree.next(child)) {
+      const held = values.get(tree.name(child));
+      const value = this.#json(child);
+      if (held) held.push(value);
+      else values.set(tree.name(child), [value]);
+    }
+    const members = [...values].map(([name, all]) => {
+      const value = all.length === 1 ? all[0]! : `[${all.join(',')}]`;
+      return `${JSON.stringify(this.#names.text(name))}:${value}`;
+    });
+    return `{${members.join(',')}}`;
+  }
+}
+
+function addUtf8(column: ValueColumn, text: string): void {
+  const bytes = encoder.encode(text);
+  column.addText(bytes, 0, bytes.length);
+}
+
+const encoder = new TextEncoder();
+// A byte order mark inside a text is data.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,0 +1,214 @@
+import { budgets } from '../../engine/core/budgets.js';
+import type { Cut, Cutter, CutFault } from '../source/splitter.js';
+import {
+  byte,
+  columnsBefore,
+  find,
+  isSpace,
+  nameShown,
+  nameBytes,
+  standsAt,
+  XmlFault,
+} from './characters.js';
+
+/**
+ * Finds the last record that closes within some bytes. It goes from `<` to `<` and reads nothing but the names of elements, so
+ * that it alone sees to it that they nest: whoever reads the pieces can rely on that.
+ */
+export class XmlCutter implements Cutter {
+  readonly #itemDepth: number;
+  readonly #encoding: string;
+  /** The names of the elements around the records, where the bytes to be seen next begin. */
+  #around: readonly Uint8Array[] = [];
+  #column: number;
+
+  constructor(itemDepth: number, encoding: string, column: number) {
+    this.#itemDepth = itemDepth;
+    this.#encoding = encoding;
+    this.#column = column;
+  }
+
+  next(bytes: Uint8Array, isLast: boolean): Cut | CutFault {
+    const nesting = new Nesting(bytes, this.#itemDepth, this.#around);
+    try {
+      nesting.walk(isLast);
+      return this.#cut(bytes, isLast ? bytes.length : nesting.border, nesting.around);
+    } catch (error) {
+      if (!(error instanceof XmlFault)) throw error;
+      // The records before the fault are read first: what is wrong with one of them comes before it.
+      if (nesting.border > 0) return this.#cut(bytes, nesting.border, nesting.around);
+      const column = this.#columnAt(bytes, error.at) + 1;
+      return { kind: 'fault', at: error.at, message: `column ${column}: ${error.message}` };
+    }
+  }
+
+  #cut(bytes: Uint8Array, end: number, around: readonly Uint8Array[]): Cut {
+    const start = { depth: this.#around.length, column: this.#column };
+    if (end > 0) {
+      this.#around = around;
+      this.#column = this.#columnAt(bytes, end);
+    }
+    return { kind: 'cut', end, dropped: [], start };
+  }
+
+  #columnAt(bytes: Uint8Array, at: number): number {
+    if (this.#encoding === 'utf-8') return columnsBefore(bytes, at, this.#column);
+    // Every byte is a character.
+    let start = at;
+    while (start > 0 && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
+    return at - start + (start === 0 ? this.#column : 0);
+  }
+}
+
+/** The elements that are open while some bytes are walked through. */
+class Nesting {
+  /** Behind the last record that has closed; 0 when none has. */
+  border = 0;
+  /** The elements open there that are not part of a record. */
+  around: readonly Uint8Array[];
+  readonly #bytes: Uint8Array;
+  readonly #itemDepth: number;
+  #outer: readonly Uint8Array[];
+  /** Where the names of the open elements from the record inwards begin. */
+  readonly #names = new Int32Array(budgets.xmlDepth);
+  #depth: number;
+  #isRootClosed = false;
+
+  constructor(bytes: Uint8Array, itemDepth: number, around: readonly Uint8Array[]) {
+    this.#bytes = bytes;
+    this.#itemDepth = itemDepth;
+    this.#outer = this.around = around;
+    this.#depth = around.length;
+  }
+
+  walk(isLast: boolean): void {
+    const bytes = this.#bytes;
+    for (let at = 0; ;) {
+      while (at < bytes.length && bytes[at] !== byte.open) at++;
+      if (at === bytes.length) break;
+      const end = this.#markup(at);
+      if (end < 0) {
+        if (isLast) throw new XmlFault(at, 'what begins here does not end: the file was cut off');
+        return;
+      }
+      at = end;
+    }
+    if (isLast) this.#refuseOpen();
+  }
+
+  /** The position behind what begins with this `<`; -1 when the bytes end before. */
+  #markup(at: number): number {
+    const bytes = this.#bytes;
+    const c = bytes[at + 1];
+    if (c === byte.slash) return this.#closeTag(at);
+    if (c === byte.question) return behind(find(bytes, '?>', at + 2), 2);
+    if (c !== byte.exclamation) return c === undefined ? -1 : this.#openTag(at);
+    if (standsAt(bytes, '<!--', at)) return behind(find(bytes, '-->', at + 4), 3);
+    if (standsAt(bytes, '<![CDATA[', at)) return behind(find(bytes, ']]>', at + 9), 3);
+    if (bytes.length - at < 9) return -1;
+    throw new XmlFault(at, '"<!" begins neither a comment nor a CDATA section here');
+  }
+
+  #openTag(at: number): number {
+    const bytes = this.#bytes;
+    if (nameBytes[bytes[at + 1]!] !== 2)
+      throw new XmlFault(at, '"<" begins no tag here: write it as &lt;');
+    const close = tagEnd(bytes, at);
+    if (close < 0) return -1;
+    if (this.#isRootClosed)
+      throw new XmlFault(at, `<${nameShown(bytes, at + 1)}> is a second root element`);
+    if (this.#depth === budgets.xmlDepth)
+      throw new XmlFault(at, `nested deeper than ${budgets.xmlDepth} levels (budget xmlDepth)`);
+    if (bytes[close - 1] === byte.slash) this.#closed(close + 1);
+    else {
+      this.#names[this.#depth] = at + 1;
+      // The outer names are copied: they outlive the bytes.
+      if (this.#depth < this.#itemDepth)
+        this.#outer = [...this.#outer, bytes.slice(at + 1, nameEnd(bytes, at + 1))];
+      this.#depth++;
+    }
+    return close + 1;
+  }
+
+  #closeTag(at: number): number {
+    const bytes = this.#bytes;
+    const name = at + 2;
+    let end = nameEnd(bytes, name);
+    const to = end;
+    while (isSpace(bytes[end])) end++;
+    if (end >= bytes.length) return -1;
+    if (bytes[end] !== byte.close || to === name)
+      throw new XmlFault(at, 'this tag is malformed: expected </name>');
+    if (this.#depth === 0) throw new XmlFault(at, `</${nameShown(bytes, name)}> closes nothing`);
+    if (!this.#isOpen(name, to))
+      throw new XmlFault(
+        at,
+        `</${nameShown(bytes, name)}> stands where </${this.#innermost()}> should`,
+      );
+    this.#depth--;
+    if (this.#depth < this.#itemDepth) this.#outer = this.#outer.slice(0, -1);
+    this.#closed(end + 1);
+    return end + 1;
+  }
+
+  /** Behind an element at the present depth. */
+  #closed(at: number): void {
+    if (this.#depth === 0) this.#isRootClosed = true;
+    else if (this.#depth === this.#itemDepth) {
+      this.border = at;
+      this.around = this.#outer;
+    }
+  }
+
+  /** Whether the innermost open element has the name in `[from, to)`. */
+  #isOpen(from: number, to: number): boolean {
+    const level = this.#depth - 1;
+    const bytes = level < this.#itemDepth ? this.#outer[level]! : this.#bytes;
+    let at = level < this.#itemDepth ? 0 : this.#names[level]!;
+    for (let i = from; i < to; i++) if (bytes[at++] !== this.#bytes[i]) return false;
+    return at >= bytes.length || nameBytes[bytes[at]!] === 0;
+  }
+
+  #innermost(): string {
+    const level = this.#depth - 1;
+    if (level < this.#itemDepth) return nameShown(this.#outer[level]!, 0);
+    return nameShown(this.#bytes, this.#names[level]!);
+  }
+
+  #refuseOpen(): void {
+    if (this.#depth === 0) return;
+    const name = this.#innermost();
+    const isOuter = this.#depth <= this.#itemDepth;
+    if (isOuter)
+      throw new XmlFault(this.#bytes.length, `the file ends before </${name}>: it was cut off`);
+    const at = this.#names[this.#depth - 1]! - 1;
+    throw new XmlFault(at, `the element <${name}> that is opened here is not closed`);
+  }
+}
+
+function behind(found: number, size: number): number {
+  return found < 0 ? -1 : found + size;
+}
+
+function nameEnd(bytes: Uint8Array, at: number): number {
+  let end = at;
+  while (nameBytes[bytes[end]!]! > 0) end++;
+  return end;
+}
+
+/** The `>` of the tag that begins at `at`, quotes minded; -1 when the bytes end before. */
+function tagEnd(bytes: Uint8Array, at: number): number {
+  let quote = 0;
+  for (let i = at + 1; i < bytes.length; i++) {
+    const c = bytes[i];
+    if (c === byte.open)
+      throw new XmlFault(at, `the tag <${nameShown(bytes, at + 1)} that begins here is not closed`);
+    if (quote !== 0) {
+      if (c === quote) quote = 0;
+    } else if (c === byte.close) return i;
+    else if (c === byte.doubleQuote || c === byte.singleQuote) quote = c;
+  }
+  if (bytes.length - at > budgets.textBytes)
+    throw new XmlFault(at, `a tag is longer than ${budgets.textBytes} bytes (budget textBytes)`);
+  return -1;
+}

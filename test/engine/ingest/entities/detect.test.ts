@@ -1,0 +1,67 @@
+import { describe, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { detectEntity } from '../../../../engine/ingest/entities/detect.js';
+import { humanGenes, parseGenes } from '../../../../engine/ingest/entities/genes.js';
+import { entityTypes, type EntityType } from '../../../../engine/core/types.js';
+
+const genes = await humanGenes();
+const every = new Set<EntityType>(entityTypes);
+
+describe('the entity type of a field', () => {
+  const cases = readFileSync('test/engine/ingest/entities/decisions.txt', 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split('\t') as [string, string, string, string]);
+
+  test('is decided for many fields of real files', () => {
+    expect(cases.length).toBeGreaterThan(150);
+    expect(new Set(cases.map(([, , type]) => type))).toEqual(new Set([...entityTypes, 'none']));
+  });
+
+  test.each(cases)('%s, %s: %s', (_source, field, type, values) => {
+    const found = detectEntity(field.split('.').at(-1)!, values.split('|'), every, genes);
+    expect(found?.entityType ?? 'none').toBe(type);
+  });
+
+  test('is only one that is looked for', () => {
+    const wanted = new Set<EntityType>(['variant', 'literature']);
+    expect(detectEntity('gene', ['BRCA2'], wanted, genes)).toBeNull();
+    expect(detectEntity('pmid', ['123'], wanted, genes)).toEqual({
+      entityType: 'literature',
+      sampled: 1,
+      matched: 1,
+    });
+  });
+
+  test('is none for a field without values', () => {
+    expect(detectEntity('gene', [], every, genes)).toBeNull();
+  });
+});
+
+describe('the table of genes', () => {
+  test('holds the approved symbols and most of what they were called before', () => {
+    expect(genes.count).toBe(33_894);
+    expect(genes.symbol('BRCA2')).toBe('BRCA2');
+    expect(genes.symbol('brca2')).toBeUndefined();
+    expect(genes.resolve('brca2')).toBe('BRCA2');
+    expect(genes.resolve('MLL')).toBe('KMT2A');
+    expect(genes.resolve('SEPT9')).toBe('SEPTIN9');
+    expect(genes.resolve('HER2')).toBe('ERBB2');
+    expect(genes.resolve('not a gene')).toBeUndefined();
+    expect(genes.synonyms('ERBB2')).toContain('HER2');
+  });
+
+  test('names nearly every gene of the gnomAD constraint table', () => {
+    const rows = readFileSync('test/fixtures/entities/gnomad_genes.txt', 'utf8').trim().split('\n');
+    const known = rows.filter((name) => genes.resolve(name) !== undefined);
+    expect(rows.length).toBeGreaterThan(200);
+    expect(known.length / rows.length).toBeGreaterThan(0.98);
+  });
+
+  test('gives a synonym of two genes to the first, and never to another than the gene of that symbol', () => {
+    const table = parseGenes('AAA\tX1\tBBB\nBBB\tX1\nccc\n');
+    expect(table.resolve('x1')).toBe('AAA');
+    expect(table.resolve('bbb')).toBe('BBB');
+    expect(table.symbol('ccc')).toBe('ccc');
+  });
+});

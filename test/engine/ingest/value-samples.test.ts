@@ -1,0 +1,89 @@
+import { describe, expect, test } from '@jest/globals';
+import { BatchBuilder } from '../../../engine/ingest/batch.js';
+import { FindingCollector } from '../../../engine/ingest/findings.js';
+import {
+  sampleBatch,
+  SampleMerge,
+  type FieldSample,
+} from '../../../engine/ingest/value-samples.js';
+import { jsonl } from '../../../readers/jsonl/jsonl.js';
+import { random as seeded } from '../../random.js';
+
+const size = { count: 20, rate: 1 };
+const params = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
+
+function sampled(lines: readonly string[], of = size): readonly FieldSample[] {
+  const out = new BatchBuilder();
+  const given = { columns: [], isFinal: false };
+  const report = new FindingCollector(params);
+
+  jsonl.read(Buffer.from(lines.join('\n')), null, null, out, report, given);
+  const samples = sampleBatch(out.finish(), of);
+  out.release();
+  return samples;
+}
+
+const values = (samples: readonly FieldSample[], name: string) =>
+  samples.find(({ path }) => path.join('.') === name)?.values.toSorted();
+
+describe('the sample of a chunk', () => {
+  test('takes string fields alone: nested ones, lists and lists of objects too', () => {
+    const samples = sampled([
+      '{"a":"x","n":1,"o":{"b":"y","d":"2020-01-01"},"l":["p","q"],"s":[{"c":"z"},{"c":"w"}]}',
+      '{"a":null,"o":{"b":""},"l":["p"],"s":[]}',
+    ]);
+    expect(samples.map(({ path }) => path.join('.'))).toEqual(['a', 'o.b', 'l', 's.c']);
+    expect(values(samples, 'a')).toEqual(['x']);
+    expect(values(samples, 'o.b')).toEqual(['y']);
+    expect(values(samples, 'l')).toEqual(['p', 'q']);
+    expect(values(samples, 's.c')).toEqual(['w', 'z']);
+  });
+
+  test('holds each of few different values once, and no more than asked for of many', () => {
+    const few = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i % 7}` }));
+    expect(values(sampled(few), 'a')).toEqual(['v0', 'v1', 'v2', 'v3', 'v4', 'v5', 'v6']);
+    const many = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i}` }));
+    const sample = values(sampled(many), 'a')!;
+    expect(new Set(sample).size).toBe(20);
+    // Spread over all of the values, not over the first or last.
+    const mean = sample.reduce((sum, value) => sum + Number(value.slice(1)), 0) / 20;
+    expect(mean).toBeGreaterThan(1_200);
+    expect(mean).toBeLessThan(3_800);
+  });
+
+  test('cuts long values and takes those that begin alike as one', () => {
+    const lines = ['x', 'y'].map((end) => JSON.stringify({ a: 'long '.repeat(100) + end }));
+    expect(values(sampled(lines), 'a')).toEqual(['long '.repeat(10).slice(0, 48)]);
+  });
+
+  test('takes about the asked share of the different values', () => {
+    const many = Array.from({ length: 4_000 }, (_, i) => JSON.stringify({ a: `v${i}` }));
+    const [sample] = sampled(many, { count: 1_000, rate: 0.1 });
+    expect(sample!.values.length).toBeGreaterThan(300);
+    expect(sample!.values.length).toBeLessThan(500);
+  });
+});
+
+test('any cutting of the records gives the same sample', () => {
+  const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+  const random = seeded(seed);
+  const lines = Array.from({ length: 2_000 }, () =>
+    JSON.stringify({
+      a: `v${Math.floor(random() ** 3 * 3_000)}`,
+      ...(random() < 0.5 && { b: { c: [`w${Math.floor(random() * 40)}`] } }),
+    }),
+  );
+  const whole = new Map(sampled(lines).map(({ path, values: of }) => [path.join('.'), of]));
+  for (let round = 0; round < 20; round++) {
+    const merge = new SampleMerge(size);
+    const parts: (readonly FieldSample[])[] = [];
+    for (let from = 0; from < lines.length;) {
+      const to = from + 1 + Math.floor(random() * 700);
+      parts.push(sampled(lines.slice(from, to)));
+      from = to;
+    }
+    for (const part of parts) merge.add(part);
+    const merged = new Map(merge.result().map(({ path, values: of }) => [path.join('.'), of]));
+    expect([seed, merged]).toEqual([seed, whole]);
+  }
+});

@@ -1,0 +1,533 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import type { Column, StoredType } from '../../../engine/core/types.js';
+import { readerForFile, readerNamed } from '../../../readers/index.js';
+import { importFile, type FileImportOptions } from '../import-file.js';
+import { lenient, typesOf } from '../import-lines.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function read(
+  text: string | Uint8Array,
+  params: Record<string, unknown> = {},
+  options: FileImportOptions = {},
+) {
+  writeFileSync(join(folder, 'it'), text);
+  return importFile(join(folder, 'it'), 'it.csv', 'csv', { params, ...options });
+}
+
+/** The rows as lists of cells, under their names. */
+async function table(text: string | Uint8Array, params: Record<string, unknown> = {}) {
+  const { rows, error, columns } = await read(text, params);
+  if (error !== null) return error;
+  return [columns.map(({ name }) => name), ...rows.map((row) => Object.values(row))];
+}
+
+test.each([
+  ['a.csv', 'csv'],
+  ['a.CSV.gz', 'csv'],
+  ['a.tsv', 'tsv'],
+  ['a.txt.bgz', 'tsv'],
+  ['a.maf.gz', 'tsv'],
+])('%s is read by %s', (file, name) => {
+  expect(readerForFile(file).name).toBe(name);
+});
+
+describe('header, headercols, skiprows, skipcols and comment', () => {
+  const abc = 'a,b,c\n1,2,3\n4,5,6\n';
+  test.each<[string, Record<string, unknown>, unknown]>([
+    [
+      'the first row has the names',
+      {},
+      [
+        ['a', 'b', 'c'],
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+    ],
+    [
+      'infer is the same',
+      { header: 'infer' },
+      [
+        ['a', 'b', 'c'],
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+    ],
+    [
+      'headercols: there is no header row',
+      { headercols: ['x', 'y', 'z'] },
+      [
+        ['x', 'y', 'z'],
+        ['a', 'b', 'c'],
+        ['1', '2', '3'],
+        ['4', '5', '6'],
+      ],
+    ],
+    [
+      'header 0 and headercols: other names',
+      { header: 0, headercols: ['x', 'y', 'z'] },
+      [
+        ['x', 'y', 'z'],
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+    ],
+    [
+      'header 1: what is before it is not read',
+      { header: 1 },
+      [
+        ['1', '2', '3'],
+        [4, 5, 6],
+      ],
+    ],
+    [
+      'header None: numbered names',
+      { header: null, skiprows: [0] },
+      [
+        ['column_0', 'column_1', 'column_2'],
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+    ],
+    [
+      'None as text',
+      { header: 'None', skiprows: [0, 1] },
+      [
+        ['column_0', 'column_1', 'column_2'],
+        [4, 5, 6],
+      ],
+    ],
+    [
+      'header None and headercols',
+      { header: null, headercols: ['x', 'y', 'z'], skiprows: [0] },
+      [
+        ['x', 'y', 'z'],
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+    ],
+    [
+      'skiprows counts lines from 0',
+      { skiprows: [1] },
+      [
+        ['a', 'b', 'c'],
+        [4, 5, 6],
+      ],
+    ],
+    [
+      'skiprows beyond the end',
+      { skiprows: [1, 700] },
+      [
+        ['a', 'b', 'c'],
+        [4, 5, 6],
+      ],
+    ],
+    ['all lines skipped', { skiprows: [0, 1, 2] }, [[]]],
+    [
+      'skipcols counts cells from 0',
+      { skipcols: [1] },
+      [
+        ['a', 'c'],
+        [1, 3],
+        [4, 6],
+      ],
+    ],
+    [
+      'skipcols beyond the row',
+      { skipcols: [0, 9] },
+      [
+        ['b', 'c'],
+        [2, 3],
+        [5, 6],
+      ],
+    ],
+    [
+      'headercols name skipped cells too',
+      { header: 0, headercols: ['x', 'y', 'z'], skipcols: [0] },
+      [
+        ['y', 'z'],
+        [2, 3],
+        [5, 6],
+      ],
+    ],
+    [
+      'lines that begin with the comment',
+      { comment: '4' },
+      [
+        ['a', 'b', 'c'],
+        [1, 2, 3],
+      ],
+    ],
+    ['another delimiter', { delimiter: ';' }, [['a,b,c'], ['1,2,3'], ['4,5,6']]],
+  ])('%s', async (_, params, want) => {
+    expect(await table(abc, params)).toEqual(want);
+  });
+
+  test.each<[string, string, Record<string, unknown>, unknown]>([
+    ['comments and blank lines before the header', '# x\n\n#"\na\n# y,"\n1\n', {}, [['a'], [1]]],
+    [
+      'rows of header= are no comments or blank lines',
+      '#\nx\n\na\n1\n',
+      { header: 1 },
+      [['a'], [1]],
+    ],
+    ['a comment in quotes', 'a\n"x\n# y\n"\n1\n', {}, [['a'], ['x\n# y\n'], ['1']]],
+    ['a comment that is quoted', 'a\n"#x"\n', {}, [['a'], ['#x']]],
+    [
+      'a comment behind a cell',
+      'a,b\n1,#x\n',
+      {},
+      [
+        ['a', 'b'],
+        [1, '#x'],
+      ],
+    ],
+    ['no comments', '#a\n#1\n', { comment: '' }, [['#a'], ['#1']]],
+    ['a longer comment', '##x\n#a\n1\n', { comment: '##' }, [['#a'], [1]]],
+    ['a skipped line with half a quote', 'a\n"x\n1\n', { skiprows: [1] }, [['a'], [1]]],
+    ['a listed line within a cell', 'a\n"x\ny"\n1\n', { skiprows: [2] }, [['a'], ['x\ny'], ['1']]],
+    [
+      'skipped lines before the header',
+      'Report "of\ntoday\na\n1\n',
+      { skiprows: [0, 1] },
+      [['a'], [1]],
+    ],
+    [
+      'no quotes',
+      'a,b\n"1,2"\n',
+      { quotechar: '' },
+      [
+        ['a', 'b'],
+        ['"1', '2"'],
+      ],
+    ],
+    [
+      'other quotes',
+      "a,b\n'1,''2',\"\n",
+      { quotechar: "'" },
+      [
+        ['a', 'b'],
+        ["1,'2", '"'],
+      ],
+    ],
+    [
+      'characters beyond ASCII',
+      'a¦b\n«1¦2««3«¦4\n',
+      { delimiter: '¦', quotechar: '«' },
+      [
+        ['a', 'b'],
+        ['1¦2«3', 4],
+      ],
+    ],
+    [
+      'a digit as delimiter',
+      'a0b\n1021\n',
+      { delimiter: '0' },
+      [
+        ['a', 'b'],
+        [1, 21],
+      ],
+    ],
+  ])('%s', async (_, text, params, want) => {
+    expect(await table(text, params)).toEqual(want);
+  });
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ delimiter: ',,' }, 'delimiter: expected one character, found ",,"'],
+    [{ delimiter: '' }, 'delimiter: expected one character'],
+    [{ delimiter: 9 }, 'delimiter: expected one character, found 9'],
+    [{ delimiter: '\n' }, 'delimiter: must not be a line end'],
+    [{ delimiter: '"' }, 'delimiter: must differ from quotechar'],
+    [{ quotechar: 'ab' }, 'quotechar: expected one character'],
+    [{ header: -1 }, 'header: expected a row number from 0, "infer" or null, found -1'],
+    [{ header: 'first' }, 'header: expected a row number'],
+    [{ header: 1.5 }, 'header: expected a row number'],
+    [{ headercols: 'a,b' }, 'headercols: expected a list of column names'],
+    [{ headercols: [1] }, 'headercols: expected a list of column names'],
+    [{ comment: 5 }, 'comment: expected the text'],
+    [{ skiprows: 3 }, 'skiprows: expected a list of numbers from 0, found 3'],
+    [{ skipcols: [-1] }, 'skipcols: expected a list of numbers from 0'],
+  ])('%j is refused', (params, message) => {
+    expect(() => readerNamed('csv').params(params)).toThrow(message);
+  });
+
+  test('null stands for the default', async () => {
+    const params = {
+      delimiter: null,
+      quotechar: null,
+      headercols: null,
+      comment: null,
+      skiprows: null,
+    };
+    expect(await table('a,b\n#\n"1",2\n', params)).toEqual([
+      ['a', 'b'],
+      [1, 2],
+    ]);
+  });
+});
+
+// F8 of the threat catalogue.
+describe('odd files', () => {
+  test.each<[string, string, unknown]>([
+    ['an empty file', '', [[]]],
+    ['only a header', 'a,b\n', [[]]],
+    ['only a header without a line end', 'a,b', [[]]],
+    ['nothing but blank lines', '\n\n\r\n', [[]]],
+    [
+      'a quote inside an unquoted cell',
+      'a,b\n5" pipe,x"y"\n',
+      [
+        ['a', 'b'],
+        ['5" pipe', 'x"y"'],
+      ],
+    ],
+    [
+      'text behind a closing quote',
+      'a,b\n"x"y"z",1\n',
+      [
+        ['a', 'b'],
+        ['xy"z"', 1],
+      ],
+    ],
+    [
+      'empty cells, quoted or not',
+      'a,b,c\n"",,1\n',
+      [
+        ['a', 'b', 'c'],
+        [null, null, 1],
+      ],
+    ],
+    [
+      'a row of empty cells',
+      'a,b\n,\n1,2\n',
+      [
+        ['a', 'b'],
+        [null, null],
+        [1, 2],
+      ],
+    ],
+    [
+      'repeated names',
+      'a,a,a_2,a\n1,2,3,4\n',
+      [
+        ['a', 'a_3', 'a_2', 'a_4'],
+        [1, 2, 3, 4],
+      ],
+    ],
+    [
+      'empty names',
+      ',x,\n1,2,3\n',
+      [
+        ['column_0', 'x', 'column_2'],
+        [1, 2, 3],
+      ],
+    ],
+    [
+      'names that differ by case',
+      'A,a\n1,2\n',
+      [
+        ['A', 'a'],
+        [1, 2],
+      ],
+    ],
+    [
+      'special names',
+      '__proto__,constructor\n1,x\n',
+      [
+        ['__proto__', 'constructor'],
+        [1, 'x'],
+      ],
+    ],
+    ['reserved names are dropped', '_id,a,_commit\nx,1,y\n', [['a'], [1]]],
+    [
+      'fewer cells',
+      'a,b,c\n1\n1,2,3\n',
+      [
+        ['a', 'b', 'c'],
+        [1, null, null],
+        [1, 2, 3],
+      ],
+    ],
+    [
+      'more cells, all empty',
+      'a,b\n1,2,,\n',
+      [
+        ['a', 'b'],
+        [1, 2],
+      ],
+    ],
+    ['more cells', 'a,b\n1,2\n1,2,,3\n', 'it.csv, line 3: 4 cells, but 2 columns'],
+    [
+      'a quote that nothing closes',
+      'a,b\n1,2\n\n3,"x\ny\n',
+      'it.csv, line 4: a quote that is opened here is never closed',
+    ],
+    [
+      'a header that nothing closes',
+      '#\n"a,b\n1,2\n',
+      'it.csv, line 2: a quote that is opened here is never closed',
+    ],
+    ['an HTML page', '<!DOCTYPE html>\n<html>', 'it.csv: this is an HTML page'],
+    ['UTF-16 without a mark', 'a\0,\0b\0', 'it.csv: this is UTF-16 text'],
+    ['NUL is data', 'a\nx\0y\n', [['a'], ['x\0y']]],
+    [
+      'CR alone',
+      'a,b\r1,2\r\r"x\ry",4\r',
+      [
+        ['a', 'b'],
+        ['1', 2],
+        ['x\ry', 4],
+      ],
+    ],
+    ['all line ends in one file', 'a\r\n1\n2\r3', [['a'], [1], [2], [3]]],
+    [
+      'a byte order mark, then a quote',
+      '\ufeff"a",b\n1,2\n',
+      [
+        ['a', 'b'],
+        [1, 2],
+      ],
+    ],
+  ])('%s', async (_, text, want) => {
+    const found = await table(text);
+    if (typeof want === 'string') expect(found).toContain(want);
+    else expect(found).toEqual(want);
+  });
+
+  test('headercols of another length are refused with both numbers', async () => {
+    expect(await table('1,2,3\n', { headercols: ['a', 'b'] })).toBe(
+      'it.csv, line 1: reader_params.headercols has 2 names, the row has 3 cells: give one name for each',
+    );
+    // The rows count, not the header that is replaced.
+    const params = { header: 0, headercols: ['a', 'b'] };
+    expect(await table('x\n1,2\n', params)).toEqual([
+      ['a', 'b'],
+      [1, 2],
+    ]);
+  });
+
+  test('a header row that is not there is refused; without any row there are just no records', async () => {
+    expect(await table('a\n1\n', { header: 5 })).toContain(
+      'header is row 5 (the first is 0), the file has 2 rows',
+    );
+    expect((await read('', { header: 5 })).warnings).toEqual(['the file is empty']);
+    expect((await read('# x\n')).warnings).toEqual(['the file has no rows']);
+  });
+
+  test('skipcols that leave nothing are refused', async () => {
+    expect(await table('a,b\n', { skipcols: [0, 1] })).toContain('none of the 2 columns is left');
+  });
+
+  test('an unclosed quote stops at the field budget and names its line, wherever it is (T0)', async () => {
+    const lines = 'x,y\n'.repeat(200_000);
+    for (const [before, line] of [
+      ['a,b\n', 2],
+      [`a,b\n${lines}\r\n`, 200_003],
+    ] as const) {
+      const found = await read(`${before}1,"${'0123456789 "" abc\n'.repeat(1_100_000)}`);
+      expect(found.error).toBe(
+        `it.csv, line ${line}: a quote that is opened here is not closed within 16777216 bytes (budget textBytes)`,
+      );
+    }
+  }, 30_000);
+
+  test('100,000 columns are refused by the budget, 400 by the code, 150 with a warning', async () => {
+    const wide = (columns: number) => {
+      const cells = Array.from({ length: columns }, (_, i) => `c${i}`).join(',');
+      return `${cells}\n${cells.replaceAll('c', '')}\n`;
+    };
+    expect((await read(wide(100_000))).error).toContain('budget columnsPerImport');
+    expect((await read(wide(400))).error).toContain('400 columns, 400 are too many (code 400');
+    const { error, findings } = await read(wide(399));
+    expect([error, findings.warnings]).toEqual([null, 1]);
+    expect((await read(wide(149))).findings.warnings).toBe(0);
+  });
+
+  test('fewer cells are a warning with its line, an error under strict validation', async () => {
+    const text = 'a,b\n1,2\n"x\ny",1\n3\n';
+    expect((await read(text)).findings.examples).toMatchObject([
+      { code: 0, level: 'warning', line: 5, message: '1 of 2 cells: the missing ones are null' },
+    ]);
+    const strict = { validation: { ...lenient, strict: true } };
+    expect((await read(text, {}, strict)).error).toContain('it.csv, line 5: 1 of 2 cells');
+  });
+});
+
+describe('types', () => {
+  test('numbers are doubles, anything else leaves the cells as they stand', async () => {
+    const rows = ['1,007,1.50,1e400,x,5,nan', '-2,8,NA,2,,,1', '3e2,9,3,3,"",,2'];
+    const { columns, rows: found } = await read(`a,b,c,d,e,f,g\n${rows.join('\n')}\n`);
+    expect(typesOf(columns)).toBe('a:double b:double c:string d:string e:string f:double g:string');
+    expect(found[0]).toEqual({ a: 1, b: 7, c: '1.50', d: '1e400', e: 'x', f: 5, g: 'nan' });
+  });
+
+  test('text anywhere makes the column text everywhere, in the cells’ own words', async () => {
+    const cells = Array.from({ length: 3000 }, (_, i) => (i === 2900 ? 'X' : `00${i}.50`));
+    for (const targetBytes of [100, 5000, 1 << 20]) {
+      const { rows, rewritten, chunks } = await read(
+        `n,t\n${cells.map((cell) => `1,${cell}`).join('\n')}`,
+        {},
+        { targetBytes },
+      );
+      expect(rows.map((row) => row['t'])).toEqual(cells);
+      expect(rows.every((row) => row['n'] === 1)).toBe(true);
+      expect(rewritten).toBe(chunks - 1);
+    }
+  });
+
+  test.each<[StoredType, boolean, string, unknown]>([
+    ['long', false, '9007199254740993', 9007199254740993n],
+    ['integer', false, '42', 42],
+    ['integer', false, '4.5', 'code 301'],
+    ['double', false, '1.5', 1.5],
+    ['double', false, ' 2 ', 2],
+    ['double', false, 'x', 'code 301'],
+    ['float', false, '0.5', 0.5],
+    ['string', false, '007', '007'],
+    ['text', false, 'x'.repeat(40_000), 'x'.repeat(40_000)],
+    ['string', false, 'x'.repeat(32_767), 'code 306'],
+    ['string', false, 'x'.repeat(32_766), 'x'.repeat(32_766)],
+    ['boolean', false, 'true', true],
+    ['date', false, '2024-01-02', '2024-01-02'],
+    ['string', true, 'x', ['x']],
+    ['json', false, 'say "x"', 'say "x"'],
+  ])('a field that is %s (list: %s) takes its values', async (type, isList, cell, want) => {
+    const known: Column[] = [{ name: 'v', physical: 'v', type, isList }];
+    const { rows, error } = await read(
+      `v,w\n"${cell.replaceAll('"', '""')}",1\n,2\n`,
+      {},
+      { known },
+    );
+    if (typeof want === 'string' && want.startsWith('code')) expect(error).toContain(want);
+    else
+      expect([error, rows]).toEqual([
+        null,
+        [
+          { v: want, w: 1 },
+          { v: null, w: 2 },
+        ],
+      ]);
+  });
+
+  test('a cell beyond the limit of strings is an error that names the way out', async () => {
+    const long = 'é'.repeat(16_384);
+    expect((await read(`a\n${long}\n`)).error).toContain(
+      'it.csv, line 2: a text of 32768 bytes is longer',
+    );
+    const validation = { ...lenient, disable: true };
+    expect((await read(`a\n${long}\n`, {}, { validation })).rows).toEqual([{ a: long }]);
+  });
+
+  test('columns keep the order of the file', async () => {
+    const { ordering } = await read('z,_id,b,a\n1,x,2,3\n', { skipcols: [2] });
+    expect(ordering).toEqual([
+      ['z', 0],
+
+      ['a', 1],
+    ]);
+  });
+});

@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { recordsOf, rowsByOracle } from './oracle.js';
+import { importFile } from '../import-file.js';
+
+const folder = 'test/fixtures/csv';
+const cases = readFileSync(`${folder}/expected.txt`, 'utf8')
+  .split('\n')
+  .filter((line) => line.includes(' ==> ') && !line.startsWith('#'))
+  .map((line) => {
+    const [file, how, count] = line.split(' ==> ') as [string, string, string];
+    const [reader, params] = [how.slice(0, 3), JSON.parse(how.slice(4)) as Params];
+    return { file, reader, params, count: Number(count) };
+  });
+interface Params extends Record<string, unknown> {
+  readonly delimiter?: string;
+  readonly comment?: string;
+  readonly header?: number | null;
+  readonly headercols?: readonly string[];
+}
+
+describe.each(cases)('$file', ({ file, reader, params, count }) => {
+  test('has the records of the independent count, as csv-parse reads them', async () => {
+    const read = await importFile(resolve(folder, file), file, reader, { params });
+    expect(read.error).toBeNull();
+    expect(read.rows).toHaveLength(count);
+    const bytes = readFileSync(`${folder}/${file}`);
+    const text = file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+    const delimiter = params.delimiter ?? (reader === 'csv' ? ',' : '\t');
+    const rows = rowsByOracle(text, delimiter, params.comment);
+    const header = params.headercols ? -1 : params.header === null ? -1 : (params.header ?? 0);
+    const unnamed = rows[0]!.map((_, k) => `column_${k}`);
+    const names = params.headercols ?? (header < 0 ? unnamed : rows[header]!);
+    const want = recordsOf(names, rows.slice(header + 1));
+    const shown = read.rows.map((row) => ({ ...row }));
+    expect(shown).toEqual(want);
+    expect(read.ordering.map(([, ordering]) => ordering)).toEqual(read.ordering.map((_, i) => i));
+  });
+
+  test('gives the same whatever the pieces', async () => {
+    const whole = await importFile(resolve(folder, file), file, reader, { params });
+    for (const targetBytes of [700, 20_011]) {
+      const { chunks, rewritten, ...read } = await importFile(resolve(folder, file), file, reader, {
+        params,
+        targetBytes,
+      });
+      expect(chunks).toBeGreaterThanOrEqual(whole.chunks);
+      expect(rewritten).toBeLessThanOrEqual(chunks);
+      expect({ ...whole, ...read }).toEqual(whole);
+    }
+  });
+});
+
+describe('what is wrong with a file', () => {
+  const outcomes: readonly (readonly [string, string, string | number])[] = [
+    ['bad/csv_utf16le.csv', 'csv', 'csv_utf16le.csv: this is UTF-16 text'],
+    // A quote that only ends a cell is text; a row of empty cells is a record of nulls.
+    ['bad/csv_ragged_rows.csv', 'csv', 10],
+    ['bad/csv_invalid_bytes.csv', 'csv', 23],
+    ['bad/tsv_malformed.tsv', 'tsv', 'line 3: 9 cells, but 8 columns'],
+    ['imdb_backslash_escapes.csv', 'csv', 'line 66: 46 cells, but 44 columns'],
+  ];
+  test.each(outcomes)('%s', async (file, reader, outcome) => {
+    const { error, rows, findings } = await importFile(resolve(folder, file), file, reader);
+    if (typeof outcome === 'number') expect([error, rows.length]).toEqual([null, outcome]);
+    else expect(error).toContain(outcome);
+    if (file.includes('invalid')) {
+      expect(findings.examples[0]).toMatchObject({ code: 0, level: 'warning', line: 3, count: 20 });
+    }
+  });
+
+  test('backslashes escape nothing: strange.csv as it stands', async () => {
+    const file = 'strange.csv';
+    const params = { delimiter: ';', headercols: ['name', 'year'], header: null };
+    const { rows, findings, error } = await importFile(resolve(folder, file), file, 'csv', {
+      params,
+    });
+    expect(error).toBeNull();
+    expect(rows).toHaveLength(6);
+    expect(rows[0]).toEqual({ name: '\\Hacksaw\\" Jim Duggan"', year: 1987 });
+    expect(rows[2]).toEqual({ name: 'Rafael Halperin', year: null });
+    expect(findings.examples).toMatchObject([{ level: 'warning', line: 4, count: 1 }]);
+  });
+
+  test('every fixture is in one table or the other', () => {
+    const told = new Set([...cases.map(({ file }) => file), ...outcomes.map(([file]) => file)]);
+    const files = readdirSync(folder).filter((file) => /\.(?:csv|tsv|maf|gz)$/.test(file));
+    expect(files.filter((file) => !told.has(file))).toEqual(['strange.csv']);
+  });
+});

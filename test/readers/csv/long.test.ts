@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import type { Columns } from '../../../engine/core/types.js';
+import { windowBytes } from '../../../readers/text/scan-buffer.js';
+import { random, type Random } from '../../random.js';
+import { recordsOf, rowsByOracle } from './oracle.js';
+import { importFile } from '../import-file.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-long-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+const below = (next: Random, most: number): number => Math.floor(next() * most);
+
+function fileOf(text: string): string {
+  const path = join(folder, 'long.csv');
+  writeFileSync(path, text);
+  return path;
+}
+
+/** A table of several windows: runs of plain rows with prose, line ends in quotes and long cells between them. */
+function longTable(next: Random, bytes: number): string {
+  const end = next() < 0.5 ? '\n' : '\r\n';
+  let text = `a,b,c,"d ""e""",f${end}`;
+  const oddity = [0, 0.001, 0.05][below(next, 3)]!;
+  while (text.length < bytes) {
+    const c = next() < 0.3 ? '' : `"x, ""${below(next, 1e6)}"" y"`;
+    const d = next() < oddity ? `"two${end}lines"` : `w${below(next, 50)}`;
+    const f = next() < oddity / 10 ? 'z'.repeat(below(next, 2 * windowBytes)) : 'é';
+    text += `${below(next, 1e9)},${next()},${c},${d},${f}${end}`;
+    if (next() < oddity) text += next() < 0.5 ? end : `# a comment "${end}`;
+  }
+  return text;
+}
+
+test(`tables of several windows are read as csv-parse reads them (seed ${seed})`, async () => {
+  const next = random(seed);
+  for (let round = 0; round < 6; round++) {
+    const text = longTable(next, 3 * windowBytes + below(next, 1000));
+    const rows = rowsByOracle(Buffer.from(text), ',');
+    const found = await importFile(fileOf(text), 'long.csv', 'csv', {
+      targetBytes: 1 + below(next, 4 * windowBytes),
+      validation: { disable: true, raiseOnErrors: false, strict: false, allowNewFields: true },
+    });
+    expect(found.error).toBeNull();
+    expect(found.rows.map((row) => ({ ...row }))).toEqual(recordsOf(rows[0]!, rows.slice(1)));
+    expect(found.findings.examples).toEqual([]);
+  }
+}, 60_000);
+
+test('a column in which text comes late keeps the text of its numbers', async () => {
+  const numbers = ['1.50', '007', ' 7 ', '"2.0"', '1e3', '', '12345678901234567890'];
+  const cells = Array.from({ length: 30_000 }, (_, i) => numbers[i % numbers.length]!);
+  cells[25_001] = 'late';
+  const found = await importFile(
+    fileOf(`a,b\n${cells.map((cell, i) => `${i},${cell}\n`).join('')}`),
+    'late.csv',
+    'csv',
+  );
+  const want = cells.map((cell, i) => ({ a: i, b: cell.replaceAll('"', '') || null }));
+  expect(found.rows.map((row) => ({ ...row }))).toEqual(want);
+  expect(found.rewritten).toBe(0);
+});
+
+test(`cells that are not what their field holds fail alike in runs and row by row (seed ${seed})`, async () => {
+  const next = random(seed + 1);
+  const known: Columns = [
+    { name: 'n', physical: 'n', type: 'double', isList: false },
+    { name: 't', physical: 't', type: 'string', isList: false },
+  ];
+  for (let round = 0; round < 4; round++) {
+    const share = [0.5, 0.1][round % 2]!;
+    const cell = () => (next() < share ? ['x', '', ' 5 ', '"1,5"'][below(next, 4)]! : `${next()}`);
+    const lines = Array.from(
+      { length: 400 },
+      (_, i) => `${cell()},"a ""${i}""",${below(next, 9)}\n`,
+    );
+    const path = fileOf(`n,t,k\n${lines.join('')}`);
+    for (const disable of [true, false]) {
+      const validation = { disable, raiseOnErrors: false, strict: false, allowNewFields: true };
+      const [runs, rows] = await Promise.all(
+        [1 << 20, 1].map((targetBytes) =>
+          importFile(path, 'n.csv', 'csv', { targetBytes, known, validation }),
+        ),
+      );
+      expect({ ...runs, chunks: 0 }).toEqual({ ...rows, chunks: 0 });
+      expect(runs!.findings.errors > 0).toBe(!disable);
+    }
+  }
+});

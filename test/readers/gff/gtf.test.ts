@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import type { Row } from '../../../engine/core/types.js';
+import { readerForFile } from '../../../readers/index.js';
+import { random } from '../../random.js';
+import { typesOf } from '../import-lines.js';
+import { importSource, refusal, withoutCoordinates } from '../import-source.js';
+
+const fixtures = 'test/fixtures/gtf';
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+
+/** Features counted with awk, see SOURCES.md beside the files. */
+const counts: readonly (readonly [string, number])[] = [
+  ['ensembl_grch37_head.gtf.gz', 995],
+  ['gencode_real_head.gtf', 8],
+  ['refseq_ucsc.gtf', 24],
+  ['stringtie_B16.gtf', 1000],
+  ['ensembl_mouse_81.gtf', 58],
+  ['gencode_v19_chr20.gtf', 73],
+  ['ensembl_grch37_trun100.gtf', 95],
+  ['volvox.gtf', 40],
+  ['demo_comments.gtf', 26],
+  ['ncbi_hg38_MYC.gtf', 19],
+  ['wustl.gtf', 24],
+  ['example_comments.gtf.gz', 237],
+  ['flybase_FBgn0031208.gtf', 19],
+  ['comments_between_rows.gtf.gz', 237],
+];
+
+function textOf(name: string): string {
+  const bytes = readFileSync(`${fixtures}/${name}`);
+  return (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString('utf8');
+}
+
+describe('real files', () => {
+  test.each(counts)('%s: %i features, each as a split of its line', async (name, count) => {
+    expect(readerForFile(name).name).toBe('gtf');
+    const { rows, columns, error, findings } = await importSource(
+      readFileSync(`${fixtures}/${name}`),
+      'gtf',
+    );
+    expect([error, findings.warnings]).toEqual([null, 0]);
+    expect(rows.length).toBe(count);
+    const attributes = columns.find((column) => column.name === 'attributes')!.children!;
+    const lists = new Set(attributes.filter(({ isList }) => isList).map((column) => column.name));
+    const lines = textOf(name)
+      .split(/\r?\n/)
+      .filter((line) => line.trim() !== '' && !line.startsWith('#'));
+    const found = rows.map(withoutCoordinates);
+    expect(found).toEqual(lines.map((line) => split(line, lists)));
+  });
+
+  test('any cut, layer and order of the chunks gives the same records', async () => {
+    console.log(`gtf cuts seed ${seed}`);
+    const next = random(seed);
+    for (const [name] of counts) {
+      const text = textOf(name);
+      const whole = await importSource(text, 'gtf');
+      for (const layer of ['plain', 'gzip', 'bgzf'] as const) {
+        const targetBytes = 1000 + Math.floor((next() * text.length) / 2);
+        const cut = await importSource(text, 'gtf', { layer, targetBytes, shuffle: next });
+        expect(cut.rows).toEqual(whole.rows);
+        expect(typesOf(cut.columns)).toBe(typesOf(whole.columns));
+      }
+    }
+  });
+
+  /** The naive way: no fixture has an escaped quote, and semicolons in values stand in quotes. */
+  function split(line: string, lists: ReadonlySet<string>): Row {
+    const [seqid, source, type, start, end, score, strand, phase, rest] = line
+      .split('\t')
+      .map((text) => (text === '.' ? null : text));
+    const values = new Map<string, string[]>();
+    for (const [, key, quoted, plain] of rest!.matchAll(/([^\s;]+) +(?:"([^"]*)"|([^";]+))/g))
+      values.set(key!, [...(values.get(key!) ?? []), quoted ?? plain!.trim()]);
+    return {
+      seqid: seqid!,
+      source: source!,
+      type: type!,
+      start: Number(start),
+      end: Number(end),
+      score: score === null ? null : Number(score),
+      strand: strand!,
+      phase: phase === null ? null : Number(phase),
+      attributes: Object.fromEntries(
+        [...values].map(([key, all]) => [key, lists.has(key) ? all : all[0]!]),
+      ),
+    };
+  }
+});
+
+const line = (attributes: string): string =>
+  ['chr2', 's', 'exon', '5', '9', '0.5', '-', '0', attributes].join('\t');
+
+describe('F12: written rules', () => {
+  test.each<[string, string, Row | null]>([
+    ['quotes are left out', 'gene_id "a"; exon_number 2;', { gene_id: 'a', exon_number: '2' }],
+    ['semicolons in quotes belong to the value', 'x "a; b"; y "c;"', { x: 'a; b', y: 'c;' }],
+    ['quotes in a value do too', 'x "say "hi" now"; y "b"', { x: 'say "hi" now', y: 'b' }],
+    ['a repeated key is one list', 't "a"; x "1"; t "b"; t "c";', { t: ['a', 'b', 'c'], x: '1' }],
+    ['an empty text is a value', 'transcript_id ""; x "1"', { transcript_id: '', x: '1' }],
+    ['nothing has to separate but a semicolon', 'a "1";b "2";c 3', { a: '1', b: '2', c: '3' }],
+    ['semicolons and spaces may trail', ' a "1" ;; ; ', { a: '1' }],
+    ['without a value: the empty text', 'a "1"; basic; b "2"', { a: '1', basic: '', b: '2' }],
+    ['escapes are none', 'a "%09"; b "\\"', { a: '%09', b: '\\' }],
+    ['plain values may hold spaces', 'a b c; d 1', { a: 'b c', d: '1' }],
+    ['a point has none', '.', null],
+  ])('%s: %s', async (_, text, attributes) => {
+    const { rows, error } = await importSource(line(text), 'gtf');
+    expect(error).toBeNull();
+    expect(rows[0]!.attributes ?? null).toEqual(attributes);
+  });
+
+  test('an attribute without a value is worth a warning', async () => {
+    const { findings } = await importSource(`${line('a 1')}\n${line('a 1; b')}`, 'gtf');
+    expect(findings.examples).toMatchObject([
+      { line: 2, level: 'warning', message: 'an attribute has no value: it is the empty text' },
+    ]);
+  });
+
+  test.each([
+    ['a quote that does not end', 'a "1; b 2', 'the quoted value of an attribute does not end'],
+    [
+      'a value without a name',
+      '"1"; b 2',
+      'an attribute begins with its value: a name is expected',
+    ],
+  ])('%s is refused with its line', async (_, text, message) => {
+    const { error } = await importSource(`${line('a 1')}\n${line(text)}\n${line('b 1')}`, 'gtf');
+    expect(error).toBe(`file, line 2: ${message}`);
+  });
+
+  test('8 columns are refused; the build gives coordinates', async () => {
+    const short = line('a 1').split('\t').slice(0, 8).join('\t');
+    expect(await refusal(`${line('a 1')}\n${short}`, 'gtf')).toBe(
+      'file, line 2: expected 9 columns separated by tabs, found 8 columns',
+    );
+    const { rows } = await importSource(`#!genome-build GRCh38.p13\n${line('a 1')}`, 'gtf');
+    expect(rows).toEqual([
+      {
+        genomic_coordinates: { build: 'GRCh38', chromosome: '2', start: 5, stop: 9 },
+        seqid: 'chr2',
+        source: 's',
+        type: 'exon',
+        start: 5,
+        end: 9,
+        score: 0.5,
+        strand: '-',
+        phase: 0,
+        attributes: { a: '1' },
+      },
+    ]);
+  });
+
+  test('a line of sequence is no end: GTF has none', async () => {
+    expect(await refusal(`${line('a 1')}\n>chr2\nACGT`, 'gtf')).toContain(
+      'file, line 2: expected 9 columns separated by tabs, found one column',
+    );
+  });
+
+  test('what is no GTF is named at once', async () => {
+    expect(await refusal(line('ID=a;Parent=b'), 'gtf')).toContain(
+      'set reader_params.reader to "gff3"',
+    );
+    expect(await refusal('<!DOCTYPE html>', 'gtf')).toContain('this is an HTML page');
+  });
+});

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { toErrorValue } from '../../../engine/core/errors.js';
+import { errorMessage } from '../../../engine/ingest/findings.js';
+import { stringifyJson } from '../../../engine/core/json.js';
+import { jsonl } from '../../../readers/jsonl/jsonl.js';
+import { loadChunk } from '../../../readers/source/load-chunk.js';
+import { openSource } from '../../../readers/source/open.js';
+import { importChunks } from '../import-lines.js';
+
+const folder = 'test/fixtures/jsonl/bad';
+const expected = new Map(
+  readFileSync(`${folder}/expected.txt`, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(' ==>'))
+    .map((line) => line.split(/ ==> ?/) as [string, string]),
+);
+
+test.each(readdirSync(folder).filter((file) => file.startsWith('json_')))(
+  '%s comes to what the table says',
+  async (file) => {
+    const outcome = expected.get(file);
+    expect(outcome).toBeDefined();
+    const [, words] = /^error (.*)$/.exec(outcome!) ?? [];
+    const { error, records } = await imported(file);
+    if (words === undefined) expect([error, records]).toEqual([null, outcome]);
+    else {
+      expect(error).toContain(file);
+      expect(error).toContain(words);
+      expect(error!.length).toBeLessThan(300);
+    }
+  },
+);
+
+/** The import's error message, or its records. */
+async function imported(file: string): Promise<{ error: string | null; records: string }> {
+  let source;
+  try {
+    source = await openSource(resolve(folder, file), file);
+    const head = await jsonl.header(source.head, null);
+    const chunks: Uint8Array[] = [];
+    for await (const { ref } of source.chunks(head.bodyOffset, 1000))
+      chunks.push(await loadChunk(ref));
+    const { rows, findings } = importChunks(chunks);
+    return {
+      error: errorMessage(file, findings),
+      records: rows.map((row) => stringifyJson(row)).join('\n'),
+    };
+  } catch (error) {
+    return { error: toErrorValue(error).message, records: '' };
+  } finally {
+    await source?.close();
+  }
+}

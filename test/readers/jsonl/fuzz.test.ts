@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import { parseJson, stringifyJson } from '../../../engine/core/json.js';
+import type { Row } from '../../../engine/core/types.js';
+import { random, type Random } from '../../random.js';
+import { importLines } from '../import-lines.js';
+import { castRecord, randomText } from '../records.js';
+
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+
+// F15 for this reader: lines that are nearly right are read as JSON.parse reads them, or refused where it refuses them.
+test(`damaged lines are accepted exactly where JSON.parse accepts them (seed ${seed})`, () => {
+  const next = random(seed);
+  let accepted = 0;
+  for (let round = 0; round < 5_000; round++) {
+    const line = damaged(Buffer.from(randomText(next, 1)), next);
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(line);
+    const { findings, rows, columns, rejected } = importLines(line);
+    const told = `${JSON.stringify(text)} -> ${JSON.stringify(findings.examples)}`;
+    const isMalformed = findings.examples.some(
+      ({ code, level }) => code === 0 && level === 'error',
+    );
+    expect(`${told} ${isMalformed}`).toBe(`${told} ${!isObject(text) && text.trim() !== ''}`);
+    expect(rows.length + rejected).toBe(text.trim() === '' ? 0 : 1);
+    if (rows.length === 0) continue;
+    accepted++;
+    const expected = castRecord(parseJson(text) as Row, columns);
+    expect(`${told} ${shown(rows[0])}`).toBe(`${told} ${shown(expected)}`);
+  }
+  expect(accepted).toBeGreaterThan(500);
+});
+
+/** JSON text without the sign of an integer 0, which a long does not keep. */
+function shown(value: unknown): string {
+  return stringifyJson(value).replace(/-0(?=[,\]}])/g, '0');
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+const telling = Buffer.from('{}[]",:\\/0123456789.eE+-tfnulrsax \t');
+
+function damaged(line: Buffer, next: Random): Buffer {
+  let bytes = line;
+  for (let edits = Math.floor(next() * 3); edits >= 0; edits--) {
+    const at = Math.floor(next() * bytes.length);
+    const length = Math.floor(next() * 4);
+    const [before, after] = [bytes.subarray(0, at), bytes.subarray(at + length)];
+    const roll = next();
+    if (roll < 0.2) bytes = Buffer.concat([before, after]);
+    else if (roll < 0.3) bytes = Buffer.concat([before, bytes.subarray(at, at + length), after]);
+    else if (roll < 0.4) bytes = Buffer.concat([bytes, bytes.subarray(at, at + length)]);
+    else {
+      const byte =
+        roll < 0.9 ? telling[Math.floor(next() * telling.length)]! : Math.floor(next() * 256);
+      if (byte === 10 || byte === 13) continue;
+      const rest = roll < 0.65 ? bytes.subarray(at) : bytes.subarray(at + 1);
+      bytes = Buffer.concat([before, Buffer.from([byte]), rest]);
+    }
+  }
+  return bytes;
+}

@@ -1,0 +1,369 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { budgets } from '../../../engine/core/budgets.js';
+import { errorMessage } from '../../../engine/ingest/findings.js';
+import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
+import { stringifyJson } from '../../../engine/core/json.js';
+import type { Columns, Row, StoredType } from '../../../engine/core/types.js';
+import { jsonl } from '../../../readers/jsonl/jsonl.js';
+import { random } from '../../random.js';
+import { castRecord, randomText, seenIn } from '../records.js';
+import {
+  cutAtLines,
+  importChunks,
+  importLines,
+  lenient,
+  typesOf,
+  type Imported,
+} from '../import-lines.js';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+
+describe('F6: line ends', () => {
+  const lines = ['{"a":1}', '{"a":"x\\ny","b":[1,2]}', '{"b":[]}'];
+  const expected = importLines(lines.join('\n')).rows;
+  test.each<[string, string]>([
+    ['LF and a last one', lines.join('\n') + '\n'],
+    ['CR LF', lines.join('\r\n') + '\r\n'],
+    ['CR LF, no last', lines.join('\r\n')],
+    ['CR alone', lines.join('\r') + '\r'],
+    ['CR alone, no last', lines.join('\r')],
+    ['blank lines', `\n\n${lines.join('\n \n\t\n')}\n\n`],
+    ['blank CR LF lines', `\r\n${lines.join('\r\n\r\n')}\r\n\r\n`],
+    ['spaces around', lines.map((line) => ` \t${line}\t `).join('\n')],
+  ])('%s give the records of LF', (_, text) => {
+    const imported = importLines(text);
+    expect(imported.rows).toEqual(expected);
+    expect(imported.findings.errors).toBe(0);
+  });
+
+  test('lines are numbered with the blank ones, in every chunk', () => {
+    for (const end of ['\n', '\r\n']) {
+      const text = ['{"a":1}', '', '{"a":2}', '{"a":', '{"a":3}', ''].join(end);
+      for (const chunkBytes of [1, 8, 12, 1000])
+        expect(errorMessage('f.json', importLines(text, { chunkBytes }).findings)).toBe(
+          'f.json, line 4: column 6: unexpected the end of the line',
+        );
+    }
+  });
+
+  test('any split at line ends gives the same records, 10,000 times', () => {
+    console.log(`jsonl split seed ${seed}`);
+    const next = random(seed);
+    const samples = Array.from({ length: 100 }, () => randomText(next));
+    for (const text of samples) {
+      const whole = importLines(text);
+      for (let round = 0; round < 100; round++) {
+        const size = 1 + Math.floor(next() * text.length);
+        expectSame(importLines(text, { chunkBytes: size }), whole);
+      }
+    }
+  });
+});
+
+describe('F5: bytes that are not UTF-8', () => {
+  const damaged = Buffer.from('{"a":"ok"}\n{"a":"x\xff"}\n{"a":"y\xc3"}\n', 'latin1');
+
+  test('become U+FFFD, counted, with one warning that names the first place', () => {
+    const { rows, findings } = importLines(damaged);
+    expect(rows).toEqual([{ a: 'ok' }, { a: 'x\ufffd' }, { a: 'y\ufffd' }]);
+    expect(findings).toMatchObject({
+      errors: 0,
+      warnings: 2,
+      examples: [{ code: 0, level: 'warning', line: 2, count: 2 }],
+    });
+  });
+
+  test('are an error under strict validation', () => {
+    const { findings, rows } = importLines(damaged, { validation: { ...lenient, strict: true } });
+    expect(findings.errors).toBe(2);
+    expect(rows).toHaveLength(1);
+  });
+
+  test('are the same however the file is cut', () => {
+    const whole = importLines(damaged);
+    for (let size = 1; size < damaged.length; size++)
+      expectSame(importLines(damaged, { chunkBytes: size }), whole);
+  });
+});
+
+describe('F7: nesting', () => {
+  const nested = (levels: number) =>
+    '{"a":' + '['.repeat(levels - 1) + ']'.repeat(levels - 1) + '}';
+  const objects = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
+
+  test('64 levels are read, 65 refused by name (T0: jsonDepth)', () => {
+    expect(importLines(nested(64)).rows).toHaveLength(1);
+    expect(errorMessage('f', importLines(nested(65)).findings)).toMatch(/budget jsonDepth/);
+    expect(importLines(objects(64)).findings.errors).toBe(0);
+    expect(errorMessage('f', importLines(objects(65)).findings)).toMatch(/budget jsonDepth/);
+  });
+
+  test('objects below 16 levels are kept as text, whole', () => {
+    const { rows, columns } = importLines(objects(20));
+    expect(stringifyJson(rows[0])).toBe(objects(20));
+    expect(typesOf(columns)).toContain('a:json');
+  });
+
+  test('100,000 opening brackets cost one error', () => {
+    expect(errorMessage('f', importLines('{"a":' + '['.repeat(100_000)).findings)).toMatch(
+      /jsonDepth/,
+    );
+    expect(errorMessage('f', importLines('{"a":'.repeat(100_000)).findings)).toMatch(/jsonDepth/);
+  });
+});
+
+describe('F17: the length of strings (T0: stringBytes)', () => {
+  const line = (text: string) => `{"a":"${text}"}`;
+  const column = (type: StoredType): Columns => [{ name: 'a', physical: 'a', type, isList: false }];
+  test.each<[string, string, boolean]>([
+    ['32,766 bytes', 'x'.repeat(32_766), true],
+    ['32,767 bytes', 'x'.repeat(32_767), false],
+    ['32,766 characters of 3 bytes', '€'.repeat(32_766), false],
+    ['10,922 characters of 3 bytes', '€'.repeat(10_922), true],
+  ])('%s', (_, text, isAllowed) => {
+    for (const existing of [[], column('string')]) {
+      const { findings, rows } = importLines(line(text), { existing });
+      expect(findings.counts).toEqual(isAllowed ? {} : { 306: 1 });
+      expect(rows).toEqual(isAllowed ? [{ a: text }] : []);
+    }
+    for (const type of ['text', 'blob', 'json'] as const)
+      expect(importLines(line(text), { existing: column(type) }).rows).toEqual([{ a: text }]);
+  });
+
+  test('the message says what to do', () => {
+    const { findings } = importLines(`{"a":"ok"}\n${line('x'.repeat(40_000))}`);
+    expect(errorMessage('f.json', findings)).toBe(
+      'f.json, line 2: a text of 40000 bytes is longer than 32766 bytes (budget stringBytes): declare the field as data type "text" (code 306, Max String Length for Field)',
+    );
+  });
+});
+
+describe('validation', () => {
+  const mixed = '{"a":1,"b":NaN}\n{"a":"x","b":1.5}\n{"a":2,"b":Infinity}\n';
+  const existing: Columns = [{ name: 'a', physical: 'a', type: 'long', isList: false }];
+
+  test('every error is counted, and rejected records are not stored', () => {
+    const { findings, rows, rejected } = importLines(mixed, { existing });
+    expect(findings.counts).toMatchObject({ 301: 1, 304: 1, 305: 1 });
+    expect([rows.length, rejected]).toEqual([0, 3]);
+  });
+
+  test('disabled, what does not fit becomes null and all records are stored', () => {
+    const { findings, rows } = importLines(mixed, {
+      existing,
+      validation: { ...lenient, disable: true },
+    });
+    expect(findings.counts).toEqual({});
+    expect(rows).toEqual([
+      { a: 1, b: null },
+      { a: null, b: 1.5 },
+      { a: 2, b: Infinity },
+    ]);
+  });
+
+  test('disabled, a line that is no JSON is still an error', () => {
+    const validation = { ...lenient, disable: true };
+    expect(importLines('{"a":1}\n{"a"\n', { validation }).findings.errors).toBe(1);
+  });
+
+  test('raise_on_errors stops at the first error', () => {
+    const { findings, lines } = importLines(mixed, {
+      validation: { ...lenient, raiseOnErrors: true },
+    });
+    expect([findings.errors, lines]).toEqual([1, 1]);
+  });
+
+  test('149 columns pass, 150 are a warning, 400 an error (T0: recordKeysWarning, recordKeysError)', () => {
+    const wide = (count: number) =>
+      `{${Array.from({ length: count }, (_, i) => `"k${i}":${i}`).join(',')},"o":{}}`.replace(
+        ',"o":{}',
+        '',
+      );
+    expect(importLines(wide(149)).findings.counts).toEqual({});
+    expect(importLines(wide(150)).findings).toMatchObject({
+      counts: { 400: 1 },
+      warnings: 1,
+      errors: 0,
+    });
+    expect(importLines(wide(399)).findings).toMatchObject({ warnings: 1, errors: 0 });
+    expect(importLines(wide(400)).findings).toMatchObject({
+      counts: { 400: 1 },
+      warnings: 0,
+      errors: 1,
+    });
+    expect(importLines(wide(400), { validation: { ...lenient, disable: true } }).rows).toHaveLength(
+      1,
+    );
+  });
+
+  test('columns are counted flat: members of an object each, elements of a list once', () => {
+    const members = Array.from({ length: 148 }, (_, i) => `"k${i}":1`).join(',');
+    const list = `[${Array.from({ length: 500 }, () => '{"x":1}').join(',')}]`;
+    expect(
+      importLines(`{"o":{${members}},"n":${JSON.stringify(Array(500).fill(1))}}`).findings.counts,
+    ).toEqual({});
+    expect(importLines(`{"o":{${members}},"l":${list}}`).findings.counts).toEqual({ 400: 1 });
+  });
+
+  test('more columns than the budget are refused by name, in bounded memory (T0: columnsPerImport)', () => {
+    const lines = Array.from(
+      { length: 120 },
+      (_, n) => `{${Array.from({ length: 100 }, (_, i) => `"k${n}_${i}":1`).join(',')}}`,
+    ).join('\n');
+    const { findings } = importLines(lines);
+    expect(errorMessage('f', findings)).toMatch(/line 101: .*budget columnsPerImport/);
+    expect(budgets.columnsPerImport).toBe(10_000);
+  });
+});
+
+describe('F16: types are found from every value', () => {
+  test.each<[string, string[], string]>([
+    ['a text after a thousand numbers', [...Array<string>(1000).fill('1'), '"x"'], 'a:string'],
+    ['a fraction at the end', [...Array<string>(1000).fill('1'), '0.5'], 'a:double'],
+    ['a list at the end', [...Array<string>(1000).fill('1'), '[2,3]'], 'a:[long]'],
+    ['a list first', ['[2,3]', ...Array<string>(1000).fill('1')], 'a:[long]'],
+    [
+      'a fraction in a list at the end',
+      ['1', ...Array<string>(1000).fill('[1,2]'), '[0.5]'],
+      'a:[double]',
+    ],
+    ['a date that is none', [...Array<string>(1000).fill('"2024-01-01"'), '"soon"'], 'a:string'],
+    ['an object at the end', [...Array<string>(1000).fill('"x"'), '{"b":1}'], 'a:json'],
+    [
+      'a long beyond 2^53 among doubles and texts',
+      ['9007199254740993', '0.5', '"x"', '9223372036854775808'],
+      'a:string',
+    ],
+    ['empty objects, then members', ['{}', '{}', '{"b":1}'], 'a:{b:long}'],
+    ['empty lists, then elements', ['[]', '[]', '[0.5]', 'null'], 'a:[double]'],
+    ['nulls, then a boolean', ['null', 'null', 'true'], 'a:boolean'],
+    ['nothing but nulls', ['null', 'null'], 'a:string'],
+  ])('%s: the same for any chunk size', (_, values, types) => {
+    const text = values.map((value) => `{"a":${value}}`).join('\n');
+    const whole = importLines(text);
+    expect(typesOf(whole.columns)).toBe(types);
+    expect(whole.findings.counts).toEqual({});
+    for (const chunkBytes of [1, 20, 100, 1000, 5000])
+      expectSame(importLines(text, { chunkBytes }), whole);
+  });
+
+  test('longs that turn out to be texts keep all their digits', () => {
+    const text = '{"a":9007199254740993}\n{"a":0.5}\n{"a":"x"}\n{"a":12345678901234567890}';
+    expect(importLines(text).rows.map(({ a }) => a)).toEqual([
+      '9007199254740993',
+      '0.5',
+      'x',
+      '12345678901234567890',
+    ]);
+  });
+
+  test('5 chunk sizes, read in any order by 1 to 8 threads, have one digest', () => {
+    console.log(`jsonl digest seed ${seed}`);
+    const next = random(seed);
+    const text = Array.from({ length: 2_000 }, () => randomText(next, 1)).join('\n');
+    const digests = [200, 3_000, 20_000, 100_000, Infinity].map((chunkBytes) =>
+      digest(importLines(text, { chunkBytes })),
+    );
+    // Threads change the order in which chunks are read, and which of them one thread reads one after the other.
+    const chunks = cutAtLines(bytes(text), 20_000);
+    for (let threads = 1; threads <= 8; threads++) {
+      const order = chunks.map((_, i) => i).sort(() => next() - 0.5);
+      digests.push(digest(importChunks(chunks, { order })));
+    }
+    expect(new Set(digests).size).toBe(1);
+  });
+});
+
+describe('differential', () => {
+  test('records equal what JSON.parse gives, cast to the unified columns', () => {
+    console.log(`jsonl differential seed ${seed}`);
+    const next = random(seed + 1);
+    for (let round = 0; round < 300; round++) {
+      const lines = randomText(next, 1 + Math.floor(next() * 30)).split('\n');
+      const records = lines.map((line) => JSON.parse(line) as Row);
+      const columns = unifyColumns([], records.map(seenIn)).columns;
+      const imported = importLines(lines.join('\n'), { chunkBytes: 1 + Math.floor(next() * 400) });
+      expect(imported.findings.counts).toEqual({});
+      expect(typesOf(imported.columns)).toBe(typesOf(columns));
+      expect(imported.rows).toEqual(records.map((record) => castRecord(record, columns)));
+    }
+  });
+});
+
+describe('a line that breaks off', () => {
+  const good = (i: number) =>
+    `{"a":${i},"b":${i}.5,"c":"x${i}","d":["2024-01-0${1 + (i % 9)}",null],"e":{"f":[{"g":${i % 2 === 0},"h":[${i}]},{}]}${i % 3 === 0 ? `,"k":{"l":"z"}` : ''}}`;
+
+  test('takes nothing of the records around it along', () => {
+    console.log(`jsonl broken seed ${seed}`);
+    const next = random(seed);
+    const lines = Array.from({ length: 200 }, (_, i) => good(i));
+    const whole = importLines(lines.join('\n'));
+    for (let round = 0; round < 20; round++) {
+      const mixed = lines.flatMap((line) =>
+        next() < 0.5 ? [line] : [line.slice(0, 1 + Math.floor(next() * (line.length - 2))), line],
+      );
+      const broken = mixed.length - lines.length;
+      for (const existing of [[], whole.columns]) {
+        const imported = importLines(mixed.join('\n'), { existing, chunkBytes: 3_000 });
+        expect(imported.rows).toEqual(whole.rows);
+        expect([imported.rejected, imported.findings.errors]).toEqual([broken, broken]);
+      }
+    }
+  });
+});
+
+describe('real files', () => {
+  // Counts from an independent tool (test/fixtures/jsonl/SOURCES.md).
+  test.each<[string, number]>([
+    ['clinvar_ten_records.json', 10],
+    ['panelapp_panels.json', 3],
+    ['stream_json_sample.json', 100],
+    ['humaneval.json', 164],
+  ])('%s has %d records, each as JSON.parse reads it', (file, count) => {
+    const text = readFileSync(`test/fixtures/jsonl/${file}`, 'utf8');
+    const whole = importLines(text);
+    expect([whole.rows.length, whole.findings.errors]).toEqual([count, 0]);
+    const records = text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Row);
+    expect(whole.rows).toEqual(records.map((record) => castRecord(record, whole.columns)));
+    for (const chunkBytes of [1, 5_000, 40_000])
+      expectSame(importLines(text, { chunkBytes }), whole);
+  });
+});
+
+describe('header', () => {
+  const head = (content: Uint8Array) =>
+    jsonl.header({ name: 'f.json', bytes: async () => ({ bytes: content, isWhole: true }) }, null);
+  test.each<[string, Uint8Array, RegExp]>([
+    ['UTF-16 without a mark', Uint8Array.of(0x7b, 0, 0x22, 0), /f\.json: this is UTF-16 text/],
+    ['UTF-16, big-endian', Uint8Array.of(0, 0x7b, 0, 0x22), /f\.json: this is UTF-16 text/],
+    ['a web page', bytes('\n <!DOCTYPE html>'), /f\.json: this is an HTML or XML page/],
+  ])('refuses %s by name', async (_, content, message) => {
+    await expect(head(content)).rejects.toThrow(message);
+  });
+
+  test('accepts an empty file with a word about it', async () => {
+    expect((await head(bytes(''))).warnings).toEqual(['the file is empty']);
+    expect(importLines('').rows).toEqual([]);
+  });
+});
+
+function expectSame(actual: Imported, expected: Imported): void {
+  if (digest(actual) === digest(expected)) return;
+  expect(actual.columns).toEqual(expected.columns);
+  expect(actual.rows).toEqual(expected.rows);
+  expect(actual.findings).toEqual(expected.findings);
+  throw new Error('the digests differ');
+}
+
+function digest({ columns, rows, findings }: Imported): string {
+  return createHash('sha256')
+    .update(stringifyJson([columns, rows, findings]))
+    .digest('hex');
+}

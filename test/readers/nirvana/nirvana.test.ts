@@ -1,0 +1,257 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Row } from '../../../engine/core/types.js';
+import { random } from '../../random.js';
+import { typesOf } from '../import-lines.js';
+import { importSource, refusal, type SourceOptions } from '../import-source.js';
+
+/*
+ * The real files that this reader was made with may not be copied (GPL, or no licence): these documents are written here in
+ * the layouts of schema 4 (Illumina Annotation Engine 1.3) and 6 (Nirvana 3.12). The oracle is JSON.parse of the whole.
+ */
+
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+
+const header6 = {
+  annotator: 'Nirvana 3.12.0',
+  creationTime: '2020-11-09 17:25:26',
+  genomeAssembly: 'GRCh38',
+  schemaVersion: 6,
+  dataVersion: '91.27.60',
+  dataSources: [{ name: 'VEP', version: '91', description: 'a "positions":[ in a text' }],
+  samples: ['mother'],
+};
+const header4 = {
+  ...header6,
+  annotator: 'Illumina Annotation Engine 1.3.3.1633',
+  genomeAssembly: 'GRCh37',
+  schemaVersion: 4,
+};
+
+const position6 = (i: number): Row => ({
+  chromosome: i % 7 === 0 ? 'chrX' : '16',
+  position: 23_603_511 + i,
+  ...(i % 5 === 0 && { svEnd: 23_700_000 + i, svLength: 96_489 }),
+  refAllele: i % 3 === 0 ? 'TG' : 'N',
+  altAlleles: ['T', '<DEL>'].slice(0, 1 + (i % 2)),
+  quality: i % 2 === 0 ? 165 : 0.5,
+  filters: ['PASS'],
+  cytogeneticBand: '16p12.2',
+  samples: [
+    { genotype: '0/1', variantFrequencies: [0.5], totalDepth: 30 + i, isEmpty: i % 11 === 0 },
+  ],
+  variants: [
+    {
+      vid: `16-${i}-TG-T`,
+      chromosome: '16',
+      begin: 23_603_512,
+      isLowComplexityRegion: true,
+      transcripts: [{ transcript: 'ENST00000261584.8', consequence: ['frameshift_variant'] }],
+    },
+  ],
+});
+const position4 = (i: number): Row => ({
+  chromosome: 'chr1',
+  refAllele: 'TCC',
+  position: 9_775_924 + i,
+  altAlleles: ['TTT'],
+  variants: [{ altAllele: 'TT', begin: 9_775_925, vid: '1:9775925:9775926:TT' }],
+});
+
+const genes = [
+  { name: 'PALB2', omim: [{ mimNumber: 610_355 }] },
+  { name: 'LDLR', position: 1 },
+];
+
+interface Parts {
+  readonly header?: unknown;
+  readonly positions: readonly Row[];
+  readonly genes?: readonly unknown[];
+}
+
+/** A document in the layout that Nirvana writes. */
+function nirvana({ header = header6, positions, genes: tail }: Parts, end = '\n'): string {
+  const lines = (all: readonly unknown[]) => all.map((one) => JSON.stringify(one)).join(`,${end}`);
+  const last = tail ? `],"genes":[${end}${lines(tail)}${end}]}` : ']}';
+  return `{"header":${JSON.stringify(header)},"positions":[${end}${lines(positions)}${end}${last}${end}`;
+}
+
+const ids = (count: number) => Array.from({ length: count }, (_, i) => i);
+const schema6 = { positions: ids(60).map(position6), genes };
+const schema4 = { header: header4, positions: ids(20).map(position4) };
+
+/** What JSON.parse reads, with the coordinates beside it and every column in every record. */
+function oracle(text: string, build: string | null): Row[] {
+  const { positions } = JSON.parse(text) as { positions: Row[] };
+  const names = new Set(positions.flatMap((one) => Object.keys(one)));
+  return positions.map((one) => {
+    const row: Row = Object.fromEntries([...names].map((name) => [name, one[name] ?? null]));
+    if (build === null) return row;
+    const start = one.position as number;
+    const stop = (one.svEnd as number | undefined) ?? start + String(one.refAllele).length - 1;
+    const chromosome = String(one.chromosome).replace(/^chr/, '');
+    return { genomic_coordinates: { build, chromosome, start, stop }, ...row };
+  });
+}
+
+describe('positions', () => {
+  test.each<[string, Parts, string, number]>([
+    ['schema 6 with genes and samples', schema6, 'GRCh38', 60],
+    ['schema 6 without genes', { positions: schema6.positions }, 'GRCh38', 60],
+    ['schema 6 without a position', { positions: [], genes }, 'GRCh38', 0],
+    ['schema 4', schema4, 'GRCh37', 20],
+  ])('of %s are what JSON.parse reads', async (_, parts, build, count) => {
+    for (const end of ['\n', '\r\n']) {
+      const text = nirvana(parts, end);
+      const read = await importSource(text, 'Nirvana');
+      expect(read.error).toBeNull();
+      expect([read.genomeBuild, read.rows.length, read.findings.warnings]).toEqual([
+        build,
+        count,
+        0,
+      ]);
+      expect(read.rows).toEqual(oracle(text, build));
+      expect(read.about).toEqual(parts.header ?? header6);
+    }
+  });
+
+  test('lie nowhere when the assembly is not human, unless the build is given', async () => {
+    const text = nirvana({ ...schema6, header: { ...header6, genomeAssembly: 'SARSCoV2' } });
+    const unknown = await importSource(text, 'nirvana');
+    expect(unknown.genomeBuild).toBeNull();
+    expect(unknown.rows).toEqual(oracle(text, null));
+    const given = await importSource(text, 'nirvana', { params: { genome_build: 'GRCh37' } });
+    expect(given.rows).toEqual(oracle(text, 'GRCh37'));
+  });
+
+  test('are the same for any cut, layer and order; the genes never are among them', async () => {
+    console.log(`nirvana cuts seed ${seed}`);
+    const next = random(seed);
+    for (const parts of [
+      schema6,
+      schema4,
+      { positions: schema6.positions, genes: schema6.positions },
+    ]) {
+      const text = nirvana(parts);
+      const whole = await importSource(text, 'nirvana');
+      expect(whole.rows.length).toBe(parts.positions.length);
+      for (let round = 0; round < 15; round++) {
+        const layer = (['plain', 'gzip', 'bgzf'] as const)[round % 3]!;
+        const targetBytes = 1 + Math.floor(next() ** 2 * text.length);
+        const cut = await importSource(text, 'nirvana', { layer, targetBytes, shuffle: next });
+        expect(cut.error).toBeNull();
+        expect(cut.rows).toEqual(whole.rows);
+        expect(typesOf(cut.columns)).toBe(typesOf(whole.columns));
+        expect(cut.findings).toEqual(whole.findings);
+      }
+    }
+  });
+
+  test('come into a dataset that has some already', async () => {
+    const text = nirvana(schema6);
+    const { columns, rows } = await importSource(text, 'nirvana');
+    const again = await importSource(text, 'nirvana', { known: columns, targetBytes: 3_000 });
+    expect([again.error, again.findings.counts]).toEqual([null, {}]);
+    expect(again.rows).toEqual(rows);
+  });
+
+  test('may be longer than a chunk', async () => {
+    const big: Row = { ...position6(1), note: 'x'.repeat(30_000) };
+    const text = nirvana({ positions: [position6(0), big, position6(2)] });
+    const { rows, error } = await importSource(text, 'nirvana', { targetBytes: 500 });
+    expect([error, rows.length]).toEqual([null, 3]);
+  });
+});
+
+describe('F13: what is refused, and what is read as defined', () => {
+  const cutOff = 'file: the bracket that closes the positions is missing: the file was cut off';
+  const text = nirvana(schema6);
+  const lines = text.split('\n');
+  const importing = async (source: string, options: SourceOptions = {}) =>
+    (await importSource(source, 'nirvana', options)).error;
+
+  test('a file cut off at any byte before the positions end is refused', async () => {
+    console.log(`nirvana truncation seed ${seed}`);
+    const next = random(seed);
+    const bodyFrom = lines[0]!.length + 1;
+    const end = text.indexOf('\n],"genes"') + 1;
+    for (let round = 0; round < 40; round++) {
+      const size = bodyFrom + Math.floor(next() * (end - bodyFrom));
+      for (const targetBytes of [500, 1 << 20])
+        expect(await importing(text.slice(0, size), { targetBytes })).not.toBeNull();
+    }
+    const atLine = lines.slice(0, 20).join('\n');
+    expect(await importing(atLine)).toBe(cutOff);
+    expect(await importing(`${atLine}\n`)).toBe(cutOff);
+    expect(await importing(atLine.slice(0, -9))).toContain('file, line 20: column ');
+    expect(await importing(lines[0]!)).toBe(cutOff);
+  });
+
+  test('what follows the positions is not read', async () => {
+    const end = text.indexOf('],"genes"');
+    for (const size of [end + 1, end + 9, text.length - 9])
+      expect(await importing(text.slice(0, size))).toBeNull();
+  });
+
+  test.each<[string, string, string]>([
+    [
+      'a file without a header',
+      text.replace(/^\{"header":.*?"positions"/, '{"positions"'),
+      'there is no header object',
+    ],
+    [
+      'a header that is a text',
+      text.replace(/^\{"header":.*(?=,"positions":\[\n)/, '{"header":"x"'),
+      'there is no header object',
+    ],
+    [
+      'a pretty-printed file',
+      JSON.stringify(JSON.parse(text), null, 2),
+      'this file is pretty-printed',
+    ],
+    [
+      'a file on one line',
+      JSON.stringify(JSON.parse(text)),
+      'the positions must stand on lines of their own',
+    ],
+    ['a list', '[\n{"a":1}\n]', 'this file is pretty-printed'],
+    ['JSON lines', '{"a":1}\n{"a":2}\n', 'set reader_params.reader to "json"'],
+    ['a page', '<html>', 'this is an HTML page'],
+    ['blank lines first', `\n${text}`, 'the first line must hold the header'],
+    [
+      'a position without a place',
+      nirvana({ positions: [position6(0), { a: 1 }] }),
+      'file, line 3: a position of Nirvana has',
+    ],
+    [
+      'a position that is no object',
+      text.replace('\n{"chromosome"', '\n[1],\n{"chromosome"'),
+      'file, line 2: column 1: each line must hold one JSON object',
+    ],
+    [
+      'two positions on a line',
+      lines.join('\n').replace(',\n{"chromosome":"16"', ',{"chromosome":"16"'),
+      'file, line 2: column',
+    ],
+  ])('%s is refused', async (_, source, message) => {
+    expect(await refusal(source, 'nirvana')).toContain(message);
+  });
+
+  test('an empty file has no records', async () => {
+    const { rows, error, warnings } = await importSource('', 'nirvana');
+    expect([rows, error, warnings]).toEqual([[], null, ['the file is empty']]);
+  });
+
+  test('no positions on the first line are none', async () => {
+    const source = `{"header":${JSON.stringify(header6)},"positions":[]}`;
+    expect(await importing(source)).toBeNull();
+    expect(await importing(`${source}\n`)).toBeNull();
+  });
+
+  test('the last position may share its line with the bracket', async () => {
+    const joined = text
+      .replace('\n],"genes"', '],"genes"')
+      .replace('}],"genes":[', '} ] ,"genes":[');
+    const { rows, error } = await importSource(joined, 'nirvana');
+    expect([error, rows.length]).toEqual([null, 60]);
+  });
+});

@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { bunzip2 } from '../../../readers/source/bzip2.js';
+import { random } from '../../random.js';
+import { importSource } from '../import-source.js';
+
+const folder = 'test/fixtures/bzip2';
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1e9);
+
+function file(name: string): Buffer {
+  return readFileSync(`${folder}/${name}.bz2`);
+}
+
+/** Bytes as a file gives them, in pieces. */
+async function* pieces(bytes: Uint8Array, size = 7_001): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function unpacked(bytes: Uint8Array, size?: number): Promise<Buffer> {
+  const found: Uint8Array[] = [];
+  for await (const piece of bunzip2(pieces(bytes, size), 'it.bz2')) found.push(piece);
+  return Buffer.concat(found);
+}
+
+/** The text, or what is wrong with the file. */
+async function outcome(bytes: Uint8Array): Promise<Buffer | string> {
+  return unpacked(bytes).catch((error: Error) => error.message);
+}
+
+describe('what it holds', () => {
+  const rows = readFileSync(`${folder}/SOURCES.md`, 'utf8')
+    .split('\n')
+    .map((line) => /^\| (\w+)\.bz2 \|.*\| (\d+) \| (\w{64}) \|$/.exec(line)?.slice(1))
+    .filter((row) => row !== undefined) as [name: string, bytes: string, digest: string][];
+
+  test.each(rows)(
+    '%s.bz2 holds %s bytes with the digest of another tool',
+    async (name, bytes, digest) => {
+      const hash = createHash('sha256');
+      let count = 0;
+      for await (const piece of bunzip2(pieces(file(name)), name)) {
+        hash.update(piece);
+        count += piece.length;
+        expect(piece.length).toBeLessThanOrEqual(1 << 20);
+      }
+      expect([String(count), hash.digest('hex')]).toEqual([bytes, digest]);
+    },
+  );
+
+  test('many streams are one text, empty ones included (F3)', async () => {
+    const streams = ['runs', 'empty', 'lines', 'empty', 'bytes'];
+    const want = Buffer.concat(await Promise.all(streams.map((name) => unpacked(file(name)))));
+    for (const size of [1, 997, 1 << 20])
+      expect((await unpacked(Buffer.concat(streams.map(file)), size)).equals(want)).toBe(true);
+  });
+});
+
+describe('damage', () => {
+  const whole = Buffer.concat([file('runs'), file('bytes')]);
+
+  test('every cut is an error, never a shorter text, but for the one between two streams (F2)', async () => {
+    const between = file('runs').length;
+    const step = Math.ceil(whole.length / 500);
+    for (let cut = 4; cut < whole.length; cut += cut < 40 ? 1 : step) {
+      if (cut === between) continue;
+      expect([cut, await outcome(whole.subarray(0, cut))]).toEqual([
+        cut,
+        expect.stringMatching(
+          /^it\.bz2: the compressed file ends early|something other than bzip2/,
+        ),
+      ]);
+    }
+  }, 60_000);
+
+  test(`a flipped bit is an error or changes nothing (seed ${seed}) (F2)`, async () => {
+    const next = random(seed);
+    const text = await unpacked(whole);
+    let refused = 0;
+    for (let round = 0; round < 400; round++) {
+      const flipped = Buffer.from(whole);
+      flipped[4 + Math.floor(next() * (whole.length - 4))]! ^= 1 << Math.floor(next() * 8);
+      const found = await outcome(flipped);
+      if (typeof found === 'string') {
+        expect(found).toMatch(
+          /^it\.bz2: the compressed (?:data is damaged|file ends early)|other than bzip2/,
+        );
+        refused++;
+      } else expect(found.equals(text)).toBe(true);
+    }
+    expect(refused).toBeGreaterThan(390); // a bit or two after the last one of a stream mean nothing
+  }, 60_000);
+
+  test('zero padding is accepted, anything else behind the end is not (F2)', async () => {
+    const text = await unpacked(whole);
+    expect((await unpacked(Buffer.concat([whole, Buffer.alloc(5_000)]))).equals(text)).toBe(true);
+    expect(await outcome(Buffer.concat([whole, Buffer.from('rubbish')]))).toBe(
+      'it.bz2: something other than bzip2 data follows the last bzip2 stream',
+    );
+  });
+});
+
+describe('as a source', () => {
+  const options = { name: 'it.csv.bz2', params: { header: null } };
+
+  test('gives the records of the plain file, however it is cut (F3)', async () => {
+    const text = await unpacked(file('lines'));
+    const want = await importSource(text, 'csv', { ...options, name: 'it.csv' });
+    expect(want.rows).toHaveLength(6_000);
+    for (const targetBytes of [3_000, 100_000, 1 << 20]) {
+      const { chunks: _, ...found } = await importSource(file('lines'), 'csv', {
+        ...options,
+        targetBytes,
+      });
+      expect({ ...want, ...found }).toEqual(want);
+    }
+  });
+
+  test('a bomb stops at the budget of a line, in little memory (F1)', async () => {
+    const before = process.memoryUsage.rss();
+    await expect(importSource(file('zeros'), 'csv', options)).rejects.toThrow(/budget lineBytes/);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(500 << 20);
+  });
+
+  test('a cut file is refused by its name (F2)', async () => {
+    const cut = file('lines').subarray(0, 40_000);
+    await expect(importSource(cut, 'csv', options)).rejects.toThrow(
+      'it.csv.bz2: the compressed file ends early',
+    );
+  });
+
+  test('what is packed twice is refused (F1)', async () => {
+    const { gzipSync } = await import('node:zlib');
+    await expect(importSource(gzipSync(file('lines')), 'csv', options)).rejects.toThrow(
+      'compressed twice',
+    );
+  });
+});

@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals';
+import { ByteSet, textWindow, windowBytes } from '../../../readers/text/scan-buffer.js';
+import { random } from '../../random.js';
+
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+
+test(`finds the bytes that a loop finds, in texts of every length (seed ${seed})`, () => {
+  const next = random(seed);
+  const window = textWindow();
+  for (let length = 0; length < 200; length++) {
+    const text = Uint8Array.from({ length: length + 7 }, () => Math.floor(next() * 256));
+    const at = Math.floor(next() * 7);
+    const bytes = Array.from({ length: 1 + (length % 8) }, () => Math.floor(next() * 256));
+    for (const [i, byte] of bytes.entries()) if (i < text.length) text[i] = byte;
+    window.open(text, at);
+    const count = window.search(new ByteSet(bytes));
+    const want = [...text.subarray(at).keys()].filter((i) => bytes.includes(text[at + i]!));
+    expect([...window.marks.subarray(0, count)]).toEqual(want);
+  }
+});
+
+test('reaches so far and no further', () => {
+  const window = textWindow();
+  window.open(new Uint8Array(2 * windowBytes).fill(1), 5);
+  expect(window.length).toBe(windowBytes);
+  expect(window.search(new ByteSet([1]))).toBe(windowBytes);
+  window.open(new Uint8Array(3).fill(1), 0);
+  expect(window.search(new ByteSet([1]))).toBe(3);
+});
+
+test(`puts pieces of every length together (seed ${seed})`, () => {
+  const next = random(seed + 1);
+  const window = textWindow();
+  const text = Uint8Array.from({ length: 5000 }, () => Math.floor(next() * 256));
+  window.open(text, 0);
+  const pieces = Array.from({ length: 300 }, () => {
+    const from = Math.floor(next() * 4900);
+    return [from, from + Math.floor(next() * 90)] as const;
+  });
+  for (const [i, [from, to]] of pieces.entries()) {
+    window.from[10 + i] = from;
+    window.to[10 + i] = to;
+  }
+  const size = window.gather(10, pieces.length);
+  const want = pieces.map(([from, to]) => text.subarray(from, to));
+  expect(Buffer.from(window.gathered.subarray(0, size)).equals(Buffer.concat(want))).toBe(true);
+  let end = 0;
+  expect([...window.ends.subarray(0, pieces.length)]).toEqual(
+    want.map((one) => (end += one.length)),
+  );
+});

@@ -1,0 +1,247 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { random as seeded } from '../../random.js';
+import { BatchBuilder } from '../../../engine/ingest/batch.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { loadChunk } from '../../../readers/source/load-chunk.js';
+import { openSource } from '../../../readers/source/open.js';
+import { vcf } from '../../../readers/vcf/vcf.js';
+import { Notes, plainRows, readAll } from '../read-all.js';
+
+const fixtures = 'test/fixtures/vcf';
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-annotations-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Row = Record<string, unknown>;
+type Annotation = Record<string, unknown> | string | undefined;
+
+const coordinates = (row: Row) => row.genomic_coordinates as { chromosome: string; start: number };
+const infoOf = (row: Row) => (row.info ?? {}) as Record<string, Annotation | Annotation[]>;
+
+function explode(name: string, key: string, path = `${fixtures}/${name}`, targetBytes?: number) {
+  const params = { explode_annotations: true, annotations_key: key };
+  return readAll(path, 'vcf', targetBytes === undefined ? { params } : { params, targetBytes });
+}
+
+/** Names that annotations may use for an allele, written anew from the tools' manuals: as it is, or without the shared first base. */
+function namesOf(allele: string, all: readonly string[]): string[] {
+  const plain = all.filter((one) => one !== '*');
+  const isIndel = plain.some((one) => one.length !== plain[0]!.length);
+  const isShared = new Set(plain.map((one) => one[0])).size === 1;
+  return isIndel && isShared && allele !== '*'
+    ? [allele, allele.length > 1 ? allele.slice(1) : '-']
+    : [allele];
+}
+
+/** What exploding has to give, from the records with lists: the simple way, record by record. */
+function exploded(rows: readonly Row[], key: string): Row[] {
+  return rows.flatMap((row) => {
+    const list = infoOf(row)[key];
+    if (list === undefined || list === null) return [row];
+    const alternates = row.alternate_alleles as string[];
+    const all = [row.reference_allele as string, ...alternates];
+    const own = (list as Annotation[]).filter((one) => {
+      const allele = (one as Record<string, unknown>).Allele as string | undefined;
+      if (alternates.length < 2 || allele === undefined) return true;
+      if (namesOf(row.allele as string, all).includes(allele)) return true;
+      return !alternates.some((other) => namesOf(other, all).includes(allele));
+    });
+    const { [key]: _, ...rest } = infoOf(row);
+    if (own.length === 0) return [{ ...row, info: rest }];
+    return own.map((one) => ({ ...row, info: { ...rest, [key]: one } }));
+  });
+}
+
+describe('explode_annotations makes one record per annotation (F10)', () => {
+  test.each([
+    ['snpeff_ann_chr22.vcf', 'ANN'],
+    ['trio_sv_csq.vcf.gz', 'CSQ'],
+    ['exac_csq.vcf.gz', 'CSQ'],
+    ['vep_annotated_grch38.vcf', 'CSQ'],
+    ['vep_csq_split.vcf.gz', 'CSQ'],
+    ['snpeff_eff_old.vcf', 'EFF'],
+    ['gnomad_csq.vcf.gz', 'CSQ'], // declared, on no line
+    ['sites_1kg.vcf', 'ANN'], // not even declared
+  ])('%s by %s: the records with lists, taken apart', async (name, key) => {
+    const listed = await readAll(`${fixtures}/${name}`, 'vcf', {
+      params: { annotations_key: key },
+    });
+    const read = await explode(name, key);
+    expect(read.notes.filter((note) => note.level === 'reject')).toEqual([]);
+    expect(read.rows).toEqual(exploded(listed.rows, key));
+    const column = read.columns[0]!.find((one) => one.name === 'info')?.children!.find(
+      (one) => one.name === key,
+    );
+    expect(column?.isList ?? false).toBe(false);
+  });
+
+  test('CSQ annotations are those that bcftools +split-vep gives', async () => {
+    const golden = gunzipSync(readFileSync(`${fixtures}/annotations.split-vep.tsv.gz`))
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t'));
+    for (const name of new Set(golden.map(([file]) => file!))) {
+      const { rows } = await explode(name, 'CSQ');
+      const found = rows.flatMap((row) => {
+        const one = infoOf(row).CSQ as Record<string, string | string[]> | undefined;
+        if (one === undefined) return [];
+        const parts = [one.Allele, one.Consequence, one.Feature, one.HGVSc].map((part) =>
+          Array.isArray(part) ? part.join('&') : (part ?? '.'),
+        );
+        const alternates = (row.alternate_alleles as string[]).join(',');
+        return [[coordinates(row).start, alternates, ...parts].join('\t')];
+      });
+      const want = golden.filter(([file]) => file === name).map((line) => line.slice(1).join('\t'));
+      expect(found.sort()).toEqual(want.sort());
+    }
+  });
+
+  test('an annotation of one of several alleles comes with that allele alone', async () => {
+    const { rows } = await explode('vep_annotated_grch38.vcf', 'CSQ');
+    const pairs = rows
+      .filter((row) => coordinates(row).start === 7676200)
+      .map((row) => [row.allele, (infoOf(row).CSQ as Record<string, unknown>).Allele]);
+    expect(pairs).toEqual([
+      ['A', 'A'],
+      ['C', 'C'],
+    ]);
+  });
+
+  test('old SnpEff effects are split at their brackets', async () => {
+    const { rows } = await explode('snpeff_eff_old.vcf', 'EFF');
+    expect(infoOf(rows[0]!).EFF).toEqual({
+      Effect: 'DOWNSTREAM',
+      Effect_Impact: 'MODIFIER',
+      Amino_Acid_length: '85',
+      Gene_Name: 'FAM138A',
+      Gene_BioType: 'protein_coding',
+      Coding: 'CODING',
+      Transcript: 'ENST00000417324',
+    });
+    const effects = [
+      ...readFileSync(`${fixtures}/snpeff_eff_old.vcf`, 'utf8').matchAll(/[A-Z_]+\(/g),
+    ].length;
+    expect(rows).toHaveLength(effects);
+  });
+
+  const format = `Description="Functional annotations: 'Allele | Annotation | Gene_Name'"`;
+  const start = '##fileformat=VCFv4.3\n';
+  const row = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+  const declared = `${start}##INFO=<ID=ANN,Number=.,Type=String,${format}>\n${row}`;
+  const cases: readonly (readonly [string, string, string, string, readonly unknown[]])[] = [
+    ['pipes missing', declared, 'T', 'ANN=T|a,T', [{ Allele: 'T', Annotation: ['a'] }, { Allele: 'T' }]],
+    ['parts empty', declared, 'T', 'ANN=||,T||G', [{}, { Allele: 'T', Gene_Name: 'G' }]],
+    ['an annotation empty', declared, 'T', 'ANN=T|a|G,', [{ Allele: 'T', Annotation: ['a'], Gene_Name: 'G' }, {}]],
+    ['value missing', declared, 'T', 'ANN=.', [undefined]],
+    ['value empty', declared, 'T', 'ANN=', [{}]],
+    ['no value', declared, 'T', 'ANN', [undefined]],
+    ['key absent', declared, 'T', 'DP=3', [undefined]],
+    ['INFO missing', declared, 'T', '.', [undefined]],
+    ['key twice', declared, 'T', 'ANN=T|a;ANN=T|b', [{ Allele: 'T', Annotation: ['a'] }]],
+    ['key behind others', declared, 'T', 'XANN=1;;ANN=T|a;Y', [{ Allele: 'T', Annotation: ['a'] }]],
+    ['escapes', declared, 'T', 'ANN=T|a%2Cb', [{ Allele: 'T', Annotation: ['a,b'] }]],
+    ['another allele', declared, 'T', 'ANN=G|a', [{ Allele: 'G', Annotation: ['a'] }]],
+    ['an allele of none', declared, 'T,G', 'ANN=C|a', [{ Allele: 'C', Annotation: ['a'] }, { Allele: 'C', Annotation: ['a'] }]],
+    ['an allele without', declared, 'T,G', 'ANN=G|a,G|b', [undefined, { Allele: 'G', Annotation: ['a'] }, { Allele: 'G', Annotation: ['b'] }]],
+    ['no format', `${start}##INFO=<ID=ANN,Number=.,Type=String,Description="x">\n${row}`, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
+    ['one value promised', `${start}##INFO=<ID=ANN,Number=1,Type=String,Description="x">\n${row}`, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
+    ['not declared', start + row, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
+    ['a flag', `${start}##INFO=<ID=ANN,Number=0,Type=Flag,Description="x">\n${row}`, 'T', 'ANN', [true]],
+    ['numbers', `${start}##INFO=<ID=ANN,Number=A,Type=Integer,Description="x">\n${row}`, 'T', 'ANN=1,2', [1, 2]],
+  ]; // prettier-ignore
+  test.each(cases)('%s', async (_name, head, alt, info, want) => {
+    const path = join(folder, 'case.vcf');
+    writeFileSync(path, `${head}1\t5\t.\tA\t${alt}\t.\t.\t${info}\n1\t6\t.\tA\tC\t.\t.\tDP=1\n`);
+    const { rows, notes } = await explode('case.vcf', 'ANN', path);
+    expect(notes.filter((note) => note.level === 'reject')).toEqual([]);
+    expect(rows.slice(0, -1).map((one) => infoOf(one).ANN)).toEqual(want);
+    expect(coordinates(rows.at(-1)!).start).toBe(6);
+  });
+
+  test('fields that the dataset has already keep their shape', async () => {
+    const path = join(folder, 'given.vcf');
+    writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\tANN=T|a,T|b\n`);
+    const one = { Allele: 'T', Annotation: ['a'] };
+    const two = { Allele: 'T', Annotation: ['b'] };
+    const read = async (explodes: boolean, columns: Columns) => {
+      const source = await openSource(path, 'given.vcf');
+      const params = vcf.params({ explode_annotations: explodes });
+      const { header, bodyOffset } = await vcf.header(source.head, params);
+      const out = new BatchBuilder();
+      const notes = new Notes();
+      for await (const { ref } of source.chunks(bodyOffset, 1 << 20)) {
+        const given = { columns, isFinal: false };
+        notes.endChunk(vcf.read(await loadChunk(ref), header, params, out, notes, given));
+      }
+      await source.close();
+      const batch = out.finish();
+      const annotations = plainRows(batch.data).map((row) => infoOf(row).ANN);
+      return { annotations, columns: batch.columns, notes: notes.noted };
+    };
+    const listed = await read(false, []);
+    const taken = await read(true, []);
+    expect(listed.annotations).toEqual([[one, two]]);
+    expect(taken.annotations).toEqual([one, two]);
+    // Exploded into a field that holds lists: lists of one.
+    expect((await read(true, listed.columns)).annotations).toEqual([[one], [two]]);
+    // Lists into a field that holds one: the first, and a warning.
+    const first = await read(false, taken.columns);
+    expect(first.annotations).toEqual([one]);
+    expect(first.notes).toMatchObject([{ level: 'warn', line: 1, code: 303, field: 'info.ANN' }]);
+  });
+
+  test('more parts than the header names reject the line, whole', async () => {
+    const path = join(folder, 'parts.vcf');
+    writeFileSync(
+      path,
+      `${declared}1\t5\t.\tA\tT\t.\t.\tANN=T|a,T|a|b|c\n1\t6\t.\tA\tC\t.\t.\t.\n`,
+    );
+    const { rows, notes } = await explode('parts.vcf', 'ANN', path);
+    expect(notes).toMatchObject([{ level: 'reject', line: 4, code: 301, field: 'info.ANN' }]);
+    expect(rows).toHaveLength(1);
+  });
+
+  test('ten thousand annotations on one line are ten thousand records', async () => {
+    const path = join(folder, 'many.vcf');
+    const all = Array.from({ length: 10_000 }, (_, i) => `T|a${i}|G`);
+    writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\tDP=3;ANN=${all.join(',')};Z=1\n`);
+    const { rows } = await explode('many.vcf', 'ANN', path);
+    expect(rows).toHaveLength(10_000);
+    for (const [i, one] of rows.entries()) {
+      const ANN = { Allele: 'T', Annotation: [`a${i}`], Gene_Name: 'G' };
+      expect(one.info).toEqual({ DP: '3', ANN, Z: '1' });
+    }
+  });
+
+  test('a line whose records would repeat too much is refused before any is made', async () => {
+    const path = join(folder, 'large.vcf');
+    const info = `ANN=${'T|a,'.repeat(300_000)}T|a;NOTE=${'x'.repeat(3000)}`;
+    writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\t${info}\n1\t6\t.\tA\tC\t.\t.\t.\n`);
+    const { rows, notes } = await explode('large.vcf', 'ANN', path);
+    expect(rows).toHaveLength(1);
+    expect(notes).toMatchObject([{ level: 'reject', line: 4, code: 0 }]);
+    expect(notes[0]!.message).toMatch(/300001 records .*budget vcfLineRecordBytes/);
+  });
+
+  const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
+  test(`any cut gives the same records (seed ${seed})`, async () => {
+    const random = seeded(seed);
+    const want = (await explode('vep_csq_split.vcf.gz', 'CSQ')).rows;
+    for (let round = 0; round < 3; round++) {
+      const size = 1 + Math.floor(random() * 700_000);
+      const path = `${fixtures}/vep_csq_split.vcf.gz`;
+      expect((await explode('', 'CSQ', path, size)).rows).toEqual(want);
+    }
+  });
+
+  test.each([['yes'], [1], ['true']])('explode_annotations %p is refused', async (value) => {
+    const params = { explode_annotations: value };
+    await expect(readAll(`${fixtures}/sites_1kg.vcf`, 'vcf', { params })).rejects.toThrow(
+      /explode_annotations: expected true or false/,
+    );
+  });
+});

@@ -1,0 +1,599 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import VCF from '@gmod/vcf';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { bgzf } from '../source/bgzf.js';
+import { readAll } from '../read-all.js';
+
+const fixtures = 'test/fixtures/vcf';
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-vcf-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, bytes: string | Uint8Array): string {
+  const path = join(folder, name);
+  writeFileSync(path, bytes);
+  return path;
+}
+
+function textOf(name: string): string {
+  const bytes = readFileSync(`${fixtures}/${name}`);
+  return (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString('utf8');
+}
+
+/** Rows counted with bcftools 1.16, see SOURCES.md beside the files. */
+const counts: readonly (readonly [string, number, string])[] = [
+  ['spec_simple_4.3.vcf', 5, 'plain'],
+  ['multi_1233_samples.vcf', 2, 'plain'],
+  ['haploid_chrY.vcf', 2, 'plain'],
+  ['sites_1kg.vcf', 171, 'plain'],
+  ['freebayes_7_samples.vcf', 104, 'plain'],
+  ['clinvar_grch38.vcf.gz', 50, 'bgzf'],
+  ['clinvar_grch37_2019.vcf.gz', 72, 'bgzf'],
+  ['gnomad_csq.vcf.gz', 127, 'gzip'],
+  ['snpeff_ann_chr22.vcf', 20, 'plain'],
+  ['trio_str.vcf.gz', 80, 'bgzf'],
+  ['trio_sv_csq.vcf.gz', 19, 'bgzf'],
+  ['trio_ann_and_csq.vcf.gz', 680, 'bgzf'],
+  ['hail_100_samples.vcf.gz', 346, 'bgzf'],
+  ['all_4.3_features_utf8.vcf', 25, 'plain'],
+  ['mutect2_tumour.vcf', 7, 'plain'],
+  ['gvcf_blocks.vcf', 5, 'plain'],
+  ['sniffles_translocations.vcf', 140, 'plain'],
+  ['strelka_somatic.vcf', 20, 'plain'],
+  ['exac_csq.vcf.gz', 148, 'bgzf'],
+  ['vep_grch38_sites.vcf', 173, 'plain'],
+  ['cnv.vcf', 200, 'plain'],
+  ['spec_4.4.vcf', 9, 'plain'],
+  ['structural.vcf', 7, 'plain'],
+  ['snpeff_eff_old.vcf', 10, 'plain'],
+  ['vep_annotated_grch38.vcf', 4, 'plain'],
+  ['vep_csq_split.vcf.gz', 802, 'bgzf'],
+  ['breakends_cgi.vcf.gz', 3791, 'bgzf'],
+];
+
+describe('real files', () => {
+  test.each(counts)('%s: %i lines, all stored', async (name, lines) => {
+    const read = await readAll(`${fixtures}/${name}`, 'vcf');
+    expect(read.notes.filter((note) => note.level === 'reject')).toEqual([]);
+    expect(read.lines).toBe(lines);
+  });
+
+  test.each(counts)('%s: every value is what @gmod/vcf reads (F9)', async (name) => {
+    const text = textOf(name).replaceAll('\r', '');
+    const all = text.split('\n');
+    const start = all.findIndex((line) => line.startsWith('#CHROM'));
+    const header = all.slice(0, start + 1).map((line) => line.replace(/\t+$/, ''));
+    const parser = new VCF({ header: header.join('\n'), strict: false });
+    const { rows, columns } = await readAll(`${fixtures}/${name}`, 'vcf');
+    const types = new Map(
+      columns[0]!.find((one) => one.name === 'info')?.children!.map((one) => [one.name, one]) ?? [],
+    );
+    let at = 0;
+    for (const line of all.slice(start + 1).filter((one) => one !== '')) {
+      const want = parser.parseLine(line);
+      const fields = line.split('\t');
+      for (const alt of fields[4] === '.' ? [fields[3]!] : fields[4]!.split(',')) {
+        const row = rows[at++] as Record<string, never>;
+        const chromosome = want.CHROM!.replace(/^chr/i, '');
+        expect(row.genomic_coordinates).toMatchObject({ chromosome, start: want.POS });
+        expect(row.reference_allele).toBe(want.REF);
+        expect(row.allele).toBe(alt);
+        expect(row.alternate_alleles).toEqual(want.ALT ?? []);
+        expect(row.qual).toEqual(want.QUAL ?? undefined);
+        expect(row.row_id).toBe(want.ID?.join(';'));
+        expect(row.filter).toEqual(want.FILTER === 'PASS' ? [] : (want.FILTER ?? undefined));
+        compareInfo((row.info ?? {}) as Record<string, unknown>, fields[7]!, types);
+      }
+    }
+    expect(at).toBe(rows.length);
+  });
+
+  /** The values as they stand in the line, typed the way the header says; the oracle is a split of the text. */
+  function compareInfo(
+    info: Record<string, unknown>,
+    text: string,
+    types: ReadonlyMap<
+      string,
+      { readonly type: string; readonly isList: boolean; readonly children?: unknown }
+    >,
+  ): void {
+    const seen = new Set<string>();
+    for (const item of text === '.' ? [] : text.split(';').filter((one) => one !== '')) {
+      const [key, ...rest] = item.split('=') as [string, ...string[]];
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const value = rest.length === 0 ? null : rest.join('=');
+      const column = types.get(key)!;
+      if (column.children !== undefined) continue; // annotations have their own test
+      const one = (part: string): unknown => {
+        if (part === '.' || part === '') return null;
+        if (column.type === 'boolean') return part === '1';
+        if (column.type === 'integer' || column.type === 'double')
+          return part.toLowerCase() === 'nan' ? null : Number(part);
+        return part.includes('%') ? expect.any(String) : part;
+      };
+      const found = info[key] ?? null;
+      if (value === null) expect(found).toBe(column.type === 'boolean' ? true : null);
+      else if (column.isList)
+        expect(found).toEqual(value === '.' ? null : value.split(',').map(one));
+      else if (column.type === 'string') expect(found).toEqual(one(value));
+      else expect(found).toEqual(one(value.split(',')[0]!));
+    }
+    expect(Object.keys(info).filter((key) => !seen.has(key))).toEqual([]);
+  }
+
+  test('genotypes and typed FORMAT values equal what @gmod/vcf reads', async () => {
+    for (const name of [
+      'spec_simple_4.3.vcf',
+      'freebayes_7_samples.vcf',
+      'strelka_somatic.vcf',
+      'hail_100_samples.vcf.gz',
+    ]) {
+      const all = textOf(name).split('\n');
+      const start = all.findIndex((line) => line.startsWith('#CHROM'));
+      const parser = new VCF({ header: all.slice(0, start + 1).join('\n'), strict: false });
+      const { rows } = await readAll(`${fixtures}/${name}`, 'vcf');
+      let at = 0;
+      for (const line of all.slice(start + 1).filter((one) => one !== '')) {
+        const samples = parser.parseLine(line).SAMPLES() as Record<
+          string,
+          Record<string, unknown[]>
+        >;
+        const alternates = line.split('\t')[4]!.split(',').length;
+        for (let allele = 0; allele < alternates; allele++) {
+          const list = rows[at++]!.sample as Record<string, unknown>[];
+          expect(list.map((one) => one.name)).toEqual(parser.samples);
+          for (const found of list) {
+            const want = samples[found.name as string]!;
+            for (const [key, values] of Object.entries(want)) {
+              const value = found[key] ?? null;
+              const is = Array.isArray(value) ? value : value === null ? null : [value];
+              const missing =
+                values === undefined ||
+                values === null ||
+                values.every((one) => one === undefined || one === null);
+              if (is === null) expect(missing).toBe(true);
+              else expect(is).toEqual(values.map((one) => one ?? null));
+            }
+          }
+        }
+      }
+    }
+  });
+
+  test('annotations become objects keyed by the names in the header (F10)', async () => {
+    const { rows } = await readAll(`${fixtures}/snpeff_ann_chr22.vcf`, 'vcf');
+    const lines = textOf('snpeff_ann_chr22.vcf')
+      .split('\n')
+      .filter((line) => line && !line.startsWith('#'));
+    for (const [i, line] of lines.entries()) {
+      const text = /(?:^|;)ANN=([^;\t]*)/.exec(line.split('\t')[7]!)![1]!;
+      const ann = (rows[i]!.info as { ANN: Record<string, unknown>[] }).ANN;
+      expect(ann).toHaveLength(text.split(',').length);
+      for (const [k, one] of text.split(',').entries()) {
+        const parts = one.split('|');
+        expect(ann[k]!.Allele).toBe(parts[0]);
+        expect(ann[k]!.Annotation).toEqual(parts[1]!.split('&'));
+        expect(ann[k]!.Gene_Name).toBe(parts[3]);
+        expect(ann[k]!.HGVS_c ?? '').toBe(parts[9]);
+      }
+    }
+  });
+
+  test('the genome build comes from contig lengths, the reference or the parameter', async () => {
+    const build = async (name: string, params = {}) =>
+      (await readAll(`${fixtures}/${name}`, 'vcf', { params })).genomeBuild;
+    expect(await build('clinvar_grch38.vcf.gz')).toBe('GRCh38');
+    expect(await build('exac_csq.vcf.gz')).toBe('GRCh37');
+    expect(await build('vep_grch38_sites.vcf')).toBe('GRCh37'); // nothing tells: the default
+    expect(await build('vep_grch38_sites.vcf', { genome_build: 'grch38' })).toBe('GRCh38');
+  });
+});
+
+const head = `##fileformat=VCFv4.3
+##INFO=<ID=AC,Number=A,Type=Integer,Description="x">
+##INFO=<ID=AF,Number=A,Type=Float,Description="x">
+##INFO=<ID=DP,Number=1,Type=Integer,Description="x">
+##INFO=<ID=MQ,Number=1,Type=Float,Description="x">
+##INFO=<ID=DB,Number=0,Type=Flag,Description="x">
+##INFO=<ID=NOTE,Number=1,Type=String,Description="x">
+##INFO=<ID=END,Number=1,Type=Integer,Description="x">
+##FORMAT=<ID=GT,Number=1,Type=String,Description="x">
+##FORMAT=<ID=DP,Number=1,Type=Integer,Description="x">
+##FORMAT=<ID=AD,Number=R,Type=Integer,Description="x">
+`;
+const sites = `${head}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n`;
+const withSamples = `${head}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS1\t__proto__\n`;
+
+/** Lines with their first record, as far as it matters, or the finding that rejects them. */
+const lines: readonly (readonly [
+  string,
+  string,
+  Record<string, unknown> | [number, string | null],
+])[] = [
+  [
+    'chr prefix',
+    'chr1\t5\t.\tA\tT\t.\t.\t.',
+    {
+      variant: 'GRCH37-1-5-5-T',
+      genomic_coordinates: { build: 'GRCh37', chromosome: '1', start: 5, stop: 5 },
+    },
+  ],
+  ['CHR prefix', 'CHRX\t5\t.\tA\tT\t.\t.\t.', { variant: 'GRCH37-X-5-5-T' }],
+  [
+    'contig name kept',
+    'chrUn_KI270302v1\t5\t.\tA\tT\t.\t.\t.',
+    { variant: 'GRCH37-UN_KI270302V1-5-5-T' },
+  ],
+  ['contig in brackets', '<ctg1>\t5\t.\tA\tT\t.\t.\t.', { variant: 'GRCH37-<CTG1>-5-5-T' }],
+  ['open bracket', '<1\t5\t.\tA\tT\t.\t.\t.', [301, 'CHROM']],
+  ['empty CHROM', '\t5\t.\tA\tT\t.\t.\t.', [301, 'CHROM']],
+  ['blank in CHROM', '1 2\t5\t.\tA\tT\t.\t.\t.', [301, 'CHROM']],
+  [
+    'deletion',
+    '1\t5\trs1\tACG\tA\t30\tPASS\t.',
+    { row_id: 'rs1', variant: 'GRCH37-1-5-7-A', qual: 30, filter: [] },
+  ],
+  [
+    'lower case',
+    '1\t5\t.\tacg\tat\t.\t.\t.',
+    { variant: 'GRCH37-1-5-7-AT', allele: 'at', reference_allele: 'acg' },
+  ],
+  ['POS 0', '1\t0\t.\tA\tT\t.\t.\t.', { variant: 'GRCH37-1-0-0-T' }],
+  [
+    'POS beyond 2^31',
+    '1\t3000000000\t.\tA\tT\t.\t.\t.',
+    { variant: 'GRCH37-1-3000000000-3000000000-T' },
+  ],
+  ['POS beyond 2^32', '1\t5000000000\t.\tA\tT\t.\t.\t.', [301, 'POS']],
+  ['POS text', '1\tx\t.\tA\tT\t.\t.\t.', [301, 'POS']],
+  ['POS empty', '1\t\t.\tA\tT\t.\t.\t.', [301, 'POS']],
+  ['POS missing', '1\t.\t.\tA\tT\t.\t.\t.', [301, 'POS']],
+  ['POS negative', '1\t-5\t.\tA\tT\t.\t.\t.', [301, 'POS']],
+  ['POS fraction', '1\t5.5\t.\tA\tT\t.\t.\t.', [301, 'POS']],
+  ['REF list', '1\t5\t.\tA,C\tT\t.\t.\t.', [301, 'REF']],
+  ['REF empty', '1\t5\t.\t\tT\t.\t.\t.', [301, 'REF']],
+  ['REF missing', '1\t5\t.\t.\tT\t.\t.\t.', [301, 'REF']],
+  ['REF ambiguity code', '1\t5\t.\tR\tT\t.\t.\t.', { reference_allele: 'R' }],
+  ['ALT ambiguity code', '1\t5\t.\tA\tR\t.\t.\t.', [301, 'ALT']],
+  ['ALT empty', '1\t5\t.\tA\t\t.\t.\t.', [301, 'ALT']],
+  ['ALT empty item', '1\t5\t.\tA\tT,\t.\t.\t.', [301, 'ALT']],
+  [
+    'no ALT',
+    '1\t5\t.\tA\t.\t.\t.\t.',
+    { allele: 'A', alternate_alleles: [], variant: 'GRCH37-1-5-5-A' },
+  ],
+  ['star', '1\t5\t.\tAC\t*\t.\t.\t.', { allele: '*', variant: 'GRCH37-1-5-6-*' }],
+  [
+    'symbolic with END',
+    '1\t5\t.\tA\t<DEL>\t.\t.\tEND=900',
+    { allele: '<DEL>', variant: 'GRCH37-1-5-900-<DEL>', info: { END: 900 } },
+  ],
+  ['END before POS', '1\t5\t.\tA\t<DEL>\t.\t.\tEND=2', { variant: 'GRCH37-1-5-5-<DEL>' }],
+  ['END of a base change', '1\t5\t.\tA\tT\t.\t.\tEND=900', { variant: 'GRCH37-1-5-5-T' }],
+  ['breakend', '1\t5\t.\tA\tA[2:33[\t.\t.\t.', { allele: 'A[2:33[' }],
+  ['breakend before', '1\t5\t.\tA\t]13:33]T\t.\t.\t.', { allele: ']13:33]T' }],
+  ['single breakend', '1\t5\t.\tA\t.TC\t.\t.\t.', { allele: '.TC' }],
+  ['single breakend after', '1\t5\t.\tA\tTC.\t.\t.\t.', { allele: 'TC.' }],
+  ['open symbol', '1\t5\t.\tA\t<DEL\t.\t.\t.', [301, 'ALT']],
+  ['open breakend', '1\t5\t.\tA\tA[2:33\t.\t.\t.', [301, 'ALT']],
+  ['QUAL text', '1\t5\t.\tA\tT\tgood\t.\t.', [301, 'QUAL']],
+  ['QUAL nan', '1\t5\t.\tA\tT\tnan\t.\t.', { qual: undefined }],
+  ['QUAL inf', '1\t5\t.\tA\tT\tinf\t.\t.', [305, 'QUAL']],
+  ['QUAL exponent', '1\t5\t.\tA\tT\t1e-5\t.\t.', { qual: 0.00001 }],
+  ['FILTER list', '1\t5\t.\tA\tT\t.\tq10;s50\t.', { filter: ['q10', 's50'] }],
+  ['FILTER missing', '1\t5\t.\tA\tT\t.\t.\t.', { filter: undefined }],
+  ['FILTER missing item', '1\t5\t.\tA\tT\t.\tq10;.\t.', [301, 'FILTER']],
+  ['FILTER empty', '1\t5\t.\tA\tT\t.\t\t.', [301, 'FILTER']],
+  [
+    'empty list item is null',
+    '1\t5\t.\tA\tT\t.\t.\tAF=0.1,,0.2',
+    { info: { AF: [0.1, null, 0.2] } },
+  ],
+  ['missing list item is null', '1\t5\t.\tA\tT\t.\t.\tAF=0.1,.', { info: { AF: [0.1, null] } }],
+  ['missing list', '1\t5\t.\tA\tT\t.\t.\tAF=.', { info: {} }],
+  ['missing number', '1\t5\t.\tA\tT\t.\t.\tDP=.;DB', { info: { DB: true } }],
+  ['key without value', '1\t5\t.\tA\tT\t.\t.\tDP;DB', { info: { DB: true } }],
+  ['flag with 1', '1\t5\t.\tA\tT\t.\t.\tDB=1', { info: { DB: true } }],
+  ['flag with text', '1\t5\t.\tA\tT\t.\t.\tDB=yes', [301, 'info.DB']],
+  ['hexadecimal', '1\t5\t.\tA\tT\t.\t.\tDP=0x10', [301, 'info.DP']],
+  ['integer text', '1\t5\t.\tA\tT\t.\t.\tDP=many', [301, 'info.DP']],
+  ['integer overflow', '1\t5\t.\tA\tT\t.\t.\tDP=2147483648', [301, 'info.DP']],
+  ['largest integer', '1\t5\t.\tA\tT\t.\t.\tDP=2147483647', { info: { DP: 2147483647 } }],
+  ['smallest integer', '1\t5\t.\tA\tT\t.\t.\tDP=-2147483648', { info: { DP: -2147483648 } }],
+  ['plus sign', '1\t5\t.\tA\tT\t.\t.\tDP=+7', { info: { DP: 7 } }],
+  ['integer with a fraction', '1\t5\t.\tA\tT\t.\t.\tDP=2.5', { info: { DP: 2.5 } }],
+  ['float text', '1\t5\t.\tA\tT\t.\t.\tMQ=high', [301, 'info.MQ']],
+  ['float underflow', '1\t5\t.\tA\tT\t.\t.\tMQ=1e-400', { info: { MQ: 0 } }],
+  ['float nan', '1\t5\t.\tA\tT\t.\t.\tMQ=NaN', { info: {} }],
+  ['float inf', '1\t5\t.\tA\tT\t.\t.\tMQ=-inf', [305, 'info.MQ']],
+  [
+    'float of 17 digits',
+    '1\t5\t.\tA\tT\t.\t.\tMQ=0.12345678901234567',
+    { info: { MQ: Number('0.12345678901234567') } },
+  ],
+  [
+    'float of 100 digits',
+    `1\t5\t.\tA\tT\t.\t.\tMQ=${'1234567890'.repeat(10)}e-99`,
+    { info: { MQ: Number(`${'1234567890'.repeat(10)}e-99`) } },
+  ],
+  ['float point first', '1\t5\t.\tA\tT\t.\t.\tMQ=.5', { info: { MQ: 0.5 } }],
+  ['float point last', '1\t5\t.\tA\tT\t.\t.\tMQ=5.', { info: { MQ: 5 } }],
+  ['two points', '1\t5\t.\tA\tT\t.\t.\tMQ=1.2.3', [301, 'info.MQ']],
+  ['equals sign in a value', '1\t5\t.\tA\tT\t.\t.\tNOTE=a=b', { info: { NOTE: 'a=b' } }],
+  ['blanks in a value', '1\t5\t.\tA\tT\t.\t.\tNOTE=a b', { info: { NOTE: 'a b' } }],
+  ['escapes', '1\t5\t.\tA\tT\t.\t.\tNOTE=a%3Bb%2Cc%25%zz%3', { info: { NOTE: 'a;b,c%%zz%3' } }],
+  ['trailing semicolon', '1\t5\t.\tA\tT\t.\t.\tDB;', { info: { DB: true } }],
+  ['double semicolon', '1\t5\t.\tA\tT\t.\t.\tDP=1;;DB', { info: { DP: 1, DB: true } }],
+  ['value without a key', '1\t5\t.\tA\tT\t.\t.\t=1', [0, null]],
+  ['undeclared key', '1\t5\t.\tA\tT\t.\t.\tNEW=5,6', { info: { NEW: '5,6' } }],
+  ['undeclared flag', '1\t5\t.\tA\tT\t.\t.\tNEW', { info: { NEW: true } }],
+  [
+    'keys named like object members',
+    '1\t5\t.\tA\tT\t.\t.\tconstructor=1;toString',
+    { info: { constructor: '1', toString: true } },
+  ],
+  ['seven columns', '1\t5\t.\tA\tT\t.\t.', [0, null]],
+  ['nine columns', '1\t5\t.\tA\tT\t.\t.\t.\tGT', [0, null]],
+  ['a header line', '#CHROM\tPOS', [0, null]],
+  ['a word', 'hello', [0, null]],
+];
+
+describe('lines (F9)', () => {
+  test.each(lines)('%s', async (_name, line, want) => {
+    const path = file(
+      'line.vcf',
+      `${sites}1\t1\t.\tA\tT\t.\t.\t.\n${line}\n1\t9\t.\tA\tT\t.\t.\t.\n`,
+    );
+    const { rows, notes } = await readAll(path, 'vcf');
+    if (Array.isArray(want)) {
+      expect(notes).toMatchObject([{ level: 'reject', line: 14, code: want[0], field: want[1] }]);
+      expect(rows).toHaveLength(2);
+    } else {
+      expect(notes.filter((note) => note.level === 'reject')).toEqual([]);
+      const { info, ...rest } = want;
+      expect(rows[1]).toMatchObject(
+        Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
+      );
+      for (const [key, value] of Object.entries(rest))
+        if (value === undefined) expect(rows[1]).not.toHaveProperty([key]);
+      if (info !== undefined) expect(rows[1]!.info).toEqual(info);
+    }
+    // The neighbours are whole whatever the line was.
+    expect(rows[0]).toMatchObject({ variant: 'GRCH37-1-1-1-T' });
+    expect(rows.at(-1)).toMatchObject({ variant: 'GRCH37-1-9-9-T' });
+  });
+
+  const samples: readonly (readonly [string, string, unknown])[] = [
+    [
+      'typed',
+      'GT:DP:AD\t0/1:7:3,4\t./.:.:.',
+      [
+        { name: 'S1', GT: '0/1', DP: 7, AD: [3, 4] },
+        { name: '__proto__', GT: './.' },
+      ],
+    ],
+    [
+      'trailing values left out',
+      'GT:DP:AD\t0|1\t1',
+      [
+        { name: 'S1', GT: '0|1' },
+        { name: '__proto__', GT: '1' },
+      ],
+    ],
+    [
+      'mixed ploidy',
+      'GT\t0/1/1\t0',
+      [
+        { name: 'S1', GT: '0/1/1' },
+        { name: '__proto__', GT: '0' },
+      ],
+    ],
+    [
+      'undeclared key',
+      'GT:XX\t0/1:a\t0/0:b',
+      [
+        { name: 'S1', GT: '0/1', XX: 'a' },
+        { name: '__proto__', GT: '0/0', XX: 'b' },
+      ],
+    ],
+    ['bad genotype', 'GT\t0/C\t0', [301, 'sample.GT']],
+    ['bad depth', 'GT:DP\t0/1:x\t0', [301, 'sample.DP']],
+    ['empty FORMAT key', 'GT::DP\t0/1\t0', [301, 'FORMAT']],
+    ['FORMAT key twice', 'GT:GT\t0/1:1\t0', [301, 'FORMAT']],
+    ['too many values', 'GT\t0/1:7\t0', [0, null]],
+    ['a sample too few', 'GT\t0/1', [0, null]],
+    ['a sample too many', 'GT\t0/1\t0\t0', [0, null]],
+  ];
+  test.each(samples)('samples: %s', async (_name, text, want) => {
+    const path = file(
+      'samples.vcf',
+      `${withSamples}1\t5\t.\tA\tT\t.\t.\tDB\t${text}\n1\t9\t.\tA\tT\t.\t.\t.\tGT\t0\t1\n`,
+    );
+    const { rows, notes } = await readAll(path, 'vcf');
+    if (Array.isArray(want) && typeof want[0] === 'number') {
+      expect(notes).toMatchObject([{ level: 'reject', line: 13, code: want[0], field: want[1] }]);
+      expect(rows).toHaveLength(1);
+    } else expect(rows[0]!.sample).toEqual(want);
+    expect(rows.at(-1)!.sample).toEqual([
+      { name: 'S1', GT: '0' },
+      { name: '__proto__', GT: '1' },
+    ]);
+  });
+
+  test('a line with a thousand alleles becomes a thousand records', async () => {
+    const alleles = Array.from(
+      { length: 1000 },
+      (_, i) => 'ACGT'[i % 4]! + 'A'.repeat(i % 30),
+    ).join(',');
+    const { rows } = await readAll(
+      file('many.vcf', `${sites}1\t5\t.\tC\t${alleles}\t.\t.\tDP=3\n`),
+      'vcf',
+    );
+    expect(rows.map((row) => row.allele)).toEqual(alleles.split(','));
+    expect(rows.every((row) => (row.info as { DP: number }).DP === 3)).toBe(true);
+  });
+
+  test('a duplicate key keeps the first value and several values for one are noted', async () => {
+    const { rows, notes } = await readAll(
+      file('twice.vcf', `${sites}1\t5\t.\tA\tT\t.\t.\tDP=1;DP=2;MQ=3,4\n`),
+      'vcf',
+    );
+    expect(rows[0]!.info).toEqual({ DP: 1, MQ: 3 });
+    expect(notes).toMatchObject([
+      { level: 'warn', line: 13, code: 303, field: 'info.DP' },
+      { level: 'warn', line: 13, code: 303, field: 'info.MQ' },
+    ]);
+  });
+
+  test('a key named __proto__ is a column like any other', async () => {
+    const path = file('proto.vcf', `${sites}1\t5\t.\tA\tT\t.\t.\t__proto__=1;DP=2\n`);
+    const { columns } = await readAll(path, 'vcf');
+    const info = columns[0]!.find((one) => one.name === 'info')!.children!;
+    expect(info.at(-1)).toMatchObject({ name: '__proto__', type: 'string' });
+    expect(({} as Record<string, unknown>).DP).toBeUndefined();
+  });
+
+  test('keys that differ by letter case alone stay apart', async () => {
+    const text = sites.replace(
+      '##INFO=<ID=DP,',
+      '##INFO=<ID=dp,Number=1,Type=Integer,Description="x">\n##INFO=<ID=DP,',
+    );
+    const { columns } = await readAll(
+      file('case.vcf', `${text}1\t5\t.\tA\tT\t.\t.\tdp=1;DP=2\n`),
+      'vcf',
+    );
+    const info = columns[0]!.find((one) => one.name === 'info')!.children!;
+    const physical = info.map((one) => one.physical.toLowerCase());
+    expect(new Set(physical).size).toBe(physical.length);
+    expect(info.map((one) => one.name)).toEqual(expect.arrayContaining(['dp', 'DP']));
+  });
+});
+
+describe('headers (F9)', () => {
+  const bad: readonly (readonly [string, string, RegExp])[] = [
+    ['no header at all', '1\t5\t.\tA\tT\t.\t.\t.\n', /line 1: .*#CHROM/],
+    ['only a line end', '\n', /line 1: .*#CHROM/],
+    ['meta lines only', '##fileformat=VCFv4.2\n', /line 1: .*end of the file/],
+    ['empty file format', `##fileformat=\n${sites}`, /line 1: unknown file format/],
+    ['unknown version', `##fileformat=VCFv5.0\n${sites}`, /line 1: VCF 5\.0 is not supported/],
+    [
+      'spaces for tabs',
+      '##fileformat=VCFv4.2\n#CHROM POS ID REF ALT QUAL FILTER INFO\n',
+      /line 2: .*tabs/,
+    ],
+    [
+      'wrong column',
+      '#CHROM\tPOSITION\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n',
+      /line 1: column 2 .* POS/,
+    ],
+    [
+      'bad Number',
+      `##INFO=<ID=A,Number=N,Type=Integer,Description="">\n${sites}`,
+      /line 1: ##INFO A has Number=N/,
+    ],
+    [
+      'bad Type',
+      `##INFO=<ID=A,Number=1,Type=Int,Description="">\n${sites}`,
+      /line 1: ##INFO A has Type=Int/,
+    ],
+    ['no ID', `##INFO=<Number=1,Type=Integer>\n${sites}`, /line 1: .*no ID/],
+    [
+      'two samples of one name',
+      '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tA\tA\n',
+      /line 1: two samples/,
+    ],
+  ];
+  test.each(bad)('%s', async (_name, text, message) => {
+    await expect(readAll(file('head.vcf', text), 'vcf')).rejects.toThrow(message);
+  });
+
+  test('an empty file holds no records', async () => {
+    expect((await readAll(file('empty.vcf', ''), 'vcf')).rows).toEqual([]);
+  });
+
+  test('parameters are checked by name', async () => {
+    const path = `${fixtures}/spec_simple_4.3.vcf`;
+    await expect(readAll(path, 'vcf', { params: { genome_build: 'hg18' } })).rejects.toThrow(
+      /genome_build/,
+    );
+    await expect(readAll(path, 'vcf', { params: { sample_key: 7 } })).rejects.toThrow(/sample_key/);
+    const { rows } = await readAll(path, 'vcf', { params: { sample_key: 'calls' } });
+    expect(rows[0]).toHaveProperty('calls');
+  });
+});
+
+describe('malformed real files (F9)', () => {
+  test.each([
+    ['vcf_spaces_in_header_row.vcf', /vcf_spaces_in_header_row\.vcf, line 48: .*tabs/],
+    ['vcf_truncated_bgzf.vcf.gz', /vcf_truncated_bgzf\.vcf\.gz: the compressed file ends early/],
+  ])('%s is refused with its cause', async (name, message) => {
+    await expect(readAll(`${fixtures}/${name}`, 'vcf')).rejects.toThrow(message);
+  });
+
+  test('an empty POS is rejected with its line, the other lines are read', async () => {
+    const { rows, notes } = await readAll(`${fixtures}/vcf40_pos_empty.vcf`, 'vcf');
+    expect(notes).toMatchObject([{ level: 'reject', line: 19, code: 301, field: 'POS' }]);
+    expect(rows).toHaveLength(6);
+  });
+
+  test('a sample without a name and a sample column without values are errors', async () => {
+    await expect(readAll(`${fixtures}/vcf_invalid_header.vcf`, 'vcf')).rejects.toThrow(
+      'vcf_invalid_header.vcf, line 2: sample 2 has no name',
+    );
+    const { notes } = await readAll(`${fixtures}/vcf_missing_sample_column.vcf`, 'vcf');
+    expect(notes).toHaveLength(3);
+    expect(notes[0]).toMatchObject({ level: 'reject', line: 55, code: 0 });
+    expect(notes[0]!.message).toMatch(/NORMAL\.variant2" is empty/);
+  });
+
+  test('plain text that is named .gz is read, with a warning (F4)', async () => {
+    const { rows, notes, warnings } = await readAll(`${fixtures}/vcf_not_gzip.vcf.gz`, 'vcf');
+    expect(notes).toEqual([]);
+    expect(rows).toHaveLength(169);
+    expect(warnings).toEqual([expect.stringContaining('read as plain text')]);
+  });
+});
+
+describe('any cut gives the same records', () => {
+  const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
+  let state = seed;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state % below;
+  };
+
+  test(`over random cuts, layers and line ends (seed ${seed}) (F6)`, async () => {
+    for (const name of ['freebayes_7_samples.vcf', 'clinvar_grch38.vcf.gz', 'trio_sv_csq.vcf.gz']) {
+      const text = textOf(name);
+      const want = (await readAll(file('whole.vcf', text), 'vcf', { targetBytes: 1 << 30 })).rows;
+      for (let round = 0; round < 12; round++) {
+        const hasCr = random(2) === 1;
+        const ended = random(2) === 1 ? text : text.replace(/\n$/, '');
+        const bytes = Buffer.from(hasCr ? ended.replaceAll('\n', '\r\n') : ended);
+        const layers = [
+          bytes,
+          gzipSync(bytes),
+          bgzf(bytes, 500 + random(60_000)),
+          Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]),
+        ];
+        const path = file('cut.vcf', layers[random(4)]!);
+        const read = await readAll(path, 'vcf', { targetBytes: 1 + random(bytes.length) });
+        expect(read.rows).toEqual(want);
+      }
+    }
+  });
+
+  test('a bgzip file equals its plain text, with one chunk and with many (F3)', async () => {
+    const many = await readAll(`${fixtures}/trio_ann_and_csq.vcf.gz`, 'vcf', {
+      targetBytes: 100_000,
+    });
+    const plainText = await readAll(file('trio.vcf', textOf('trio_ann_and_csq.vcf.gz')), 'vcf', {
+      targetBytes: 1 << 30,
+    });
+    expect(many.chunks).toBeGreaterThan(10);
+    expect(many.rows).toEqual(plainText.rows);
+  });
+});

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { random } from '../../random.js';
+import { importSource } from '../import-source.js';
+import { asShown, recordsByOracle } from './oracle.js';
+
+const folder = 'test/fixtures/xml';
+/** The independent counts of SOURCES.md: records at depth 1 and 2. */
+const cases = [
+  ...readFileSync(`${folder}/SOURCES.md`, 'utf8').matchAll(/^\| (\S+) \| (\d+) \/ (\d+)/gm),
+].map(([, file, one, two]) => ({ file: file!, counts: [1, Number(one), Number(two)] }));
+
+function bytesOf(file: string): Uint8Array {
+  const bytes = readFileSync(`${folder}/${file}`);
+  return file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+}
+
+test('there are files to read', () => {
+  expect(cases.length).toBe(14);
+});
+
+describe.each(cases)('$file', ({ file, counts }) => {
+  const bytes = bytesOf(file);
+  const isLatin1 = file.includes('latin1');
+  const text = Buffer.from(bytes).toString(isLatin1 ? 'latin1' : 'utf8');
+  // As one record the largest file has more columns than a record may have.
+  const depths = file === 'clinvar_combined.xml.gz' ? [1, 2] : [0, 1, 2];
+
+  test.each(depths)(
+    'at depth %d has the records of the independent count and of fast-xml-parser',
+    async (depth) => {
+      const read = await importSource(bytes, 'xml', { params: { item_depth: depth } });
+      expect(read.error).toBeNull();
+      expect(read.rows).toHaveLength(counts[depth]!);
+      const wanted = asShown(recordsByOracle(text, depth), read.columns);
+      expect(read.rows).toEqual(wanted);
+    },
+  );
+
+  test('gives the same whatever the pieces, the layer and the order of reading', async () => {
+    const next = random(bytes.length);
+    const params = { item_depth: file.includes('uniprot') ? 2 : 1 };
+    const whole = await importSource(bytes, 'xml', { params });
+    for (const [layer, targetBytes] of [
+      ['plain', 100],
+      ['plain', 7_001],
+      ['gzip', 3_000],
+      ['bgzf', 20_011],
+    ] as const) {
+      const cut = await importSource(bytes, 'xml', { params, layer, targetBytes, shuffle: next });
+      expect({ ...cut, chunks: 0 }).toEqual({ ...whole, chunks: 0 });
+      if (targetBytes === 100) expect(cut.chunks).toBeLessThanOrEqual(whole.rows.length + 1);
+    }
+  });
+});
