@@ -1,9 +1,10 @@
 import { openCatalog } from '../engine/catalog/catalog.js';
-import { openColumnEngine } from '../engine/query/memory/column-engine.js';
+import { openMemoryExecutor } from '../engine/query/memory/executor.js';
 import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import { openDataFolder } from '../engine/core/files.js';
-import { defaultConnections, openQueryEngine } from '../engine/query/sql/engine.js';
+import { openQueryEngine } from '../engine/query/plan/engine.js';
+import { defaultConnections } from '../engine/query/sql/engine.js';
 import { Suspects } from '../engine/query/sql/suspects.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 import { openStore } from '../engine/store/open.js';
@@ -39,7 +40,7 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const report = (message: string): void => stderrSink(logLine('columns', { message }));
     const queryEngine = await openQueryEngine({
       suspects,
-      ...(cacheMb > 0 && { columns: openColumnEngine({ threads, cacheMb, report }) }),
+      ...(cacheMb > 0 && { memory: openMemoryExecutor({ threads, cacheMb, report }) }),
       // Half of libuv's threads (see the supervisor), so that files never wait for statements.
       connections: 8,
       dataFolder: data.root,

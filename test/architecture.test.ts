@@ -57,7 +57,7 @@ describe('the checker', () => {
     ],
     [
       'engine/core/types.ts',
-      `export { x } from '../query/plan/run.js';`,
+      `export { x } from '../query/plan/query.js';`,
       'engine/core may not import engine/query',
     ],
     [

@@ -13,7 +13,7 @@ export interface AccountRow {
   readonly createdAt: Millis;
 }
 
-/** Accounts (organisations). Domains are unique, ignoring case. */
+/** The organisations; a domain is unique whatever its letter case. */
 export interface AccountTable {
   get(id: number): Promise<AccountRow | undefined>;
   byDomain(domain: string): Promise<AccountRow | undefined>;
@@ -26,9 +26,9 @@ const accounts = table<AccountRow, { domainKey: string }>(
   { domainKey: 'plain' },
 );
 
-/** Statements over accounts. */
+/** The accounts of a catalogue. */
 export function accountTable(db: Database): AccountTable {
-  const cache = new RowCache<number, AccountRow>(db);
+  const kept = new RowCache<number, AccountRow>(db);
   const byDomain = async (domain: string): Promise<AccountRow | undefined> => {
     const row = await db.get(
       sql`SELECT ${accounts.columns} FROM accounts WHERE domain_key = ${fold(domain)}`,
@@ -38,7 +38,7 @@ export function accountTable(db: Database): AccountTable {
   return {
     byDomain,
     get: (id) =>
-      cache.get(id, async () => {
+      kept.get(id, async () => {
         const row = await db.get(sql`SELECT ${accounts.columns} FROM accounts WHERE id = ${id}`);
         return row && accounts.parse(row);
       }),

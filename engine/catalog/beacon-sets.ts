@@ -22,7 +22,7 @@ const beaconSets = table<BeaconSetRow>(
   {},
 );
 
-/** Statements over beacon sets. */
+/** The beacon sets of a catalogue. */
 export function beaconSetTable(db: Database): SavedResourceTable<BeaconSetRow> {
   return savedResourceTable(db, beaconSets, 'beacon set', {
     from: sql`beacon_sets`,

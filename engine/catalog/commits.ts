@@ -20,6 +20,7 @@ export interface CommitRow extends JobRow {
   readonly genomeBuild: string | null;
 }
 
+/** How commits are stored. */
 export const commits = table<CommitRow>(
   'commits',
   {
@@ -39,17 +40,17 @@ export const commits = table<CommitRow>(
   {},
 );
 
-/** Commits. Only `publish` creates them. */
+/** The commits; only `publish` makes them. */
 export interface CommitTable {
   get(id: number): Promise<CommitRow | undefined>;
   /** Newest first. */
   list(filter: JobFilter, page: Page): Promise<Listed<CommitRow>>;
-  /** The commits of one import, oldest first. */
+  /** Those of one import, oldest first. */
   ofImport(importId: number): Promise<readonly CommitRow[]>;
   delete(id: number): Promise<void>;
 }
 
-/** Statements over commits. */
+/** The commits of a catalogue. */
 export function commitTable(db: Database): CommitTable {
   return {
     get: async (id) => {

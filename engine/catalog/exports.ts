@@ -19,14 +19,15 @@ export interface ExportRow extends JobRow {
   readonly sendEmailOnCompletion: boolean;
   readonly priority: number;
   readonly documentsCount: number | null;
-  /** The name under which clients download the file (`variants-4812.json.gz`); null until it is written. */
+  /** The file's name to clients (`variants-4812.json.gz`); null until it is written. */
   readonly filename: string | null;
   readonly bytes: number | null;
-  /** The log version that was exported. */
+  /** The log version that the file shows. */
   readonly logVersion: number | null;
   readonly expiresAt: Millis | null;
 }
 
+/** How exports are stored. */
 const exports = table<ExportRow>(
   'exports',
   {
@@ -48,7 +49,7 @@ const exports = table<ExportRow>(
   {},
 );
 
-/** An export to create. */
+/** An export to be. */
 export interface NewExport {
   readonly id?: number;
   readonly datasetId: number;
@@ -66,7 +67,7 @@ export interface NewExport {
   readonly taskDescription?: string;
 }
 
-/** The properties that are known once the file is written. */
+/** What is known once the file is written. */
 export type ExportPatch = Partial<
   Pick<
     ExportRow,
@@ -82,20 +83,20 @@ export type ExportPatch = Partial<
 
 const defaultPriority = 20; // between imports and commits, as their tasks have 10 and 30
 
-/** Exports. Their statuses follow those of their tasks. */
+/** The exports. Their statuses follow their tasks. */
 export interface ExportTable {
   get(id: number): Promise<ExportRow | undefined>;
   /** Newest first. */
   list(filter: JobFilter, page: Page): Promise<Listed<ExportRow>>;
-  /** Creates the export and queues its task. */
+  /** Queues it, with its task. */
   create(job: NewExport): Promise<{ readonly row: ExportRow; readonly task: TaskRow }>;
   update(id: number, patch: ExportPatch): Promise<ExportRow | undefined>;
   delete(id: number): Promise<void>;
-  /** Expired exports whose file has not been deleted yet; set `filename` to null once it is. */
+  /** Completed ones whose time is over but whose file is still noted; set `filename` to null when it is gone. */
   expired(now: number): Promise<readonly ExportRow[]>;
 }
 
-/** Statements over exports. */
+/** The exports of a catalogue. */
 export function exportTable(db: Database): ExportTable {
   const get = async (id: number): Promise<ExportRow | undefined> => {
     const row = await db.get(sql`SELECT ${exports.columns} FROM exports WHERE id = ${id}`);

@@ -3,24 +3,24 @@ import { nextSmallId } from './ids.js';
 import { isOneOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** Marks a dataset that searches by entity include. */
+/** Says that searches by entity look into a dataset. */
 export interface GlobalBeaconRow {
   readonly id: number;
   readonly datasetId: number;
-  /** The user who enabled it. */
+  /** Who enabled it. */
   readonly userId: number;
   readonly createdAt: Millis;
 }
 
-/** Global beacons: the datasets that searches by entity include (contract 14.4). */
+/** Which datasets searches by entity look into (contract 14.4). */
 export interface GlobalBeaconTable {
-  /** The global beacons of these datasets, by dataset id. */
+  /** Those of these datasets that have one, by the dataset's id. */
   of(datasetIds: readonly number[]): Promise<ReadonlyMap<number, GlobalBeaconRow>>;
-  /** Ids of all datasets with a global beacon, ascending, regardless of permissions. */
+  /** Every dataset that has one, oldest first, whoever may read it. */
   all(): Promise<readonly number[]>;
-  /** Creates the global beacon of a dataset, or returns the existing one. */
+  /** Leaves one that is there as it is. */
   enable(datasetId: number, userId: number): Promise<GlobalBeaconRow>;
-  /** Deletes and returns the global beacon of a dataset; undefined if it had none. */
+  /** What there was, if anything. */
   disable(datasetId: number): Promise<GlobalBeaconRow | undefined>;
 }
 
@@ -30,7 +30,7 @@ const globalBeacons = table<GlobalBeaconRow>(
   {},
 );
 
-/** Statements over global beacons. */
+/** The global beacons of a catalogue. */
 export function globalBeaconTable(db: Database): GlobalBeaconTable {
   const of: GlobalBeaconTable['of'] = async (datasetIds) => {
     const rows = await db.all(sql`SELECT ${globalBeacons.columns} FROM global_beacons

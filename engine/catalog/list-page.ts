@@ -3,30 +3,30 @@ import type { Access } from './permission.js';
 import { sql, type Sql } from './sql.js';
 import type { TableCodec } from './table.js';
 
-/** The range of a list to return; `offset` counts from 0. */
+/** Which part of a list to return; `offset` counts from 0. */
 export interface Page {
   readonly limit: number;
   readonly offset: number;
 }
 
-/** One page of a list; `total` is the number of all matches. */
+/** A page of a list; `total` counts all matches. */
 export interface Listed<R> {
   readonly rows: readonly R[];
   readonly total: number;
 }
 
-/** The list filter that every resource has. `access` is null for the system itself, never for a request. */
+/** The list filter that every resource has. `null` is the system itself, never a request. */
 export interface AccessFilter {
   readonly access: Access | null;
 }
 
-/** All rows, for internal callers. */
+/** Everything, for the callers inside that want all rows. */
 export const wholeList: Page = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 
-/** Reads one page of a table and counts all matches, both in the same state of the database. */
+/** One page of a table and the count of all matches, read at one moment. */
 export async function listPage<R, X>(
   db: Database,
-  codec: TableCodec<R, X>,
+  shape: TableCodec<R, X>,
   source: { readonly from: Sql; readonly where: Sql; readonly orderBy: Sql },
   page: Page,
 ): Promise<Listed<R>> {
@@ -35,9 +35,9 @@ export async function listPage<R, X>(
   const [count, rows] = await Promise.all([
     db.get(sql`SELECT COUNT(*) AS total FROM ${from} WHERE ${where}`),
     db.all(
-      sql`SELECT ${codec.columns} FROM ${from} WHERE ${where} ORDER BY ${orderBy}
+      sql`SELECT ${shape.columns} FROM ${from} WHERE ${where} ORDER BY ${orderBy}
           LIMIT ${page.limit} OFFSET ${page.offset}`,
     ),
   ]);
-  return { rows: rows.map((row) => codec.parse(row)), total: count!['total'] as number };
+  return { rows: rows.map((row) => shape.parse(row)), total: count!['total'] as number };
 }

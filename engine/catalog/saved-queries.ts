@@ -12,7 +12,7 @@ import { table, type Millis } from './table.js';
 export interface SavedQueryRow extends OwnedRow {
   readonly name: string;
   readonly description: string | null;
-  /** The query as it was sent. */
+  /** As it was sent. */
   readonly params: JsonObject;
   readonly datasetId: number | null;
   readonly createdAt: Millis;
@@ -25,7 +25,7 @@ const savedQueries = table<SavedQueryRow>(
   {},
 );
 
-/** Statements over saved queries. */
+/** The saved queries of a catalogue. */
 export function savedQueryTable(db: Database): SavedResourceTable<SavedQueryRow> {
   return savedResourceTable(db, savedQueries, 'saved query', {
     from: sql`saved_queries`,

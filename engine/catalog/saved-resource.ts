@@ -6,7 +6,7 @@ import type { Access } from './permission.js';
 import { all, sql, type Sql } from './sql.js';
 import type { TableCodec } from './table.js';
 
-/** A resource that belongs to a user, who may share it with their account. */
+/** What belongs to a user and may be shared with the account. */
 export interface OwnedRow {
   readonly id: number;
   readonly userId: number;
@@ -21,31 +21,26 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly isShared?: boolean;
   readonly name?: string;
   readonly beaconSetId?: number;
-  /** Beacons of this dataset, sets with such a beacon, and saved queries for it. */
+  /** Beacons, or sets with a beacon, of this dataset; saved queries that were made for it. */
   readonly datasetId?: number;
-  /** Like `datasetId`, for any dataset in this vault. */
+  /** The same of any dataset in this vault. */
   readonly vaultId?: number;
 }
 
-type NewResource<R extends OwnedRow> = Omit<R, 'id' | 'createdAt' | 'updatedAt'>;
-type ResourcePatch<R extends OwnedRow> = Partial<
-  Omit<R, keyof OwnedRow | 'createdAt' | 'updatedAt'>
->;
+type Given<R extends OwnedRow> = Omit<R, 'id' | 'createdAt' | 'updatedAt'>;
+type Change<R extends OwnedRow> = Partial<Omit<R, keyof OwnedRow | 'createdAt' | 'updatedAt'>>;
 
-/** A table of saved resources: saved queries, beacon sets or beacons. */
+/** A table of things that belong to users. */
 export interface SavedResourceTable<R extends OwnedRow> {
   get(id: number): Promise<R | undefined>;
-  /** The user's own and those shared with their account, newest first. */
+  /** The user's own and those that are shared with their account; newest first. */
   list(filter: SavedResourceFilter, page: Page): Promise<Listed<R>>;
-  create(row: NewResource<R>): Promise<R>;
-  update(
-    id: number,
-    patch: ResourcePatch<R> & { readonly isShared?: boolean },
-  ): Promise<R | undefined>;
+  create(row: Given<R>): Promise<R>;
+  update(id: number, patch: Change<R> & { readonly isShared?: boolean }): Promise<R | undefined>;
   delete(id: number): Promise<void>;
 }
 
-/** The columns that these tables share. */
+/** The columns that all of these tables have. */
 export const savedResourceColumns = {
   id: 'plain',
   userId: 'plain',
@@ -58,23 +53,23 @@ export const savedResourceColumns = {
 
 interface Source {
   readonly from: Sql;
-  /** The table with the columns for owner and sharing. */
+  /** The table whose row says who owns it and whether it is shared. */
   readonly owner: Sql;
   readonly conditions: (filter: SavedResourceFilter) => readonly Sql[];
 }
 
-/** Statements over one kind of saved resource. */
+/** The statements of a table of things that belong to users. */
 export function savedResourceTable<R extends OwnedRow>(
   db: Database,
-  codec: TableCodec<R, object>,
+  shape: TableCodec<R, object>,
   kind: SmallIdKind,
   { from, owner, conditions }: Source,
 ): SavedResourceTable<R> {
   const get = async (id: number): Promise<R | undefined> => {
     const row = await db.get(
-      sql`SELECT ${codec.columns} FROM ${from} WHERE ${codec.name}.id = ${id}`,
+      sql`SELECT ${shape.columns} FROM ${from} WHERE ${shape.name}.id = ${id}`,
     );
-    return row && codec.parse(row);
+    return row && shape.parse(row);
   };
   return {
     get,
@@ -85,24 +80,24 @@ export function savedResourceTable<R extends OwnedRow>(
         found.push(sql`${owner}.account_id = ${filter.accountId}`);
       if (filter.isShared !== undefined) found.push(sql`${owner}.is_shared = ${filter.isShared}`);
       const where = all(found);
-      return listPage(db, codec, { from, where, orderBy: sql`${codec.name}.id DESC` }, page);
+      return listPage(db, shape, { from, where, orderBy: sql`${shape.name}.id DESC` }, page);
     },
-    create: async (resource) =>
+    create: async (given) =>
       db.atomic(async (tx) => {
         const now = Date.now();
         const id = await nextSmallId(tx, kind);
-        const row = { ...resource, id, createdAt: now, updatedAt: now } as unknown as R;
-        await tx.run(codec.insert(row));
+        const row = { ...given, id, createdAt: now, updatedAt: now } as unknown as R;
+        await tx.run(shape.insert(row));
         await recordCreated(tx, id);
         return row;
       }),
     update: async (id, patch) => {
-      const change = codec.update(id, { ...patch, updatedAt: Date.now() } as unknown as Partial<R>);
+      const change = shape.update(id, { ...patch, updatedAt: Date.now() } as unknown as Partial<R>);
       if (change !== undefined) await db.run(change);
       return get(id);
     },
     delete: async (id) => {
-      await db.run(sql`DELETE FROM ${codec.name} WHERE id = ${id}`);
+      await db.run(sql`DELETE FROM ${shape.name} WHERE id = ${id}`);
     },
   };
 }

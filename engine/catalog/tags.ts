@@ -1,12 +1,12 @@
 import type { Database } from './database.js';
 import { sql } from './sql.js';
 
-/** The tags trimmed, without duplicates and empty ones. */
+/** Tags as given, without repetitions and blanks. */
 export function cleanTags(tags: readonly string[]): readonly string[] {
   return [...new Set(tags.map((tag) => tag.trim()))].filter((tag) => tag !== '');
 }
 
-/** Replaces a vault's rows in the index that the tag filter uses. */
+/** Replaces what the tag filter of vaults finds. */
 export async function indexVaultTags(
   db: Database,
   vaultId: number,
@@ -18,7 +18,7 @@ export async function indexVaultTags(
   }
 }
 
-/** Replaces an object's rows in the index that the tag filter uses. */
+/** Replaces what the tag filter of objects finds. */
 export async function indexObjectTags(
   db: Database,
   objectId: number,

@@ -19,7 +19,7 @@ export interface UserRow {
   readonly createdAt: Millis;
 }
 
-/** A user to insert; `create-user.ts` adds the account, the personal vault and a token. */
+/** What a new user needs; `create-user.ts` adds the account, the personal vault and a token. */
 export interface NewUserRow {
   readonly accountId: number;
   readonly email: string;
@@ -32,11 +32,11 @@ export interface UserFilter {
   readonly accountId?: number;
 }
 
-/** Users. An email address is unique in the catalogue, ignoring case. */
+/** The people; an email address is unique in the whole catalogue. */
 export interface UserTable {
   get(id: number): Promise<UserRow | undefined>;
   byEmail(email: string): Promise<UserRow | undefined>;
-  /** Ordered by id. */
+  /** In the order of their ids. */
   list(filter: UserFilter, page: Page): Promise<Listed<UserRow>>;
   create(user: NewUserRow): Promise<UserRow>;
   update(
@@ -60,11 +60,11 @@ const users = table<UserRow, { emailKey: string }>(
   { emailKey: 'plain' },
 );
 
-/** Statements over users. */
+/** The users of a catalogue. */
 export function userTable(db: Database): UserTable {
-  const cache = new RowCache<number, UserRow>(db);
+  const kept = new RowCache<number, UserRow>(db);
   const get = (id: number): Promise<UserRow | undefined> =>
-    cache.get(id, async () => {
+    kept.get(id, async () => {
       const row = await db.get(sql`SELECT ${users.columns} FROM users WHERE id = ${id}`);
       return row && users.parse(row);
     });
@@ -109,7 +109,7 @@ export function userTable(db: Database): UserTable {
   };
 }
 
-/** The first and last name of a user, or the email address if both are empty. */
+/** How a user is called: by name, or by email address without one. */
 export function fullName(user: Pick<UserRow, 'firstName' | 'lastName' | 'email'>): string {
   const name = `${user.firstName} ${user.lastName}`.trim();
   return name === '' ? user.email : name;

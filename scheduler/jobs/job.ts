@@ -3,7 +3,7 @@ import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { TaskKind, TaskRow } from '../../engine/catalog/task-row.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError } from '../../engine/core/errors.js';
-import type { QueryEngine } from '../../engine/query/sql/engine.js';
+import type { QueryEngine } from '../../engine/query/plan/engine.js';
 import type { Store } from '../../engine/store/store.js';
 import type { Pool } from '../worker/pool.js';
 import type { ExportParams, ExportResult } from './export/run.js';

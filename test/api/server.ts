@@ -10,8 +10,8 @@ import type { UserRow } from '../../engine/catalog/users.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { openDataFolder } from '../../engine/core/files.js';
 import { parseJson } from '../../engine/core/json.js';
-import { openColumnEngine } from '../../engine/query/memory/column-engine.js';
-import { openQueryEngine } from '../../engine/query/sql/engine.js';
+import { openMemoryExecutor } from '../../engine/query/memory/executor.js';
+import { openQueryEngine } from '../../engine/query/plan/engine.js';
 import { openSigningKey } from '../../engine/core/signing-key.js';
 import { openStore } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
@@ -78,7 +78,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
   const catalog = await openCatalog(data.catalog);
   const store = openStore(data, { lookEveryMs: 0 });
   const queryEngine = await openQueryEngine({
-    columns: openColumnEngine({ threads: 1, cacheMb: 64 }),
+    memory: openMemoryExecutor({ threads: 1, cacheMb: 64 }),
     dataFolder: data.root,
     otherFolders: [data.fileTables],
     memoryMb: 256,

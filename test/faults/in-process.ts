@@ -1,6 +1,6 @@
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { fromErrorValue } from '../../engine/core/errors.js';
-import { openQueryEngine, type QueryEngine } from '../../engine/query/sql/engine.js';
+import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/engine.js';
 import { openFetcher } from '../../scheduler/fetch/fetcher.js';
 import type { Host, startHost } from '../../scheduler/worker/host.js';
 import type { ToWorker } from '../../scheduler/worker/messages.js';

@@ -1,6 +1,6 @@
 import { parseJson } from '../../engine/core/json.js';
 import { clickhouse } from '../../engine/query/sql/clickhouse.js';
-import type { QueryEngine } from '../../engine/query/sql/engine.js';
+import { queryEngine, type QueryEngine } from '../../engine/query/plan/engine.js';
 import type { Param } from '../../engine/query/sql/params.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
 
@@ -23,7 +23,7 @@ export function openChdb(
       .map((line) => parseJson(line) as readonly unknown[]);
     return rows.map((row) => row.map((value, index) => handedOver(value, types![index] as string)));
   };
-  return {
+  return queryEngine({
     language: clickhouse(folderOf),
     // A promise, so that what it throws is its rejection.
     run: (sql, params) => Promise.resolve().then(() => run(sql, params)),
@@ -32,7 +32,7 @@ export function openChdb(
       yield run(sql, params);
     },
     close: () => Promise.resolve(),
-  };
+  });
 }
 
 /** The binding refuses infinity, and whole doubles beyond 2^53 for fear of their last digits; it loses the sign of zero. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ParamType } from '../../engine/query/sql/params.js';
-import type { QueryEngine } from '../../engine/query/sql/engine.js';
+import type { QueryEngine } from '../../engine/query/plan/engine.js';
 import type { Dialect } from '../../engine/query/sql/dialect.js';
 import type { Scalar } from '../../engine/query/predicate/predicate.js';
 import { Random } from '../engine/query/random.js';
@@ -99,10 +99,10 @@ async function compare(
   expression: (dialect: Dialect, value: string) => string,
 ): Promise<void> {
   const texts = async ({ engine }: { engine: QueryEngine }): Promise<readonly unknown[]> => {
-    const dialect = engine.language([]);
+    const dialect = engine.sql.engine.language([]);
     const list = dialect.spreadAll(dialect.bound(1, type, true));
     const sql = `SELECT ${expression(dialect, 'v')} FROM (SELECT ${list} AS v) AS listed`;
-    return (await engine.run(sql, [{ type, value: values }])).map(([text]) => text);
+    return (await engine.sql.engine.run(sql, [{ type, value: values }])).map(([text]) => text);
   };
   const [one, other] = [await texts(duckdb), await texts(clickhouse)];
   const differing = values.flatMap((value, i) =>

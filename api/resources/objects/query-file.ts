@@ -6,7 +6,7 @@ import {
   parseOutput,
   type OutputFormat,
 } from '../../../engine/query/request/request.js';
-import { runCells } from '../../../engine/query/plan/run.js';
+import { runCells } from '../../../engine/query/plan/query.js';
 import { tableKind } from '../../../scheduler/jobs/table/kind.js';
 import type { FileTable } from '../../../scheduler/jobs/table/table.js';
 import type { AppContext } from '../../http/app-context.js';

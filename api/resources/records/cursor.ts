@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Position, Walk } from '../../../engine/query/sql/cursor.js';
+import type { Position, Walk } from '../../../engine/query/plan/position.js';
 import { invalid } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import { isObject } from '../../http/form.js';

@@ -10,7 +10,7 @@ import {
   runQuery,
   runText,
   type QueryAnswer,
-} from '../../../engine/query/plan/run.js';
+} from '../../../engine/query/plan/query.js';
 import { visibleData, type Visible } from '../../../scheduler/jobs/export/visible.js';
 import { queryHash, readCursor, writeCursor, type CursorAsked } from './cursor.js';
 import type { AppContext } from '../../http/app-context.js';

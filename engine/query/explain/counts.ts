@@ -1,6 +1,6 @@
 import { compile } from '../sql/compile.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
-import type { Select } from '../sql/page.js';
+import type { Select } from '../sql/statement.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Statement } from '../sql/statement.js';
 

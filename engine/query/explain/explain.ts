@@ -7,6 +7,7 @@ import type { Explaining } from './tree.js';
 import type { Snapshot } from '../../store/store.js';
 import { and, type Predicate } from '../predicate/predicate.js';
 import { begin, type Spellings, type Statement } from '../sql/statement.js';
+import type { Plan } from '../plan/plan.js';
 import { rounded, type Steps } from '../plan/steps.js';
 
 /** Over which records a query is explained, and how statements run. */
@@ -15,6 +16,8 @@ export interface ExplainScope {
   readonly predicate: Predicate;
   readonly total: number;
   readonly steps: Steps;
+  /** How the query was answered. */
+  readonly plan: Plan;
   readonly language: Language;
   readonly rows: Rows;
   /** What is known of the spellings in the whole predicate. */
@@ -55,6 +58,7 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     nodes,
     ...(causes && { causes }),
     segments: segmentsTouched(snapshot, predicate, scope.spellings),
+    plan: scope.plan.steps,
     steps: { parse: rounded(parseMs), ...steps.list },
   });
 }

@@ -49,7 +49,7 @@ type Condition = Exclude<Predicate, { kind: 'all' | 'none' | 'and' | 'or' | 'not
 const mostWeight = 1_000;
 
 /** By and large milliseconds for five million records. */
-function weightOf(predicate: Predicate): number {
+export function weightOf(predicate: Predicate): number {
   switch (predicate.kind) {
     case 'and':
       return predicate.items.reduce((sum, item) => sum + weightOf(item), 1);

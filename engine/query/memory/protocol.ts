@@ -1,5 +1,5 @@
 import type { Facet } from '../request/facets.js';
-import type { ListedRows } from '../plan/column-engine.js';
+import type { SegmentRows } from '../plan/executor.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
@@ -46,7 +46,7 @@ export interface ShardQuery {
   /** Whether all records that match are wanted too. */
   readonly isListed?: boolean;
   /** Which records satisfy these is wanted with them. */
-  readonly marks?: readonly Predicate[];
+  readonly sides?: readonly Predicate[];
 }
 
 /** A shard's part of an answer. */
@@ -54,13 +54,13 @@ export interface ShardAnswer {
   /** Pairs: the number of a segment, and how many of its records match. */
   readonly counts: Float64Array;
   /** Without an ordering, pairs: the number of a segment, and of a row in it; at most `first`, ascending. */
-  readonly places: Float64Array;
+  readonly rows: Float64Array;
   /** With an ordering: at most `first`, in order. */
   readonly candidates: readonly Candidate[];
   /** None were asked for: empty. */
   readonly facets: readonly Partial[];
   /** If they are wanted: the records of each segment that match, none left out. */
-  readonly listed: readonly ListedRows[];
+  readonly listed: readonly SegmentRows[];
 }
 
 /** Records of one segment to render. */
@@ -88,14 +88,13 @@ export type FromShard =
   | { readonly id: number; readonly answer: ShardAnswer }
   /** In the order asked. */
   | { readonly id: number; readonly texts: readonly string[] }
+  /** The data show that the memory executor cannot answer: why. */
+  | { readonly id: number; readonly unsupported: string }
   | { readonly id: number; readonly problem: ShardProblem };
 
-/** Not covered: the SQL engine answers. An error is one of engine/core/errors.ts, as plain data. */
-export type ShardProblem =
-  | { readonly kind: 'not-covered' }
-  | {
-      readonly kind: 'error';
-      readonly code: string;
-      readonly message: string;
-      readonly fields?: unknown;
-    };
+/** An error of engine/core/errors.ts as plain data. */
+export interface ShardProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly fields?: unknown;
+}

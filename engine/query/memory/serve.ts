@@ -16,7 +16,7 @@ export function serveShard(
     work: () => Generator<void, T>,
     done: (result: T) => void,
   ): void => {
-    const failed = (error: unknown): void => send({ id, problem: problemOf(error) });
+    const failed = (error: unknown): void => send({ id, ...failure(error) });
     try {
       turns.add(id, { work: work(), done, failed });
     } catch (error) {
@@ -52,12 +52,15 @@ export function serveShard(
   return { take, close: () => shard.close() };
 }
 
-function problemOf(error: unknown): ShardProblem {
-  const hasNoMemory = error instanceof RangeError && /allocation failed/i.test(error.message);
-  if (error instanceof NotCovered || hasNoMemory) return { kind: 'not-covered' };
+function failure(
+  error: unknown,
+): { readonly unsupported: string } | { readonly problem: ShardProblem } {
+  if (error instanceof NotCovered) return { unsupported: error.message };
+  if (error instanceof RangeError && /allocation failed/i.test(error.message))
+    return { unsupported: 'a column for which there is no memory' };
   if (error instanceof AppError) {
     const { code, message, fields } = error;
-    return { kind: 'error', code, message, fields };
+    return { problem: { code, message, fields } };
   }
-  return { kind: 'error', code: 'internal', message: String((error as Error).stack ?? error) };
+  return { problem: { code: 'internal', message: String((error as Error).stack ?? error) } };
 }

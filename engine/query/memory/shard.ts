@@ -1,4 +1,4 @@
-import type { ListedRows } from '../plan/column-engine.js';
+import type { RowSet, SegmentRows } from '../plan/executor.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import { packBitmap } from '../../text/bitmap.js';
@@ -67,9 +67,9 @@ export class Shard {
     /** Nobody keeps what has been found in a segment. */
     const isCounted = best === undefined && facets === undefined && !query.isListed;
     const counts = new Float64Array(2 * segments.length);
-    const places: number[] = [];
-    const listed: ListedRows[] = [];
-    const marks = (query.marks ?? []).map(selector);
+    const rows: number[] = [];
+    const listed: SegmentRows[] = [];
+    const sides = (query.sides ?? []).map(selector);
     for (const [i, segment] of segments.entries()) {
       const view = this.#view(snapshot, segment, query.words?.get(segment.number));
       const found = match(view);
@@ -78,10 +78,9 @@ export class Shard {
       counts[2 * i + 1] = count;
       if (count > 0) {
         if (query.isListed) {
-          const rows = sendable(found);
-          listed.push({ segment: segment.number, rows, marks: marks.map((mark) => sendable(mark(view))) }); // prettier-ignore
+          listed.push({ segment: segment.number, rows: sendable(found), sides: sides.map((side) => sendable(side(view))) }); // prettier-ignore
         }
-        if (best === undefined) place(places, found, segment, query);
+        if (best === undefined) collect(rows, found, segment, query);
         if (best !== undefined || facets !== undefined) {
           const mask = maskOf(found, segment.rows);
           best?.add(view, mask, segment.number);
@@ -90,12 +89,12 @@ export class Shard {
       }
       if (isCounted && typeof found === 'object') releaseMask(found);
       this.#rest();
-      if (query.isUncounted && places.length === 2 * query.first) break;
+      if (query.isUncounted && rows.length === 2 * query.first) break;
       yield;
     }
     return {
       counts,
-      places: Float64Array.from(places),
+      rows: Float64Array.from(rows),
       candidates: best?.list() ?? [],
       facets: facets?.partial() ?? [],
       listed,
@@ -215,23 +214,24 @@ export class Shard {
 const entryBytes = 256;
 
 /** Of a part of memory, all of it would be sent. */
-function sendable(found: Selection): ListedRows['rows'] {
+function sendable(found: Selection): RowSet {
   const rows = settled(found);
   if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
   return isSparse(rows) ? rows.slice() : packBitmap(rows);
 }
 
-function place(
-  places: number[],
+/** Appends the first matching rows of a segment, as pairs of segment and row, while the page has room. */
+function collect(
+  pairs: number[],
   found: Selection,
   { number, rows }: ShardSegment,
   { first, after }: ShardQuery,
 ): void {
-  const room = first - places.length / 2;
+  const room = first - pairs.length / 2;
   if (room <= 0 || (after !== undefined && number < after[0])) return;
   const from = after?.[0] === number ? after[1] + 1 : 0;
   const some = isSparse(found)
     ? found.filter((row) => row >= from).subarray(0, room)
     : firstRows(found, rows, room, from);
-  for (const row of some) places.push(number, row);
+  for (const row of some) pairs.push(number, row);
 }

@@ -1,9 +1,9 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError, type ErrorCode, type FieldErrors } from '../../core/errors.js';
-import { gaveUp, tookTooLong, type RunOptions } from '../plan/guard.js';
+import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Lane, Listener } from './lane.js';
-import { NotCovered } from './not-covered.js';
+import type { Unsupported } from '../plan/executor.js';
 import type { FromShard, ShardProblem, ShardSnapshot, ToShard } from './protocol.js';
 
 /** How many versions of datasets the shards know at a time. */
@@ -88,17 +88,17 @@ export class Shards {
     return made;
   }
 
-  /** Puts a question to several shards; throws `NotCovered`, what a shard threw, or why it was given up. */
+  /** Puts a question to several shards; throws what a shard threw, or why it was given up. */
   async ask(
     questions: readonly (readonly [shard: number, question: Asked])[],
     options: RunOptions,
-  ): Promise<readonly FromShard[]> {
+  ): Promise<readonly FromShard[] | Unsupported> {
     const ids: number[] = [];
     const { signal, timeoutMs = budgets.queryMs } = options;
     let giveUp: (error: AppError) => void = () => undefined;
     const given = new Promise<never>((_, reject) => (giveUp = reject));
-    const onAbort = (): void => giveUp(gaveUp());
-    const onLate = (): void => giveUp(tookTooLong(timeoutMs));
+    const onAbort = (): void => giveUp(clientLeft());
+    const onLate = (): void => giveUp(timedOut(timeoutMs));
     const timer = setTimeout(onLate, timeoutMs);
     // A timer waits for a millisecond at least, in which there may be an answer.
     if (timeoutMs <= 0) onLate();
@@ -113,7 +113,8 @@ export class Shards {
           this.#lanes[shard]!.send({ ...question, id } as Question);
         });
       });
-      return await Promise.race([Promise.all(answers), given]);
+      const all = await Promise.race([Promise.all(answers), given]);
+      return all.find((answer) => 'unsupported' in answer) ?? all;
     } catch (error) {
       for (const id of ids) {
         if (!this.#waiting.delete(id)) continue;
@@ -154,7 +155,8 @@ export class Shards {
   /** A thread has ended: what was asked is answered by the SQL engine, and the next question finds new threads. */
   #reset(error: Error): void {
     this.#report(error.message);
-    for (const { failed } of this.#waiting.values()) failed(new NotCovered());
+    for (const [id, { done }] of this.#waiting)
+      done({ id, unsupported: 'a query whose worker thread has just exited' });
     this.#waiting.clear();
     this.#known.clear();
     for (const lane of this.#lanes.splice(0)) void lane.close();
@@ -162,7 +164,6 @@ export class Shards {
 }
 
 function errorOf(problem: ShardProblem): Error {
-  if (problem.kind === 'not-covered') return new NotCovered();
   const { code, message, fields } = problem;
   return new AppError(code as ErrorCode, message, fields as FieldErrors | undefined);
 }

@@ -4,8 +4,8 @@ import type { Snapshot } from '../../store/store.js';
 import { foldTerm } from '../../text/fold.js';
 import type { TextQuery } from '../../text/column-matcher.js';
 import type { TextField, TimeSlice } from '../../text/ranked-search.js';
+import type { Unsupported } from '../plan/executor.js';
 import { isReadable } from './match/text-words.js';
-import { NotCovered } from './not-covered.js';
 import { wordConditions, type FoundWords, type WordCondition } from './words.js';
 
 /** What is found may take so much memory; of 5 million records a condition takes 640 kB at most. */
@@ -25,8 +25,8 @@ export class WordLookup {
     this.#indexed = indexed;
   }
 
-  /** Opens the indexes of the fields that have one in every segment. */
-  static async open(snapshot: Snapshot, predicate: Predicate): Promise<WordLookup> {
+  /** Opens the indexes of all text fields whose words the predicate is about; unsupported if a segment has none. */
+  static async open(snapshot: Snapshot, predicate: Predicate): Promise<WordLookup | Unsupported> {
     const fields = new Map<string, TextField | undefined>();
     const indexed = new Map<string, Indexed>();
     for (const [key, condition] of wordConditions(predicate)) {
@@ -34,21 +34,20 @@ export class WordLookup {
       const name = JSON.stringify(condition.field.path);
       if (!fields.has(name)) fields.set(name, await textField(snapshot, condition.field));
       const field = fields.get(name);
-      if (field !== undefined) indexed.set(key, { condition, field });
+      if (field === undefined)
+        return {
+          unsupported: `a segment without an index of the words of ${condition.field.name}`,
+        };
+      indexed.set(key, { condition, field });
     }
     return new WordLookup(indexed);
-  }
-
-  /** Keys of the conditions that it answers. */
-  get keys(): ReadonlySet<string> {
-    return new Set(this.#indexed.keys());
   }
 
   /** The rows of some segments, by their number, that satisfy each of the conditions; undefined if there are none. */
   async rows(
     segments: readonly number[],
     turns: TimeSlice,
-  ): Promise<ReadonlyMap<number, FoundWords> | undefined> {
+  ): Promise<ReadonlyMap<number, FoundWords> | Unsupported | undefined> {
     if (this.#indexed.size === 0) return undefined;
     const found = new Map<number, FoundWords>();
     let bytes = 0;
@@ -63,7 +62,8 @@ export class WordLookup {
         } else {
           ofSegment.set(key, rows);
           bytes += rows.byteLength;
-          if (bytes > mostBytes) throw new NotCovered('Rows of words');
+          if (bytes > mostBytes)
+            return { unsupported: 'more than 64 MB of rows from the index of words' };
         }
         await turns.yieldIfOver();
       }

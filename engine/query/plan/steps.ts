@@ -1,15 +1,7 @@
-/** What a query does one after the other, or at the same time: the page and the facets. */
-export type Step =
-  | 'columns'
-  | 'records'
-  | 'plan'
-  | 'spellings'
-  | 'texts'
-  | 'page'
-  | 'total'
-  | 'facets'
-  | 'counts'
-  | 'causes';
+import type { StepKind } from './plan.js';
+
+/** What takes time: the steps of the plan, and those of an explanation. */
+export type Step = StepKind | 'counts' | 'causes';
 
 /** How long the steps of one query took, in milliseconds. */
 export class Steps {

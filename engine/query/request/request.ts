@@ -16,7 +16,7 @@ import {
   type Score,
 } from '../predicate/predicate.js';
 import { show } from './problem.js';
-import type { Walk } from '../sql/cursor.js';
+import type { Walk } from '../plan/position.js';
 import { scoresOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
 

@@ -1,5 +1,5 @@
 import type { Facet } from '../request/facets.js';
-import type { Position } from '../sql/cursor.js';
+import type { Position } from '../plan/position.js';
 import type { QueryRequest } from '../request/request.js';
 
 /** What a query answers; the JSON texts go into the response as they are. */

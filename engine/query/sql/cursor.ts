@@ -1,25 +1,8 @@
 import type { Snapshot } from '../../store/store.js';
 import type { ParamType } from './params.js';
+import type { Position, Walk } from '../plan/position.js';
 import type { Scalar } from '../predicate/predicate.js';
 import type { Statement } from './statement.js';
-
-/** A place in the order of an answer: right behind the record that has these sort keys and stands there in the files. */
-export interface Position {
-  /** Values of the sort keys, null where the record has none. */
-  readonly keys: readonly (Scalar | null)[];
-  /** Which of the snapshot's files, and which of its rows: by number, or by id where the dialect has no numbers (file 0). */
-  readonly file: number;
-  readonly row: bigint | string;
-}
-
-/** What a walk over pages knows from the page before. */
-export interface Walk {
-  /** Null for the first page. */
-  readonly after: Position | null;
-  /** Counted with the first page; records before this page. */
-  readonly total: number | null;
-  readonly seen: number;
-}
 
 /** One key of the order that the engine sorts by; records without a value come last. */
 export interface SortKey {

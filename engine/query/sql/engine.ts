@@ -21,8 +21,8 @@ import { AppError } from '../../core/errors.js';
 import { makeFolder } from '../../core/files.js';
 import type { Language } from './dialect.js';
 import { duckdb } from './duckdb.js';
-import type { ColumnEngine } from '../plan/column-engine.js';
-import { Guard, type RunOptions } from '../plan/guard.js';
+import type { RunOptions } from '../plan/limits.js';
+import { Guard } from './guard.js';
 import { Lanes } from './lanes.js';
 import type { Param, ParamType } from './params.js';
 import type { Suspects } from './suspects.js';
@@ -31,7 +31,7 @@ import type { Suspects } from './suspects.js';
 export const defaultConnections = 4;
 
 /** How much the SQL engine may use, and where its data lies. */
-export interface EngineOptions {
+export interface SqlEngineOptions {
   /** Absolute. Only `datasets/` below it can be opened, */
   readonly dataFolder: string;
   /** and these folders, absolute as well. */
@@ -44,16 +44,12 @@ export interface EngineOptions {
   readonly connections?: number;
   /** Refuses queries that ended this process before; for the process that serves requests. */
   readonly suspects?: Suspects;
-  /** Answers what it can before SQL is asked; closed with the engine. */
-  readonly columns?: ColumnEngine;
 }
 
-/** The SQL engine: reads committed files and nothing else. */
-export interface QueryEngine {
+/** An SQL engine that reads committed files and nothing else. */
+export interface SqlEngine {
   /** The SQL that it understands. */
   readonly language: Language;
-  /** What answers many questions without SQL, if there is one. */
-  readonly columns?: ColumnEngine | undefined;
   /** Runs one SELECT and returns its rows. */
   run(
     sql: string,
@@ -73,7 +69,7 @@ export interface QueryEngine {
  * Opens an embedded DuckDB that can read the folders of its options and nothing else: no other file, no network, no extension, no
  * change of its settings. Statements come from the compiler of this folder; one that is not a SELECT is refused all the same.
  */
-export async function openQueryEngine(options: EngineOptions): Promise<QueryEngine> {
+export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngine> {
   await makeFolder(options.spillFolder);
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(options.threads),
@@ -95,22 +91,20 @@ export async function openQueryEngine(options: EngineOptions): Promise<QueryEngi
   await setup.run('SET GLOBAL enable_external_access = false');
   await setup.run('SET GLOBAL lock_configuration = true');
   setup.closeSync();
-  return new Engine(instance, options);
+  return new DuckDbEngine(instance, options);
 }
 
-class Engine implements QueryEngine {
+class DuckDbEngine implements SqlEngine {
   readonly language = duckdb;
-  readonly columns: ColumnEngine | undefined;
   readonly #instance: DuckDBInstance;
   readonly #connections: Lanes<DuckDBConnection>;
   readonly #closing = new AbortController();
 
   readonly #suspects: Suspects | undefined;
 
-  constructor(instance: DuckDBInstance, options: EngineOptions) {
+  constructor(instance: DuckDBInstance, options: SqlEngineOptions) {
     this.#instance = instance;
     this.#suspects = options.suspects;
-    this.columns = options.columns;
     this.#connections = new Lanes(
       () => instance.connect(),
       options.connections ?? defaultConnections,
@@ -168,7 +162,6 @@ class Engine implements QueryEngine {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.columns?.close();
     for (const connection of await this.#connections.drain()) connection.closeSync();
     this.#instance.closeSync();
   }

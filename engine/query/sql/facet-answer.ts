@@ -6,7 +6,7 @@ import { binKey } from '../request/facet-bins.js';
 import { planFacets, type FacetNode } from './facet-plan.js';
 import { aggregateCount, emptyAnswer, flatAnswer } from './facet-sql.js';
 import type { BucketFacet, Facet } from '../request/facets.js';
-import type { Select } from './page.js';
+import type { Select } from './statement.js';
 import type { Predicate } from '../predicate/predicate.js';
 import { begin, type Spellings } from './statement.js';
 

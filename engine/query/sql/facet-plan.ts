@@ -9,7 +9,7 @@ import {
 } from './facet-relation.js';
 import { aggregateCount, aggregates, bucketing, type FlatFacet } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
-import type { Select } from './page.js';
+import type { Select } from './statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { access, type Statement } from './statement.js';
 

@@ -4,10 +4,16 @@ import type { Column, Columns, StoredType } from '../../core/types.js';
 import type { Dialect, Language } from './dialect.js';
 import { duckdb } from './duckdb.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import { Params } from './params.js';
+import { Params, type Param } from './params.js';
 
 /** The stored values that a comparison without letter case finds, where they are known (spellings.ts). */
 export type Spellings = ReadonlyMap<Predicate, readonly string[]>;
+
+/** A statement ready to run. */
+export interface Select {
+  readonly sql: string;
+  readonly params: readonly Param[];
+}
 
 /** What all parts of one statement share. */
 export interface Statement {

@@ -1,7 +1,7 @@
 import { bitmapRows } from '../../text/bitmap.js';
 import type { Bm25Weight } from '../../text/bm25.js';
 import type { Ranking } from '../../text/ranking.js';
-import type { ListedRows } from '../plan/column-engine.js';
+import type { RowSet } from '../plan/executor.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Leaf, RankedClause } from './relevance.js';
 
@@ -39,7 +39,7 @@ export function mostOf(
  * thousand. Undefined where all have to be looked at.
  */
 export function few(
-  rows: ListedRows['rows'],
+  rows: RowSet,
   clauses: readonly RankedClause[],
   found: ReadonlyMap<Predicate, LeafHits>,
   ranking: Ranking,
@@ -138,7 +138,7 @@ function satisfied(item: Predicate, found: ReadonlyMap<Predicate, Float64Array>)
   return first!;
 }
 
-export function numbersOf(rows: ListedRows['rows'], count: number): Int32Array {
+export function numbersOf(rows: RowSet, count: number): Int32Array {
   if (rows === 'all') return Int32Array.from({ length: count }, (_, row) => row);
   return rows.BYTES_PER_ELEMENT === 4 ? (rows as Int32Array) : bitmapRows(rows as Uint8Array);
 }

@@ -1,32 +1,31 @@
 import type { Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
-import type { QueryEngine } from '../sql/engine.js';
-import type { RunOptions } from '../plan/guard.js';
+import type { Unsupported } from '../plan/executor.js';
 import { node, not, type Predicate, type Score } from '../predicate/predicate.js';
 import { leavesOf, type Leaf } from './relevance.js';
-import { access, begin } from '../sql/statement.js';
 import { plain } from './weigh.js';
 
 /** Counts of snapshots, which never change. */
 const counted = new Map<string, number>();
 const mostCounted = 10_000;
 
+/** Counts the records of a snapshot that satisfy a predicate. */
+export type Count = (predicate: Predicate) => Promise<number | Unsupported>;
+
 /**
- * The weights of conditions that rank on other than texts, as weigh.ts has them from a scan: how rare they are among all records. The
- * columns count; undefined if they cannot.
+ * The weights of conditions that rank on fields other than texts, equal to those that weigh.ts finds by a scan: how rare the
+ * condition is among all records that have the field.
  */
 export async function plainWeights(
-  { columns, language }: QueryEngine,
   snapshot: Snapshot,
   scores: readonly Score[],
-  options: RunOptions,
-): Promise<ReadonlyMap<Leaf, Bm25Weight> | undefined> {
+  count: Count,
+): Promise<ReadonlyMap<Leaf, Bm25Weight> | Unsupported> {
   const leaves = scores.flatMap(({ item }) => leavesOf(item));
   const weights = new Map<Leaf, Bm25Weight>();
-  // A condition alone orders nothing.
+  // A single condition orders nothing.
   if (leaves.length === 1) return weights;
-  const statement = begin(snapshot, undefined, language);
-  const count = async (predicate: Predicate): Promise<number | undefined> => {
+  const remembered = async (predicate: Predicate): Promise<number | Unsupported> => {
     const key = JSON.stringify([
       snapshot.files[0],
       snapshot.datasetId,
@@ -35,19 +34,20 @@ export async function plainWeights(
     ]);
     const known = counted.get(key);
     if (known !== undefined) return known;
-    const selection = { predicate, ordering: [], offset: 0, limit: 0, facets: null };
-    const total = (await columns?.select(snapshot, selection, options))?.total;
+    const found = await count(predicate);
     if (counted.size >= mostCounted) counted.clear();
-    if (total !== undefined) counted.set(key, total);
-    return total;
+    if (typeof found === 'number') counted.set(key, found);
+    return found;
   };
+  const names = new Set(snapshot.columns.map(({ name }) => name));
   for (const leaf of leaves) {
     const { field } = leaf;
-    if (field.type === 'text' || access(statement, field) === undefined) continue;
-    const records = await count(not(node({ kind: 'missing', field })));
-    const found = records === undefined ? undefined : await count(leaf);
-    if (found === undefined) return undefined;
-    weights.set(leaf, plain({ records: records!, tokens: 0 }, found));
+    if (field.type === 'text' || !names.has(field.path[0]!)) continue;
+    const records = await remembered(not(node({ kind: 'missing', field })));
+    const found = typeof records === 'number' ? await remembered(leaf) : records;
+    if (typeof records !== 'number') return records;
+    if (typeof found !== 'number') return found;
+    weights.set(leaf, plain({ records, tokens: 0 }, found));
   }
   return weights;
 }

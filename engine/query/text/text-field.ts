@@ -4,16 +4,20 @@ import type { Column, Columns } from '../../core/types.js';
 import type { Snapshot } from '../../store/store.js';
 import type { FieldRef } from '../predicate/predicate.js';
 
+/** True for a field whose segments have an index of its terms: one of texts that lies in no list. */
+export function isIndexable(columns: Columns, field: FieldRef): boolean {
+  return field.type === 'text' && columnPath(columns, field.path)?.at(-1)?.type === 'text';
+}
+
 /** The index of a text field in all segments of a snapshot; undefined if the field, or a segment, has none. */
 export async function textField(
   snapshot: Snapshot,
   field: FieldRef,
 ): Promise<TextField | undefined> {
-  if (field.type !== 'text') return undefined;
-  if (way(snapshot.columns, field.path)?.at(-1)?.type !== 'text') return undefined;
+  if (!isIndexable(snapshot.columns, field)) return undefined;
   return openTextField(
     snapshot.segments.map(({ checksum, columns }, i) => {
-      const found = way(columns, field.path);
+      const found = columnPath(columns, field.path);
       return {
         path: snapshot.files[i + 1]!, // the first holds the schema
         checksum,
@@ -23,8 +27,8 @@ export async function textField(
   );
 }
 
-/** The columns on the way to a field that is in no list. */
-function way(columns: Columns, path: readonly string[]): readonly Column[] | undefined {
+/** The columns from the top down to a field; undefined if one of them is a list or missing. */
+function columnPath(columns: Columns, path: readonly string[]): readonly Column[] | undefined {
   const found: Column[] = [];
   for (const name of path) {
     const among: Columns = found.length === 0 ? columns : (found.at(-1)!.children ?? []);

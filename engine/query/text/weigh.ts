@@ -9,9 +9,9 @@ import { documentFrequency, type TextField, type TimeSlice } from '../../text/ra
 import type { Snapshot } from '../../store/store.js';
 import { compile } from '../sql/compile.js';
 import type { Language } from '../sql/dialect.js';
-import type { Select } from '../sql/page.js';
+import type { Select } from '../sql/statement.js';
 import { leavesOf, type Leaf } from './relevance.js';
-import type { QueryRequest } from '../request/request.js';
+import type { Score } from '../predicate/predicate.js';
 import { access, begin } from '../sql/statement.js';
 import { textField } from './text-field.js';
 
@@ -25,22 +25,22 @@ const counted = new Map<string, readonly number[]>();
 const mostCounted = 10_000;
 
 /**
- * The request with the weight of each condition that ranks: how rare it is among all records of the snapshot, and how long texts
+ * The scores with the weight of each condition that ranks: how rare it is among all records of the snapshot, and how long texts
  * are. The index of a field tells, or else one look at all records.
  */
 export async function weighed(
   run: Running,
   snapshot: Snapshot,
-  request: QueryRequest,
+  scores: readonly Score[],
   turns: TimeSlice,
-): Promise<QueryRequest> {
-  const leaves = request.scores.flatMap(({ item }) => leavesOf(item));
-  if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return request;
+): Promise<readonly Score[]> {
+  const leaves = scores.flatMap(({ item }) => leavesOf(item));
+  if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return scores;
   const fields = await textFields(snapshot, leaves);
   const weights = new Map(await indexed(leaves, fields, turns));
   const unknown = leaves.filter((leaf) => !weights.has(leaf));
   for (const [leaf, weight] of await scanned(run, snapshot, unknown)) weights.set(leaf, weight);
-  return { ...request, scores: request.scores.map((score) => ({ ...score, weights })) };
+  return scores.map((score) => ({ ...score, weights }));
 }
 
 /** The indexes of the fields of some conditions, by `fieldKey`; those of fields without one are left out. */

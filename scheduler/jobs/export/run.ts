@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/files.js';
-import type { QueryEngine } from '../../../engine/query/sql/engine.js';
+import type { QueryEngine } from '../../../engine/query/plan/engine.js';
 import type { Param } from '../../../engine/query/sql/params.js';
 import type { Writer, WriterColumn, WriterOptions } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
@@ -84,7 +84,11 @@ async function* records(
   const width = writer.shape === 'json' ? 1 : Math.max(1, columns.length);
   const cells = Array.from({ length: width }, (_, i) => `c${i}`);
   const from = `(${sql}) AS t (${cells.join(', ')})`;
-  const [counted] = await engine.run(`SELECT count(*)::VARCHAR FROM ${from}`, params, run);
+  const [counted] = await engine.sql.engine.run(
+    `SELECT count(*)::VARCHAR FROM ${from}`,
+    params,
+    run,
+  );
   const recordsTotal = Number(counted?.[0] ?? 0);
   const tell = (): void =>
     context.progress({ records: count.records, recordsTotal, bytes: 0, bytesTotal: 0, errors: 0 });
@@ -95,7 +99,7 @@ async function* records(
   );
   // A subquery keeps its order: the outer statement only computes on its rows.
   const statement = `SELECT ${line} FROM ${from}`;
-  for await (const rows of engine.stream(statement, params, run)) {
+  for await (const rows of engine.sql.engine.stream(statement, params, run)) {
     yield rows.map((row) => row[0] as string);
     count.records += rows.length;
     tell();

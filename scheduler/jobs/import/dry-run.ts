@@ -46,7 +46,7 @@ export async function sampleOf(
   const asked = { limit: sampleRecords, exclude_fields: ['_id', '_commit'] };
   const { sql, params } = exportSelect(snapshot, rows, parseQuery(asked, rows), 'json');
   const texts = await context.withQueryEngine((engine) =>
-    engine.run(sql, params, { signal: context.signal, subject: 'dry run' }),
+    engine.sql.engine.run(sql, params, { signal: context.signal, subject: 'dry run' }),
   );
   return shown(texts.map(([text]) => text as string));
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { exportSelect } from '../../../engine/query/sql/export-select.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { finderOf, lookup, runArrow, runQuery } from '../../../engine/query/plan/run.js';
+import { lookup, runArrow, runQuery } from '../../../engine/query/plan/query.js';
 import type { Columns } from '../../../engine/core/types.js';
 import {
   column,
@@ -202,7 +202,7 @@ describe.each(engines)('by %s', (_, threads) => {
         parseExportParams(null, dataset.fields),
         'json',
       );
-      const rows = await bench.engine.run(sql, params);
+      const rows = await bench.engine.sql.engine.run(sql, params);
       const { results } = await ask({});
       expect(`[${rows.map(([text]) => String(text)).join(',')}]`).toBe(results);
     });
@@ -218,7 +218,7 @@ describe.each(engines)('by %s', (_, threads) => {
         columns: header,
       } = exportSelect(dataset.snapshot, titled, request, 'csv');
       expect(header.map(({ title }) => title)).toEqual(['_id', 's', 'big', 'small', 'd', 'f', 'when', 'yes', 'raw', 'tags', 'longs', 'dates', 'o.a', 'Count', 'o.l', 'samples', 'S']); // prettier-ignore
-      expect(await bench.engine.run(sql, params)).toEqual([
+      expect(await bench.engine.sql.engine.run(sql, params)).toEqual([
       [
         recordId(0, 0), full['s'], '9223372036854775807', '-2147483648', '1e+300', '0.1', '2016-05-01T12:30:00.500000',
         'false', full['raw'], '["x","y\\""]', '[9007199254740993,-1]', '["2016-05-01","0099-12-31T23:59:59"]', 'A', '5',
@@ -318,7 +318,7 @@ describe.each(engines)('by %s', (_, threads) => {
         Promise.all(questions.map(async (filters) => (await ask({ filters, limit: 0 }, of)).total));
       const before = await totals();
       expect(before).toEqual([1, 1, 1, 2, 48_001, 48_000, 24_000, 72_000, 80_000, 0, 1]);
-      await finderOf(bench.engine).settled();
+      await bench.engine.sql.settled();
       expect(await totals()).toEqual(before);
       expect(await totals()).toEqual(before);
     });
@@ -330,7 +330,7 @@ describe.each(engines)('by %s', (_, threads) => {
         ...bench.engine,
         run: (sql: string, ...rest: [never, never]) => (
           statements.push(sql),
-          bench.engine.run(sql, ...rest)
+          bench.engine.sql.engine.run(sql, ...rest)
         ),
       };
       const request = parseQuery({ filters: [['stars', 1]] }, of.fields);

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
-import { openColumnEngine } from '../../../engine/query/memory/column-engine.js';
+import { openMemoryExecutor } from '../../../engine/query/memory/executor.js';
 import { arrowStream } from '../../../engine/query/results/arrow-page.js';
-import { openQueryEngine, type QueryEngine } from '../../../engine/query/sql/engine.js';
+import { openQueryEngine, type QueryEngine } from '../../../engine/query/plan/engine.js';
 import { momentOf } from '../../../engine/query/request/values.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
 import { writeSegment } from '../../../engine/store/segment.js';
@@ -54,7 +54,7 @@ export const engines: readonly (readonly [name: string, threads: number | undefi
 export async function openBench(threads?: number): Promise<Bench> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-query-'));
   const engine = await openQueryEngine({
-    ...(threads !== undefined && { columns: openColumnEngine({ threads, cacheMb: 16 }) }),
+    ...(threads !== undefined && { memory: openMemoryExecutor({ threads, cacheMb: 16 }) }),
     dataFolder: folder,
     memoryMb: 512,
     threads: 2,

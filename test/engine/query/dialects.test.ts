@@ -3,7 +3,7 @@ import { clickhouse } from '../../../engine/query/sql/clickhouse.js';
 import type { Language } from '../../../engine/query/sql/dialect.js';
 import { duckdb } from '../../../engine/query/sql/duckdb.js';
 import { exportSelect } from '../../../engine/query/sql/export-select.js';
-import { countSelect, pageSelect } from '../../../engine/query/sql/page.js';
+import { countSelect, rowsSelect } from '../../../engine/query/sql/rows.js';
 import { Params } from '../../../engine/query/sql/params.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
@@ -40,9 +40,9 @@ function statements(language: Language, columns: Columns): readonly string[] {
     const request = parseQuery({ filters: [{ not: [name, null] }], ordering }, fields);
     const all = parseExportParams(null, fields);
     return [
-      pageSelect(snapshot, fields, request, undefined, language).sql,
-      pageSelect({ ...snapshot, rows: 0 }, fields, request, undefined, language).sql,
-      countSelect(snapshot, request, undefined, language).sql,
+      rowsSelect(snapshot, request, new Map(), language).sql,
+      rowsSelect({ ...snapshot, rows: 0 }, request, new Map(), language).sql,
+      countSelect(snapshot, request.predicate, new Map(), language).sql,
       exportSelect(snapshot, fields, all, 'csv', undefined, language).sql,
     ];
   });
@@ -77,7 +77,7 @@ test.each(Object.entries(languages))('%s: a statement is the same whatever its v
   const columns = [column('a', 'string'), listOf(column('b', 'string')), column('t', 'text')];
   const fields = fieldRows(columns, []);
   const sqlOf = (body: unknown): string =>
-    pageSelect(snapshotOf(columns), fields, parseQuery(body, fields), undefined, language).sql;
+    rowsSelect(snapshotOf(columns), parseQuery(body, fields), new Map(), language).sql;
   const bodies = (text: string): readonly object[] => [
     ...['', '__exact', '__contains', '__prefix'].map((action) => ({ filters: [[`a${action}`, text]] })),
     { filters: [['a__in', [text, 'x']]] },

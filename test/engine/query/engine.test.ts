@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openQueryEngine } from '../../../engine/query/sql/engine.js';
+import { openQueryEngine } from '../../../engine/query/plan/engine.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, openBench, type Bench } from './dataset.js';
 import { sixRecords } from './six-records.js';
 
@@ -52,7 +52,7 @@ describe('the engine (Q1b)', () => {
     `SELECT 1; SELECT 2`,
     `SELECT 1; COPY (SELECT 1) TO '/tmp/strandlake-planted'`,
   ])('refuses %s', async (sql) => {
-    await expect(bench.engine.run(sql, [])).rejects.toThrow();
+    await expect(bench.engine.sql.engine.run(sql, [])).rejects.toThrow();
   });
 
   test('opens nothing beside the datasets, not even in its own data folder', async () => {
@@ -64,18 +64,18 @@ describe('the engine (Q1b)', () => {
         type: 'string',
         value: join(bench.folder, 'datasets') + `/../${path}`,
       } as const;
-      await expect(bench.engine.run('SELECT * FROM read_text($1)', [file])).rejects.toThrow(
-        /[Pp]ermission/,
-      );
+      await expect(
+        bench.engine.sql.engine.run('SELECT * FROM read_text($1)', [file]),
+      ).rejects.toThrow(/[Pp]ermission/);
       const plain = { type: 'string', value: join(bench.folder, path) } as const;
-      await expect(bench.engine.run('SELECT * FROM read_text($1)', [plain])).rejects.toThrow(
-        /[Pp]ermission/,
-      );
+      await expect(
+        bench.engine.sql.engine.run('SELECT * FROM read_text($1)', [plain]),
+      ).rejects.toThrow(/[Pp]ermission/);
     }
   });
 
   test('ends a statement when its time is up, and names the budget (Q9, T0: queryMs)', async () => {
-    await expect(bench.engine.run(slow, [], { timeoutMs: 200 })).rejects.toMatchObject({
+    await expect(bench.engine.sql.engine.run(slow, [], { timeoutMs: 200 })).rejects.toMatchObject({
       code: 'budget',
       message: expect.stringContaining('queryMs'),
     });
@@ -84,19 +84,19 @@ describe('the engine (Q1b)', () => {
   test('ends a statement when its client leaves, waiting ones too (Q9)', async () => {
     const leaving = new AbortController();
     const running = Array.from({ length: 12 }, () =>
-      bench.engine.run(slow, [], { signal: leaving.signal }),
+      bench.engine.sql.engine.run(slow, [], { signal: leaving.signal }),
     );
     const ended = Promise.allSettled(running);
     leaving.abort();
     for (const outcome of await ended) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'canceled' } });
     }
-    expect(await bench.engine.run('SELECT 1', [])).toEqual([[1]]);
+    expect(await bench.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
   });
 
   test('does not start what was given up before', async () => {
     const signal = AbortSignal.abort();
-    await expect(bench.engine.run(slow, [], { signal })).rejects.toMatchObject({
+    await expect(bench.engine.sql.engine.run(slow, [], { signal })).rejects.toMatchObject({
       code: 'canceled',
     });
   });
@@ -104,7 +104,7 @@ describe('the engine (Q1b)', () => {
   test('answers more requests at once than it has connections', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
-        bench.engine.run('SELECT $1', [{ type: 'long', value: BigInt(index) }]),
+        bench.engine.sql.engine.run('SELECT $1', [{ type: 'long', value: BigInt(index) }]),
       ),
     );
     expect(answers.map(([row]) => Number(row![0]))).toEqual(
@@ -115,24 +115,24 @@ describe('the engine (Q1b)', () => {
   test('answers light statements while heavy ones wait for their turn (Q9)', async () => {
     const leaving = new AbortController();
     const heavy = Array.from({ length: 20 }, () =>
-      bench.engine.run(slow, [], { isHeavy: true, signal: leaving.signal }),
+      bench.engine.sql.engine.run(slow, [], { isHeavy: true, signal: leaving.signal }),
     );
     const ended = Promise.allSettled(heavy);
     // With one line for all, these would wait for the heavy ones, which take minutes.
     for (let round = 0; round < 20; round += 1)
-      expect(await bench.engine.run('SELECT 1', [])).toEqual([[1]]);
+      expect(await bench.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
     leaving.abort();
     expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
   });
 
   test('gives its connection back when a stream is left early', async () => {
     for (let round = 0; round < 10; round += 1) {
-      for await (const rows of bench.engine.stream('SELECT * FROM range(1000000)', [])) {
+      for await (const rows of bench.engine.sql.engine.stream('SELECT * FROM range(1000000)', [])) {
         expect(rows.length).toBeGreaterThan(0);
         break;
       }
     }
-    expect(await bench.engine.run('SELECT 1', [])).toEqual([[1]]);
+    expect(await bench.engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
   });
 
   test('answers a query that needs too much memory with the budget (Q9, T0)', async () => {
@@ -145,8 +145,8 @@ describe('the engine (Q1b)', () => {
       spillMb: 8,
     });
     const greedy = 'SELECT list(range) FROM range(50000000)';
-    await expect(engine.run(greedy, [])).rejects.toMatchObject({ code: 'budget' });
-    expect(await engine.run('SELECT 1', [])).toEqual([[1]]);
+    await expect(engine.sql.engine.run(greedy, [])).rejects.toMatchObject({ code: 'budget' });
+    expect(await engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
     await engine.close();
   });
 
@@ -158,10 +158,10 @@ describe('the engine (Q1b)', () => {
       spillFolder: join(bench.folder, 'spill-2'),
       spillMb: 8,
     });
-    const running = expect(engine.run(slow, [])).rejects.toThrow();
+    const running = expect(engine.sql.engine.run(slow, [])).rejects.toThrow();
     await engine.close();
     await running;
-    await expect(engine.run('SELECT 1', [])).rejects.toThrow('closed');
+    await expect(engine.sql.engine.run('SELECT 1', [])).rejects.toThrow('closed');
   });
 });
 

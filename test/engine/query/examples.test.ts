@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { openBench, type Bench, type Dataset, engines } from './dataset.js';
 import { sixRecords } from './six-records.js';
 

@@ -3,7 +3,7 @@ import { humanGenes, type Genes } from '../../../engine/ingest/entities/genes.js
 import { AppError } from '../../../engine/core/errors.js';
 import { causesOf } from '../../../engine/query/explain/causes.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { begin } from '../../../engine/query/sql/statement.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/core/errors.js';
 import { countNodes } from '../../../engine/query/explain/counts.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { begin } from '../../../engine/query/sql/statement.js';
 import { openBench, type Bench, type Dataset } from './dataset.js';
 import { hostile } from './hostile.js';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { budgets } from '../../../engine/core/budgets.js';
 import { segmentTest } from '../../../engine/query/predicate/prune.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
 import { confirm, explained, type Explained, type ExplainedNode } from './explained.js';
 import { naiveFields, naiveQuery, type NaiveField, type NaiveFilter } from './naive.js';
@@ -150,27 +150,23 @@ describe('explain tells what each condition matches, and what is left after it',
       for (const ms of Object.values(explain.steps)) expect(ms).toBeGreaterThanOrEqual(0);
       return Object.keys(explain.steps).sort();
     };
-    const always = ['counts', 'page', 'parse', 'plan', 'spellings'];
-    const plain = await steps({});
-    expect(plain).toEqual(expect.arrayContaining([...always, 'total']));
-    expect(plain).not.toContain('causes');
-    // The facets' statement counts the records, too.
-    const faceted = await steps({ facets: ['pmid'] });
-    expect(faceted).toEqual(expect.arrayContaining([...always, 'facets']));
-    expect(faceted).not.toContain('total');
+    expect(await steps({})).toEqual(['counts', 'parse', 'read', 'select']);
     expect(await steps({ filters: [['stars', 99]] })).toContain('causes');
   });
 
-  test('columns in memory are explained alike, and their steps are told', async () => {
+  test('both executors are explained alike, but for the plan', async () => {
     const columns = await openBench(0);
     try {
       const body = { filters: [{ or: [['stars', 1], ['gene', 'TTN']] }], facets: ['gene'] }; // prettier-ignore
       const quick = await explained(columns, await sixRecords(columns), body);
       const slow = await explained(bench, six, body);
-      const { steps, ...rest } = quick.explain;
-      const { steps: _, segments, ...others } = slow.explain;
-      expect({ ...quick, explain: rest }).toEqual({ ...slow, explain: { ...others, segments } });
-      expect(Object.keys(steps).sort()).toEqual(['columns', 'counts', 'parse', 'records']);
+      const { steps: _, plan, ...rest } = quick.explain;
+      const { steps: __, plan: bySql, ...others } = slow.explain;
+      expect({ ...quick, explain: rest }).toEqual({ ...slow, explain: others });
+      const executors = (of: typeof plan): unknown =>
+        of.map(({ step, executor }) => [step, executor]);
+      expect(executors(plan)).toEqual([['select', 'memory'], ['read', 'memory']]); // prettier-ignore
+      expect(executors(bySql)).toEqual([['select', 'sql'], ['read', 'reader']]); // prettier-ignore
     } finally {
       await columns.close();
     }

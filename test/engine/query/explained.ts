@@ -1,7 +1,8 @@
+import type { PlanStep } from '../../../engine/query/plan/plan.js';
 import { expect } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import type { GeneNames } from '../../../engine/query/request/entities.js';
 import type { Bench, Dataset } from './dataset.js';
 
@@ -39,6 +40,7 @@ export interface Explained {
     readonly more: number;
   };
   readonly steps: Readonly<Record<string, number>>;
+  readonly plan: readonly PlanStep[];
 }
 
 /** The explanation of a query. */

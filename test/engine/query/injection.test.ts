@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/core/errors.js';
-import type { Walk } from '../../../engine/query/sql/cursor.js';
+import type { Walk } from '../../../engine/query/plan/position.js';
 import { clickhouse } from '../../../engine/query/sql/clickhouse.js';
 import { duckdb } from '../../../engine/query/sql/duckdb.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { lookup, runQuery } from '../../../engine/query/plan/run.js';
+import { lookup, runQuery } from '../../../engine/query/plan/query.js';
 import { exportSelect } from '../../../engine/query/sql/export-select.js';
-import { pageSelect } from '../../../engine/query/sql/page.js';
+import { rowsSelect } from '../../../engine/query/sql/rows.js';
 import { column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
 import { hostile } from './hostile.js';
 import { sixRecords } from './six-records.js';
@@ -160,7 +160,7 @@ async function attack(text: string, body: object): Promise<void> {
     const request = parseQuery(body, dataset.fields);
     const { snapshot, fields } = dataset;
     for (const language of languages) {
-      const { sql } = pageSelect(snapshot, fields, request, undefined, language);
+      const { sql } = rowsSelect(snapshot, request, new Map(), language);
       const { sql: csv } = exportSelect(snapshot, fields, request, 'csv', undefined, language);
       // Short words may be part of the statement anyway.
       if (text.length > 18) expect(sql + csv).not.toContain(text);
@@ -266,7 +266,7 @@ test('hostile field names are quoted wherever they stand (Q1)', async () => {
     { _id: expect.any(String), _commit: '4812', ...row, inside },
   ]);
   const csv = exportSelect(snapshot, fields, parseExportParams(null, fields), 'csv');
-  const [cells] = await bench.engine.run(csv.sql, csv.params);
+  const [cells] = await bench.engine.sql.engine.run(csv.sql, csv.params);
   expect(cells!.slice(2)).toEqual([...columns, ...columns.slice(0, 60)].map(({ name }) => name));
 });
 

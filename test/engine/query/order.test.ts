@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { pageSelect } from '../../../engine/query/sql/page.js';
+import { duckdb } from '../../../engine/query/sql/duckdb.js';
+import { rowsSelect } from '../../../engine/query/sql/rows.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { openBench, type Bench, engines } from './dataset.js';
 import { sixRecords } from './six-records.js';
@@ -30,7 +31,7 @@ describe.each(engines)('by %s', (_, threads) => {
     'a page by %s is sorted only where the engine may not keep the order',
     async (_, filters, isSorted) => {
       const { snapshot, fields } = await sixRecords(bench);
-      const { sql } = pageSelect(snapshot, fields, parseQuery({ filters }, fields));
+      const { sql } = rowsSelect(snapshot, parseQuery({ filters }, fields), new Map(), duckdb);
       expect(sql.includes('ORDER BY r.file_index, r.file_row_number')).toBe(isSorted);
     },
   );

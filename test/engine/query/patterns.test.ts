@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, openBench, type Bench, type Dataset, engines } from './dataset.js';
 
 describe.each(engines)('by %s', (_, threads) => {

@@ -1,8 +1,8 @@
 import { AppError } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
-import type { Walk } from '../../../engine/query/sql/cursor.js';
+import type { Walk } from '../../../engine/query/plan/position.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import type { Bench, Dataset } from './dataset.js';
 import { About } from './naive-facets.js';
 import type { Made } from './naive-fields.js';

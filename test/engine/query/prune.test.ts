@@ -8,7 +8,7 @@ import {
 } from '../../../engine/query/predicate/predicate.js';
 import { prune, segmentTest } from '../../../engine/query/predicate/prune.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { writeSegment } from '../../../engine/store/segment.js';
 import type { StoredType, Value } from '../../../engine/core/types.js';

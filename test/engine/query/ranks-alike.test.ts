@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ranksAlike } from '../../../engine/query/text/relevance.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset } from './dataset.js';
 import { Random } from './random.js';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { openDataFolder } from '../../../engine/core/files.js';
-import { openQueryEngine } from '../../../engine/query/sql/engine.js';
+import { openQueryEngine } from '../../../engine/query/plan/engine.js';
 import { Suspects } from '../../../engine/query/sql/suspects.js';
 
 let data: DataFolder;
@@ -49,12 +49,12 @@ test('R2b: a query that killed the process twice is refused with its hash for an
     spillMb: 64,
     suspects,
   });
-  await expect(engine.run(bad, [])).rejects.toMatchObject({
+  await expect(engine.sql.engine.run(bad, [])).rejects.toMatchObject({
     code: 'budget',
     message: expect.stringMatching(/\([0-9a-f]{32}\) ended the server 2 times .* 60 more minutes/),
   });
-  expect(await engine.run('SELECT 1', [])).toEqual([[1]]);
-  expect(await engine.run('SELECT 2', [])).toEqual([[2]]);
+  expect(await engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
+  expect(await engine.sql.engine.run('SELECT 2', [])).toEqual([[2]]);
   await engine.close();
   suspects.close();
   const later = await Suspects.open(data, 4, () => Date.now() + 3_600_000);

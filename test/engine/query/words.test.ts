@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { QueryEngine } from '../../../engine/query/sql/engine.js';
-import type { Walk } from '../../../engine/query/sql/cursor.js';
+import { queryEngine, type QueryEngine } from '../../../engine/query/plan/engine.js';
+import type { Walk } from '../../../engine/query/plan/position.js';
 import {
   and,
   node,
@@ -10,7 +10,7 @@ import {
   type Score,
 } from '../../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
 import { Random } from './random.js';
 
@@ -93,16 +93,19 @@ beforeAll(async () => {
   dataset = await ours.dataset(columns, cut, { stored });
   truth = await theirs.dataset(columns, cut, { stored });
   const { engine } = ours;
-  watched = {
-    language: engine.language,
-    columns: engine.columns,
-    run: (...asked) => {
-      statements += 1;
-      return engine.run(...asked);
+  const { engine: sql } = engine.sql;
+  watched = queryEngine(
+    {
+      language: sql.language,
+      run: (...asked) => {
+        statements += 1;
+        return sql.run(...asked);
+      },
+      stream: (...asked) => sql.stream(...asked),
+      close: () => sql.close(),
     },
-    stream: (...asked) => engine.stream(...asked),
-    close: () => engine.close(),
-  };
+    { memory: engine.memory! },
+  );
 }, 60_000);
 afterAll(async () => {
   await ours.close();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { parseSearch } from '../../../engine/search/request.js';
 import { search } from '../../../engine/search/search.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js'; // prettier-ignore

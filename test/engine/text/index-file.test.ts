@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parquetReadObjects } from 'hyparquet';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runQuery } from '../../../engine/query/plan/run.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
 import { indexedName } from '../../../engine/text/index-writer.js';
 import { ColumnReader } from '../../../engine/text/column-reader.js';
 import { foldTerm } from '../../../engine/text/fold.js';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runArrow, runQuery, runText } from '../../../engine/query/plan/run.js';
+import { runArrow, runQuery, runText } from '../../../engine/query/plan/query.js';
 import { foldTerm } from '../../../engine/text/fold.js';
 import { tokenize } from '../../../engine/text/tokenizer.js';
 import { random, type Random } from '../../random.js';

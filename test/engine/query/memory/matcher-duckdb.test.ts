@@ -9,7 +9,7 @@ import {
   type Scalar,
   type WildPart,
 } from '../../../../engine/query/predicate/predicate.js';
-import { runQuery } from '../../../../engine/query/plan/run.js';
+import { runQuery } from '../../../../engine/query/plan/query.js';
 import type { StoredType, Value } from '../../../../engine/core/types.js';
 import { column, listOf, openBench, recordId, type Bench, type TestRow } from '../dataset.js';
 import { moment } from '../naive-values.js';

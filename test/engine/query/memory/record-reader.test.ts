@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { NotCovered } from '../../../../engine/query/memory/not-covered.js';
 import { RecordReader, type PageCache } from '../../../../engine/query/memory/record-reader.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
-import { pageSelect } from '../../../../engine/query/sql/page.js';
+import { exportSelect } from '../../../../engine/query/sql/export-select.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import type { QueryRequest } from '../../../../engine/query/request/request.js';
@@ -66,8 +66,13 @@ async function bySql(
   request: QueryRequest = whole,
 ): Promise<string[]> {
   if (snapshot.rows === 0) return [];
-  const { sql, params } = pageSelect(snapshot, fields, request, undefined, bench.engine.language);
-  return (await bench.engine.run(sql, params)).map(([text]) => text as string);
+  const places = snapshot.segments.flatMap(({ rows }, i) =>
+    Array.from({ length: rows }, (_, row) => (BigInt(i + 1) << 32n) + BigInt(row)),
+  );
+  const { language } = bench.engine.sql.engine;
+  const all = { ...request, places };
+  const { sql, params } = exportSelect(snapshot, fields, all, 'json', undefined, language);
+  return (await bench.engine.sql.engine.run(sql, params)).map(([text]) => text as string);
 }
 
 /** The same from the pages. */

@@ -50,8 +50,8 @@ export async function answeredBySql(
       snapshot,
       predicate,
       spellings: new Map(),
-      language: engine.language,
-      rows: ({ sql, params }) => engine.run(sql, params),
+      language: engine.sql.engine.language,
+      rows: ({ sql, params }) => engine.sql.engine.run(sql, params),
     },
     facets,
   );

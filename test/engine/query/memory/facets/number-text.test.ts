@@ -32,7 +32,7 @@ function randomFloat(random: Random): number {
 }
 
 async function bySql(type: 'double' | 'float', values: readonly number[]): Promise<unknown[]> {
-  const rows = await bench.engine.run('SELECT CAST(unnest($1) AS VARCHAR)', [
+  const rows = await bench.engine.sql.engine.run('SELECT CAST(unnest($1) AS VARCHAR)', [
     { type, value: values },
   ]);
   return rows.map(([text]) => text);
@@ -55,7 +55,7 @@ test(`32-bit floats are written as the SQL engine writes them (STRANDLAKE_SEED=$
 test('texts are quoted as the SQL engine quotes them', async () => {
   const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
   const values = [...ascii, '\\u00ab', '\\\\u00ab\u001f', '\u0080\u2028\ufeff😀', 'é"'];
-  const rows = await bench.engine.run('SELECT CAST(to_json(unnest($1)) AS VARCHAR)', [
+  const rows = await bench.engine.sql.engine.run('SELECT CAST(to_json(unnest($1)) AS VARCHAR)', [
     { type: 'string', value: values },
   ]);
   expect(values.map(quoted)).toEqual(rows.map(([text]) => text));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../store/store.js';
-import type { QueryEngine } from './engine.js';
-import type { Select } from './page.js';
+import type { SqlEngine } from './engine.js';
+import type { Select } from './statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { access, begin, type Spellings } from './statement.js';
 
@@ -26,12 +26,12 @@ type Rows = (select: Select) => Promise<readonly (readonly unknown[])[]>;
  * Files never change and versions never come again, so what was found stays true; nothing but time is lost when it is forgotten.
  */
 export class SpellingFinder {
-  readonly #engine: QueryEngine;
+  readonly #engine: SqlEngine;
   readonly #letters = new Map<string, LetterCase>();
   readonly #spelled = new Map<string, readonly string[] | null>();
   readonly #pending = new Map<string, Promise<void>>();
 
-  constructor(engine: QueryEngine) {
+  constructor(engine: SqlEngine) {
     this.#engine = engine;
   }
 

@@ -1,15 +1,6 @@
 import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
-
-/** How one statement runs. */
-export interface RunOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly timeoutMs?: number | undefined;
-  /** What the statement reads, for the message when a file is missing or torn: `dataset 4812`. */
-  readonly subject?: string | undefined;
-  /** It may take long: it then waits for its turn among the heavy ones. */
-  readonly isHeavy?: boolean | undefined;
-}
+import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
 
 /** What runs a statement, and can be told to stop. */
 interface Interruptible {
@@ -70,11 +61,11 @@ export class Guard {
   }
 
   #ending(cause: unknown): AppError {
-    if (this.#options.signal?.aborted) return gaveUp(cause);
+    if (this.#options.signal?.aborted) return clientLeft(cause);
     if (this.#closing.aborted) {
       return new AppError('internal', 'The query engine is closed', undefined, cause);
     }
-    return tookTooLong(this.#timeoutMs, cause);
+    return timedOut(this.#timeoutMs, cause);
   }
 
   #interrupt(): void {
@@ -84,17 +75,6 @@ export class Guard {
     connection.interrupt();
     this.#interrupting = setInterval(() => connection.interrupt(), 10);
   }
-}
-
-/** The client has left. */
-export function gaveUp(cause?: unknown): AppError {
-  return new AppError('canceled', 'The client gave up', undefined, cause);
-}
-
-/** The time of a query is up. */
-export function tookTooLong(timeoutMs: number, cause?: unknown): AppError {
-  const text = `The query took longer than ${timeoutMs / 1000} s (budget queryMs)`;
-  return new AppError('budget', text, undefined, cause);
 }
 
 /** How DuckDB starts its messages about a file that cannot be opened or decoded. */

@@ -1,3 +1,4 @@
+import type { Columns } from '../../core/types.js';
 import type { Snapshot } from '../../store/store.js';
 import { bm25, type Bm25Weight } from '../../text/bm25.js';
 import { foldTerm } from '../../text/fold.js';
@@ -5,49 +6,58 @@ import type { ColumnMatcher } from '../../text/column-matcher.js';
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
 import type { TextField, TimeSlice } from '../../text/ranked-search.js';
 import { few, mostOf, noHits, numbersOf, scoresOf, type LeafHits } from './clause-scores.js';
-import type { ListedRows } from '../plan/column-engine.js';
+import type { RowSet, SegmentRows, Unsupported } from '../plan/executor.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
 import { clausesOf, leavesOf, type Leaf } from './relevance.js';
+import { isIndexable } from './text-field.js';
 import { fieldKey, indexed, textFields } from './weigh.js';
 
+/** True if terms and phrases of indexed fields, and conditions on other fields, are all that ranks. */
+export function isRankedByTerms(scores: readonly Score[], columns: Columns): boolean {
+  return scores
+    .flatMap(({ item }) => atomsOf(item))
+    .filter(isOfText)
+    .every((leaf) => isCounted(leaf) && isIndexable(columns, leaf.field));
+}
+
+/** The conditions that rank, or are part of a clause that ranks, and are not about terms of texts: an executor evaluates them. */
+export function sidePredicates(scores: readonly Score[]): readonly Predicate[] {
+  const atoms = scores.flatMap(({ item }) => atomsOf(item));
+  return [...new Set(atoms.filter((atom) => !isOfText(atom)))];
+}
+
 /**
- * Ranks records of which it is known that they match by the index of words: with the scores that relevance.ts has computed in SQL,
- * double for double, and then in the order of insertion. What other conditions rank, the columns tell.
+ * Ranks rows that are known to match by the term index: with the scores of `relevance` (relevance.ts), double for double, then in
+ * insertion order.
  */
-export class WordRanking {
-  /** The conditions that rank, or are part of a clause, about anything but words of texts: which rows satisfy them, columns tell. */
-  readonly marks: readonly Predicate[];
+export class ListedRanking {
   readonly #fields: ReadonlyMap<string, TextField>;
   readonly #scores: readonly Score[];
+  readonly #sides: readonly Predicate[];
 
-  private constructor(
-    fields: ReadonlyMap<string, TextField>,
-    scores: readonly Score[],
-    marks: readonly Predicate[],
-  ) {
+  private constructor(fields: ReadonlyMap<string, TextField>, scores: readonly Score[]) {
     this.#fields = fields;
     this.#scores = scores;
-    this.marks = marks;
+    this.#sides = sidePredicates(scores);
   }
 
-  /** Undefined where texts rank of which there is no index, or wildcards in them. */
+  /** Opens the indexes of the fields that rank; unsupported if a segment has none. */
   static async open(
     snapshot: Snapshot,
     scores: readonly Score[],
-  ): Promise<WordRanking | undefined> {
-    const atoms = scores.flatMap(({ item }) => atomsOf(item));
-    const words = atoms.filter(isOfTexts);
-    if (!words.every(isCounted)) return undefined;
-    const fields = await textFields(snapshot, words);
-    if (!words.every((leaf) => fields.has(fieldKey(leaf)))) return undefined;
-    const marks = atoms.filter((atom) => !isOfTexts(atom));
-    return new WordRanking(fields, scores, [...new Set(marks)]);
+  ): Promise<ListedRanking | Unsupported> {
+    const terms = scores.flatMap(({ item }) => atomsOf(item)).filter(isOfText);
+    const fields = await textFields(snapshot, terms);
+    const missing = terms.find((leaf) => !fields.has(fieldKey(leaf)));
+    return missing
+      ? { unsupported: `a segment has no term index of ${missing.field.name}` }
+      : new ListedRanking(fields, scores);
   }
 
-  /** A page of these rows of a snapshot; `plain` has the weights of conditions on other than texts. */
+  /** A page of the listed rows of a snapshot; `plain` has the weights of conditions on fields other than texts. */
   async page(
     plain: ReadonlyMap<Leaf, Bm25Weight>,
-    listed: readonly ListedRows[],
+    listed: readonly SegmentRows[],
     snapshot: Snapshot,
     page: RankedPage,
     turns: TimeSlice,
@@ -56,12 +66,12 @@ export class WordRanking {
     const weights = new Map([...plain, ...(await indexed(leaves, this.#fields, turns))]);
     const { clauses, tier } = clausesOf(this.#scores.map((score) => ({ ...score, weights })));
     const ranking = new Ranking(page);
-    for (const { segment, rows, marks } of listed) {
+    for (const { segment, rows, sides } of listed) {
       const { rows: count } = snapshot.segments[segment]!;
       const found = new Map<Predicate, LeafHits>();
-      for (const [i, mark] of this.marks.entries()) found.set(mark, marked(marks![i]!, count));
+      for (const [i, side] of this.#sides.entries()) found.set(side, hitsOfSide(sides![i]!, count));
       for (const [leaf, weight] of clauses.flatMap(({ leaves: own }) => own)) {
-        if (!isOfTexts(leaf)) continue;
+        if (!isOfText(leaf)) continue;
         const { matchers } = this.#fields.get(fieldKey(leaf))!;
         found.set(leaf, await hitsOf(matchers[segment], leaf, weight));
         await turns.yieldIfOver();
@@ -83,7 +93,7 @@ function atomsOf(item: Predicate): readonly Predicate[] {
   return item.kind === 'or' || item.kind === 'and' ? item.items.flatMap(atomsOf) : [item];
 }
 
-function isOfTexts(item: Predicate): item is Leaf {
+function isOfText(item: Predicate): item is Leaf {
   return leavesOf(item).some(({ field }) => field.type === 'text');
 }
 
@@ -93,7 +103,7 @@ function isCounted(leaf: Leaf): boolean {
 }
 
 /** Rows that satisfy a condition. */
-function marked(rows: ListedRows['rows'], count: number): LeafHits {
+function hitsOfSide(rows: RowSet, count: number): LeafHits {
   const numbers = numbersOf(rows, count);
   if (numbers.length === 0) return { ...noHits, isMark: true };
   const scores = new Float64Array(numbers.length).fill(1);

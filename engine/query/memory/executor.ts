@@ -1,0 +1,304 @@
+import type { Snapshot } from '../../store/store.js';
+import {
+  isUnsupported,
+  type Executor,
+  type RowBatch,
+  type RowRef,
+  type Selected,
+  type Selection,
+  type SegmentRows,
+  type Unsupported,
+} from '../plan/executor.js';
+import { namingDataset, turnsOf, type RunOptions } from '../plan/limits.js';
+import { and, type Predicate } from '../predicate/predicate.js';
+import { prune } from '../predicate/prune.js';
+import type { Projected } from '../results/projection.js';
+import { facetTexts } from './facets/facet-texts.js';
+import { inlineLane, threadLane } from './lane.js';
+import { inOrder } from './order.js';
+import type { ShardAnswer, ShardQuery } from './protocol.js';
+import { Shards, type Known } from './shards.js';
+import { WordLookup } from './word-lookup.js';
+
+/** How much memory columns may take, and how many threads answer. */
+export interface MemoryOptions {
+  /** 0: the calling thread answers, for tests. */
+  readonly threads: number;
+  readonly cacheMb: number;
+  /** Called with a message when a worker thread exits unexpectedly. */
+  readonly report?: (message: string) => void;
+}
+
+/** All matching records, by segment in ascending order; segments without a match are left out. */
+export interface Listing {
+  readonly total: number;
+  readonly segments: readonly SegmentRows[];
+  /** As in `Selected`. */
+  readonly facets: readonly string[] | null;
+}
+
+/** The executor that answers from columns in memory; it reads records, too, since its threads cache their pages. */
+export interface MemoryExecutor extends Executor {
+  /** All matching rows, and for each of `sides` the rows of the same segments that satisfy it. */
+  list(
+    snapshot: Snapshot,
+    selection: Pick<Selection, 'predicate' | 'facets'>,
+    sides: readonly Predicate[],
+    options: RunOptions,
+  ): Promise<Listing | Unsupported>;
+  /** The JSON texts of records, in the order of `rows`. */
+  records(
+    snapshot: Snapshot,
+    rows: readonly RowRef[],
+    projection: readonly Projected[],
+    options: RunOptions,
+  ): Promise<readonly string[] | Unsupported>;
+  close(): Promise<void>;
+}
+
+/**
+ * Pages that end before this row are collected by every shard at once; for later pages the counts per segment are asked for
+ * first, then the rows of the segments that hold the page.
+ */
+const nearRows = 2_000;
+
+/** Opens the executor. Threads start with the first question. */
+export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions): MemoryExecutor {
+  const count = Math.max(1, threads);
+  const bytes = Math.floor((cacheMb * 1024 * 1024) / count);
+  const lane = threads === 0 ? inlineLane : threadLane;
+  const shards = new Shards(count, (listener) => lane(bytes, listener), report);
+  return {
+    select: (snapshot, selection, options) =>
+      namingDataset(snapshot, () => select(shards, snapshot, selection, options)),
+    find: (snapshot, selection, options) =>
+      namingDataset(snapshot, () => find(shards, snapshot, selection, options)),
+    list: (snapshot, selection, sides, options) =>
+      namingDataset(snapshot, () => list(shards, snapshot, selection, sides, options)),
+    records: (snapshot, rows, projection, options) =>
+      namingDataset(snapshot, () => records(shards, snapshot, rows, projection, options)),
+    close: () => shards.close(),
+  };
+}
+
+/** What a request to the shards needs beside the query: the segments that may match, and the rows that the term index found. */
+interface Prepared {
+  readonly known: Known;
+  readonly segments: readonly number[];
+  readonly words: ShardQuery['words'];
+}
+
+async function prepare(
+  shards: Shards,
+  snapshot: Snapshot,
+  predicate: Predicate,
+  sides: readonly Predicate[],
+  from: number,
+  options: RunOptions,
+): Promise<Prepared | Unsupported> {
+  const left = new Set(prune(snapshot, predicate, new Map()).segments);
+  const segments = snapshot.segments.flatMap((segment, index) =>
+    index >= from && left.has(segment) ? [index] : [],
+  );
+  const lookup = await WordLookup.open(snapshot, and([predicate, ...sides]));
+  if (isUnsupported(lookup)) return lookup;
+  const words = await lookup.rows(segments, turnsOf(options));
+  if (words !== undefined && isUnsupported(words)) return words;
+  return { known: shards.know(snapshot), segments, words };
+}
+
+async function select(
+  shards: Shards,
+  snapshot: Snapshot,
+  { predicate, ordering, offset, limit, facets, walk }: Selection,
+  options: RunOptions,
+): Promise<Selected | Unsupported> {
+  const after = walk?.after ? rowOf(walk.after) : undefined;
+  const total = walk?.total ?? undefined;
+  const isSorted = ordering.length > 0 && limit > 0;
+  const isNear = isSorted || after !== undefined || offset + limit <= nearRows;
+  const first = after !== undefined && total !== undefined ? after[0] : 0;
+  const prepared = await prepare(shards, snapshot, predicate, [], first, options);
+  if (isUnsupported(prepared)) return prepared;
+  const query = {
+    predicate,
+    words: prepared.words,
+    ordering: isSorted ? ordering : [],
+    first: limit > 0 && isNear ? offset + limit : 0,
+    facets,
+    ...(after && { after }),
+    isUncounted: total !== undefined && !facets,
+  };
+  const answers = await ask(shards, prepared, query, options);
+  if (isUnsupported(answers)) return answers;
+  const counts = answers.flatMap((answer) => pairs(answer.counts)).sort((a, b) => a[0] - b[0]);
+  const rows =
+    limit === 0
+      ? []
+      : isSorted
+        ? sorted(answers, ordering, offset, limit)
+        : isNear
+          ? answers
+              .flatMap((answer) => pairs(answer.rows))
+              .sort((a, b) => a[0] - b[0] || a[1] - b[1])
+              .slice(offset, offset + limit)
+          : await farRows(shards, prepared, counts, { predicate, offset, limit }, options);
+  if (isUnsupported(rows)) return rows;
+  return {
+    total: total ?? counts.reduce((sum, [, count]) => sum + count, 0),
+    rows,
+    facets: facetsOf(facets, answers),
+  };
+}
+
+async function list(
+  shards: Shards,
+  snapshot: Snapshot,
+  { predicate, facets }: Pick<Selection, 'predicate' | 'facets'>,
+  sides: readonly Predicate[],
+  options: RunOptions,
+): Promise<Listing | Unsupported> {
+  const prepared = await prepare(shards, snapshot, predicate, sides, 0, options);
+  if (isUnsupported(prepared)) return prepared;
+  const { words } = prepared;
+  const query = { predicate, words, isListed: true, sides, ordering: [], first: 0, facets };
+  const answers = await ask(shards, prepared, query, options);
+  if (isUnsupported(answers)) return answers;
+  let total = 0;
+  for (const { counts } of answers) for (let i = 1; i < counts.length; i += 2) total += counts[i]!;
+  const segments: SegmentRows[] = answers.flatMap(({ listed }) => listed);
+  segments.sort((a, b) => a.segment - b.segment);
+  return { total, segments, facets: facetsOf(facets, answers) };
+}
+
+async function find(
+  shards: Shards,
+  snapshot: Snapshot,
+  selection: Selection,
+  options: RunOptions,
+): Promise<AsyncIterable<RowBatch> | Unsupported> {
+  const { ordering, offset, limit } = selection;
+  if (ordering.length > 0 || offset > 0 || limit < snapshot.rows) {
+    const { walk: _, ...page } = selection;
+    const selected = await select(shards, snapshot, { ...page, facets: null }, options);
+    return isUnsupported(selected) ? selected : batches([{ refs: selected.rows }]);
+  }
+  const { predicate } = selection;
+  const listed = await list(shards, snapshot, { predicate, facets: null }, [], options);
+  return isUnsupported(listed) ? listed : batches(listed.segments);
+}
+
+async function* batches(all: readonly RowBatch[]): AsyncGenerator<RowBatch> {
+  yield* all;
+}
+
+function facetsOf(
+  facets: Selection['facets'],
+  answers: readonly ShardAnswer[],
+): readonly string[] | null {
+  return facets && facetTexts(facets, answers.map((answer) => answer.facets)); // prettier-ignore
+}
+
+function sorted(
+  answers: readonly ShardAnswer[],
+  ordering: Selection['ordering'],
+  offset: number,
+  limit: number,
+): readonly RowRef[] {
+  const candidates = answers.flatMap((answer) => answer.candidates).sort(inOrder(ordering));
+  return candidates.slice(offset, offset + limit).map(({ segment, row }): RowRef => [segment, row]);
+}
+
+/** The rows of a page far behind the first, from the segments that hold it; `counts` are the matches of each segment. */
+async function farRows(
+  shards: Shards,
+  { known, words }: Prepared,
+  counts: readonly RowRef[],
+  { predicate, offset, limit }: Pick<Selection, 'predicate' | 'offset' | 'limit'>,
+  options: RunOptions,
+): Promise<readonly RowRef[] | Unsupported> {
+  const rows: RowRef[] = [];
+  let before = 0;
+  for (const [segment, count] of counts) {
+    const from = Math.max(0, offset - before);
+    const to = Math.min(count, offset + limit - before);
+    before += count;
+    if (from >= to) continue;
+    const query = { predicate, words, ordering: [], first: to, facets: null };
+    const answers = await ask(shards, { known, words, segments: [segment] }, query, options);
+    if (isUnsupported(answers)) return answers;
+    rows.push(...pairs(answers[0]!.rows).slice(from));
+  }
+  return rows;
+}
+
+async function ask(
+  shards: Shards,
+  { known: { key, shardOf }, segments }: Prepared,
+  { words, ...query }: Omit<ShardQuery, 'snapshot' | 'segments'>,
+  options: RunOptions,
+): Promise<readonly ShardAnswer[] | Unsupported> {
+  const byShard = new Map<number, number[]>();
+  for (const segment of segments) {
+    const shard = shardOf[segment]!;
+    const list = byShard.get(shard);
+    if (list) list.push(segment);
+    else byShard.set(shard, [segment]);
+  }
+  const questions = [...byShard].map(([shard, list]) => {
+    const own = words && new Map(list.map((number) => [number, words.get(number)!]));
+    const whole = { ...query, words: own, snapshot: key, segments: Uint32Array.from(list) };
+    return [shard, { kind: 'select', query: whole }] as const;
+  });
+  const answers = await shards.ask(questions, options);
+  if (isUnsupported(answers)) return answers;
+  return answers.map((message) => (message as { readonly answer: ShardAnswer }).answer);
+}
+
+async function records(
+  shards: Shards,
+  snapshot: Snapshot,
+  rows: readonly RowRef[],
+  projection: readonly Projected[],
+  options: RunOptions,
+): Promise<readonly string[] | Unsupported> {
+  const { key, shardOf } = shards.know(snapshot);
+  /** Of each shard: the records of each segment, and where in the answer they go. */
+  const byShard = new Map<number, Map<number, { rows: number[]; at: number[] }>>();
+  for (const [at, [segment, row]] of rows.entries()) {
+    const shard = shardOf[segment]!;
+    const segments = byShard.get(shard) ?? new Map<number, { rows: number[]; at: number[] }>();
+    byShard.set(shard, segments);
+    const of = segments.get(segment) ?? { rows: [], at: [] };
+    segments.set(segment, of);
+    of.rows.push(row);
+    of.at.push(at);
+  }
+  const asked = [...byShard];
+  const answers = await shards.ask(
+    asked.map(([shard, segments]) => {
+      const list = [...segments].map(([segment, { rows }]) => ({ segment, rows }));
+      return [shard, { kind: 'records', snapshot: key, records: list, projection }] as const;
+    }),
+    options,
+  );
+  if (isUnsupported(answers)) return answers;
+  const texts: string[] = Array.from({ length: rows.length });
+  for (const [i, [, segments]] of asked.entries()) {
+    const { texts: found } = answers[i] as { readonly texts: readonly string[] };
+    const targets = [...segments.values()].flatMap(({ at }) => at);
+    for (const [j, at] of targets.entries()) texts[at] = found[j]!;
+  }
+  return texts;
+}
+
+/** A row from a position of a walk in insertion order; the first file of a snapshot holds the schema. */
+function rowOf({ file, row }: { readonly file: number; readonly row: bigint | string }): RowRef {
+  return [file - 1, Number(row)];
+}
+
+function pairs(flat: Float64Array): RowRef[] {
+  const list: RowRef[] = [];
+  for (let i = 0; i < flat.length; i += 2) list.push([flat[i]!, flat[i + 1]!]);
+  return list;
+}

@@ -1,0 +1,43 @@
+import type { MemoryExecutor } from '../memory/executor.js';
+import { openSqlEngine, type SqlEngine, type SqlEngineOptions } from '../sql/engine.js';
+import { SqlExecutor } from '../sql/executor.js';
+import type { Plan } from './plan.js';
+
+/** The two executors, and what reads records. */
+export interface QueryEngine {
+  readonly sql: SqlExecutor;
+  readonly memory: MemoryExecutor | undefined;
+  /** Called with each plan before it is carried out, for the debug log. */
+  readonly trace: ((subject: string, plan: Plan) => void) | undefined;
+  close(): Promise<void>;
+}
+
+/** What a query engine is made of, beside its SQL engine. */
+export interface QueryEngineOptions {
+  /** Columns in memory; closed with the engine. */
+  readonly memory?: MemoryExecutor;
+  readonly trace?: (subject: string, plan: Plan) => void;
+}
+
+/** Opens a query engine on an embedded DuckDB. */
+export async function openQueryEngine(
+  options: SqlEngineOptions & QueryEngineOptions,
+): Promise<QueryEngine> {
+  return queryEngine(await openSqlEngine(options), options);
+}
+
+/** A query engine on any SQL engine. */
+export function queryEngine(
+  sql: SqlEngine,
+  { memory, trace }: QueryEngineOptions = {},
+): QueryEngine {
+  return {
+    sql: new SqlExecutor(sql),
+    memory,
+    trace,
+    close: async () => {
+      await memory?.close();
+      await sql.close();
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import { AppError } from '../../core/errors.js';
+import type { Snapshot } from '../../store/store.js';
+import { facetAnswers } from '../sql/facet-answer.js';
+import { emptyAnswer } from '../sql/facet-sql.js';
+import type { Listing } from '../memory/executor.js';
+import type { Predicate, Score } from '../predicate/predicate.js';
+import { plainWeights } from '../text/plain-weights.js';
+import { ListedRanking, sidePredicates } from '../text/rank-listed.js';
+import { rankedPage, rankOf, selectByIndex } from '../text/ranked.js';
+import { weighed } from '../text/weigh.js';
+import type { QueryEngine } from './engine.js';
+import { isUnsupported, type RowRef, type Selected, type Unsupported } from './executor.js';
+import { turnsOf, type RunOptions } from './limits.js';
+import { plan, refusalKey, type Available, type Plan, type PlanRequest } from './plan.js';
+import type { Steps } from './steps.js';
+
+/** What carrying out a plan came to. */
+export interface Executed extends Selected {
+  /** The plan that was carried out in the end; its reasons name what was refused before. */
+  readonly plan: Plan;
+}
+
+/** What the steps of a plan hand on. */
+interface State {
+  scores: readonly Score[];
+  listing?: Listing;
+  selected?: Selected;
+  facets?: readonly string[];
+}
+
+interface Execution {
+  readonly engine: QueryEngine;
+  readonly snapshot: Snapshot;
+  readonly request: PlanRequest;
+  readonly options: RunOptions;
+}
+
+/**
+ * Plans a query and carries out all steps but `read`. When an executor finds out from the data that it cannot carry out a step, the
+ * query is planned again without it.
+ */
+export async function execute(
+  execution: Execution,
+  refused: ReadonlyMap<string, string>,
+  steps: Steps,
+): Promise<Executed> {
+  const { engine, snapshot, request } = execution;
+  const available: Available = {
+    memory: engine.memory !== undefined,
+    rowNumbers: engine.sql.hasRowNumbers(snapshot),
+    refused,
+  };
+  const planned = plan(request, snapshot, available);
+  engine.trace?.(`dataset ${snapshot.datasetId}`, planned);
+  const options = { ...execution.options, isHeavy: planned.isHeavy };
+  const state: State = { scores: request.scores };
+  for (const step of planned.steps) {
+    if (step.step === 'read') continue;
+    const key = refusalKey(step);
+    const run = runners[key];
+    if (run === undefined) throw new AppError('internal', `no executor for the step ${key}`);
+    const answer = await steps.time(step.step, () => run({ ...execution, options }, state));
+    if (answer === undefined) continue;
+    return execute(execution, new Map([...refused, [key, answer.unsupported]]), steps);
+  }
+  if (state.selected === undefined) throw new AppError('internal', 'a plan without a select step');
+  return { ...state.selected, facets: state.facets ?? state.selected.facets, plan: planned };
+}
+
+type Runner = (execution: Execution, state: State) => Promise<Unsupported | undefined>;
+
+/** One entry per step and executor. */
+const runners: Readonly<Record<string, Runner>> = {
+  'select log': async ({ snapshot, request }, state) => {
+    const { predicate, facets, offset, limit, walk } = request;
+    const isNone = predicate.kind === 'none' || snapshot.rows === 0;
+    const total = isNone ? 0 : snapshot.rows;
+    const rows = isNone ? [] : rowsAt(snapshot, offset, limit);
+    const texts = facets && facets.map(emptyAnswer);
+    state.selected = { total: walk?.total ?? total, rows, facets: texts };
+    return undefined;
+  },
+  'select memory': async ({ engine, snapshot, request, options }, state) =>
+    selected(state, await engine.memory!.select(snapshot, request, options)),
+  'select sql': async ({ engine, snapshot, request, options }, state) => {
+    const selection = { ...request, scores: request.limit > 0 ? state.scores : [] };
+    return selected(state, await engine.sql.select(snapshot, selection, options));
+  },
+  'select index': async ({ snapshot, request, options }, state) =>
+    selected(state, await selectByIndex(snapshot, request, options)),
+  'list memory': async ({ engine, snapshot, request, options }, state) => {
+    const sides = sidePredicates(request.scores);
+    const listing = await engine.memory!.list(snapshot, request, sides, options);
+    if (isUnsupported(listing)) return listing;
+    state.listing = listing;
+    return undefined;
+  },
+  'rank index': rank,
+  'weigh index': weigh,
+  'weigh sql': weigh,
+  'facets memory': async ({ engine, snapshot, request, options }, state) => {
+    const { walk: _, ...rest } = request;
+    const selection = { ...rest, scores: [], ordering: [], offset: 0, limit: 0 };
+    const answer = await engine.memory!.select(snapshot, selection, options);
+    if (isUnsupported(answer)) return answer;
+    state.facets = answer.facets!;
+    return undefined;
+  },
+  'facets sql': async ({ engine, snapshot, request, options }, state) => {
+    const { predicate, facets } = request;
+    const session = await engine.sql.session(snapshot, predicate, options);
+    const scope = { ...session, snapshot: session.scope, predicate };
+    state.facets = (await facetAnswers(scope, facets!)).texts;
+    return undefined;
+  },
+};
+
+function selected(state: State, answer: Selected | Unsupported): Unsupported | undefined {
+  if (isUnsupported(answer)) return answer;
+  state.selected = answer;
+  return undefined;
+}
+
+async function rank(
+  { engine, snapshot, request, options }: Execution,
+  state: State,
+): Promise<Unsupported | undefined> {
+  const { scores, offset, limit, walk } = request;
+  const ranking = await ListedRanking.open(snapshot, scores);
+  if (isUnsupported(ranking)) return ranking;
+  const count = async (predicate: Predicate): Promise<number | Unsupported> => {
+    const none = { predicate, scores: [], ordering: [], offset: 0, limit: 0, facets: null };
+    const answer = await engine.memory!.select(snapshot, none, options);
+    return isUnsupported(answer) ? answer : answer.total;
+  };
+  const weights = await plainWeights(snapshot, scores, count);
+  if (isUnsupported(weights)) return weights;
+  const { segments, total, facets } = state.listing!;
+  const page = { after: walk?.after ? rankOf(walk.after) : undefined, offset, limit };
+  const rows = await ranking.page(weights, segments, snapshot, page, turnsOf(options));
+  state.selected = { ...rankedPage(rows), total, facets };
+  return undefined;
+}
+
+async function weigh(
+  { engine, snapshot, request, options }: Execution,
+  state: State,
+): Promise<undefined> {
+  const session = await engine.sql.session(snapshot, request.predicate, options);
+  state.scores = await weighed(session, snapshot, request.scores, turnsOf(options));
+  return undefined;
+}
+
+/** The rows of a page of all records. */
+function rowsAt({ segments }: Snapshot, offset: number, limit: number): readonly RowRef[] {
+  const refs: RowRef[] = [];
+  let before = 0;
+  for (const [segment, { rows }] of segments.entries()) {
+    const end = Math.min(rows, offset + limit - before);
+    for (let row = Math.max(0, offset - before); row < end; row++) refs.push([segment, row]);
+    before += rows;
+    if (refs.length === limit) break;
+  }
+  return refs;
+}

@@ -1,0 +1,67 @@
+import type { Snapshot } from '../../store/store.js';
+import type { QueryRequest } from '../request/request.js';
+import type { Position } from './position.js';
+import type { RunOptions } from './limits.js';
+
+/** A record of a snapshot: the index of its segment in `snapshot.segments`, and the number of its row in that segment. */
+export type RowRef = readonly [segment: number, row: number];
+
+/** What is asked of the matching records, without what is returned of each. */
+export type Selection = Pick<
+  QueryRequest,
+  'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'walk'
+>;
+
+/** How many records match, and which of them form the page. */
+export interface Selected {
+  readonly total: number;
+  readonly rows: readonly RowRef[];
+  /** One JSON text per facet, in the order of the request; null if no facets were requested. */
+  readonly facets: readonly string[] | null;
+  /** The position after the last row of the page; absent where the row itself tells it, or on an empty page. */
+  readonly position?: Position | undefined;
+}
+
+/** Rows of one segment: all of them, their numbers ascending, or one bit per row (engine/text/bits.ts). */
+export type RowSet = 'all' | Int32Array | Uint8Array;
+
+/** The matching rows of one segment. */
+export interface SegmentRows {
+  readonly segment: number;
+  readonly rows: RowSet;
+  /** For each side predicate, all rows of the segment that satisfy it. */
+  readonly sides?: readonly RowSet[];
+}
+
+/** A batch of matching records: rows of one segment in insertion order, or rows in the order of the answer. */
+export type RowBatch = SegmentRows | { readonly refs: readonly RowRef[] };
+
+/** The answer of an executor that found out from the data that it cannot carry out a step. */
+export interface Unsupported {
+  /** Why, as the end of the sentence "the executor does not support …". */
+  readonly unsupported: string;
+}
+
+/** True for the answer of an executor that cannot carry out a step. */
+export function isUnsupported(answer: object): answer is Unsupported {
+  return 'unsupported' in answer;
+}
+
+/**
+ * Finds records. There are two executors, columns in memory and SQL, which know nothing of each other; for everything that both
+ * support they give the same answers. Errors are `AppError`s: `canceled`, `budget`, `damaged`, `invalid` for a pattern.
+ */
+export interface Executor {
+  /** The total, the page's rows and the facets. `selection.scores` is empty or has its weights. */
+  select(
+    snapshot: Snapshot,
+    selection: Selection,
+    options: RunOptions,
+  ): Promise<Selected | Unsupported>;
+  /** The rows of the page in batches, for pages of any size; `facets` and `walk` are ignored. */
+  find(
+    snapshot: Snapshot,
+    selection: Selection,
+    options: RunOptions,
+  ): Promise<AsyncIterable<RowBatch> | Unsupported>;
+}

@@ -1,0 +1,52 @@
+import { budgets } from '../../core/budgets.js';
+import { AppError } from '../../core/errors.js';
+import { TimeSlice } from '../../text/ranked-search.js';
+
+/** How long a step of a query may run, and what it reads. */
+export interface RunOptions {
+  /** Aborted when the client leaves. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds; the budget `queryMs` if absent. */
+  readonly timeoutMs?: number | undefined;
+  /** What is read, for the message about a missing or torn file: `dataset 4812`. */
+  readonly subject?: string | undefined;
+  /** The work may take seconds: it queues with other heavy work, so that light queries start at once. */
+  readonly isHeavy?: boolean | undefined;
+}
+
+/** Yields to other work, and throws `canceled` or `budget` once the client has left or the time is up. */
+export function turnsOf({
+  signal,
+  timeoutMs = budgets.queryMs,
+}: Pick<RunOptions, 'signal' | 'timeoutMs'>): TimeSlice {
+  const until = performance.now() + timeoutMs;
+  return new TimeSlice(() => {
+    if (signal?.aborted) throw clientLeft();
+    if (performance.now() >= until) throw timedOut(timeoutMs);
+  });
+}
+
+/** Names the dataset, not the file, in the error about a damaged file. */
+export async function namingDataset<T>(
+  { datasetId }: { readonly datasetId: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'damaged') throw error;
+    const text = `A stored file of dataset ${datasetId} is missing or damaged`;
+    throw new AppError('damaged', text, undefined, error);
+  }
+}
+
+/** The error of a query whose client has left. */
+export function clientLeft(cause?: unknown): AppError {
+  return new AppError('canceled', 'The client gave up', undefined, cause);
+}
+
+/** The error of a query that exceeded its time limit. */
+export function timedOut(timeoutMs: number, cause?: unknown): AppError {
+  const text = `The query took longer than ${timeoutMs / 1000} s (budget queryMs)`;
+  return new AppError('budget', text, undefined, cause);
+}

@@ -1,0 +1,303 @@
+import type { Columns } from '../../core/types.js';
+import type { Snapshot } from '../../store/store.js';
+import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import { segmentTest } from '../predicate/prune.js';
+import type { Facet } from '../request/facets.js';
+import { isRankedByTerms, sidePredicates } from '../text/rank-listed.js';
+import { isRankedByOneField } from '../text/ranked.js';
+import { ranksAlike } from '../text/relevance.js';
+import { memoryCost, sqlCost, type Cost } from './cost.js';
+import type { Selection } from './executor.js';
+import { memorySupport } from './support.js';
+
+/** Who carries out a step: the log of the table, the term index, columns in memory, SQL over Parquet, or the record reader. */
+export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
+
+/**
+ * What a step does:
+ * - `select` finds the total, the page's rows and, but for `index`, the facets;
+ * - `list` finds all matching rows and the facets, for a `rank` step behind it;
+ * - `rank` orders the listed rows by relevance and cuts out the page;
+ * - `weigh` finds how rare the ranked terms are, for a `select` step behind it that ranks;
+ * - `facets` finds the facets alone;
+ * - `read` turns the page's rows into records.
+ */
+export type StepKind = 'select' | 'list' | 'rank' | 'weigh' | 'facets' | 'read';
+
+/** One step of a plan. */
+export interface PlanStep {
+  readonly step: StepKind;
+  readonly executor: StepExecutor;
+  /** Names of the fields whose columns the step reads, sorted. */
+  readonly columns: readonly string[];
+  /** Estimated time, milliseconds, with nothing else running. */
+  readonly cost: number;
+  /** Why this executor carries it out. */
+  readonly reason: string;
+}
+
+/** How a query is answered: plain data. The steps are carried out one after the other. */
+export interface Plan {
+  readonly steps: readonly PlanStep[];
+  /** Number of segments that can hold a match, by the statistics of the log. */
+  readonly segments: number;
+  /** Number of records in these segments. */
+  readonly rows: number;
+  /** True if the plan may keep a processor busy for seconds; such queries queue behind each other. */
+  readonly isHeavy: boolean;
+}
+
+/** What the planner knows beside the request and the snapshot. */
+export interface Available {
+  /** There is an executor with columns in memory. */
+  readonly memory: boolean;
+  /** The SQL dialect tells the rows of this snapshot by number. */
+  readonly rowNumbers: boolean;
+  /** Steps that an executor refused for this request, as `step executor`, with its reason. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/** The request as far as the plan depends on it. `columns` are the names of the fields that are returned. */
+export interface PlanRequest extends Selection {
+  readonly returned: readonly string[];
+  readonly isExplained: boolean;
+}
+
+/** The key of a step in `Available.refused`. */
+export function refusalKey({ step, executor }: Pick<PlanStep, 'step' | 'executor'>): string {
+  return `${step} ${executor}`;
+}
+
+/** Pages of a sorted answer that end behind this row are sorted by SQL, on disk if need be. */
+export const deepestSorted = 20_000;
+/** Pages of a ranked answer that end behind this row are ranked by SQL. */
+export const deepestRanked = 200_000;
+
+/**
+ * Plans a query. Pure: the same arguments give the same plan. Nothing is read but the schema and the statistics of the snapshot;
+ * what only the stored data tell is found out by carrying out a step, which is then refused (`Available.refused`).
+ */
+export function plan(request: PlanRequest, snapshot: Snapshot, available: Available): Plan {
+  const test = segmentTest(request.predicate);
+  const touched = snapshot.segments.filter(test);
+  const rows = touched.reduce((sum, segment) => sum + segment.rows, 0);
+  const planner = new Planner(request, snapshot.columns, available, rows, snapshot.rows);
+  const found = planner.find();
+  const steps = request.limit > 0 ? [...found, planner.read()] : found;
+  return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
+}
+
+class Planner {
+  readonly #request: PlanRequest;
+  readonly #columns: Columns;
+  readonly #available: Available;
+  /** In the segments that can hold a match. */
+  readonly #rows: number;
+  readonly #allRows: number;
+
+  constructor(
+    request: PlanRequest,
+    columns: Columns,
+    available: Available,
+    rows: number,
+    allRows: number,
+  ) {
+    this.#request = request;
+    this.#columns = columns;
+    this.#available = available;
+    this.#rows = rows;
+    this.#allRows = allRows;
+  }
+
+  /** The steps that find the total, the rows of the page and the facets. */
+  find(): readonly PlanStep[] {
+    const { predicate, facets } = this.#request;
+    if (this.#allRows === 0) return [this.#step('select', 'log', [], 0, 'the dataset is empty')];
+    if (this.#isRanked()) return this.#ranked();
+    const isPlain = !facets && !this.#isSorted() && !this.#request.walk?.after;
+    if (predicate.kind === 'none' && !facets)
+      return [this.#step('select', 'log', [], 0, 'no record can match')];
+    if (predicate.kind === 'all' && isPlain)
+      return [this.#step('select', 'log', [], 0, 'every record matches: the log counts them')];
+    return [this.#select()];
+  }
+
+  /** The step that reads the records of the page. */
+  read(): PlanStep {
+    const { limit, returned } = this.#request;
+    const isMemory = this.#available.memory && this.#refusal('read', 'memory') === undefined;
+    const cost = Math.min(limit, this.#rows) * readMs;
+    return isMemory
+      ? this.#step('read', 'memory', returned, cost, 'the worker threads cache pages of records')
+      : this.#step('read', 'reader', returned, cost, this.#refusal('read', 'memory') ?? noMemory);
+  }
+
+  isHeavy(steps: readonly PlanStep[]): boolean {
+    const { isExplained, ordering, limit, offset, facets } = this.#request;
+    const sortsDeep = ordering.length > 0 && offset + Math.min(limit, this.#rows) > deepestSorted;
+    const cost = steps.reduce((sum, step) => sum + step.cost, 0);
+    return (
+      this.#rows >= smallTable &&
+      (isExplained ||
+        sortsDeep ||
+        ordering.length > 3 ||
+        (facets?.length ?? 0) > 5 ||
+        cost > heavyMs)
+    );
+  }
+
+  #select(): PlanStep {
+    const columns = this.#foundColumns();
+    const unsupported = this.#memoryRefusal();
+    const bySql = sqlCost(this.#request, this.#rows);
+    if (unsupported !== undefined) return this.#step('select', 'sql', columns, bySql, unsupported);
+    const inMemory = memoryCost(this.#request, this.#rows);
+    return inMemory.ms <= bySql.ms
+      ? this.#step(
+          'select',
+          'memory',
+          columns,
+          inMemory,
+          `cheaper than SQL (${rounded(bySql.ms)} ms)`,
+        )
+      : this.#step(
+          'select',
+          'sql',
+          columns,
+          bySql,
+          `cheaper than memory (${rounded(inMemory.ms)} ms)`,
+        );
+  }
+
+  /** Why columns in memory cannot find the rows and facets; undefined if they can. */
+  #memoryRefusal(): string | undefined {
+    const { predicate, facets, walk, offset, limit } = this.#request;
+    if (!this.#available.memory) return noMemory;
+    const refused = this.#refusal('select', 'memory');
+    if (refused !== undefined) return refused;
+    if (walk && this.#request.ordering.length > 0)
+      return 'the positions of a sorted walk hold sort keys';
+    if (walk && !this.#available.rowNumbers) return 'the positions of the walk hold ids';
+    if (this.#isSorted() && offset + limit > deepestSorted)
+      return `the page ends behind row ${deepestSorted} of a sorted answer`;
+    return memorySupport(predicate, facets, this.#columns);
+  }
+
+  #ranked(): readonly PlanStep[] {
+    const { predicate, scores, facets, offset, limit } = this.#request;
+    const ranking = termsOf(scores);
+    const canIndex = this.#available.rowNumbers && offset + limit <= deepestRanked;
+    const byIndex = canIndex ? this.#refusal('select', 'index') : 'the page lies too far behind';
+    if (byIndex === undefined && isRankedByOneField(this.#request, this.#columns)) {
+      const cost = { ms: 1 + this.#rows * indexedNs * 1e-6 };
+      const reason = 'the term index of one field tells matches and order';
+      const select = this.#step('select', 'index', ranking, cost, reason);
+      return facets ? [select, this.#facets()] : [select];
+    }
+    const inMemory =
+      this.#memoryRefusal() ?? this.#refusal('list', 'memory') ?? this.#refusal('rank', 'index');
+    if (canIndex && inMemory === undefined && isRankedByTerms(scores, this.#columns)) {
+      const isSupported = sidePredicates(scores).every(
+        (side) => memorySupport(side, null, this.#columns) === undefined,
+      );
+      if (isSupported) {
+        const cost = memoryCost(this.#request, this.#rows);
+        return [
+          this.#step('list', 'memory', this.#foundColumns(), cost, 'columns tell the matches'),
+          this.#step('rank', 'index', ranking, { ms: 1 + this.#rows * indexedNs * 1e-6 }, 'the term index tells the order'), // prettier-ignore
+        ];
+      }
+    }
+    const reason = byIndex ?? inMemory ?? 'the term index does not tell the order';
+    const cost = sqlCost(this.#request, this.#rows);
+    const steps = [this.#step('select', 'sql', this.#foundColumns(), cost, reason)];
+    if (limit === 0) return steps;
+    const isIndexed = isRankedByTerms(scores, this.#columns);
+    const weighing = isIndexed ? { ms: 1 } : cost;
+    const weigh = this.#step('weigh', isIndexed ? 'index' : 'sql', ranking, weighing, 'the order depends on how rare the terms are'); // prettier-ignore
+    return [weigh, ...steps];
+  }
+
+  #facets(): PlanStep {
+    const { facets, predicate } = this.#request;
+    const columns = sortedNames([...fieldsOf(predicate), ...facets!.flatMap(facetFields)]);
+    const request = { ...this.#request, limit: 0, ordering: [], scores: [] };
+    const refused = this.#available.memory
+      ? (this.#refusal('facets', 'memory') ?? memorySupport(predicate, facets, this.#columns))
+      : noMemory;
+    return refused === undefined
+      ? this.#step('facets', 'memory', columns, memoryCost(request, this.#rows), 'columns count')
+      : this.#step('facets', 'sql', columns, sqlCost(request, this.#rows), refused);
+  }
+
+  #refusal(step: StepKind, executor: StepExecutor): string | undefined {
+    return this.#available.refused.get(refusalKey({ step, executor }));
+  }
+
+  #isSorted(): boolean {
+    return this.#request.ordering.length > 0 && this.#request.limit > 0;
+  }
+
+  /** True if the order of the page depends on relevance; the positions of a walk hold the relevance of its records. */
+  #isRanked(): boolean {
+    const { ordering, scores, limit, predicate, walk } = this.#request;
+    if (ordering.length > 0 || limit === 0) return false;
+    return walk ? scores.length > 0 : !ranksAlike(predicate, scores);
+  }
+
+  #foundColumns(): readonly string[] {
+    const { predicate, ordering, facets, scores } = this.#request;
+    const sorted = this.#isSorted() ? ordering.map(({ field }) => field) : [];
+    const ranked = this.#isRanked() ? scores.flatMap(({ item }) => fieldsOf(item)) : [];
+    return sortedNames([
+      ...fieldsOf(predicate),
+      ...sorted,
+      ...ranked,
+      ...(facets ?? []).flatMap(facetFields),
+    ]);
+  }
+
+  #step(
+    step: StepKind,
+    executor: StepExecutor,
+    columns: readonly string[],
+    cost: Cost | number,
+    reason: string,
+  ): PlanStep {
+    const ms = typeof cost === 'number' ? cost : cost.ms;
+    return { step, executor, columns, cost: rounded(ms), reason };
+  }
+}
+
+const noMemory = 'there is no executor with columns in memory';
+/** Reading one record from cached pages. */
+const readMs = 0.02;
+/** Ranking by the term index, per record of the segments. */
+const indexedNs = 2;
+/** Below this many records everything is quick. */
+const smallTable = 500_000;
+/** A plan that is estimated to take longer queues with other heavy work. */
+const heavyMs = 150;
+
+/** The fields that a predicate reads. */
+export function fieldsOf(predicate: Predicate): readonly FieldRef[] {
+  if (predicate.kind === 'not') return fieldsOf(predicate.item);
+  if ('items' in predicate) return predicate.items.flatMap(fieldsOf);
+  return 'field' in predicate ? [predicate.field] : [];
+}
+
+function facetFields(facet: Facet): readonly FieldRef[] {
+  return [facet.field, ...('nested' in facet ? facet.nested.flatMap(facetFields) : [])];
+}
+
+function termsOf(scores: Selection['scores']): readonly string[] {
+  return sortedNames(scores.flatMap(({ item }) => fieldsOf(item)));
+}
+
+function sortedNames(fields: readonly FieldRef[]): readonly string[] {
+  return [...new Set(fields.map(({ name }) => name))].sort();
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}

@@ -1,0 +1,21 @@
+import type { Scalar } from '../predicate/predicate.js';
+
+/** A position in the order of an answer: directly after the record with these sort keys in this row. */
+export interface Position {
+  /** The values of the sort keys; null where the record has none. */
+  readonly keys: readonly (Scalar | null)[];
+  /** The file of the snapshot, counted from 1; 0 where the SQL dialect has no row numbers. */
+  readonly file: number;
+  /** The number of the row in the file; the record's `_id` where the SQL dialect has no row numbers. */
+  readonly row: bigint | string;
+}
+
+/** What a walk with a cursor knows from the page before. */
+export interface Walk {
+  /** Null for the first page. */
+  readonly after: Position | null;
+  /** Number of matching records, counted with the first page; null before that. */
+  readonly total: number | null;
+  /** Number of records on the pages before this one. */
+  readonly seen: number;
+}

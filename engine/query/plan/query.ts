@@ -1,0 +1,235 @@
+import type { DatasetField } from '../../core/dataset-field.js';
+import { csvCell } from '../../core/csv-cell.js';
+import type { Snapshot } from '../../store/store.js';
+import { explanation } from '../explain/explain.js';
+import { all, node, none } from '../predicate/predicate.js';
+import type { Facet } from '../request/facets.js';
+import type { QueryRequest } from '../request/request.js';
+import { facetsJson, nextOffset, type QueryAnswer, type QueryOptions } from '../results/answer.js';
+import { project } from '../results/projection.js';
+import { arrowSelect, arrowStream } from '../results/arrow-page.js';
+import { exportSelect, type ExportColumn } from '../sql/export-select.js';
+import type { QueryEngine } from './engine.js';
+import { execute, type Executed } from './execute.js';
+import type { RowRef } from './executor.js';
+import type { Position } from './position.js';
+import { readRecords } from './records.js';
+import type { RunOptions } from './limits.js';
+import type { PlanRequest } from './plan.js';
+import { Steps } from './steps.js';
+
+export type { QueryAnswer, QueryOptions } from '../results/answer.js';
+
+/** What every query is about. */
+interface Query {
+  readonly engine: QueryEngine;
+  readonly snapshot: Snapshot;
+  readonly fields: readonly DatasetField[];
+  readonly request: QueryRequest;
+  readonly options: QueryOptions;
+}
+
+/** Runs a query over one version of a dataset. */
+export async function runQuery(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly DatasetField[],
+  request: QueryRequest,
+  options: QueryOptions = {},
+): Promise<QueryAnswer> {
+  const started = performance.now();
+  const query = { engine, snapshot, fields, request, options };
+  const steps = new Steps();
+  const found = await executed(query, steps);
+  const records = await steps.time('read', () => recordsOf(query, found.rows));
+
+  const { total, rows, facets } = found;
+  const explain = await explained(query, found, steps);
+  const { walk } = request;
+  const count = rows.length;
+  const isLast = count < request.limit || (walk?.seen ?? 0) + count >= total;
+  return {
+    total,
+    results: `[${records.join(',')}]`,
+    count,
+    offset: walk ? null : nextOffset(request, count, total),
+    ...(walk && { position: isLast ? null : (found.position ?? positionAt(rows.at(-1)!)) }),
+    ...(facets && { facets: facetsJson(request.facets!, facets) }),
+    ...(explain !== undefined && { explain }),
+    took: Math.round(performance.now() - started),
+  };
+}
+
+/** The facets over all records, several of one field too, as JSON texts. */
+export async function runFacets(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  facets: readonly Facet[],
+  options: QueryOptions = {},
+): Promise<{ readonly texts: readonly string[]; readonly took: number }> {
+  const started = performance.now();
+  const request = { ...everything, limit: 0, facets };
+  const found = await executed({ engine, snapshot, fields: [], request, options }, new Steps());
+  return { texts: found.facets!, took: Math.round(performance.now() - started) };
+}
+
+/** Records by `_id`, in the order asked, unknown ids left out: a JSON array. */
+export async function lookup(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly DatasetField[],
+  ids: readonly string[],
+  options: QueryOptions = {},
+): Promise<string> {
+  const wanted = [...new Set(ids)];
+  const field = { name: '_id', path: ['_id'], type: 'string' } as const;
+  const predicate =
+    wanted.length === 0 ? none : node({ kind: 'in', field, values: wanted, ignoreCase: false });
+  const request = { ...everything, predicate, limit: Math.max(wanted.length, 1) };
+  const query = { engine, snapshot, fields, request, options };
+  const found = await executed(query, new Steps());
+  const texts = await recordsOf(query, found.rows);
+  // `_id` is the first key of every record.
+  const records = new Map(texts.map((text) => [idOf(text), text]));
+  return `[${wanted.flatMap((id) => records.get(id) ?? []).join(',')}]`;
+}
+
+const everything: Omit<QueryRequest, 'limit'> = {
+  predicate: all,
+  scores: [],
+  fields: null,
+  excludeFields: [],
+  ordering: [],
+  offset: 0,
+  facets: null,
+};
+
+function recordsOf(query: Query, rows: readonly RowRef[]): Promise<readonly string[]> {
+  const { engine, snapshot, fields, request } = query;
+  const projection = project(snapshot.columns, fields, request);
+  return readRecords(engine, snapshot, rows, projection, runOptions(query));
+}
+
+function executed(query: Query, steps: Steps): Promise<Executed> {
+  const { engine, snapshot, fields, request } = query;
+  const returned = project(snapshot.columns, fields, request).map(({ column }) => column.name);
+  const asked: PlanRequest = {
+    ...request,
+    returned,
+    isExplained: request.explain !== undefined,
+  };
+  const execution = { engine, snapshot, request: asked, options: runOptions(query) };
+  return execute(execution, new Map(), steps);
+}
+
+async function explained(
+  query: Query,
+  { total, plan }: Executed,
+  steps: Steps,
+): Promise<string | undefined> {
+  const { engine, snapshot, request } = query;
+  const { explain, predicate } = request;
+  if (!explain) return undefined;
+  const options = { ...runOptions(query), isHeavy: plan.isHeavy };
+  const session = await engine.sql.session(snapshot, predicate, options);
+  return explanation({ ...session, snapshot, predicate, total, steps, plan }, explain);
+}
+
+/** The position after a row in insertion order; the first file of a snapshot holds the schema. */
+function positionAt([segment, row]: RowRef): Position {
+  return { keys: [], file: segment + 1, row: BigInt(row) };
+}
+
+function runOptions({ snapshot, options }: Query): RunOptions {
+  return { ...options, subject: `dataset ${snapshot.datasetId}` };
+}
+
+function idOf(record: string): string {
+  const match = /^\{"_id":("(?:[^"\\]|\\.)*")/.exec(record);
+  return match ? (JSON.parse(match[1]!) as string) : '';
+}
+
+/** The page as an Arrow IPC stream. */
+export async function runArrow(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly DatasetField[],
+  request: QueryRequest,
+  options: QueryOptions = {},
+): Promise<{ body: Uint8Array; total: number; offset: number | null }> {
+  const query = { engine, snapshot, fields, request, options };
+  const { rows, total } = await executed(query, new Steps());
+  const placed = placedRequest(request, rows);
+  const select = arrowSelect(snapshot, fields, placed, new Map(), engine.sql.engine.language);
+  const page = await engine.sql.engine.run(select.sql, select.params, runOptions(query));
+  const offset = nextOffset(request, rows.length, total);
+  return { body: arrowStream(select.columns, page), total, offset };
+}
+
+/** The page as lines of JSON, or as CSV under the fields' titles as an export has it. */
+export async function runText(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly DatasetField[],
+  request: QueryRequest,
+  shape: 'json' | 'csv',
+  options: QueryOptions = {},
+): Promise<{ body: string; total: number; offset: number | null }> {
+  const page = await runCells(engine, snapshot, fields, request, shape, options);
+  const { cells, columns, total, offset } = page;
+  const lines =
+    shape === 'json'
+      ? cells.map(([record]) => `${record!}\n`)
+      : [columns.map(({ title }) => title), ...cells].map(
+          (line) => `${line.map((cell) => csvCell(cell, false)).join(',')}\r\n`,
+        );
+  return { body: lines.join(''), total, offset };
+}
+
+/** A page as an export has it: the text of every cell, or one cell of JSON for each record. */
+export interface CellPage {
+  readonly cells: readonly (readonly (string | null)[])[];
+  readonly columns: readonly ExportColumn[];
+  readonly total: number;
+  readonly offset: number | null;
+  /** JSON text; absent unless asked for. */
+  readonly explain?: string;
+}
+
+/** The page as texts. */
+export async function runCells(
+  engine: QueryEngine,
+  snapshot: Snapshot,
+  fields: readonly DatasetField[],
+  request: QueryRequest,
+  shape: 'json' | 'csv',
+  options: QueryOptions = {},
+): Promise<CellPage> {
+  const query = { engine, snapshot, fields, request, options };
+  const steps = new Steps();
+  const found = await executed(query, steps);
+  const { rows, total } = found;
+  const placed = placedRequest(request, rows);
+  const { language } = engine.sql.engine;
+  const select = exportSelect(snapshot, fields, placed, shape, new Map(), language);
+  const cells =
+    shape === 'json'
+      ? (await recordsOf(query, rows)).map((text) => [text])
+      : await engine.sql.engine.run(select.sql, select.params, runOptions(query));
+  const explain = await explained(query, found, steps);
+  return {
+    cells: cells as CellPage['cells'],
+    columns: select.columns,
+    total,
+    offset: nextOffset(request, rows.length, total),
+    ...(explain !== undefined && { explain }),
+  };
+}
+
+function placedRequest(request: QueryRequest, rows: readonly RowRef[]): QueryRequest {
+  const { walk: _, ...rest } = request;
+  return {
+    ...rest,
+    places: rows.map(([segment, row]) => (BigInt(segment + 1) << 32n) + BigInt(row)),
+  };
+}

@@ -1,0 +1,186 @@
+import { AppError } from '../../core/errors.js';
+import type { Snapshot } from '../../store/store.js';
+import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/executor.js';
+import type { RunOptions } from '../plan/limits.js';
+import type { Predicate } from '../predicate/predicate.js';
+import { prune } from '../predicate/prune.js';
+import { SpellingFinder } from './case-variants.js';
+import type { Language } from './dialect.js';
+import type { SqlEngine } from './engine.js';
+import { facetAnswers } from './facet-answer.js';
+import { locate } from '../results/locate.js';
+import { Params } from './params.js';
+import { countSelect, rowsSelect } from './rows.js';
+import type { Select, Spellings } from './statement.js';
+
+/** Runs a statement and returns its rows. */
+export type RunSelect = (select: Select) => Promise<readonly (readonly unknown[])[]>;
+
+/** What all statements of one query share. */
+export interface SqlSession {
+  readonly language: Language;
+  /** The snapshot without the segments that hold no match. */
+  readonly scope: Snapshot;
+  /** The stored case variants of the values in the predicate, as far as they are known. */
+  readonly spellings: Spellings;
+  readonly rows: RunSelect;
+  /** The same for another predicate. */
+  spell(predicate: Predicate): Promise<Spellings>;
+}
+
+/** So many row references are handed over at once. */
+const batchRows = 16_384;
+
+/** The executor that answers by SQL over the snapshot's Parquet files. It supports everything. */
+export class SqlExecutor implements Executor {
+  readonly engine: SqlEngine;
+  readonly #spellings: SpellingFinder;
+
+  constructor(engine: SqlEngine) {
+    this.engine = engine;
+    this.#spellings = new SpellingFinder(engine);
+  }
+
+  /** True if the dialect tells the rows of these columns by number; otherwise by `_id`. */
+  hasRowNumbers({ columns }: Snapshot): boolean {
+    return this.engine.language(columns).place().type === 'long';
+  }
+
+  /** Begins a query: prunes segments and finds case variants. */
+  async session(
+    snapshot: Snapshot,
+    predicate: Predicate,
+    options: RunOptions,
+  ): Promise<SqlSession> {
+    const rows: RunSelect = async ({ sql, params }) => {
+      try {
+        return await this.engine.run(sql, params, options);
+      } catch (error) {
+        throw (await this.#patternError(snapshot, predicate, error)) ?? error;
+      }
+    };
+    const spell = (other: Predicate): Promise<Spellings> =>
+      this.#spellings.find(snapshot, other, rows);
+    const spellings = await spell(predicate);
+    const scope = prune(snapshot, predicate, spellings);
+    return { language: this.engine.language, scope, spellings, rows, spell };
+  }
+
+  async select(snapshot: Snapshot, selection: Selection, options: RunOptions): Promise<Selected> {
+    const { predicate, facets, limit, walk } = selection;
+    const session = await this.session(snapshot, predicate, options);
+    const { language, spellings } = session;
+    const counting = facets
+      ? facetAnswers({ ...session, snapshot: session.scope, predicate }, facets)
+      : undefined;
+    // A failure is awaited below; without this, a failing page would leave it unhandled.
+    counting?.catch(() => undefined);
+    // The positions of a walk number the files of the whole snapshot.
+    const scope = walk ? snapshot : session.scope;
+    const page = rowsSelect(scope, selection, spellings, language);
+    const found = limit === 0 || scope.rows === 0 ? [] : await session.rows(page);
+    const rows = await this.#refs(snapshot, scope, found.map(page.rowOf));
+    const counted = await counting;
+    const total = counted?.total ?? (await this.#total(session, snapshot, selection, rows.length));
+    const last = found.at(-1);
+    return {
+      total,
+      rows,
+      facets: counted?.texts ?? null,
+      ...(walk && last && { position: page.positionOf(last) }),
+    };
+  }
+
+  async find(
+    snapshot: Snapshot,
+    selection: Selection,
+    options: RunOptions,
+  ): Promise<AsyncIterable<RowBatch>> {
+    const { walk: _, ...rest } = selection;
+    const { scope, spellings, language } = await this.session(snapshot, rest.predicate, options);
+    const page = rowsSelect(scope, rest, spellings, language);
+    return this.#batches(snapshot, scope, page, options);
+  }
+
+  async *#batches(
+    snapshot: Snapshot,
+    scope: Snapshot,
+    page: ReturnType<typeof rowsSelect>,
+    options: RunOptions,
+  ): AsyncGenerator<RowBatch> {
+    if (scope.rows === 0) return;
+    let waiting: (RowRef | string)[] = [];
+    for await (const rows of this.engine.stream(page.sql, page.params, options)) {
+      for (const row of rows) waiting.push(page.rowOf(row));
+      if (waiting.length < batchRows) continue;
+      yield { refs: await this.#refs(snapshot, scope, waiting) };
+      waiting = [];
+    }
+    if (waiting.length > 0) yield { refs: await this.#refs(snapshot, scope, waiting) };
+  }
+
+  /** Row references in `snapshot` for those in `scope`, or for ids. */
+  async #refs(
+    snapshot: Snapshot,
+    scope: Snapshot,
+    rows: readonly (RowRef | string)[],
+  ): Promise<readonly RowRef[]> {
+    if (typeof rows[0] === 'string') return locate(snapshot, rows as readonly string[]);
+    if (scope.segments === snapshot.segments) return rows as readonly RowRef[];
+    const index = new Map(snapshot.segments.map((segment, i) => [segment, i]));
+    return (rows as readonly RowRef[]).map(([segment, row]) => [
+      index.get(scope.segments[segment]!)!,
+      row,
+    ]);
+  }
+
+  /** A page that is not full tells the total by itself, and so does a query without a condition. */
+  async #total(
+    { scope, rows, spellings, language }: SqlSession,
+    snapshot: Snapshot,
+    { predicate, walk, limit, offset }: Selection,
+    found: number,
+  ): Promise<number> {
+    if (predicate.kind === 'all') return snapshot.rows;
+    if (predicate.kind === 'none') return 0;
+    if (walk && walk.total !== null) return walk.total;
+    if (limit > found && (found > 0 || offset === 0)) return offset + found;
+    const [row] = await rows(countSelect(scope, predicate, spellings, language));
+    return Number(row?.[0] ?? 0);
+  }
+
+  /** The 400 that names the pattern, if the engine refused one that passed the check of the request, say for its size. */
+  async #patternError(
+    { columns }: Snapshot,
+    predicate: Predicate,
+    cause: unknown,
+  ): Promise<AppError | undefined> {
+    const dialect = this.engine.language(columns);
+    const problemOf = (error: unknown): string | undefined =>
+      dialect.patternProblem(String((error as { message?: unknown } | null)?.message ?? ''));
+    if (problemOf(cause) === undefined) return undefined;
+    for (const pattern of patternsOf(predicate)) {
+      const params = new Params(dialect.bound);
+      const bound = params.add('string', dialect.wholePattern(pattern));
+      try {
+        const test = dialect.matchesWhole(dialect.literal(''), bound);
+        await this.engine.run(`SELECT ${test}`, params.list);
+      } catch (error) {
+        const message = `Unsupported regular expression ${JSON.stringify(pattern)}: ${problemOf(error) ?? String(error)}`;
+        return new AppError('invalid', message, { filters: [message] }, cause);
+      }
+    }
+    return undefined;
+  }
+
+  /** Resolves when no case variants are being looked for in the background. */
+  settled(): Promise<void> {
+    return this.#spellings.settled();
+  }
+}
+
+function patternsOf(predicate: Predicate): readonly string[] {
+  if (predicate.kind === 'regexp') return [predicate.pattern];
+  if (predicate.kind === 'not') return patternsOf(predicate.item);
+  return 'items' in predicate ? predicate.items.flatMap(patternsOf) : [];
+}

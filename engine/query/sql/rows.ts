@@ -1,0 +1,102 @@
+import type { Snapshot } from '../../store/store.js';
+import type { RowRef, Selection } from '../plan/executor.js';
+import type { Position } from '../plan/position.js';
+import type { Predicate } from '../predicate/predicate.js';
+import { relevance } from '../text/relevance.js';
+import { boundType, compile, joins } from './compile.js';
+import { behind, positionOf, remaining, type SortKey } from './cursor.js';
+import type { Language } from './dialect.js';
+import { access, begin, type Select, type Spellings, type Statement } from './statement.js';
+
+/** The statement of a page. Each of its rows tells where a record is; in a walk, its sort keys come first. */
+export interface RowsSelect extends Select {
+  /** The record of a row of the answer; its `_id` where the dialect has no row numbers. */
+  rowOf(row: readonly unknown[]): RowRef | string;
+  /** The position after a row of the answer of a walk. */
+  positionOf(row: readonly unknown[]): Position;
+}
+
+/** The statement that finds the rows of a page in their order. `scope` is the snapshot without pruned segments. */
+export function rowsSelect(
+  scope: Snapshot,
+  selection: Selection,
+  spellings: Spellings,
+  language: Language,
+): RowsSelect {
+  const { predicate, walk, offset } = selection;
+  const isSorted = selection.ordering.length > 0 || selection.scores.length > 0;
+  const { snapshot, skipped } = remaining(scope, walk, isSorted);
+  const statement = begin(snapshot, spellings, language);
+  const { dialect, params, source } = statement;
+  const keys = snapshot.rows === 0 ? [] : sortKeys(statement, selection);
+  const where = compile(statement, predicate);
+  const after = walk?.after ? ` AND ${behind(statement, keys, walk.after, skipped)}` : '';
+  const place = dialect.place();
+  const order = snapshot.rows === 0 ? '' : orderBy(statement, keys, predicate);
+  const limit = isLimited(selection) ? ` LIMIT ${params.add('long', BigInt(selection.limit))}` : '';
+  const from = offset > 0 ? ` OFFSET ${params.add('long', BigInt(offset))}` : '';
+  const values = [...(walk ? keys.map(({ sql }) => sql) : []), place.file, place.row];
+  return {
+    sql: `SELECT ${values.join(', ')} FROM ${source} WHERE ${where}${after}${order}${limit}${from}`,
+    params: params.list,
+    rowOf: (row) => {
+      const [file, at] = row.slice(-2) as [bigint | number, bigint | number | string];
+      return typeof at === 'string' ? at : [Number(file) + skipped - 1, Number(at)];
+    },
+    positionOf: (row) => positionOf(row, keys, skipped),
+  };
+}
+
+export function isLimited({ limit }: Pick<Selection, 'limit'>): boolean {
+  return Number.isFinite(limit) && limit < Number.MAX_SAFE_INTEGER;
+}
+
+/** The number of matching records. */
+export function countSelect(
+  snapshot: Snapshot,
+  predicate: Predicate,
+  spellings: Spellings,
+  language: Language,
+): Select {
+  const statement = begin(snapshot, spellings, language);
+  const where = compile(statement, predicate);
+  return {
+    sql: `SELECT count(*) FROM ${statement.source} WHERE ${where}`,
+    params: statement.params.list,
+  };
+}
+
+/** Without an ordering the engine keeps the order of the files by itself, and stops reading when the page is full. */
+export function orderBy(
+  { dialect, spellings }: Statement,
+  keys: readonly SortKey[],
+  predicate: Predicate,
+): string {
+  if (keys.length === 0 && dialect.keepsOrder && !joins(predicate, spellings)) return '';
+  const list = keys.map(
+    ({ sql, descending }) => `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`,
+  );
+  return ` ORDER BY ${[...list, dialect.insertionOrder()].join(', ')}`;
+}
+
+/** List fields are ordered by their smallest element ascending and by their largest descending. */
+export function sortKeys(
+  statement: Statement,
+  { ordering, scores }: Pick<Selection, 'ordering' | 'scores'>,
+): readonly SortKey[] {
+  const { dialect } = statement;
+  if (ordering.length === 0) {
+    const score = relevance(statement, scores);
+    return score === undefined ? [] : [{ sql: score, descending: true, type: 'double' }];
+  }
+  return ordering.flatMap(({ field, descending }) => {
+    const values = access(statement, field);
+    if (!values) return [];
+    const sql = !values.isMany
+      ? values.sql
+      : descending
+        ? dialect.largest(values.sql)
+        : dialect.smallest(values.sql);
+    return [{ sql, descending, type: boundType({ ...field, type: values.type }) }];
+  });
+}

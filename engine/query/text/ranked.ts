@@ -1,0 +1,129 @@
+import type { Columns } from '../../core/types.js';
+import type { Snapshot } from '../../store/store.js';
+import { foldTerm } from '../../text/fold.js';
+import type { TextQuery } from '../../text/column-matcher.js';
+import type { RankedRow } from '../../text/ranking.js';
+import { search, type RankedPhrase } from '../../text/ranked-search.js';
+import type { Selected, Selection, Unsupported } from '../plan/executor.js';
+import { turnsOf, type RunOptions } from '../plan/limits.js';
+import type { Position } from '../plan/position.js';
+import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import { isIndexable, textField } from './text-field.js';
+
+/** A query about the terms of one field, in the form that the term index answers. */
+interface OneFieldQuery {
+  readonly field: FieldRef;
+  readonly query: TextQuery;
+  readonly phrases: readonly RankedPhrase[];
+}
+
+/** True if terms of one indexed field are all that the query matches and ranks by: the term index then answers it alone. */
+export function isRankedByOneField(
+  selection: Pick<Selection, 'predicate' | 'scores'>,
+  columns: Columns,
+): boolean {
+  return oneFieldQuery(selection, columns) !== undefined;
+}
+
+/** The page of such a query, without facets. */
+export async function selectByIndex(
+  snapshot: Snapshot,
+  selection: Selection,
+  options: RunOptions,
+): Promise<Selected | Unsupported> {
+  const { offset, limit, walk } = selection;
+  const asked = oneFieldQuery(selection, snapshot.columns);
+  const field = asked && (await textField(snapshot, asked.field));
+  if (asked === undefined || field === undefined)
+    return { unsupported: 'a segment has no term index of the field' };
+  const after = walk?.after ? rankOf(walk.after) : undefined;
+  const page = { after, offset, limit };
+  const { rows, total } = await search(field, asked.query, asked.phrases, page, turnsOf(options));
+  return { ...rankedPage(rows), total, facets: null };
+}
+
+/** The rows of a ranked page, and the position behind the last of them. */
+export function rankedPage(rows: readonly RankedRow[]): Pick<Selected, 'rows' | 'position'> {
+  const last = rows.at(-1);
+  return {
+    rows: rows.map(({ segment, row }) => [segment, row] as const),
+    position: last && { keys: [last.score], file: last.segment + 1, row: BigInt(last.row) },
+  };
+}
+
+/** A position in a ranking. */
+export function rankOf({ keys, file, row }: Position): RankedRow {
+  return { score: Number(keys[0]), segment: file - 1, row: Number(row) };
+}
+
+function oneFieldQuery(
+  { predicate, scores }: Pick<Selection, 'predicate' | 'scores'>,
+  columns: Columns,
+): OneFieldQuery | undefined {
+  const fields = new Set<string>();
+  const query = queryOf(predicate, fields);
+  const phrases = scores.map((score) => phraseOf(score, fields));
+  if (query === undefined || phrases.includes(undefined) || fields.size !== 1) return undefined;
+  const field = fieldOf(predicate);
+  if (field === undefined || !isIndexable(columns, field)) return undefined;
+  const ranking = (phrases as readonly RankedPhrase[]).filter(({ boost }) => boost > 0);
+  return ranking.length === 0 ? undefined : { field, query, phrases: ranking };
+}
+
+/** The predicate as a query of the term index; undefined if it holds anything but terms and phrases. Adds its fields to `fields`. */
+function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
+  switch (predicate.kind) {
+    case 'words':
+      fields.add(predicate.field.path.join('\n'));
+      return { kind: 'and', items: predicate.words.map((word) => phrase([word])) };
+    case 'phrase':
+      fields.add(predicate.field.path.join('\n'));
+      return phrase(predicate.words);
+    case 'or': {
+      const items = predicate.items.map((item) => queryOf(item, fields));
+      return items.includes(undefined) ? undefined : { kind: 'or', items: items as TextQuery[] };
+    }
+    case 'and': {
+      const isNot = (item: Predicate): boolean => item.kind === 'not';
+      const items = predicate.items
+        .filter((item) => !isNot(item))
+        .map((item) => queryOf(item, fields));
+      const others = predicate.items
+        .filter(isNot)
+        .map((item) => (item.kind === 'not' ? queryOf(item.item, fields) : undefined));
+      // A negation alone is true of records without a text, of which the index knows nothing.
+      if (items.length === 0 || items.includes(undefined) || others.includes(undefined)) {
+        return undefined;
+      }
+      const item: TextQuery = { kind: 'and', items: items as TextQuery[] };
+      if (others.length === 0) return item;
+      return { kind: 'without', item, other: { kind: 'or', items: others as TextQuery[] } };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function phrase(words: readonly string[]): TextQuery {
+  return { kind: 'phrase', terms: words.map(foldTerm) };
+}
+
+function phraseOf(
+  { item, boost }: Selection['scores'][number],
+  fields: Set<string>,
+): RankedPhrase | undefined {
+  if (item.kind !== 'words' && item.kind !== 'phrase') return undefined;
+  if (item.kind === 'words' && item.words.length !== 1) return undefined;
+  fields.add(item.field.path.join('\n'));
+  return { terms: item.words.map(foldTerm), boost };
+}
+
+function fieldOf(predicate: Predicate): FieldRef | undefined {
+  if (predicate.kind === 'words' || predicate.kind === 'phrase') return predicate.field;
+  if (predicate.kind !== 'and' && predicate.kind !== 'or') return undefined;
+  for (const item of predicate.items) {
+    const field = fieldOf(item);
+    if (field !== undefined) return field;
+  }
+  return undefined;
+}
