@@ -1,24 +1,24 @@
 import { AppError } from '../engine/core/errors.js';
 
-/** A JSON object of the interface, as it came. */
+/** The JSON object of a response or of a resource in it. */
 export type Answer = Readonly<Record<string, unknown>>;
 
-/** Speaks to the server as any client does. The command line's one way to the network. */
+/** HTTP client of the server's public interface. The command line uses the network only through it. */
 export interface Client {
   readonly origin: string;
   get(path: string): Promise<Answer>;
   post(path: string, body: Answer): Promise<Answer>;
   patch(path: string, body: Answer): Promise<Answer>;
-  /** Sends the bytes of a file to a signed URL. */
+  /** Uploads the bytes of a file to a signed URL. */
   upload(url: string, bytes: AsyncIterable<Uint8Array>, headers: UploadHeaders): Promise<void>;
 }
 
-export interface UploadHeaders {
+interface UploadHeaders {
   readonly 'content-length': string;
   readonly 'content-md5': string;
 }
 
-/** A client for the server at `origin`; `signal` ends whatever it is doing. */
+/** Creates a client of the server at `origin`; `signal` aborts its requests. */
 export function openClient(origin: string, token: string, signal: AbortSignal): Client {
   async function send(method: string, path: string, body?: Answer): Promise<Answer> {
     const response = await fetch(origin + path, {
@@ -28,7 +28,7 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw refused(method, path, response.status, text);
+    if (!response.ok) throw responseError(method, path, response.status, text);
     return JSON.parse(text) as Answer;
   }
   return {
@@ -37,23 +37,23 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
     post: (path, body) => send('POST', path, body),
     patch: (path, body) => send('PATCH', path, body),
     async upload(url, bytes, headers) {
-      // The signature is of the path: a public address may not be reachable from here.
+      // Only path and query are signed; the public address in the URL may not be reachable from this machine.
       const { pathname, search } = new URL(url);
       const response = await fetch(origin + pathname + search, {
         method: 'PUT',
         signal,
         headers: { ...headers },
         body: bytes,
-        duplex: 'half', // a body that is a stream asks for this
+        duplex: 'half', // required for a body that is a stream
       });
       const text = await response.text();
-      if (!response.ok) throw refused('PUT', 'the upload URL', response.status, text);
+      if (!response.ok) throw responseError('PUT', 'the upload URL', response.status, text);
     },
   };
 }
 
-/** The reason that the server gave, without the JSON around it. */
-function refused(method: string, path: string, status: number, text: string): AppError {
+/** The error of a failed request, with the server's reason taken out of its JSON. */
+function responseError(method: string, path: string, status: number, text: string): AppError {
   let reason = text.slice(0, 500);
   try {
     const body = JSON.parse(text) as Record<string, unknown>;
@@ -61,7 +61,7 @@ function refused(method: string, path: string, status: number, text: string): Ap
       .map(([key, value]) => (key === 'detail' ? String(value) : `${key}: ${String(value)}`))
       .join('; ');
   } catch {
-    // Not JSON: a proxy's page, say. Its beginning is the best there is.
+    // Not JSON, for example a proxy's error page: its first characters stand as the reason.
   }
   return new AppError('invalid', `${method} ${path}: ${status} ${reason}`);
 }

@@ -1,15 +1,15 @@
 import type { Terminal } from './terminal.js';
 
-/** What a command is run with. */
+/** The input and output of a command. */
 export interface Run {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly terminal: Terminal;
 }
 
-/** One command of `strandlake`; a new one is a file and a line in `commands/index.ts`. */
+/** One command of `strandlake`. To add one, add a file and a line in `commands/index.ts`. */
 export interface Command {
-  /** As typed: `token add`. */
+  /** The words that select it: `token add`. */
   readonly name: string;
   readonly usage: string;
   readonly help: string;
@@ -17,5 +17,5 @@ export interface Command {
   run(run: Run): Promise<number>;
 }
 
-/** The command line was wrong: its usage is shown, and the exit code is 2. */
+/** Thrown for a wrong command line; `main` shows the usage and exits with code 2. */
 export class UsageError extends Error {}

@@ -5,15 +5,15 @@ import { AppError } from '../engine/core/errors.js';
 import { fileStats, openDataFolder } from '../engine/core/files.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 
-/** What the short commands work on. */
+/** The parts of a data folder that the short commands use. */
 export interface OpenData {
   readonly catalog: Catalog;
   readonly key: Uint8Array;
 }
 
 /**
- * Opens key and catalogue of a data folder for a moment. A running server is no obstacle: it holds a lock of its own, and
- * SQLite lets one process write after the other.
+ * Opens the signing key and the catalogue of a data folder, runs `work` and closes them. It also works beside a running server,
+ * because SQLite serialises the writes of both processes.
  */
 export async function withData<T>(
   folder: string,
@@ -29,7 +29,7 @@ export async function withData<T>(
   }
 }
 
-/** The data folder that flag and environment name; refuses one that no server has filled yet. */
+/** The data folder that flag and environment name. Throws `not-found` if it contains no catalogue. */
 export async function existingFolder(
   flag: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -40,6 +40,6 @@ export async function existingFolder(
   if (await fileStats(join(data, 'catalog.sqlite'))) return data;
   throw new AppError(
     'not-found',
-    `${data} holds no catalogue; start the server once (npm start), or name its folder with --data`,
+    `${data} contains no catalogue; start the server once (npm start), or name its folder with --data`,
   );
 }

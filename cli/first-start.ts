@@ -5,23 +5,23 @@ import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import type { OpenData } from './data.js';
 
-/** What the command line knows about the catalogue before it starts the server. */
+/** The rows of the catalogue that `serve` needs before it starts the server. */
 export interface Prepared {
-  /** The user in whose name files are imported: the first one. */
+  /** The first user, in whose name files are imported. */
   readonly user: UserRow;
   readonly personalVault: VaultRow;
-  /** The first token's secret, on the first start only. */
+  /** The secret of the first token on the first start, null later. */
   readonly firstSecret: string | null;
-  /** The vault that still waits for its example. */
+  /** The vault into which the example has yet to be imported, if any. */
   readonly exampleVault: VaultRow | null;
 }
 
 const exampleVaultName = 'examples';
 
 /**
- * Makes the first user, a personal vault, a token and (if wanted) the vault for the example, all or nothing, in an empty
- * catalogue; finds them in any other. That the example is still to come is noted in the vault, so that a start that was
- * interrupted is continued by the next, and a vault that was deleted stays deleted.
+ * In an empty catalogue, creates the first user, a personal vault, a token and (unless switched off) the vault of the example, in
+ * one transaction; in any other, finds them. The vault's metadata records that its example is pending, so that the next start
+ * continues an interrupted one and does not recreate a deleted vault.
  */
 export async function prepare({ catalog, key }: OpenData, config: Config): Promise<Prepared> {
   return catalog.transaction(async (tx) => {
@@ -39,20 +39,20 @@ export async function prepare({ catalog, key }: OpenData, config: Config): Promi
       };
     }
     const token = { name: 'first token', ...(config.token !== null && { secret: config.token }) };
-    const made = await createUser(tx, { email: 'owner@localhost', domain: 'local', token }, key);
+    const created = await createUser(tx, { email: 'owner@localhost', domain: 'local', token }, key);
     const exampleVault = config.examples
       ? await tx.vaults.create({
-          accountId: made.account.id,
-          userId: made.user.id,
+          accountId: created.account.id,
+          userId: created.user.id,
           name: exampleVaultName,
           description: 'Public data to try things on',
           metadata: { example: 'pending' },
         })
       : null;
     return {
-      user: made.user,
-      personalVault: made.vault,
-      firstSecret: made.token?.secret ?? null,
+      user: created.user,
+      personalVault: created.vault,
+      firstSecret: created.token?.secret ?? null,
       exampleVault,
     };
   });
@@ -60,8 +60,8 @@ export async function prepare({ catalog, key }: OpenData, config: Config): Promi
 
 const hourMs = 3_600_000;
 
-/** A token for the command line's own requests: it expires by itself if we die before `revoke`. */
-export async function workToken(
+/** Creates a token for the requests of `serve`. It expires after a day, in case the process dies before it revokes the token. */
+export async function createWorkToken(
   { catalog, key }: OpenData,
   user: UserRow,
 ): Promise<{ readonly id: number; readonly secret: string }> {

@@ -4,40 +4,39 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../engine/core/errors.js';
 import { openLocalFile, type FileReader } from '../engine/core/files.js';
 import type { Answer, Client } from './client.js';
-import { grouped, progressLine } from './progress-bar.js';
 import type { Terminal } from './terminal.js';
 
-/** A file of the person at the terminal, and the vault and name under which it is imported. */
-export interface Wanted {
+/** A local file to import, with the vault and the name of its dataset. */
+export interface FileImport {
   readonly file: string;
   readonly vaultId: number;
   readonly datasetName?: string;
 }
 
-/** What became of it. */
-export interface Imported {
+/** The result of an import. */
+export interface ImportedFile {
   readonly datasetId: number;
   readonly fullPath: string;
   readonly records: number;
-  readonly wasThere: boolean;
+  readonly wasImportedBefore: boolean;
 }
 
 const pollMs = 200;
 
 /**
- * Uploads a file, makes a dataset of it and waits for the import: the requests that any client sends. Started again
- * after an interruption, or with a file that was imported before, it takes up what is there.
+ * Uploads a file, imports it into a dataset and waits for the end of the import, through the public interface. After an
+ * interruption, or for a file that was imported before, it continues with the existing object, dataset and import.
  */
 export async function importFile(
   client: Client,
-  wanted: Wanted,
+  { file: path, vaultId, datasetName }: FileImport,
   terminal: Terminal,
-): Promise<Imported> {
-  const file = await openLocalFile(wanted.file);
+): Promise<ImportedFile> {
+  const file = await openLocalFile(path);
   try {
-    const objectId = await uploaded(client, wanted.vaultId, file, terminal);
-    const name = wanted.datasetName ?? datasetNameOf(wanted.file);
-    const dataset = await datasetFor(client, wanted.vaultId, name, objectId);
+    const objectId = await uploadOnce(client, vaultId, file, terminal);
+    const name = datasetName ?? datasetNameOf(path);
+    const dataset = await datasetFor(client, vaultId, name, objectId);
     const job =
       dataset.job ??
       (await client.post('/v2/dataset_imports', {
@@ -45,22 +44,22 @@ export async function importFile(
         object_id: objectId,
         commit_mode: 'append',
       }));
-    const wasThere = job['status'] === 'completed';
-    const records = await follow(client, job, basename(wanted.file), terminal);
-    return { datasetId: dataset.id, fullPath: dataset.fullPath, records, wasThere };
+    const wasImportedBefore = job['status'] === 'completed';
+    const records = await follow(client, job, basename(path), terminal);
+    return { datasetId: dataset.id, fullPath: dataset.fullPath, records, wasImportedBefore };
   } finally {
     await file.close();
   }
 }
 
-/** `runs/sample.vcf.gz` becomes `sample`. */
+/** The name of a file's dataset: `runs/sample.vcf.gz` becomes `sample`. */
 export function datasetNameOf(file: string): string {
   const name = basename(file);
   return name.replace(/(\.[A-Za-z0-9]+)?\.(gz|bgz)$|\.[A-Za-z0-9]+$/i, '') || name;
 }
 
-/** The id of the file's object; its bytes are sent unless the vault has them under this name. */
-async function uploaded(
+/** The id of the file's object. Uploads the file unless the vault has an object of this name with the same MD5. */
+async function uploadOnce(
   client: Client,
   vaultId: number,
   file: FileReader,
@@ -79,7 +78,7 @@ async function uploaded(
   });
   await client.upload(
     String(object['upload_url']),
-    announced(file, `${filename}: uploading`, terminal),
+    withProgress(file, `${filename}: uploading`, terminal),
     {
       'content-length': String(file.bytes),
       'content-md5': Buffer.from(md5, 'hex').toString('base64'),
@@ -88,15 +87,15 @@ async function uploaded(
   return idOf(object);
 }
 
-async function* announced(
+async function* withProgress(
   file: FileReader,
   title: string,
   terminal: Terminal,
 ): AsyncGenerator<Uint8Array> {
   let sent = 0;
-  for await (const piece of file.stream()) {
-    sent += piece.byteLength;
-    yield piece;
+  for await (const chunk of file.stream()) {
+    sent += chunk.byteLength;
+    yield chunk;
     terminal.progress(`${title} ${Math.floor((100 * sent) / file.bytes)} %`);
   }
 }
@@ -104,11 +103,11 @@ async function* announced(
 interface DatasetAndJob {
   readonly id: number;
   readonly fullPath: string;
-  /** An import of the same object into it that has not failed. */
+  /** An import of the same object into the dataset that has not failed. */
   readonly job: Answer | undefined;
 }
 
-/** The dataset that this object was or should be imported into; a new one when the name belongs to other data. */
+/** The dataset into which the object was or has to be imported; a new one if the dataset of this name has other data. */
 async function datasetFor(
   client: Client,
   vaultId: number,
@@ -118,22 +117,22 @@ async function datasetFor(
   const known = await atPath(client, vaultId, `/${name}`, 'dataset');
   if (known) {
     const jobs = await rows(client, `/v2/datasets/${idOf(known)}/imports`);
-    const alive = ['pending', 'queued', 'running', 'completed'];
+    const notFailed = ['pending', 'queued', 'running', 'completed'];
     const job = jobs.find(
-      (one) => one['object_id'] === objectId && alive.includes(String(one['status'])),
+      (one) => one['object_id'] === objectId && notFailed.includes(String(one['status'])),
     );
-    const isEmpty = jobs.length === 0; // we were interrupted before the import was asked for
+    const isEmpty = jobs.length === 0; // an earlier run was interrupted before it created the import
     if (job || isEmpty) return { id: idOf(known), fullPath: String(known['full_path']), job };
   }
-  const made = await client.post('/v2/objects', {
+  const created = await client.post('/v2/objects', {
     vault_id: vaultId,
     object_type: 'dataset',
     filename: name,
   });
-  return { id: idOf(made), fullPath: String(made['full_path']), job: undefined };
+  return { id: idOf(created), fullPath: String(created['full_path']), job: undefined };
 }
 
-/** Waits until an import has ended; returns how many records it read. */
+/** Polls an import until it ends, showing its progress; returns the number of records read. Throws if it fails. */
 async function follow(
   client: Client,
   job: Answer,
@@ -165,7 +164,7 @@ async function follow(
 
 async function md5Of(file: FileReader): Promise<string> {
   const hash = createHash('md5');
-  for await (const piece of file.stream()) hash.update(piece);
+  for await (const chunk of file.stream()) hash.update(chunk);
   return hash.digest('hex');
 }
 
@@ -187,9 +186,33 @@ function idOf(resource: Answer): number {
   return Number(resource['id']);
 }
 
-/** One line about an import that went well. */
-export function importedLine({ fullPath, records, wasThere }: Imported): string {
-  return wasThere
-    ? `${fullPath} is there already (${grouped(records)} records)`
+/** The line that reports a successful import. */
+export function importedLine({ fullPath, records, wasImportedBefore }: ImportedFile): string {
+  return wasImportedBefore
+    ? `${fullPath} was imported before (${grouped(records)} records)`
     : `${fullPath}: ${grouped(records)} records imported`;
+}
+
+/** The values of a progress line. `percent` is null if the total is unknown. */
+export interface Progress {
+  readonly title: string;
+  readonly percent: number | null;
+  readonly records: number;
+  readonly perSecond: number;
+}
+
+const width = 24;
+
+/** Formats a progress line: `clinvar  [#########---------------]  38 %  26,334 records  61,200/s` */
+export function progressLine({ title, percent, records, perSecond }: Progress): string {
+  const counts = `${grouped(records)} records  ${grouped(perSecond)}/s`;
+  if (percent === null) return `${title}  ${counts}`;
+  const full = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
+  const bar = '#'.repeat(full) + '-'.repeat(width - full);
+  return `${title}  [${bar}]  ${String(Math.floor(percent)).padStart(3)} %  ${counts}`;
+}
+
+/** The number with thousands separators: `69,302`. */
+export function grouped(count: number): string {
+  return Math.round(count).toLocaleString('en-US');
 }

@@ -2,10 +2,9 @@ import { settingsHelp } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import { type Command, UsageError } from './command.js';
 import { commands } from './commands/index.js';
-import { suggest } from './suggest.js';
 import type { Terminal } from './terminal.js';
 
-/** Runs one command line; returns the exit code: 0 done, 1 refused with a reason, 2 not understood. */
+/** Runs one command line; returns the exit code: 0 for success, 1 for an error that was reported, 2 for a wrong command line. */
 export async function main(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -52,13 +51,14 @@ function commandOf(
   return undefined;
 }
 
+/** The message for an unknown command, with a suggestion or the commands of its group. */
 function unknownCommand(argv: readonly string[]): string {
   const words = argv.slice(0, 2).filter((word) => !word.startsWith('-'));
   const names = commands.map(({ name }) => name);
   const inGroup = names.filter((name) => name.startsWith(`${words[0]} `));
   if (inGroup.length > 0) {
     const hint = suggest(words.join(' '), inGroup);
-    return `strandlake: unknown command "${words.join(' ')}"; ${hint ? `did you mean "${hint}"?` : `there are: ${inGroup.join(', ')}`}`;
+    return `strandlake: unknown command "${words.join(' ')}"; ${hint ? `did you mean "${hint}"?` : `commands: ${inGroup.join(', ')}`}`;
   }
   const hint = suggest(words.join(' '), names) ?? suggest(words[0] ?? '', names);
   return `strandlake: unknown command "${words[0] ?? argv[0]}"; ${hint ? `did you mean "${hint}"?` : '--help lists them'}`;
@@ -74,4 +74,32 @@ function helpOf(command: Command): string {
   const settings =
     command.name === 'serve' ? `\n\nSettings, by flag or environment:\n${settingsHelp()}` : '';
   return `Usage: strandlake ${command.usage}\n\n${command.help}${settings}`;
+}
+
+/** The known word with the smallest edit distance to a mistyped one; undefined if none is close. */
+export function suggest(word: string, known: readonly string[]): string | undefined {
+  const [best] = known
+    .map((name) => ({ name, steps: distance(word, name) }))
+    .sort((a, b) => a.steps - b.steps);
+  return best && best.steps <= Math.max(2, Math.floor(best.name.length / 3))
+    ? best.name
+    : undefined;
+}
+
+/** Damerau-Levenshtein distance: the number of insertions, deletions, substitutions and swaps of neighbours. */
+function distance(a: string, b: string): number {
+  const rows = Array.from({ length: a.length + 1 }, (_, i) => [i]);
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
+  for (let j = 0; j <= b.length; j++) (rows[0] ?? [])[j] = j;
+  for (let i = 1; i <= a.length; i++) {
+    for (let j = 1; j <= b.length; j++) {
+      const change = a[i - 1] === b[j - 1] ? 0 : 1;
+      let steps = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + change);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        steps = Math.min(steps, at(i - 2, j - 2) + 1);
+      }
+      (rows[i] ?? [])[j] = steps;
+    }
+  }
+  return at(a.length, b.length);
 }

@@ -1,23 +1,23 @@
-/** Where a command writes. Tests collect the text; the program writes to the terminal. */
+/** The output of a command. Tests collect the text; the program writes it to standard output and standard error. */
 export interface Terminal {
-  /** What the command was asked for. */
+  /** Writes a result, to standard output. */
   out(text: string): void;
-  /** What the person should know besides. */
+  /** Writes a message, to standard error. */
   note(text: string): void;
-  /** A line that the next one replaces in a terminal; elsewhere a line now and then. Empty text removes it. */
+  /** Shows a line that the next output replaces; without a terminal, writes a line every two seconds. Empty text removes it. */
   progress(text: string): void;
 }
 
-/** The part of a stream that is needed here. */
+/** The part of a writable stream that a terminal needs. */
 export interface Sink {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-const lineEveryMs = 2_000;
+const progressIntervalMs = 2_000;
 
-/** A terminal on two streams. A progress line is only drawn where it can be wiped away again. */
+/** A terminal on two streams. Draws progress lines only if `notes` is a TTY, where they can be erased. */
 export function openTerminal(
   out: Sink = process.stdout,
   notes: Sink = process.stderr,
@@ -26,25 +26,25 @@ export function openTerminal(
   const draws = notes.isTTY === true;
   let drawn = '';
   let writtenAt = -Infinity;
-  const wipe = (): void => {
+  const erase = (): void => {
     if (drawn !== '') notes.write('\r\x1b[2K');
     drawn = '';
   };
   return {
     out(text) {
-      wipe();
+      erase();
       out.write(`${printable(text)}\n`);
     },
     note(text) {
-      wipe();
+      erase();
       notes.write(`${printable(text)}\n`);
     },
     progress(text) {
       if (draws) {
-        wipe();
+        erase();
         drawn = printable(text).slice(0, (notes.columns || 80) - 1);
         notes.write(drawn);
-      } else if (text !== '' && now() - writtenAt >= lineEveryMs) {
+      } else if (text !== '' && now() - writtenAt >= progressIntervalMs) {
         writtenAt = now();
         notes.write(`${printable(text)}\n`);
       }
@@ -52,7 +52,7 @@ export function openTerminal(
   };
 }
 
-/** File names and server messages may hold characters that a terminal obeys. */
+/** Replaces control and bidirectional characters, which file names and server messages may contain and a terminal would execute. */
 function printable(text: string): string {
   return text.replaceAll(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }

@@ -1,4 +1,4 @@
-/** Three requests to paste, on the bundled ClinVar dataset: a filtered query, a facet and an export. */
+/** Three curl commands for the bundled ClinVar dataset: a filtered query, a facet and an export. */
 export function threeRequests(origin: string, token: string, datasetId: number): string {
   const filters = [
     ['info.CLNSIG', 'Pathogenic'],
@@ -35,9 +35,9 @@ export function threeRequests(origin: string, token: string, datasetId: number):
     .join('\n\n');
 }
 
-/** The address under which this machine reaches a server that listens on `host`. */
+/** The origin under which this machine reaches a server that listens on `host`. */
 export function localOrigin(host: string, port: number): string {
-  const everywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
-  const name = everywhere[host] ?? (host.includes(':') ? `[${host}]` : host);
+  const wildcardHosts: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+  const name = wildcardHosts[host] ?? (host.includes(':') ? `[${host}]` : host);
   return `http://${name}:${port}`;
 }

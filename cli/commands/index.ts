@@ -4,7 +4,7 @@ import { tokenAdd, tokenList, tokenRevoke } from './token.js';
 import { userAdd } from './user.js';
 import { verify } from './verify.js';
 
-/** Every command, in the order of the help. */
+/** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   serve,
   userAdd,

@@ -1,22 +1,22 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { UsageError } from '../command.js';
 
-/** The flags that every short command has. */
+/** The options of every short command. */
 export const dataOption = { data: { type: 'string' } } as const satisfies ParseArgsOptionsConfig;
 
-/** Reads the flags of a short command, and as many words beside them as `words` names. */
+/** Parses the options of a short command. Throws `UsageError` unless the number of positional arguments is within the limits. */
 export function readOptions<O extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: O,
-  words: { readonly least: number; readonly most: number },
+  count: { readonly min: number; readonly max: number },
 ): ReturnType<typeof parseArgs<{ options: O; allowPositionals: true }>> {
-  let read;
+  let parsed;
   try {
-    read = parseArgs({ args: [...args], options, allowPositionals: true });
+    parsed = parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
-  const count = read.positionals.length;
-  if (count >= words.least && count <= words.most) return read;
-  throw new UsageError(count < words.least ? 'something is missing' : 'too many words');
+  const found = parsed.positionals.length;
+  if (found >= count.min && found <= count.max) return parsed;
+  throw new UsageError(found < count.min ? 'an argument is missing' : 'too many arguments');
 }

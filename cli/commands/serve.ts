@@ -5,8 +5,8 @@ import { supervise } from '../../scheduler/worker/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';
 import { withData } from '../data.js';
-import { type Prepared, prepare, workToken } from '../first-start.js';
-import { importFile, importedLine, type Wanted } from '../import-file.js';
+import { type Prepared, prepare, createWorkToken } from '../first-start.js';
+import { importFile, importedLine, type FileImport } from '../import-file.js';
 import type { Terminal } from '../terminal.js';
 import { localOrigin, threeRequests } from '../welcome.js';
 
@@ -15,33 +15,33 @@ const exampleFile = fileURLToPath(
   new URL('../../../examples/clinvar_grch38_2026_69k.vcf.gz', import.meta.url),
 );
 
-/** `strandlake serve`: what `npm start` runs. */
+/** `strandlake serve`, which `npm start` runs. */
 export const serve: Command = {
   name: 'serve',
   usage: 'serve [settings] [files to import …]',
-  help: 'starts the server, and imports the named files into your personal vault',
+  help: 'starts the server and imports the named files into your personal vault',
   async run({ args, env, terminal }) {
     const { config, positionals } = parseArguments(args, env);
     const prepared = await withData(config.data, (data) => prepare(data, config));
-    const over = new AbortController();
-    const { promise: listening, resolve: heard } = Promise.withResolvers<number>();
+    const serverEnded = new AbortController();
+    const { promise: listening, resolve: setPort } = Promise.withResolvers<number>();
     const server = supervise(apiEntry, [JSON.stringify({ ...config, token: null })], {
       say: (text) => terminal.note(text),
       message: (message) => {
-        if (isListening(message)) heard(message.port);
+        if (isListening(message)) setPort(message.port);
       },
-    }).finally(() => over.abort());
+    }).finally(() => serverEnded.abort());
     const port = await Promise.race([listening, server.then(() => undefined)]);
     if (port !== undefined) {
       const origin = localOrigin(config.host, port);
       announce(terminal, config, origin, prepared);
-      await importAll(config, origin, prepared, positionals, terminal, over.signal);
+      await importAll(config, origin, prepared, positionals, terminal, serverEnded.signal);
     }
     return server;
   },
 };
 
-/** What the API process tells its supervisor once it answers: the port matters when 0 was asked for. */
+/** True for the message that the API process sends once it listens. It has the port, which is chosen by the system if 0 was requested. */
 function isListening(message: unknown): message is { readonly port: number } {
   const { type, port } = message as { readonly type?: unknown; readonly port?: unknown };
   return type === 'listening' && typeof port === 'number';
@@ -51,12 +51,12 @@ function announce(terminal: Terminal, config: Config, origin: string, prepared: 
   terminal.out(`Strandlake is ready at ${config.publicUrl ?? origin} (data in ${config.data})`);
   terminal.out(
     prepared.firstSecret === null
-      ? `To make a token: npm run strandlake -- token add ${prepared.user.email}`
+      ? `To create a token: npm run strandlake -- token add ${prepared.user.email}`
       : `Your token, shown this once: ${prepared.firstSecret}`,
   );
 }
 
-/** Imports what is to be imported. What goes wrong is said and changes nothing about the server. */
+/** Imports the example, if it is pending, and the named files. Failures are reported and do not affect the server. */
 async function importAll(
   config: Config,
   origin: string,
@@ -67,9 +67,9 @@ async function importAll(
 ): Promise<void> {
   const { exampleVault, personalVault, user, firstSecret } = prepared;
   if (!exampleVault && files.length === 0) return;
-  const token = await withData(config.data, (data) => workToken(data, user));
+  const token = await withData(config.data, (data) => createWorkToken(data, user));
   const client = openClient(origin, token.secret, signal);
-  const attempt = async (wanted: Wanted): Promise<number | undefined> => {
+  const attempt = async (wanted: FileImport): Promise<number | undefined> => {
     try {
       const imported = await importFile(client, wanted, terminal);
       terminal.out(importedLine(imported));
@@ -94,7 +94,7 @@ async function importExample(
   client: Client,
   vaultId: number,
   secret: string | null,
-  attempt: (wanted: Wanted) => Promise<number | undefined>,
+  attempt: (wanted: FileImport) => Promise<number | undefined>,
   terminal: Terminal,
 ): Promise<void> {
   const datasetId = await attempt({ file: exampleFile, vaultId, datasetName: 'clinvar' });

@@ -8,11 +8,11 @@ import { dataOption, readOptions } from './options.js';
 
 const dayMs = 86_400_000;
 
-/** `strandlake token add`: one more token of a user. */
+/** `strandlake token add`: creates a token for a user. */
 export const tokenAdd: Command = {
   name: 'token add',
   usage: 'token add <email> [--name <text>] [--read-only] [--days <number>] [--data <folder>]',
-  help: 'makes a token for a user and prints it',
+  help: 'creates a token for a user and prints it',
   async run({ args, env, terminal }) {
     const options = {
       ...dataOption,
@@ -20,7 +20,7 @@ export const tokenAdd: Command = {
       'read-only': { type: 'boolean', default: false },
       days: { type: 'string' },
     } as const;
-    const { values, positionals } = readOptions(args, options, { least: 1, most: 1 });
+    const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const expiresAt = values.days === undefined ? null : Date.now() + daysOf(values.days) * dayMs;
     const scope = values['read-only'] ? 'read' : 'read write';
     const { name } = values;
@@ -37,13 +37,13 @@ export const tokenAdd: Command = {
   },
 };
 
-/** `strandlake token list`: never the secrets, which nobody has. */
+/** `strandlake token list`. Secrets cannot be listed, because only their hashes are stored. */
 export const tokenList: Command = {
   name: 'token list',
   usage: 'token list [<email>] [--data <folder>]',
-  help: 'lists tokens, newest first: id, first letters, scope, state, name and user',
+  help: 'lists tokens, newest first: id, first characters, scope, state, name and user',
   async run({ args, env, terminal }) {
-    const { values, positionals } = readOptions(args, dataOption, { least: 0, most: 1 });
+    const { values, positionals } = readOptions(args, dataOption, { min: 0, max: 1 });
     const folder = await existingFolder(values.data, env);
     await withData(folder, async (data) => {
       const [email] = positionals;
@@ -59,13 +59,13 @@ export const tokenList: Command = {
   },
 };
 
-/** `strandlake token revoke`: from then on the server refuses it. */
+/** `strandlake token revoke`: the server rejects the token from the next request on. */
 export const tokenRevoke: Command = {
   name: 'token revoke',
   usage: 'token revoke <id> [--data <folder>]',
   help: 'revokes the token with this id (see token list)',
   async run({ args, env, terminal }) {
-    const { values, positionals } = readOptions(args, dataOption, { least: 1, most: 1 });
+    const { values, positionals } = readOptions(args, dataOption, { min: 1, max: 1 });
     const id = Number(positionals[0]);
     if (!Number.isSafeInteger(id) || id < 1) throw new UsageError('<id> must be a number');
     const folder = await existingFolder(values.data, env);
@@ -79,7 +79,7 @@ export const tokenRevoke: Command = {
 async function userOf({ catalog }: OpenData, email: string): Promise<UserRow> {
   const user = await catalog.users.byEmail(email);
   if (user) return user;
-  throw new AppError('not-found', `there is no user ${email}; user add makes one`);
+  throw new AppError('not-found', `there is no user ${email}; create one with user add`);
 }
 
 function daysOf(text: string): number {

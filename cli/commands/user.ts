@@ -6,7 +6,7 @@ import { dataOption, readOptions } from './options.js';
 
 const roles: readonly Role[] = ['member', 'admin'];
 
-/** `strandlake user add`: a user, a personal vault and a first token. */
+/** `strandlake user add`: creates a user with a personal vault and a first token. */
 export const userAdd: Command = {
   name: 'user add',
   usage: 'user add <email> --account <domain> [--role admin|member] [--data <folder>]',
@@ -17,13 +17,13 @@ export const userAdd: Command = {
       account: { type: 'string' },
       role: { type: 'string', default: 'member' },
     } as const;
-    const { values, positionals } = readOptions(args, options, { least: 1, most: 1 });
+    const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const role = roles.find((name) => name === values.role);
     if (values.account === undefined) throw new UsageError('--account is missing');
     if (!role) throw new UsageError(`--role must be one of ${roles.join(', ')}`);
     const { account: domain } = values;
     const folder = await existingFolder(values.data, env);
-    const made = await withData(folder, ({ catalog, key }) =>
+    const created = await withData(folder, ({ catalog, key }) =>
       catalog.transaction((tx) =>
         createUser(
           tx,
@@ -32,7 +32,7 @@ export const userAdd: Command = {
         ),
       ),
     );
-    const { user, account, token } = made;
+    const { user, account, token } = created;
     terminal.note(`User ${user.email} (${user.role}) of ${account.domain}. The token, shown once:`);
     terminal.out(token?.secret ?? '');
     return 0;

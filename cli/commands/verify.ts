@@ -6,19 +6,19 @@ import { type Command, UsageError } from '../command.js';
 import { existingFolder } from '../data.js';
 import { dataOption, readOptions } from './options.js';
 
-/** What nothing names may be so young: the next start of the server sweeps it. */
+/** Unreferenced files younger than this are not reported, because the next start of the server deletes them. */
 const graceMs = 24 * 3_600_000;
 
-/** `strandlake verify`: is everything there, and as it was written? Changes nothing. */
+/** `strandlake verify`: checks that a data folder is complete and undamaged. Changes nothing. */
 export const verify: Command = {
   name: 'verify',
   usage: 'verify [<data folder>] [--data <folder>]',
-  help: 'checks every file of a data folder against its checksum, and log, catalogue and counts against each other; stop the server first',
+  help: 'checks the checksums of all files of a data folder, and that log, catalogue and record counts agree; stop the server first',
   async run({ args, env, terminal }) {
-    const { values, positionals } = readOptions(args, dataOption, { least: 0, most: 1 });
+    const { values, positionals } = readOptions(args, dataOption, { min: 0, max: 1 });
     const [folder] = positionals;
     if (folder !== undefined && values.data !== undefined) {
-      throw new UsageError('name the data folder once');
+      throw new UsageError('name the data folder only once');
     }
     const data = await openDataFolder(await existingFolder(folder ?? values.data, env));
     const catalog = await openCatalog(data.catalog, 'reader');

@@ -24,7 +24,7 @@ test.each(commands.map(({ name, usage }) => [name, usage]))(
 test.each([
   ['sevre', 'unknown command "sevre"; did you mean "serve"?'],
   ['token lst', 'unknown command "token lst"; did you mean "token list"?'],
-  ['token', 'unknown command "token"; there are: token add, token list, token revoke'],
+  ['token', 'unknown command "token"; commands: token add, token list, token revoke'],
   ['usre add', 'unknown command "usre"; did you mean "user add"?'],
   ['frobnicate', 'unknown command "frobnicate"; --help lists them'],
 ])('%s is refused with a suggestion', async (line, expected) => {
@@ -35,7 +35,7 @@ test.each([
 
 test.each([
   ['user add ann@example.org', '--account is missing'],
-  ['user add --account acme', 'something is missing'],
+  ['user add --account acme', 'an argument is missing'],
   ['user add ann@example.org --account acme --role king', '--role must be one of member, admin'],
   ['user add ann@example.org --acount acme', "Unknown option '--acount'"],
   ['token revoke seven', '<id> must be a number'],

@@ -60,7 +60,7 @@ describe('serve', () => {
     expect(await first.stop()).toBe(0);
 
     const second = serve('example', []);
-    await second.until(/To make a token: npm run strandlake -- token add owner@localhost\n/);
+    await second.until(/To create a token: npm run strandlake -- token add owner@localhost\n/);
     const [, again = ''] = await second.until(/ready at (http:\S+)/);
     const user = await fetch(`${again}/v1/user`, { headers: { authorization: `Token ${token}` } });
     expect(user.status).toBe(200);
@@ -82,7 +82,7 @@ describe('serve', () => {
     await first.until(/local:user-1:\/good: 2 records imported/);
     expect(await first.stop()).toBe(0);
     const second = serve('files', [good], { STRANDLAKE_EXAMPLES: 'off' });
-    await second.until(/local:user-1:\/good is there already \(2 records\)/);
+    await second.until(/local:user-1:\/good was imported before \(2 records\)/);
     expect(await second.stop()).toBe(0);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { datasetNameOf } from '../../cli/import-file.js';
-import { progressLine } from '../../cli/progress-bar.js';
+import { progressLine } from '../../cli/import-file.js';
 import { openTerminal } from '../../cli/terminal.js';
 import { localOrigin, threeRequests } from '../../cli/welcome.js';
 

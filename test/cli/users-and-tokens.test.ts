@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withData } from '../../cli/data.js';
-import { prepare, workToken } from '../../cli/first-start.js';
+import { prepare, createWorkToken } from '../../cli/first-start.js';
 import { main } from '../../cli/main.js';
 import { openCatalog } from '../../engine/catalog/catalog.js';
 import { type Config, parseConfig } from '../../engine/core/config.js';
@@ -53,7 +53,7 @@ describe('the first start', () => {
 
   test('leaves no secret in the data folder', async () => {
     const { firstSecret, user } = await withData(config.data, (data) => prepare(data, config));
-    const work = await withData(config.data, (data) => workToken(data, user));
+    const work = await withData(config.data, (data) => createWorkToken(data, user));
     for (const name of readdirSync(config.data, { recursive: true, encoding: 'utf8' })) {
       if (!/catalog|key/.test(name) || name === 'keys') continue;
       const text = readFileSync(join(config.data, name), 'latin1');
@@ -114,7 +114,7 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
 
 test('a folder without a catalogue is refused and stays untouched', async () => {
   const terminal = await run('token list', 1);
-  expect(terminal.notes.join()).toContain('holds no catalogue; start the server once');
+  expect(terminal.notes.join()).toContain('contains no catalogue; start the server once');
   expect(readdirSync(folder)).toEqual([]);
 });
 
