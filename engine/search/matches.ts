@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { wildcardPattern } from '../query/sql/patterns.js';
+import { wildcardPattern } from '../query/predicate/patterns.js';
 import type { FieldRef, Predicate, Scalar } from '../query/predicate/predicate.js';
 import {
   documentField,

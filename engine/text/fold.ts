@@ -1,11 +1,12 @@
 /*
- * Letters that differ in case alone, as RE2's `(?i)` sees them: Unicode's simple case folding, of the version that RE2 knows.
- * A test holds it against the SQL engine for every code point there is, because the index has to find what a scan finds.
+ * Letter case, defined once for the whole platform: simple mappings of one code point to one, of Unicode 15.
+ *
+ * Choice: letter case is that of Unicode 15, whatever version the runtime knows: a letter whose partner in the other case came to
+ * Unicode later is a letter without case. The indexes of terms on disk hold folded terms, so the mapping must never change.
  */
 
-/** Pairs of letters that came to Unicode after RE2's tables, and the dotless i, which folds to itself alone. */
-const unpaired: readonly (readonly [number, number])[] = [
-  [0x131, 0x131],
+/** Letters whose partner in the other case came to Unicode after version 15. */
+const pairedLater: readonly (readonly [number, number])[] = [
   [0x19b, 0x19b],
   [0x264, 0x264],
   [0x1c89, 0x1c8a],
@@ -16,9 +17,34 @@ const unpaired: readonly (readonly [number, number])[] = [
   [0x16ea0, 0x16ed3],
 ];
 
+function isPairedLater(code: number): boolean {
+  return pairedLater.some(([from, to]) => code >= from && code <= to);
+}
+
+/**
+ * The lower case of a string, code point by code point: what comparisons that ignore letter case compare. A lone surrogate becomes
+ * U+FFFD.
+ */
+export function lowerCase(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- the range of ASCII
+  if (/^[\u0000-\u007f]*$/.test(text)) return text.toLowerCase();
+  let lower = '';
+  for (const char of text.toWellFormed()) lower += lowerChar(char);
+  return lower;
+}
+
+function lowerChar(char: string): string {
+  // The only letter whose full lower case is longer than its simple one.
+  if (char === '\u0130') return 'i';
+  return isPairedLater(char.codePointAt(0)!) ? char : char.toLowerCase();
+}
+
 const known = new Map<number, number>();
 
-/** The one code point that stands for all that differ from this one in letter case alone. */
+/**
+ * The code point that stands for all code points that differ from this one in letter case alone: simple case folding, as RE2 has it
+ * under `(?i)`. Terms are compared in this form.
+ */
 export function foldCode(code: number): number {
   if (code < 0x80) return code >= 0x41 && code <= 0x5a ? code + 32 : code;
   let folded = known.get(code);
@@ -26,22 +52,29 @@ export function foldCode(code: number): number {
   return folded;
 }
 
-/** By way of the upper case, which final and other sigmas have in common; a case of several letters is no simple one. */
+/** Goes through the upper case, which the final and the ordinary sigma share. The dotless i folds to itself. */
 function found(code: number): number {
-  if (unpaired.some(([from, to]) => code >= from && code <= to)) return code;
+  if (code === 0x131 || isPairedLater(code)) return code;
   const upper = single(String.fromCodePoint(code).toUpperCase(), code);
   return single(String.fromCodePoint(upper).toLowerCase(), upper);
 }
 
+/** The only code point of a string; mappings to several code points are not simple ones. */
 function single(text: string, otherwise: number): number {
   const code = text.codePointAt(0)!;
   return text.length === (code > 0xffff ? 2 : 1) ? code : otherwise;
 }
 
+/** A string with every code point folded. */
+export function foldText(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- the range of ASCII
+  if (/^[\u0000-\u007f]*$/.test(text)) return text.toLowerCase();
+  return Array.from(text, (char) => String.fromCodePoint(foldCode(char.codePointAt(0)!))).join('');
+}
+
 const encoder = new TextEncoder();
 
-/** A word in the form in which the index has it: folded, in UTF-8. */
+/** A term as the index stores it: folded, in UTF-8. */
 export function foldTerm(word: string): Uint8Array {
-  const codes = Array.from(word, (char) => foldCode(char.codePointAt(0)!));
-  return encoder.encode(codes.map((code) => String.fromCodePoint(code)).join(''));
+  return encoder.encode(foldText(word));
 }

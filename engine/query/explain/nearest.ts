@@ -1,4 +1,5 @@
-import { boundType, compile } from '../sql/compile.js';
+import { compile } from '../sql/compile.js';
+import { boundType } from '../sql/params.js';
 import type { Rows } from './counts.js';
 import { isNumeric } from '../request/values.js';
 import type { FieldRef, Predicate, Scalar } from '../predicate/predicate.js';

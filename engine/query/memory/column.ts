@@ -1,5 +1,5 @@
 import type { FieldRef } from '../predicate/predicate.js';
-import type { FoundWords } from './words.js';
+import type { FoundTerms } from './terms.js';
 
 /**
  * One leaf of the records of a segment in memory, whole and without levels: what queries are answered from. Made of a Parquet
@@ -71,8 +71,8 @@ export interface SegmentView {
   column(field: FieldRef): Column | undefined;
   /** Which rows may hold a text, from a table of hashes (text-hashes.ts); undefined where there is none for this column. */
   hashes?(field: FieldRef): TextHashes | undefined;
-  /** What the index of words has found for this query. */
-  readonly words?: FoundWords | undefined;
+  /** The rows that the index of terms found for this query. */
+  readonly terms?: FoundTerms | undefined;
 }
 
 /** Finds the rows of a text by its hash. */

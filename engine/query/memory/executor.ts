@@ -18,7 +18,7 @@ import { inlineLane, threadLane } from './lane.js';
 import { inOrder } from './order.js';
 import type { ShardAnswer, ShardQuery } from './protocol.js';
 import { Shards, type Known } from './shards.js';
-import { WordLookup } from './word-lookup.js';
+import { TermLookup } from './term-lookup.js';
 
 /** How much memory columns may take, and how many threads answer. */
 export interface MemoryOptions {
@@ -100,7 +100,7 @@ async function prepare(
   const segments = snapshot.segments.flatMap((segment, index) =>
     index >= from && left.has(segment) ? [index] : [],
   );
-  const lookup = await WordLookup.open(snapshot, and([predicate, ...sides]));
+  const lookup = await TermLookup.open(snapshot, and([predicate, ...sides]));
   if (isUnsupported(lookup)) return lookup;
   const words = await lookup.rows(segments, turnsOf(options));
   if (words !== undefined && isUnsupported(words)) return words;

@@ -6,7 +6,7 @@ import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
 import type { Partial } from './facets/partial.js';
 import type { Candidate } from './order.js';
-import type { FoundWords } from './words.js';
+import type { FoundTerms } from './terms.js';
 
 /** A version of a dataset as a shard has to know it: the segments that are this shard's. */
 export interface ShardSnapshot {
@@ -42,7 +42,7 @@ export interface ShardQuery {
   readonly isUncounted?: boolean;
   readonly facets: readonly Facet[] | null;
   /** By the number of the segment, what the index of words has found. */
-  readonly words?: ReadonlyMap<number, FoundWords> | undefined;
+  readonly words?: ReadonlyMap<number, FoundTerms> | undefined;
   /** Whether all records that match are wanted too. */
   readonly isListed?: boolean;
   /** Which records satisfy these is wanted with them. */

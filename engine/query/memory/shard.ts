@@ -1,5 +1,5 @@
 import type { RowSet, SegmentRows } from '../plan/executor.js';
-import type { FieldRef } from '../predicate/predicate.js';
+import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import { packBitmap } from '../../text/bitmap.js';
 import { Cache } from './cache.js';
@@ -7,8 +7,16 @@ import type { Column, SegmentView, TextHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
 import { loadColumn } from './load.js';
 import { firstRows, releaseMask } from './mask.js';
-import { countOf, isSparse, maskOf, settled, type Selection } from './match/selection.js';
-import { selector } from './matcher.js';
+import {
+  countOf,
+  isSparse,
+  maskOf,
+  settled,
+  isUnsupported,
+  type SelectionVector,
+} from './match/selection-vector.js';
+import { matcher } from './matcher.js';
+import { NotCovered } from './not-covered.js';
 import { Best } from './order.js';
 import { physicalPath } from './physical-path.js';
 import type {
@@ -22,7 +30,7 @@ import { RecordReader } from './record-reader.js';
 import { SegmentFile } from './segment-file.js';
 import { textHashes } from './text-hashes.js';
 import { GrowingVocabulary } from './vocabulary.js';
-import type { FoundWords } from './words.js';
+import type { FoundTerms } from './terms.js';
 
 /** Of how many files a shard keeps the footer. */
 const mostFiles = 512;
@@ -61,7 +69,7 @@ export class Shard {
   *#select(query: ShardQuery, snapshot: ShardSnapshot): Generator<void, ShardAnswer> {
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
-    const match = selector(query.predicate);
+    const match = rowsOf(query.predicate);
     const facets = query.facets ? accumulator(query.facets) : undefined;
     const best = query.ordering.length > 0 ? new Best(query.ordering, query.first) : undefined;
     /** Nobody keeps what has been found in a segment. */
@@ -69,7 +77,7 @@ export class Shard {
     const counts = new Float64Array(2 * segments.length);
     const rows: number[] = [];
     const listed: SegmentRows[] = [];
-    const sides = (query.sides ?? []).map(selector);
+    const sides = (query.sides ?? []).map(rowsOf);
     for (const [i, segment] of segments.entries()) {
       const view = this.#view(snapshot, segment, query.words?.get(segment.number));
       const found = match(view);
@@ -140,9 +148,9 @@ export class Shard {
     return snapshot;
   }
 
-  #view(snapshot: ShardSnapshot, segment: ShardSegment, words?: FoundWords): SegmentView {
+  #view(snapshot: ShardSnapshot, segment: ShardSegment, terms?: FoundTerms): SegmentView {
     return {
-      words,
+      terms,
       rows: segment.rows,
       column: (field) => this.#column(snapshot, segment, field),
       hashes: (field) => this.#hashes(snapshot, segment, field),
@@ -210,11 +218,20 @@ export class Shard {
   }
 }
 
+function rowsOf(predicate: Predicate): (view: SegmentView) => SelectionVector {
+  const match = matcher(predicate);
+  return (view) => {
+    const found = match(view);
+    if (isUnsupported(found)) throw new NotCovered(found.unsupported);
+    return found;
+  };
+}
+
 /** About what an entry of the cache takes beside its value. */
 const entryBytes = 256;
 
 /** Of a part of memory, all of it would be sent. */
-function sendable(found: Selection): RowSet {
+function sendable(found: SelectionVector): RowSet {
   const rows = settled(found);
   if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
   return isSparse(rows) ? rows.slice() : packBitmap(rows);
@@ -223,7 +240,7 @@ function sendable(found: Selection): RowSet {
 /** Appends the first matching rows of a segment, as pairs of segment and row, while the page has room. */
 function collect(
   pairs: number[],
-  found: Selection,
+  found: SelectionVector,
   { number, rows }: ShardSegment,
   { first, after }: ShardQuery,
 ): void {

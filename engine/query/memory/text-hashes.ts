@@ -2,7 +2,7 @@ import { acquire, release } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { hashBytes, mixWord, finalMix } from '../../parquet/hash.js';
 import type { Column, TextHashes, Texts } from './column.js';
-import { lowerCase } from './lower.js';
+import { lowerCase } from '../../text/fold.js';
 
 /**
  * A table that finds the values of a column of texts by their lower case. Values lie in buckets, one behind the other, so that a

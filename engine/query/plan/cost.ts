@@ -1,4 +1,4 @@
-import { weightOf } from '../memory/can-match.js';
+import { costOf as costOfPredicate } from '../predicate/kinds.js';
 import type { Facet } from '../request/facets.js';
 import type { Selection } from './executor.js';
 
@@ -27,11 +27,10 @@ const decodeNs = 5;
 
 /** The estimate for columns in memory over so many records. */
 export function memoryCost({ predicate, ordering, limit, facets }: Found, rows: number): Cost {
-  // The weight of a predicate is its milliseconds for five million records.
-  const conditionNs = predicate.kind === 'all' ? 0 : weightOf(predicate) / 5;
+  const { perRow, once } = costOfPredicate(predicate);
   const orderNs = limit > 0 ? sortNs * ordering.length : 0;
   const facetsNs = (facets ?? []).reduce((sum, facet) => sum + costOf(facet), 0);
-  return { ms: ((conditionNs + orderNs + facetsNs) * rows) / 1e6 };
+  return { ms: (once + (perRow + orderNs + facetsNs) * rows) / 1e6 };
 }
 
 /** The estimate for SQL over so many records. */

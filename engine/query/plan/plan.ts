@@ -1,6 +1,7 @@
 import type { Columns } from '../../core/types.js';
 import type { Snapshot } from '../../store/store.js';
-import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import { fieldsOf } from '../predicate/kinds.js';
+import type { FieldRef } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
 import type { Facet } from '../request/facets.js';
 import { isRankedByTerms, sidePredicates } from '../text/rank-listed.js';
@@ -278,13 +279,6 @@ const indexedNs = 2;
 const smallTable = 500_000;
 /** A plan that is estimated to take longer queues with other heavy work. */
 const heavyMs = 150;
-
-/** The fields that a predicate reads. */
-export function fieldsOf(predicate: Predicate): readonly FieldRef[] {
-  if (predicate.kind === 'not') return fieldsOf(predicate.item);
-  if ('items' in predicate) return predicate.items.flatMap(fieldsOf);
-  return 'field' in predicate ? [predicate.field] : [];
-}
 
 function facetFields(facet: Facet): readonly FieldRef[] {
   return [facet.field, ...('nested' in facet ? facet.nested.flatMap(facetFields) : [])];

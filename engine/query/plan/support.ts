@@ -1,8 +1,7 @@
 import type { Columns } from '../../core/types.js';
-import { canMatch } from '../memory/can-match.js';
 import { canCount } from '../memory/facets/cover.js';
-import { isReadable } from '../memory/match/text-words.js';
-import { wordConditions } from '../memory/words.js';
+import { memorySupport as predicateSupport } from '../memory/support.js';
+import { fieldKey, termConditions } from '../memory/terms.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Facet } from '../request/facets.js';
 import { isIndexable } from '../text/text-field.js';
@@ -14,9 +13,10 @@ export function memorySupport(
   columns: Columns,
 ): string | undefined {
   const indexed = new Set<string>();
-  for (const [key, condition] of wordConditions(predicate))
-    if (isReadable(condition) && isIndexable(columns, condition.field)) indexed.add(key);
-  if (!canMatch(predicate, columns, indexed)) return 'memory does not evaluate a condition';
+  for (const { field } of termConditions(predicate).values())
+    if (isIndexable(columns, field)) indexed.add(fieldKey(field));
+  const support = predicateSupport(predicate, columns, indexed);
+  if (!support.supported) return support.reason;
   if (facets && !canCount(facets, columns)) return 'memory does not count a facet';
   return undefined;
 }

@@ -1,19 +1,19 @@
 import type { Bm25Weight } from '../../text/bm25.js';
 import type { StoredType } from '../../core/types.js';
 
-/** A field of the dataset as a predicate names it: found in the dataset's own fields, never taken from a request. */
+/** A field of a dataset. Its path and type come from the dataset's own fields, never from a request. */
 export interface FieldRef {
   readonly name: string;
   readonly path: readonly string[];
-  /** `auto`: declared, but no value has been stored yet, so every record misses it. */
+  /** `auto`: declared, but no value is stored yet, so the field is missing in every record. */
   readonly type: StoredType | 'auto';
-  /** The field holds texts, and the condition is on the numbers that they write; `type` is then theirs. */
+  /** The field stores strings, and the condition compares the numbers written in them; `type` is the numbers' type. */
   readonly isNumberInText?: true;
 }
 
 /**
- * A value in the form of its field's type: text for strings, bigint for integers (so that a `long` stays exact), number for
- * floats, microseconds since 1970 as a bigint for dates.
+ * A value in the form of its field's type: bigint for `integer` and `long` (so that 64-bit values stay exact), number for
+ * `float` and `double`, microseconds since 1970 as a bigint for `date`.
  */
 export type Scalar = string | number | bigint | boolean;
 
@@ -24,9 +24,11 @@ export interface Bound {
 }
 
 /**
- * What records must satisfy: frozen plain data that filters, query strings, entities and coordinates all parse into.
- * A condition on a list field, or on a field inside a list of objects, holds if any of its values satisfies it; a record without
- * a value satisfies no condition, hence every negated one.
+ * A condition on records: frozen plain data that filters, query strings, entities and coordinates all parse into. The meaning of
+ * each kind is its entry in kinds.ts.
+ *
+ * A condition on a list field, or on a field inside a list of objects, holds if any of its values satisfies it. A record without
+ * a value satisfies no condition on values, and therefore every negated one.
  */
 export type Predicate =
   | { readonly kind: 'all' }
@@ -49,13 +51,13 @@ export type Predicate =
     }
   | { readonly kind: 'contains'; readonly field: FieldRef; readonly text: string }
   | { readonly kind: 'prefix'; readonly field: FieldRef; readonly text: string }
-  /** `pattern` in RE2 syntax against the whole value. */
+  /** `pattern`, in RE2 syntax, matches the whole value. */
   | { readonly kind: 'regexp'; readonly field: FieldRef; readonly pattern: string }
-  /** Every word occurs, in any order and letter case. */
+  /** The value contains every word, in any order and letter case. */
   | { readonly kind: 'words'; readonly field: FieldRef; readonly words: readonly string[] }
-  /** The words occur one behind the other, in any letter case. */
+  /** The value contains the words consecutively, in any letter case. */
   | { readonly kind: 'phrase'; readonly field: FieldRef; readonly words: readonly string[] }
-  /** Text of a region or variant, `BUILD-CHROMOSOME-START-STOP[-ALLELE]`, shares a base with this region; any build if it is null. */
+  /** The value is a region or variant, `BUILD-CHROMOSOME-START-STOP[-ALLELE]`, that shares a base with this region; null: of any build. */
   | {
       readonly kind: 'overlap';
       readonly field: FieldRef;
@@ -64,17 +66,35 @@ export type Predicate =
       readonly start: bigint;
       readonly stop: bigint;
     }
-  /** The whole value or one of its words is like this, in any letter case. */
+  /** The whole value, or one of its words, matches the wildcard pattern in any letter case. */
   | { readonly kind: 'wildcard'; readonly field: FieldRef; readonly parts: readonly WildPart[] };
 
-/** Text as it is, one character, or any number of them. */
+/** A part of a wildcard pattern: literal text, one character, or any number of characters. */
 export type WildPart = { readonly text: string } | 'one' | 'any';
 
-/** Something that ranks the records: those that satisfy `item` come before the others. */
+/** Predicates that combine others, or that read no field. */
+export type Combinator = Extract<
+  Predicate,
+  { readonly kind: 'all' | 'none' | 'and' | 'or' | 'not' }
+>;
+
+/** A leaf of the tree: a condition on one field. */
+export type Condition = Exclude<Predicate, Combinator>;
+
+/** A condition on single values of its field. */
+export type ValueCondition = Exclude<Condition, { readonly kind: 'missing' }>;
+
+/** The predicates of one kind. */
+export type OfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly kind: K }>;
+
+/** For comparisons that ignore letter case: the stored values that each of them matches, where these are known. */
+export type CaseVariants = ReadonlyMap<Predicate, readonly string[]>;
+
+/** A term of the relevance score: records that satisfy `item` rank before the others. */
 export interface Score {
   readonly item: Predicate;
   readonly boost: number;
-  /** What its conditions count, once the stored texts have been looked at (weigh.ts). */
+  /** The weights of the conditions in `item`; absent until they are computed from the stored values (weigh.ts). */
   readonly weights?: ReadonlyMap<Predicate, Bm25Weight>;
 }
 
@@ -83,27 +103,43 @@ export const all: Predicate = Object.freeze({ kind: 'all' });
 /** Matches no record. */
 export const none: Predicate = Object.freeze({ kind: 'none' });
 
-/** Records that satisfy every item. */
+/** Matches records that satisfy every item. */
 export function and(items: readonly Predicate[]): Predicate {
-  const kept = items.filter((item) => item.kind !== 'all');
-  if (kept.length === 0) return all;
-  return kept.length === 1 ? kept[0]! : node({ kind: 'and', items: kept });
+  const rest = items.filter((item) => item.kind !== 'all');
+  if (rest.length === 0) return all;
+  return rest.length === 1 ? rest[0]! : node({ kind: 'and', items: rest });
 }
 
-/** Records that satisfy at least one item. */
+/** Matches records that satisfy at least one item. */
 export function or(items: readonly Predicate[]): Predicate {
   if (items.length === 0) return none;
   return items.length === 1 ? items[0]! : node({ kind: 'or', items });
 }
 
-/** Records that do not satisfy `item`, those without a value included. */
+/** Matches records that do not satisfy `item`, including those without a value. */
 export function not(item: Predicate): Predicate {
   return node({ kind: 'not', item });
 }
 
-/** Freezes a node; the only way to make one. */
+/** Freezes a predicate; every predicate is created here. */
 export function node(predicate: Predicate): Predicate {
   if ('items' in predicate) Object.freeze(predicate.items);
   if ('values' in predicate) Object.freeze(predicate.values);
   return Object.freeze(predicate);
+}
+
+/** All conditions in a predicate, from left to right. */
+export function conditionsIn(predicate: Predicate): readonly Condition[] {
+  switch (predicate.kind) {
+    case 'all':
+    case 'none':
+      return [];
+    case 'and':
+    case 'or':
+      return predicate.items.flatMap(conditionsIn);
+    case 'not':
+      return conditionsIn(predicate.item);
+    default:
+      return [predicate];
+  }
 }

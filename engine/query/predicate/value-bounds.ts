@@ -1,111 +1,50 @@
 import type { LeafStats } from '../../store/store.js';
-import type { FieldRef, Predicate, Scalar } from './predicate.js';
-import type { Spellings } from '../sql/statement.js';
+import type { FieldRef, Scalar } from './predicate.js';
 
-/** A test of a field's values. */
-export type Condition = Exclude<
-  Predicate,
-  { readonly kind: 'all' | 'none' | 'and' | 'or' | 'not' | 'missing' }
->;
+/** The smallest or largest value of a column, as the statistics of the log have it. */
+type Statistic = NonNullable<LeafStats['min']>;
 
-type Min = NonNullable<LeafStats['min']>;
+/** The values from one to another, undefined where the span is open, and whether each end is among them. */
+export type Span<T> = readonly [
+  from: T | undefined,
+  to: T | undefined,
+  includesFrom: boolean,
+  includesTo: boolean,
+];
 
-/** False only if no value between these bounds, both included, satisfies the condition; undefined if bounds tell nothing. */
-export function valueTest(
-  predicate: Condition,
-  spellings: Spellings,
-): ((min: Min, max: Min) => boolean) | undefined {
-  const order = orderOf(predicate.field.type);
-  if (order === undefined) return undefined;
-  const spans = spansOf(predicate, order, spellings);
-  if (spans === undefined) return undefined;
+/**
+ * Returns a function from a column's smallest and largest value that is false only if none of the spans holds a value between
+ * them; undefined if the type has no order, or no spans are known.
+ */
+export function boundsTest(
+  type: FieldRef['type'],
+  spansOf: <T>(order: Order<T>) => readonly Span<T>[] | undefined,
+): ((min: Statistic, max: Statistic) => boolean) | undefined {
+  const order = orderOf(type);
+  const spans = order && spansOf(order);
+  if (order === undefined || spans === undefined) return undefined;
   return (min, max) => {
     const low = order.lower(min);
     const high = order.upper(max);
     if (low === undefined || high === undefined) return true;
-    return spans.some(([from, to, isFrom, isTo]) => {
-      if (to !== undefined && isBefore(order, to, low, isTo)) return false;
-      return from === undefined || !isBefore(order, high, from, isFrom);
+    return spans.some(([from, to, includesFrom, includesTo]) => {
+      if (to !== undefined && isBefore(order, to, low, includesTo)) return false;
+      return from === undefined || !isBefore(order, high, from, includesFrom);
     });
   };
 }
 
-/** Whether `a` lies before `b`, or on it where that is not enough. */
-function isBefore<T>(order: Order<T>, a: T, b: T, isEnough: boolean): boolean {
+/** True if `a` lies before `b`, or equals it and the end is excluded. */
+function isBefore<T>(order: Order<T>, a: T, b: T, isIncluded: boolean): boolean {
   const sign = order.compare(a, b);
-  return sign < 0 || (sign === 0 && !isEnough);
+  return sign < 0 || (sign === 0 && !isIncluded);
 }
 
-/** Values from one to another, undefined where there is no end, and whether the ends are among them. */
-type Span<T> = readonly [from: T | undefined, to: T | undefined, isFrom: boolean, isTo: boolean];
-
-/** Longer lists are looked at as the one span that they are in. */
-const mostSpans = 64;
-
-/** The spans that a value must be in one of; undefined if that cannot be said. */
-function spansOf<T>(
-  predicate: Condition,
-  order: Order<T>,
-  spellings: Spellings,
-): readonly Span<T>[] | undefined {
-  switch (predicate.kind) {
-    case 'range': {
-      const { low, high } = predicate;
-      const from = low ? order.value(low.value) : undefined;
-      const to = high ? order.value(high.value) : undefined;
-      if ((low && from === undefined) || (high && to === undefined)) return undefined;
-      return [[from, to, low?.inclusive ?? true, high?.inclusive ?? true]];
-    }
-    case 'prefix': {
-      const from = order.value(predicate.text);
-      const to = order.upper(`${predicate.text}${beyond}`);
-      return from === undefined || to === undefined ? undefined : [[from, to, true, true]];
-    }
-    case 'in': {
-      const spelled = predicate.ignoreCase ? spellings.get(predicate) : predicate.values;
-      const pairs = spelled
-        ? spelled.map((value) => [value, value] as const)
-        : predicate.values.map(caseSpan);
-      const spans: [T, T][] = [];
-      for (const pair of pairs) {
-        const from = pair && order.value(pair[0]);
-        const to = pair && order.value(pair[1]);
-        if (from === undefined || to === undefined) return undefined;
-        spans.push([from, to]);
-      }
-      return joined(spans, order).map(([from, to]) => [from, to, true, true]);
-    }
-    default:
-      return undefined;
-  }
-}
-
-function joined<T>(spans: readonly [T, T][], order: Order<T>): readonly [T, T][] {
-  if (spans.length <= mostSpans) return spans;
-  let [from, to] = spans[0]!;
-  for (const [first, last] of spans) {
-    if (order.compare(first, from) < 0) from = first;
-    if (order.compare(last, to) > 0) to = last;
-  }
-  return [[from, to]];
-}
-
-/**
- * The first and the last spelling of a text in the order of its bytes; undefined for one that is not ASCII. Beyond ASCII, only
- * the Kelvin sign and the dotted capital i become ASCII letters in lower case.
- */
-function caseSpan(value: Scalar): readonly [Scalar, Scalar] | undefined {
-  if (typeof value !== 'string') return [value, value];
-  if (!/^\p{ASCII}*$/u.test(value)) return undefined;
-  const last = value.toLowerCase().replaceAll('k', '\u212A').replaceAll('i', '\u0130');
-  return [value.toUpperCase(), last];
-}
-
-/** The order of a type's values, and its values and bounds in the form that is compared; undefined where there is none. */
-interface Order<T> {
+/** The order of a type's values, and the form in which values and statistics are compared; undefined where there is none. */
+export interface Order<T> {
   value(value: Scalar): T | undefined;
-  lower(bound: Min): T | undefined;
-  upper(bound: Min): T | undefined;
+  lower(statistic: Statistic): T | undefined;
+  upper(statistic: Statistic): T | undefined;
   compare(a: T, b: T): number;
 }
 
@@ -113,7 +52,7 @@ function orderOf(type: FieldRef['type']): Order<unknown> | undefined {
   switch (type) {
     case 'string':
     case 'text':
-      return texts as Order<unknown>;
+      return strings as Order<unknown>;
     case 'integer':
     case 'long':
       return longs as Order<unknown>;
@@ -124,31 +63,33 @@ function orderOf(type: FieldRef['type']): Order<unknown> | undefined {
     case 'float':
       return floats as Order<unknown>;
     default:
-      return undefined; // booleans have no bounds, the others are compared in other ways
+      return undefined; // booleans have no statistics, the others no order
   }
 }
 
-/** What stats.ts puts behind an upper bound that it has cut: any text that goes on so comes before it. */
-const beyond = '\u{10FFFF}';
-/** Above all bytes of UTF-8. */
+/** The suffix that stats.ts appends to an upper statistic that it has shortened: it sorts after whatever was cut off. */
+export const beyond = '\u{10FFFF}';
+/** Sorts after every byte of UTF-8. */
 const last = Buffer.from([0xff]);
 
-const texts: Order<Buffer> = {
+const strings: Order<Buffer> = {
   value: (value) =>
     typeof value === 'string' && value.isWellFormed() ? Buffer.from(value) : undefined,
-  lower: (bound) => (typeof bound === 'string' ? Buffer.from(bound) : undefined),
-  upper: (bound) => {
-    if (typeof bound !== 'string' || !bound.isWellFormed()) return undefined;
-    if (!bound.endsWith(beyond)) return Buffer.from(bound);
-    return Buffer.concat([Buffer.from(bound.slice(0, -beyond.length)), last]);
+  lower: (statistic) => (typeof statistic === 'string' ? Buffer.from(statistic) : undefined),
+  upper: (statistic) => {
+    if (typeof statistic !== 'string' || !statistic.isWellFormed()) return undefined;
+    if (!statistic.endsWith(beyond)) return Buffer.from(statistic);
+    return Buffer.concat([Buffer.from(statistic.slice(0, -beyond.length)), last]);
   },
   compare: (a, b) => Buffer.compare(a, b),
 };
 
 const numeric = <T extends bigint | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const longOf = (bound: Min): bigint | undefined =>
-  typeof bound !== 'boolean' && /^-?\d+$/.test(String(bound)) ? BigInt(bound) : undefined;
+const longOf = (statistic: Statistic): bigint | undefined =>
+  typeof statistic !== 'boolean' && /^-?\d+$/.test(String(statistic))
+    ? BigInt(statistic)
+    : undefined;
 const longs: Order<bigint> = {
   value: (value) => (typeof value === 'bigint' ? value : undefined),
   lower: longOf,
@@ -156,9 +97,9 @@ const longs: Order<bigint> = {
   compare: numeric,
 };
 
-/** Bounds have milliseconds, rounded away from the values. */
-const dateOf = (bound: Min): bigint | undefined => {
-  const millis = typeof bound === 'string' ? Date.parse(bound) : NaN;
+/** Statistics have milliseconds, rounded away from the values. */
+const dateOf = (statistic: Statistic): bigint | undefined => {
+  const millis = typeof statistic === 'string' ? Date.parse(statistic) : NaN;
   return Number.isNaN(millis) ? undefined : BigInt(millis) * 1000n;
 };
 const dates: Order<bigint> = {
@@ -168,8 +109,8 @@ const dates: Order<bigint> = {
   compare: numeric,
 };
 
-const doubleOf = (bound: Scalar | Min): number | undefined =>
-  typeof bound === 'number' && !Number.isNaN(bound) ? bound : undefined;
+const doubleOf = (statistic: Scalar | Statistic): number | undefined =>
+  typeof statistic === 'number' && !Number.isNaN(statistic) ? statistic : undefined;
 const doubles: Order<number> = {
   value: doubleOf,
   lower: doubleOf,
@@ -177,7 +118,7 @@ const doubles: Order<number> = {
   compare: numeric,
 };
 
-/** The SQL engine rounds values to the field's type before it compares. */
+/** Values are rounded to 32 bits, as both executors round them before they compare. */
 const floats: Order<number> = {
   ...doubles,
   value: (value) => (typeof value === 'number' ? doubleOf(Math.fround(value)) : undefined),

@@ -1,7 +1,12 @@
-import type { Scalar } from '../predicate/predicate.js';
+import type { FieldRef, Scalar } from '../predicate/predicate.js';
 
 /** The types that a bound value may have. */
 export type ParamType = 'string' | 'boolean' | 'integer' | 'long' | 'double' | 'float' | 'date';
+
+/** The parameter type of a field: its type as the request saw it, even if the column has changed its type since. */
+export function boundType({ type }: FieldRef): ParamType {
+  return type === 'text' || type === 'blob' ? 'string' : (type as ParamType);
+}
 
 /** One bound value of a statement: the only way in which anything from a request reaches the SQL engine. */
 export interface Param {

@@ -3,9 +3,10 @@ import type { RowRef, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
 import type { Predicate } from '../predicate/predicate.js';
 import { relevance } from '../text/relevance.js';
-import { boundType, compile, joins } from './compile.js';
+import { compile, joins } from './compile.js';
 import { behind, positionOf, remaining, type SortKey } from './cursor.js';
 import type { Language } from './dialect.js';
+import { boundType } from './params.js';
 import { access, begin, type Select, type Spellings, type Statement } from './statement.js';
 
 /** The statement of a page. Each of its rows tells where a record is; in a walk, its sort keys come first. */

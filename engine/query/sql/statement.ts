@@ -3,11 +3,11 @@ import type { Snapshot } from '../../store/store.js';
 import type { Column, Columns, StoredType } from '../../core/types.js';
 import type { Dialect, Language } from './dialect.js';
 import { duckdb } from './duckdb.js';
-import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import type { CaseVariants, FieldRef } from '../predicate/predicate.js';
 import { Params, type Param } from './params.js';
 
 /** The stored values that a comparison without letter case finds, where they are known (spellings.ts). */
-export type Spellings = ReadonlyMap<Predicate, readonly string[]>;
+export type Spellings = CaseVariants;
 
 /** A statement ready to run. */
 export interface Select {

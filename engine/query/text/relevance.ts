@@ -1,7 +1,7 @@
 import { tierOf } from '../../text/ranked-search.js';
 import type { Bm25Weight } from '../../text/bm25.js';
 import { compile } from '../sql/compile.js';
-import { phraseBetweenSlashes, wildcardPattern } from '../sql/patterns.js';
+import { phraseBetweenSlashes, wildcardPattern } from '../predicate/patterns.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
 import { access, type Statement } from '../sql/statement.js';
 

@@ -1,4 +1,4 @@
-import type { Bound, FieldRef, Predicate, Scalar } from '../../predicate/predicate.js';
+import type { Bound, FieldRef, OfKind, Scalar } from '../../predicate/predicate.js';
 
 /** The numbers from one to another, both included. */
 export interface Span<T> {
@@ -6,20 +6,18 @@ export interface Span<T> {
   readonly to: T;
 }
 
-/** Whether values of this type are whole numbers, which predicates have as bigints. */
+/** True for the types whose values are bigints in a predicate. */
 export function isWhole(type: FieldRef['type']): boolean {
   return type === 'integer' || type === 'long' || type === 'date';
 }
 
-type Range = Extract<Predicate, { kind: 'range' }>;
-
 const smallest = -(2n ** 63n);
 const largest = 2n ** 63n - 1n;
-/** Up to here doubles hold whole numbers exactly. */
+/** Doubles hold whole numbers up to this size exactly. */
 const exact = 2n ** 53n;
 
-/** The whole numbers in a range. */
-export function wholeSpan({ low, high }: Range): Span<bigint> {
+/** The whole numbers of a range. */
+export function wholeSpan({ low, high }: OfKind<'range'>): Span<bigint> {
   const step = (bound: Bound): bigint => (bound.inclusive ? 0n : 1n);
   return {
     from: low ? (low.value as bigint) + step(low) : smallest,
@@ -27,13 +25,13 @@ export function wholeSpan({ low, high }: Range): Span<bigint> {
   };
 }
 
-/** The same where all values are 32-bit numbers; undefined if there is none. */
+/** The 32-bit numbers of a span; undefined if there are none. */
 export function integerSpan({ from, to }: Span<bigint>): Span<number> | undefined {
   if (from > to || from > 0x7fff_ffffn || to < -0x8000_0000n) return undefined;
   return { from: Math.max(Number(from), -0x8000_0000), to: Math.min(Number(to), 0x7fff_ffff) };
 }
 
-/** The same where all values are whole numbers of at most 2^53 in size. */
+/** The numbers of a span for a column of whole numbers of at most 2^53 in size; undefined if there are none. */
 export function exactSpan({ from, to }: Span<bigint>): Span<number> | undefined {
   if (from > to || from > exact || to < -exact) return undefined;
   return {
@@ -42,8 +40,8 @@ export function exactSpan({ from, to }: Span<bigint>): Span<number> | undefined 
   };
 }
 
-/** The finite doubles in a range of which the ends are numbers of the field's type. */
-export function doubleSpan({ field, low, high }: Range): Span<number> {
+/** The finite doubles of a range; its bounds are first rounded to the field's type. */
+export function doubleSpan({ field, low, high }: OfKind<'range'>): Span<number> {
   const from = low ? floating(field, low.value) : -Infinity;
   const to = high ? floating(field, high.value) : Infinity;
   return {
@@ -52,7 +50,7 @@ export function doubleSpan({ field, low, high }: Range): Span<number> {
   };
 }
 
-/** The 32-bit numbers in a span of doubles. */
+/** The 32-bit whole numbers in a span of doubles. */
 export function wholePart({ from, to }: Span<number>): Span<number> {
   return {
     from: Math.max(Math.ceil(from), -0x8000_0000),
@@ -60,7 +58,7 @@ export function wholePart({ from, to }: Span<number>): Span<number> {
   };
 }
 
-/** As the SQL engine binds it. */
+/** The value rounded to the field's type. */
 export function floating(field: FieldRef, value: Scalar): number {
   return field.type === 'float' ? Math.fround(value as number) : (value as number);
 }
@@ -68,7 +66,7 @@ export function floating(field: FieldRef, value: Scalar): number {
 const double = new Float64Array(1);
 const bits = new BigInt64Array(double.buffer);
 
-/** The next double above (1) or below (-1); beyond an infinity there is none, hence no span from or to there. */
+/** The next double above (1) or below (-1); NaN beyond an infinity, so that the span is empty. */
 function beside(value: number, direction: 1 | -1): number {
   if (value === Infinity * direction) return NaN;
   if (value === 0) return Number.MIN_VALUE * direction;

@@ -1,13 +1,13 @@
 import type { Numbers } from '../column.js';
-import { isSparse, type Selection } from './selection.js';
+import { isSparse, type SelectionVector } from './selection-vector.js';
 
-/** Wider apart, numbers are looked up in a set. */
+/** The widest range of numbers that is looked up in a table instead of a set. */
 const widestTable = 4_000_000;
 
-/** Finds the numbers of a list; 0 and -0 are the same. */
+/** Selects the numbers of a list; 0 and -0 are equal. */
 export function listed(
   wanted: readonly number[],
-): (values: Numbers['numbers'], count: number, within: Selection) => Selection {
+): (values: Numbers['numbers'], count: number, within: SelectionVector) => SelectionVector {
   const all = new Set(wanted);
   const whole = wanted.filter((value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 31);
   const from = whole.reduce((a, b) => Math.min(a, b), Infinity);
@@ -21,41 +21,41 @@ export function listed(
     if (wanted.length === 0) return 'none';
     if (typeof within === 'object' && isSparse(within))
       return within.filter((i) => all.has(values[i]!));
-    const mask = new Uint8Array(count);
+    const selected = new Uint8Array(count);
     if (values instanceof Int32Array) {
       if (whole.length === 0) return 'none';
-      if (table !== undefined) integersInTable(values, mask, table, from);
-      else integersInSet(values, mask, all);
+      if (table !== undefined) integersInTable(values, selected, table, from);
+      else integersInSet(values, selected, all);
     } else if (values instanceof Float64Array) {
-      numbersInSet(values, mask, all);
+      numbersInSet(values, selected, all);
     } else {
-      singlesInSet(values, mask, all);
+      singlesInSet(values, selected, all);
     }
-    return mask;
+    return selected;
   };
 }
 
 function integersInTable(
   values: Int32Array,
-  mask: Uint8Array,
+  selected: Uint8Array,
   table: Uint8Array,
   from: number,
 ): void {
   const size = table.length;
-  for (let i = 0; i < mask.length; i++) {
-    const place = values[i]! - from;
-    mask[i] = place >= 0 && place < size ? table[place]! : 0;
+  for (let i = 0; i < selected.length; i++) {
+    const offset = values[i]! - from;
+    selected[i] = offset >= 0 && offset < size ? table[offset]! : 0;
   }
 }
 
-function integersInSet(values: Int32Array, mask: Uint8Array, all: ReadonlySet<number>): void {
-  for (let i = 0; i < mask.length; i++) mask[i] = all.has(values[i]!) ? 1 : 0;
+function integersInSet(values: Int32Array, selected: Uint8Array, all: ReadonlySet<number>): void {
+  for (let i = 0; i < selected.length; i++) selected[i] = all.has(values[i]!) ? 1 : 0;
 }
 
-function numbersInSet(values: Float64Array, mask: Uint8Array, all: ReadonlySet<number>): void {
-  for (let i = 0; i < mask.length; i++) mask[i] = all.has(values[i]!) ? 1 : 0;
+function numbersInSet(values: Float64Array, selected: Uint8Array, all: ReadonlySet<number>): void {
+  for (let i = 0; i < selected.length; i++) selected[i] = all.has(values[i]!) ? 1 : 0;
 }
 
-function singlesInSet(values: Float32Array, mask: Uint8Array, all: ReadonlySet<number>): void {
-  for (let i = 0; i < mask.length; i++) mask[i] = all.has(values[i]!) ? 1 : 0;
+function singlesInSet(values: Float32Array, selected: Uint8Array, all: ReadonlySet<number>): void {
+  for (let i = 0; i < selected.length; i++) selected[i] = all.has(values[i]!) ? 1 : 0;
 }

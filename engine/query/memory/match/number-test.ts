@@ -1,9 +1,8 @@
 import type { ColumnValues, Numbers } from '../column.js';
 import { invert } from '../mask.js';
-import { NotCovered } from '../not-covered.js';
-import type { Predicate, Scalar } from '../../predicate/predicate.js';
-import { costs, type ValueTest } from './field-test.js';
-import { longsIn, numbersIn, strangeIn } from './number-range.js';
+import type { OfKind, Scalar } from '../../predicate/predicate.js';
+import type { ValueTest } from './row-test.js';
+import { longsIn, numbersIn, numbersWithNaNIn } from './number-range.js';
 import { listed } from './number-list.js';
 import {
   doubleSpan,
@@ -15,13 +14,15 @@ import {
   wholeSpan,
   type Span,
 } from './number-bounds.js';
-import { isSparse, type Selection } from './selection.js';
+import {
+  isSparse,
+  type SelectionVector,
+  type Tested,
+  type Unsupported,
+} from './selection-vector.js';
 
-type Range = Extract<Predicate, { kind: 'range' }>;
-type Equality = Extract<Predicate, { kind: 'in' }>;
-
-/** A range of numbers or dates. */
-export function numberRange(predicate: Range): ValueTest {
+/** Selects the numbers or dates of a range. */
+export function numberRange(predicate: OfKind<'range'>): ValueTest {
   return isWhole(predicate.field.type) ? wholeRange(wholeSpan(predicate)) : floatRange(predicate);
 }
 
@@ -29,26 +30,26 @@ function wholeRange(span: Span<bigint>): ValueTest {
   return numeric((values, count, within) => {
     if (values.kind === 'longs') return longsIn(values.longs, count, span, within);
     const { numbers } = values;
-    if (numbers instanceof Float32Array) throw new NotCovered('Whole numbers in a float column');
+    if (numbers instanceof Float32Array) return mismatch('whole numbers', 'floats');
     const part = numbers instanceof Int32Array ? integerSpan(span) : exactSpan(span);
     return part === undefined ? 'none' : numbersIn(numbers, count, part, within);
   });
 }
 
-function floatRange(predicate: Range): ValueTest {
+function floatRange(predicate: OfKind<'range'>): ValueTest {
   const span = doubleSpan(predicate);
   return numeric((values, count, within) => {
-    if (values.kind === 'longs') throw new NotCovered('Floats in a column of whole numbers');
+    if (values.kind === 'longs') return mismatch('floats', 'whole numbers');
     const { numbers, hasNonFinite } = values;
-    if (hasNonFinite) return strangeIn(numbers, count, predicate, within);
-    // Of NaN there is no span.
+    if (hasNonFinite) return numbersWithNaNIn(numbers, count, predicate, within);
+    // A bound of NaN makes the span empty.
     const part = numbers instanceof Int32Array ? wholePart(span) : span;
     return part.from <= part.to ? numbersIn(numbers, count, part, within) : 'none';
   });
 }
 
-/** One of some numbers. */
-export function numberEquality({ field, values }: Equality): ValueTest {
+/** Selects the numbers that equal one of some values. */
+export function numberEquality({ field, values }: OfKind<'in'>): ValueTest {
   const [only] = values;
   if (values.length === 1 && only !== undefined) {
     const end = { value: only, inclusive: true };
@@ -63,9 +64,9 @@ export function numberEquality({ field, values }: Equality): ValueTest {
     const { longs } = stored;
     if (typeof within === 'object' && isSparse(within))
       return within.filter((i) => all.has(longs[i]!));
-    const mask = new Uint8Array(count);
-    for (let i = 0; i < count; i++) mask[i] = all.has(longs[i]!) ? 1 : 0;
-    return mask;
+    const selected = new Uint8Array(count);
+    for (let i = 0; i < count; i++) selected[i] = all.has(longs[i]!) ? 1 : 0;
+    return selected;
   });
 }
 
@@ -76,22 +77,21 @@ function isExact(value: bigint): boolean {
 function listedNumbers(wanted: readonly number[]): ValueTest {
   const find = listed(wanted);
   return numeric((values, count, within) => {
-    if (values.kind === 'longs') throw new NotCovered('Floats in a column of whole numbers');
+    if (values.kind === 'longs') return mismatch('floats', 'whole numbers');
     return find(values.numbers, count, within);
   });
 }
 
-/** True or false, or one of them. */
-export function flagEquality(wanted: readonly Scalar[]): ValueTest {
+/** Selects the booleans that are among some values. */
+export function booleanEquality(wanted: readonly Scalar[]): ValueTest {
   const [isTrue, isFalse] = [wanted.includes(true), wanted.includes(false)];
   return {
-    cost: costs.numbers,
     find(values, count) {
-      if (values.kind !== 'flags') throw new NotCovered(`Booleans in a column of ${values.kind}`);
+      if (values.kind !== 'flags') return mismatch('booleans', values.kind);
       if (isTrue === isFalse) return isTrue ? 'all' : 'none';
-      const mask = values.flags.slice(0, count);
-      if (isFalse) invert(mask);
-      return mask;
+      const selected = values.flags.slice(0, count);
+      if (isFalse) invert(selected);
+      return selected;
     },
   };
 }
@@ -99,14 +99,17 @@ export function flagEquality(wanted: readonly Scalar[]): ValueTest {
 type Numeric = Numbers | Extract<ColumnValues, { kind: 'longs' }>;
 
 function numeric(
-  find: (values: Numeric, count: number, within: Selection) => Selection,
+  find: (values: Numeric, count: number, within: SelectionVector) => Tested,
 ): ValueTest {
   return {
-    cost: costs.numbers,
     find(values, count, within) {
       if (values.kind !== 'numbers' && values.kind !== 'longs')
-        throw new NotCovered(`Numbers in a column of ${values.kind}`);
+        return mismatch('numbers', values.kind);
       return find(values, count, within);
     },
   };
+}
+
+function mismatch(expected: string, stored: string): Unsupported {
+  return { unsupported: `a column of ${expected} holds ${stored}` };
 }

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { canMatch } from '../../../../engine/query/memory/can-match.js';
 import { firstRows } from '../../../../engine/query/memory/mask.js';
-import { matcher } from '../../../../engine/query/memory/matcher.js';
+import { memorySupport } from '../../../../engine/query/memory/support.js';
 import {
   node,
   type FieldRef,
@@ -15,6 +14,7 @@ import { column, listOf, openBench, recordId, type Bench, type TestRow } from '.
 import { moment } from '../naive-values.js';
 import { Random } from '../random.js';
 import { madeView } from './made-view.js';
+import { selectedBy } from './selected.js';
 
 /*
  * The same predicate by columns in memory and by the SQL engine over a file of the same records: what the naive model does not speak
@@ -188,11 +188,11 @@ test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SE
     const view = madeView(random, columns, rows, new Map());
     for (let i = 0; i < 100; i++) {
       const asked = i % 4 === 0 ? ofWords(random, random.pick(strings)) : i % 4 === 1 ? ofKind(random, kindsOfConditions[(i >> 2) % 6]!) : predicate(random, 2);
-      if (!canMatch(asked, columns)) continue;
+      if (!memorySupport(asked, columns).supported) continue;
       const request = { predicate: asked, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
       const answer = await runQuery(bench.engine, snapshot, fields, request);
       const ids = (JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id);
-      const found = firstRows(matcher(asked)(view), rows.length, rows.length).map((row) => recordId(0, row));
+      const found = firstRows(selectedBy(asked)(view), rows.length, rows.length).map((row) => recordId(0, row));
       expect({ seed, asked, found }).toEqual({ seed, asked, found: ids });
       answered += 1;
       matched += found.length;
@@ -217,7 +217,7 @@ test.each(seeds)('a region overlaps the same texts in memory and in SQL (STRANDL
       const request = { predicate: asked, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
       const answer = await runQuery(bench.engine, snapshot, fields, request);
       const ids = (JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id);
-      const found = firstRows(matcher(asked)(view), rows.length, rows.length).map((row) => recordId(0, row));
+      const found = firstRows(selectedBy(asked)(view), rows.length, rows.length).map((row) => recordId(0, row));
       expect({ seed, asked, found }).toEqual({ seed, asked, found: ids });
       matched += found.length;
     }

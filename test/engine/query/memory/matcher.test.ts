@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { canMatch } from '../../../../engine/query/memory/can-match.js';
 import { countRows, firstRows } from '../../../../engine/query/memory/mask.js';
 import { matcher } from '../../../../engine/query/memory/matcher.js';
-import { NotCovered } from '../../../../engine/query/memory/not-covered.js';
+import { memorySupport } from '../../../../engine/query/memory/support.js';
+import { fieldKey } from '../../../../engine/query/memory/terms.js';
 import { AppError } from '../../../../engine/core/errors.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
@@ -12,6 +12,7 @@ import { randomFilters } from '../random-filter.js';
 import { randomMade } from '../random-records.js';
 import { Random } from '../random.js';
 import { madeView, type MadeVocabulary } from './made-view.js';
+import { selectedBy } from './selected.js';
 
 /*
  * Random schemas, records and filters against a loop over the records (naive-filter.ts), which shares no code with the engine.
@@ -38,8 +39,9 @@ describe('a mask', () => {
         for (let i = 0; i < 50; i++) {
           const filters = randomFilters(random, made);
           const predicate = predicateOf(filters, fields);
-          if (predicate === undefined || !canMatch(predicate, made.columns)) continue;
-          const match = matcher(predicate);
+          if (predicate === undefined || !memorySupport(predicate, made.columns).supported)
+            continue;
+          const match = selectedBy(predicate);
           const wanted = filterTest(filters, made.columns);
           for (const { rows, view } of segments) {
             const expected = rows.flatMap((row, place) => (wanted(row) ? [place] : []));
@@ -78,29 +80,38 @@ test('what would keep a thread for seconds is left to the SQL engine, which can 
     );
     return { kind: 'not', item: { kind: 'or', items } };
   };
-  expect(canMatch(many(10, 'contains'), columns)).toBe(true);
-  expect(canMatch(many(200, 'contains'), columns)).toBe(false);
-  // Values of one field are looked at together.
-  expect(canMatch(many(2_000, 'in'), columns)).toBe(true);
+  expect(memorySupport(many(10, 'contains'), columns)).toEqual({ supported: true });
+  expect(memorySupport(many(200, 'contains'), columns)).toEqual({
+    supported: false,
+    reason: expect.stringMatching(/cost about 2000 ns per record, more than 200/),
+  });
+  // Comparisons of one field are merged.
+  expect(memorySupport(many(2_000, 'in'), columns)).toEqual({ supported: true });
 });
 
-test('what the columns do not answer is said before, or thrown', () => {
+test('what the memory executor does not support is said with its reason, before or by the matcher', () => {
   const field = { name: 's', path: ['s'], type: 'string' } as const;
   const columns = [{ name: 's', physical: 's', type: 'string', isList: false } as const];
-  const region = { kind: 'regexp', field, pattern: '\\pL' } as const;
-  expect(canMatch(region, columns)).toBe(false);
-  expect(() => matcher(region)).toThrow(NotCovered);
+  const unsupported = (reason: string) => ({ supported: false, reason });
+  const long = { kind: 'regexp', field, pattern: '(a{100}){10}' } as const;
+  const reason = 'the pattern compiles to 1022 instructions, more than 1000';
+  expect(memorySupport(long, columns)).toEqual(unsupported(reason));
+  expect(memorySupport({ kind: 'not', item: { kind: 'and', items: [long] } }, columns)).toEqual(unsupported(reason)); // prettier-ignore
+  expect(memorySupport({ ...long, pattern: '(?i)\\pL+é' }, columns).supported).toBe(true);
   const words = { kind: 'words', field, words: ['x'] } as const;
-  expect(canMatch(words, columns)).toBe(true);
-  expect(canMatch({ ...words, words: ['x-y'] }, columns)).toBe(false);
-  expect(canMatch({ ...words, field: { ...field, type: 'text' } }, columns)).toBe(false);
-  expect(canMatch({ kind: 'not', item: { kind: 'and', items: [region] } }, columns)).toBe(false);
+  expect(memorySupport(words, columns).supported).toBe(true);
+  expect(memorySupport({ ...words, words: ['x-y'] }, columns)).toEqual(unsupported('"x-y" is not a single term')); // prettier-ignore
+  const ofText = { ...words, field: { ...field, type: 'text' } } as const;
+  expect(memorySupport(ofText, columns)).toEqual(unsupported('s has no index of terms in every segment')); // prettier-ignore
+  expect(memorySupport(ofText, columns, new Set([fieldKey(field)])).supported).toBe(true);
   // The column became one of numbers after the request had been read.
   const since = [{ ...columns[0]!, type: 'long' } as const];
   const equality = { kind: 'in', field, values: ['1'], ignoreCase: true } as const;
-  expect(canMatch(equality, columns)).toBe(true);
-  expect(canMatch(equality, since)).toBe(false);
+  expect(memorySupport(equality, columns).supported).toBe(true);
+  expect(memorySupport(equality, since)).toEqual(unsupported('s has become a column of type long'));
   const numbers = { kind: 'numbers', numbers: Int32Array.of(1), hasNonFinite: false } as const;
   const column = { rows: 1, offsets: undefined, present: undefined, values: numbers, bytes: 4 };
-  expect(() => matcher(equality)({ rows: 1, column: () => column })).toThrow(NotCovered);
+  const view = { rows: 1, column: () => column };
+  expect(matcher(equality)(view)).toEqual({ unsupported: 'a column of strings holds numbers' });
+  expect(() => matcher(ofText)(view)).toThrow('were not looked up');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Column } from '../../../../engine/query/memory/column.js';
-import { lowerCase } from '../../../../engine/query/memory/lower.js';
+import { lowerCase } from '../../../../engine/text/fold.js';
 import { textHashes } from '../../../../engine/query/memory/text-hashes.js';
 import { random } from '../../store/random.js';
 

@@ -1,39 +1,40 @@
 import type { Texts } from '../column.js';
 import { isSeparator } from '../../../text/tokenizer.js';
-import type { Selection } from './selection.js';
+import type { SelectionVector } from './selection-vector.js';
 
-/** Bytes with A to Z as a to z. */
+/** Maps the bytes of A to Z to those of a to z, and others to themselves. */
 const lower = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
 );
-/** 1 for what stands between words, of ASCII. */
-const isBetween = Uint8Array.from({ length: 256 }, (_, byte) =>
+/** 1 for the bytes of ASCII that separate terms. */
+const separates = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x80 && isSeparator(byte) ? 1 : 0,
 );
 
 /**
- * The values that hold an ASCII text in any letter case and pass the test; of a single word its edges are test enough. A text
- * that is not all ASCII may hold it in another form, and is always put to the test. Without a text to look for all are.
+ * Selects the values that contain an ASCII string in any letter case and pass the test. For `term`, which is a whole term, no test
+ * is needed where ASCII separators enclose the string. A value with characters outside ASCII may contain the string in another
+ * form, so it is always tested. Without a string all values are tested.
  */
 export function scanFolded(
   { bytes, offsets }: Texts,
   count: number,
   part: Buffer | undefined,
-  kind: 'word' | 'words' | 'anywhere',
+  kind: 'term' | 'terms' | 'anywhere',
   test: (value: number) => boolean,
-): Selection {
-  const mask = new Uint8Array(count);
+): SelectionVector {
+  const selected = new Uint8Array(count);
   if (part === undefined) {
-    for (let value = 0; value < count; value++) mask[value] = test(value) ? 1 : 0;
-    return mask;
+    for (let value = 0; value < count; value++) selected[value] = test(value) ? 1 : 0;
+    return selected;
   }
   const needsEdges = kind !== 'anywhere';
   for (let value = 0; value < count; value++) {
     const found = look(bytes, offsets[value]!, offsets[value + 1]!, part, needsEdges);
     if (found === 'none') continue;
-    mask[value] = (found === 'found' && kind === 'word') || test(value) ? 1 : 0;
+    selected[value] = (found === 'found' && kind === 'term') || test(value) ? 1 : 0;
   }
-  return mask;
+  return selected;
 }
 
 function look(
@@ -54,8 +55,8 @@ function look(
     while (same < length && lower[bytes[at + same]!] === part[same]) same++;
     if (same < length) continue;
     if (!needsEdges) return 'found';
-    const isBegin = at === start || isBetween[bytes[at - 1]!] === 1;
-    const isEnd = at + length === end || isBetween[bytes[at + length]!] === 1;
+    const isBegin = at === start || separates[bytes[at - 1]!] === 1;
+    const isEnd = at + length === end || separates[bytes[at + length]!] === 1;
     if (isBegin && isEnd) return 'found';
   }
   return any < 0x80 ? 'none' : 'unknown';

@@ -1,14 +1,14 @@
+import { lowerCase } from '../../../text/fold.js';
 import type { Texts } from '../column.js';
-import { lowerCase } from '../lower.js';
-import { rowOf } from './field-test.js';
-import type { Selection } from './selection.js';
-import { textAt } from './text-test.js';
+import { rowOf } from './row-test.js';
+import type { SelectionVector } from './selection-vector.js';
+import { stringAt } from './string-test.js';
 
-/** Where there are fewer bytes between two hits, one value after the other is looked at. */
+/** With fewer bytes between two hits on average, the values are searched one by one. */
 const denseHits = 100;
 
-/** The values that hold a text: hits in all the bytes, mapped to values; 30 to 40 ms for 55 MB. */
-export function scanContaining(values: Texts, count: number, part: Buffer): Selection {
+/** Selects the values that contain a string: searches all bytes at once and maps hits to values; 30 to 40 ms for 55 MB. */
+export function scanContaining(values: Texts, count: number, part: Buffer): SelectionVector {
   const { offsets } = values;
   if (part.length === 0) return 'all';
   const found: number[] = [];
@@ -21,7 +21,7 @@ export function scanContaining(values: Texts, count: number, part: Buffer): Sele
     if (hit < 0) break;
     value = rowOf(hit, offsets, value, count);
     at = offsets[value + 1]!;
-    // A hit that goes on in the next value is none, nor is any behind it in this one.
+    // A hit that extends into the next value is no match, and neither is a later one in this value.
     if (hit + part.length <= at) found.push(value);
     value += 1;
     if (calls % 1024 === 0 && (at - start) / calls < denseHits) {
@@ -38,18 +38,18 @@ function restContaining(
   found: readonly number[],
   from: number,
 ): Uint8Array {
-  const mask = new Uint8Array(count);
-  for (const value of found) mask[value] = 1;
+  const selected = new Uint8Array(count);
+  for (const value of found) selected[value] = 1;
   let start = offsets[from]!;
   for (let value = from; value < count; value++) {
     const end = offsets[value + 1]!;
-    mask[value] = holds(bytes, start, end, part) ? 1 : 0;
+    selected[value] = holds(bytes, start, end, part) ? 1 : 0;
     start = end;
   }
-  return mask;
+  return selected;
 }
 
-/** Whether the bytes from `start` to `end` hold others. */
+/** True if the bytes from `start` to `end` contain `part`. */
 export function holds(bytes: Buffer, start: number, end: number, part: Buffer): boolean {
   const { length } = part;
   if (length === 0) return true;
@@ -63,21 +63,25 @@ export function holds(bytes: Buffer, start: number, end: number, part: Buffer): 
   return false;
 }
 
-/** The values that begin with a text. */
-export function scanBeginning({ bytes, offsets }: Texts, count: number, start: Buffer): Selection {
+/** Selects the values that start with a string. */
+export function scanBeginning(
+  { bytes, offsets }: Texts,
+  count: number,
+  start: Buffer,
+): SelectionVector {
   const { length } = start;
   if (length === 0) return 'all';
-  const mask = new Uint8Array(count);
+  const selected = new Uint8Array(count);
   if (length < 4) {
     const last = start[length - 1]!;
     for (let value = 0; value < count; value++) {
       const from = offsets[value]!;
       if (bytes[from + length - 1] === last)
-        mask[value] = begins(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
+        selected[value] = begins(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
     }
-    return mask;
+    return selected;
   }
-  // Its last four bytes are compared first, wherever the value ends: beginnings are alike, and lengths differ at random.
+  // The last four bytes of the prefix are compared first, even past the end of a value: strings start alike, and checking the length is a branch that mispredicts.
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const last = start.readInt32LE(length - 4);
   const end = bytes.length - length;
@@ -85,12 +89,12 @@ export function scanBeginning({ bytes, offsets }: Texts, count: number, start: B
     const from = offsets[value]!;
     if (from > end) break;
     if (view.getInt32(from + length - 4, true) === last)
-      mask[value] = begins(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
+      selected[value] = begins(bytes, from, offsets[value + 1]!, start) ? 1 : 0;
   }
-  return mask;
+  return selected;
 }
 
-/** Whether the bytes from `from` to `to` begin with others. */
+/** True if the bytes from `from` to `to` start with `start`. */
 export function begins(bytes: Buffer, from: number, to: number, start: Buffer): boolean {
   const { length } = start;
   if (to - from < length) return false;
@@ -99,13 +103,13 @@ export function begins(bytes: Buffer, from: number, to: number, start: Buffer): 
   return same === length;
 }
 
-/** The values that are one of these texts, where there is no table of hashes: with a hash of each that is good for nothing else. */
+/** Selects the values that equal one of these strings, where there is no table of hashes: a weak hash of each value rules out most. */
 export function scanEqual(
   values: Texts,
   count: number,
   wanted: ReadonlySet<string>,
   ignoreCase: boolean,
-): Selection {
+): SelectionVector {
   const { bytes, offsets } = values;
   let size = 1024;
   while (size < 16 * wanted.size) size *= 2;
@@ -121,13 +125,13 @@ export function scanEqual(
     const hash = hashOf(bytes, start, end);
     start = end;
     if (hash >= 0 && maybe[hash & (size - 1)] === 0) continue;
-    const text = textAt(values, value);
+    const text = stringAt(values, value);
     if (wanted.has(ignoreCase ? lowerCase(text) : text)) found.push(value);
   }
   return found.length === 0 ? 'none' : Int32Array.from(found);
 }
 
-/** Of ASCII in any letter case; -1 if there is something else. */
+/** A hash of ASCII bytes that ignores letter case; -1 for other bytes. */
 function hashOf(bytes: Buffer, start: number, end: number): number {
   let hash = end - start;
   for (let at = start; at < end; at++) {

@@ -1,77 +1,71 @@
 import type { Column, ColumnValues, SegmentView, TextHashes } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { andInto, invert, spanOf } from '../mask.js';
-import { both, isSparse, type Selection } from './selection.js';
+import {
+  both,
+  isSparse,
+  isUnsupported,
+  type SelectionVector,
+  type Tested,
+} from './selection-vector.js';
 
-/** A condition, prepared for one query. */
-export interface Test {
-  /** What it takes beside others: of an `and` the cheaper ones come first. */
-  readonly cost: number;
-  /** The rows that satisfy it. Only for those of `within` has it to be right. */
-  select(view: SegmentView, within: Selection): Selection;
-}
+/**
+ * A predicate, prepared for one query: returns the rows of a segment that satisfy it. The answer has to be correct for the rows of
+ * `within` only, which the function does not write into.
+ */
+export type RowTest = (view: SegmentView, within: SelectionVector) => Tested;
 
 /** A condition on single values, prepared for one query. */
 export interface ValueTest {
-  readonly cost: number;
-  /** Which of the values 0 to `count` satisfy it. Only for those of `within` has it to be right. */
+  /** It looks strings up by their hashes, which takes the same time however few rows are wanted. */
+  readonly probesHashes?: true;
+  /** It is so slow that values of unwanted rows must be skipped one by one. */
+  readonly skipsUnwanted?: true;
+  /** Which of the values 0 to `count` satisfy the condition; correct for those of `within` only. */
   find(
     values: ColumnValues,
     count: number,
-    within: Selection,
+    within: SelectionVector,
     hashes: () => TextHashes | undefined,
-  ): Selection;
+  ): Tested;
 }
 
-/** What tests take: by and large milliseconds for five million values. */
-export const costs = {
-  presence: 0,
-  probe: 1,
-  numbers: 5,
-  bytes: 15,
-  scan: 40,
-  pattern: 1_000,
-} as const;
-
-/** Holds for the records of which any value of the field passes the test. */
-export function fieldTest(field: FieldRef, test: ValueTest): Test {
-  return {
-    cost: test.cost,
-    select(view, within) {
-      const column = view.column(field);
-      if (column === undefined || within === 'none') return 'none';
-      const part = partOf(column, within, test.cost);
-      if (part !== undefined) return shifted(found(part.column, test, part.within), part, column);
-      return found(column, test, within, () => view.hashes?.(field));
-    },
+/** Selects the records of which any value of the field passes the test. */
+export function fieldTest(field: FieldRef, test: ValueTest): RowTest {
+  return (view, within) => {
+    const column = view.column(field);
+    if (column === undefined || within === 'none') return 'none';
+    const part = partOf(column, within, test);
+    if (part !== undefined) return shifted(found(part.column, test, part.within), part, column);
+    return found(column, test, within, () => view.hashes?.(field));
   };
 }
 
 function found(
   column: Column,
   test: ValueTest,
-  within: Selection,
+  within: SelectionVector,
   hashes: () => TextHashes | undefined = () => undefined,
-): Selection {
+): Tested {
   const { offsets, rows, values } = column;
   if (offsets === undefined) return withValue(column, test.find(values, rows, within, hashes));
   const count = offsets[rows]!;
-  const wanted = valuesWithin(within, offsets, count, test.cost);
+  const wanted = valuesWithin(within, offsets, count, test);
   return rowsOf(test.find(values, count, wanted, hashes), offsets, rows);
 }
 
-/** Some rows of a column, from one on. */
+/** Consecutive rows of a column. */
 interface Part {
   readonly column: Column;
-  readonly within: Selection;
+  readonly within: SelectionVector;
   readonly from: number;
 }
 
-/** The part of the column where rows are wanted, if it is much smaller: not of lists, nor where there is a quicker way to values. */
-function partOf(column: Column, within: Selection, cost: number): Part | undefined {
+/** The part of the column that holds all wanted rows, if that is less than half of it; undefined for lists and hash lookups. */
+function partOf(column: Column, within: SelectionVector, test: ValueTest): Part | undefined {
   if (typeof within === 'string' || isSparse(within) || column.offsets !== undefined)
     return undefined;
-  if (cost <= costs.probe && column.values.kind === 'texts') return undefined;
+  if (test.probesHashes && column.values.kind === 'texts') return undefined;
   const { from, to } = spanOf(within);
   if ((to - from) * 2 > column.rows) return undefined;
   const present = column.present?.subarray(from, to);
@@ -94,8 +88,8 @@ function valuesFrom(values: ColumnValues, from: number, to: number): ColumnValue
   }
 }
 
-function shifted(selection: Selection, { column, from }: Part, whole: Column): Selection {
-  if (selection === 'none') return 'none';
+function shifted(selection: Tested, { column, from }: Part, whole: Column): Tested {
+  if (selection === 'none' || isUnsupported(selection)) return selection;
   if (selection !== 'all' && isSparse(selection)) return selection.map((row) => row + from);
   const mask = new Uint8Array(whole.rows);
   if (selection === 'all') mask.fill(1, from, from + column.rows);
@@ -103,38 +97,35 @@ function shifted(selection: Selection, { column, from }: Part, whole: Column): S
   return mask;
 }
 
-/** Holds for the records without a value of the field: a list of nothing but nulls is missing too. */
-export function missingTest(field: FieldRef): Test {
-  return {
-    cost: costs.presence,
-    select(view) {
-      const column = view.column(field);
-      if (column === undefined) return 'all';
-      const { offsets, present, rows } = column;
-      if (offsets !== undefined) return emptyRows(offsets, rows);
-      if (present === undefined) return 'none';
-      const mask = present.slice(0, rows);
-      invert(mask);
-      return mask;
-    },
+/** Selects the records without a value of the field. A list of nothing but nulls counts as missing. */
+export function missingTest(field: FieldRef): RowTest {
+  return (view) => {
+    const column = view.column(field);
+    if (column === undefined) return 'all';
+    const { offsets, present, rows } = column;
+    if (offsets !== undefined) return emptyRows(offsets, rows);
+    if (present === undefined) return 'none';
+    const bytes = present.slice(0, rows);
+    invert(bytes);
+    return bytes;
   };
 }
 
-function withValue({ present, rows }: Column, found: Selection): Selection {
-  if (present === undefined || found === 'none') return found;
+function withValue({ present, rows }: Column, found: Tested): Tested {
+  if (present === undefined || found === 'none' || isUnsupported(found)) return found;
   if (found === 'all') return present.slice(0, rows);
   if (isSparse(found)) return both(found, present);
   andInto(found, present);
   return found;
 }
 
-/** Where values are looked at one by one, only those of the rows that are wanted. */
+/** The values of the wanted rows, where the test gains from skipping the others. */
 function valuesWithin(
-  within: Selection,
+  within: SelectionVector,
   offsets: Int32Array,
   count: number,
-  cost: number,
-): Selection {
+  { skipsUnwanted }: ValueTest,
+): SelectionVector {
   if (typeof within === 'string') return within;
   if (isSparse(within)) {
     const values: number[] = [];
@@ -142,16 +133,16 @@ function valuesWithin(
       for (let i = offsets[row]!; i < offsets[row + 1]!; i++) values.push(i);
     return Int32Array.from(values);
   }
-  if (cost < costs.pattern) return 'all';
+  if (!skipsUnwanted) return 'all';
   const mask = new Uint8Array(count);
   for (let row = 0; row < within.length; row++)
     if (within[row] === 1) mask.fill(1, offsets[row], offsets[row + 1]);
   return mask;
 }
 
-/** The rows of these values. */
-function rowsOf(found: Selection, offsets: Int32Array, rows: number): Selection {
-  if (found === 'none') return 'none';
+/** The rows that these values belong to. */
+function rowsOf(found: Tested, offsets: Int32Array, rows: number): Tested {
+  if (found === 'none' || isUnsupported(found)) return found;
   if (found !== 'all' && isSparse(found)) return rowsOfSome(found, offsets, rows);
   const mask = new Uint8Array(rows);
   let i = 0;
@@ -174,14 +165,14 @@ function rowsOfSome(found: Int32Array, offsets: Int32Array, rows: number): Int32
   let count = 0;
   let row = -1;
   for (const value of found) {
-    if (row >= 0 && value < offsets[row + 1]!) continue; // of the same row again
+    if (row >= 0 && value < offsets[row + 1]!) continue; // another value of the same row
     row = rowOf(value, offsets, row + 1, rows);
     result[count++] = row;
   }
   return result.subarray(0, count);
 }
 
-/** The row of a value, at or behind row `from`: in growing steps, then by halves. */
+/** The row that a value belongs to, at or after row `from`: exponential search, then binary search. */
 export function rowOf(
   value: number,
   offsets: Int32Array | Uint32Array,

@@ -1,20 +1,15 @@
+import { lowerCase } from '../../../text/fold.js';
+import type { OfKind } from '../../predicate/predicate.js';
 import type { Texts } from '../column.js';
-import { lowerCase } from '../lower.js';
-import type { Predicate } from '../../predicate/predicate.js';
-import { costs, type ValueTest } from './field-test.js';
-import { eachEntry, someOf, textTest } from './text-test.js';
+import type { ValueTest } from './row-test.js';
+import { eachEntry, someOf, stringTest } from './string-test.js';
 
 /**
- * Texts of a region or variant that share a base with a region. They are read byte by byte as the regular expression of the SQL
- * dialects reads them, `^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$` in any letter case: with the shortest chromosome that
- * lets the rest match, without `chr` if that can be.
+ * Selects the strings of regions or variants that share a base with a region. They are parsed byte by byte as the regular
+ * expression of the SQL dialects parses them, `^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$` in any letter case: with the
+ * shortest chromosome that lets the rest match, and without `chr` if possible.
  */
-export function textOverlap({
-  build,
-  chromosome,
-  start,
-  stop,
-}: Extract<Predicate, { kind: 'overlap' }>): ValueTest {
+export function regionOverlap({ build, chromosome, start, stop }: OfKind<'overlap'>): ValueTest {
   const region: Region = {
     build: build?.toLowerCase().toWellFormed(),
     chromosome: chromosome.toLowerCase().toWellFormed(),
@@ -22,19 +17,18 @@ export function textOverlap({
     start,
     stop,
   };
-  return textTest({
-    cost: costs.scan,
+  return stringTest({
     entries: eachEntry((entry) => {
       const bytes = Buffer.from(entry);
       return overlaps(bytes, 0, bytes.length, region);
     }),
-    texts: ({ bytes, offsets }: Texts, count, within) => {
+    strings: ({ bytes, offsets }: Texts, count, within) => {
       const test = (i: number): boolean => overlaps(bytes, offsets[i]!, offsets[i + 1]!, region);
       const some = someOf(within, test);
       if (some !== undefined) return some;
-      const mask = new Uint8Array(count);
-      for (let i = 0; i < count; i++) mask[i] = test(i) ? 1 : 0;
-      return mask;
+      const selected = new Uint8Array(count);
+      for (let i = 0; i < count; i++) selected[i] = test(i) ? 1 : 0;
+      return selected;
     },
   });
 }
@@ -42,7 +36,7 @@ export function textOverlap({
 interface Region {
   readonly build: string | undefined;
   readonly chromosome: string;
-  /** Of the chromosome, in UTF-8. */
+  /** The chromosome in UTF-8. */
   readonly letters: Buffer;
   readonly start: bigint;
   readonly stop: bigint;
@@ -57,7 +51,7 @@ function overlaps(bytes: Buffer, start: number, end: number, region: Region): bo
   if (build === start || build === end) return false;
   const plain = build + 1;
   const short = hasChr(bytes, plain, end) ? plain + 3 : -1;
-  // Most are of another chromosome, which its first letters tell.
+  // The first letters rule out most strings, which name another chromosome.
   const isNear = mayBegin(bytes, plain, end, region) || (short > 0 && mayBegin(bytes, short, end, region)); // prettier-ignore
   if (!isNear) return false;
   const last = lastNewline(bytes, plain, end);
@@ -73,14 +67,14 @@ function overlaps(bytes: Buffer, start: number, end: number, region: Region): bo
   const final = numberIn(bytes, middle + 1, digitsEnd(bytes, middle + 1, end));
   if (first > region.stop || final < region.start) return false;
   if (first > largest || final > largest) return false;
-  // Of these there are few.
-  if (!isText(bytes, from, behind, region.chromosome)) return false;
-  return region.build === undefined || isText(bytes, start, build, region.build);
+  // Few strings get here.
+  if (!equals(bytes, from, behind, region.chromosome)) return false;
+  return region.build === undefined || equals(bytes, start, build, region.build);
 }
 
-/** Longer texts of digits are no numbers of 64 bits. */
+/** The largest number of 64 bits. */
 const largest = 2n ** 63n - 1n;
-/** So many digits doubles hold exactly; JavaScript compares them with bigints exactly, too. */
+/** Doubles hold numbers of up to 15 digits exactly, and JavaScript compares them with bigints exactly. */
 const exactDigits = 15;
 
 function numberIn(bytes: Buffer, from: number, to: number): number | bigint {
@@ -92,12 +86,12 @@ function numberIn(bytes: Buffer, from: number, to: number): number | bigint {
 
 function hasChr(bytes: Buffer, from: number, end: number): boolean {
   if (from + 3 > end) return false;
-  // A letter's lower case differs by this bit.
+  // An ASCII letter and its lower case differ in this bit.
   const [c, h, r] = [bytes[from]! | 0x20, bytes[from + 1]! | 0x20, bytes[from + 2]! | 0x20];
   return c === 0x63 && h === 0x68 && r === 0x72;
 }
 
-/** False only if there is another chromosome. */
+/** False only if another chromosome starts here. */
 function mayBegin(bytes: Buffer, from: number, end: number, { letters }: Region): boolean {
   for (let i = 0; i < letters.length; i++) {
     if (from + i >= end) return false;
@@ -108,7 +102,7 @@ function mayBegin(bytes: Buffer, from: number, end: number, { letters }: Region)
   return true;
 }
 
-/** Where the shortest chromosome ends that begins here and is followed by two numbers, and by nothing or a part without line ends. */
+/** The end of the shortest chromosome that starts here and is followed by two numbers, and then by the end or a part without line ends; -1 if there is none. */
 function chromosomeEnd(bytes: Buffer, from: number, end: number, lastLine: number): number {
   for (let at = from + 1; at < end; at++) {
     if (bytes[at - 1] === newline) return -1;
@@ -134,6 +128,6 @@ function lastNewline(bytes: Buffer, from: number, end: number): number {
   return at;
 }
 
-function isText(bytes: Buffer, from: number, to: number, lower: string): boolean {
+function equals(bytes: Buffer, from: number, to: number, lower: string): boolean {
   return lowerCase(bytes.toString('utf8', from, to)) === lower;
 }

@@ -2,21 +2,35 @@ import type { Mask } from '../column.js';
 import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../mask.js';
 
 /**
- * Rows of a segment (or values of a column): a mask, or where they are few their numbers, ascending and each once. Whoever gets one
- * from a function here owns it and may write into it.
+ * The selected rows of a segment (or values of a column): one byte per row, or, where few are selected, their numbers, ascending
+ * and without duplicates. A selection vector that a function returns belongs to its caller, who may write into it.
  */
-export type Selection = Mask | Int32Array;
+export type SelectionVector = Mask | Int32Array;
 
-/** Whether a selection is a list of numbers. */
-export function isSparse(selection: Selection): selection is Int32Array {
+/** The answer of a test that finds out from the data that it cannot be carried out. */
+export interface Unsupported {
+  /** Why, as a sentence without its full stop. */
+  readonly unsupported: string;
+}
+
+/** What a test returns. */
+export type Tested = SelectionVector | Unsupported;
+
+/** True for the answer of a test that cannot be carried out. */
+export function isUnsupported(tested: Tested): tested is Unsupported {
+  return typeof tested === 'object' && 'unsupported' in tested;
+}
+
+/** True for a selection vector that holds the numbers of rows. */
+export function isSparse(selection: SelectionVector): selection is Int32Array {
   return typeof selection === 'object' && selection.BYTES_PER_ELEMENT === 4;
 }
 
-/** Where fewer than one row in so many is left, they are looked at one by one. */
+/** Below one selected row in this many, the rest of a conjunction is evaluated row by row. */
 const sparseShare = 32;
 
-/** The same in the form that is quicker to go on with. */
-export function settled(selection: Selection): Selection {
+/** The same selection in the form that is faster to continue with. */
+export function settled(selection: SelectionVector): SelectionVector {
   if (typeof selection === 'string') return selection;
   if (isSparse(selection)) return selection.length === 0 ? 'none' : selection;
   const count = countOnes(selection);
@@ -38,13 +52,13 @@ function numbersIn(mask: Uint8Array, count: number): Int32Array {
   return numbers;
 }
 
-/** A mask of it, for `rows` rows. */
-export function maskOf(selection: Selection, rows: number): Mask {
+/** The selection as one byte per row, for a segment of `rows` rows. */
+export function maskOf(selection: SelectionVector, rows: number): Mask {
   if (!isSparse(selection)) return selection;
   return selection.length === 0 ? 'none' : bytesOf(selection, rows);
 }
 
-function bytesOf(selection: Selection, rows: number): Uint8Array {
+function bytesOf(selection: SelectionVector, rows: number): Uint8Array {
   if (typeof selection === 'object' && !isSparse(selection)) return selection;
   const mask = new Uint8Array(rows);
   if (selection === 'all') mask.fill(1);
@@ -52,25 +66,25 @@ function bytesOf(selection: Selection, rows: number): Uint8Array {
   return mask;
 }
 
-/** How many there are. */
-export function countOf(selection: Selection, rows: number): number {
+/** Number of selected rows. */
+export function countOf(selection: SelectionVector, rows: number): number {
   if (typeof selection === 'string') return selection === 'all' ? rows : 0;
   return isSparse(selection) ? selection.length : countOnes(selection);
 }
 
-/** What is in both. Either may be written into. */
-export function both(a: Selection, b: Selection): Selection {
+/** Intersection. Writes into one of its arguments. */
+export function both(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (a === 'none' || b === 'none') return 'none';
   if (a === 'all') return b;
   if (b === 'all') return a;
-  if (isSparse(a)) return isSparse(b) ? common(a, b) : kept(a, b, 1);
-  if (isSparse(b)) return kept(b, a, 1);
+  if (isSparse(a)) return isSparse(b) ? common(a, b) : rowsWhere(a, b, 1);
+  if (isSparse(b)) return rowsWhere(b, a, 1);
   andInto(a, b);
   return a;
 }
 
-/** What is in one of them, or in both. Either may be written into. */
-export function either(a: Selection, b: Selection): Selection {
+/** Union. Writes into one of its arguments. */
+export function either(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (a === 'all' || b === 'all') return 'all';
   if (a === 'none') return b;
   if (b === 'none') return a;
@@ -80,20 +94,24 @@ export function either(a: Selection, b: Selection): Selection {
   return a;
 }
 
-/** What is not in `selection`, which may be written into; only for those of `within` has it to be right. */
-export function others(selection: Selection, rows: number, within: Selection): Selection {
+/** Complement, correct for the rows of `within` only. May write into `selection`. */
+export function others(
+  selection: SelectionVector,
+  rows: number,
+  within: SelectionVector,
+): SelectionVector {
   if (selection === 'all') return 'none';
   if (selection === 'none') return 'all';
   if (isSparse(within)) {
-    return isSparse(selection) ? without(within, selection) : kept(within, selection, 0);
+    return isSparse(selection) ? without(within, selection) : rowsWhere(within, selection, 0);
   }
   const mask = bytesOf(selection, rows);
   invert(mask);
   return mask;
 }
 
-/** The numbers where the mask is `bit`. */
-function kept(numbers: Int32Array, mask: Uint8Array, bit: number): Int32Array {
+/** The numbers of the rows whose byte is `bit`. */
+function rowsWhere(numbers: Int32Array, mask: Uint8Array, bit: number): Int32Array {
   return numbers.filter((row) => mask[row] === bit);
 }
 
@@ -130,7 +148,7 @@ function merged(a: Int32Array, b: Int32Array): Int32Array {
   return result.subarray(0, count);
 }
 
-/** Of numbers in any order, each once and ascending. */
+/** Sorts the numbers and removes duplicates. */
 export function ascending(numbers: readonly number[] | Int32Array): Int32Array {
   const sorted = Int32Array.from(numbers).sort();
   let count = 0;

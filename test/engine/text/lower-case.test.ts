@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { lowerCase } from '../../../../engine/query/memory/lower.js';
+import { lowerCase } from '../../../engine/text/fold.js';
 
 test('lower case is that of the SQL engine: every code point, alone and among others', async () => {
   const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();

@@ -1,16 +1,16 @@
+import { lowerCase } from '../../../text/fold.js';
 import type { Vocabulary } from '../column.js';
-import { lowerCase } from '../lower.js';
 
 /**
- * Finds the entries of a vocabulary by their lower case. To look at a million entries for every query would take longer than
- * all the rest of it; the table takes 8 to 16 bytes for each.
+ * Finds the entries of a dictionary by their lower case: a hash table of 8 to 16 bytes per entry. Comparing a million entries for
+ * every query would take longer than the rest of the query.
  */
-class FoldedIndex {
-  /** Codes plus one by hash, 0 where there is none. */
+class DictionaryIndex {
+  /** Indices of entries plus one, by hash; 0 marks a free slot. */
   #slots = new Int32Array(1024);
   #known = 0;
 
-  /** Takes in what has been added to the vocabulary. */
+  /** Adds the entries that were appended to the dictionary since the last call. */
   grow(texts: readonly string[]): void {
     if (texts.length * 2 > this.#slots.length) {
       let size = this.#slots.length;
@@ -26,25 +26,25 @@ class FoldedIndex {
     }
   }
 
-  /** Calls `add` with entries that may be this text in lower case: compare before use. */
-  find(lower: string, add: (code: number) => void): void {
+  /** Calls `add` with the indices of entries whose lower case may be this string; the caller compares them. */
+  find(lower: string, add: (index: number) => void): void {
     const mask = this.#slots.length - 1;
     for (let slot = hashOfLower(lower) & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask)
       add(this.#slots[slot]! - 1);
   }
 }
 
-const indexes = new WeakMap<Vocabulary, FoldedIndex>();
+const indexes = new WeakMap<Vocabulary, DictionaryIndex>();
 
-/** The index of a vocabulary, with all that is in it now. */
-export function foldedIndex(vocabulary: Vocabulary): FoldedIndex {
-  let index = indexes.get(vocabulary);
-  if (index === undefined) indexes.set(vocabulary, (index = new FoldedIndex()));
-  index.grow(vocabulary.texts);
+/** The index of a dictionary with all its present entries. */
+export function dictionaryIndex(dictionary: Vocabulary): DictionaryIndex {
+  let index = indexes.get(dictionary);
+  if (index === undefined) indexes.set(dictionary, (index = new DictionaryIndex()));
+  index.grow(dictionary.texts);
   return index;
 }
 
-/** A hash of the lower case, of which a text is made only beyond ASCII. */
+/** The hash of a string's lower case; only outside ASCII is the lower case built. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) {
@@ -56,7 +56,7 @@ function hashOf(text: string): number {
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** The same of a text in lower case. */
+/** The same hash, of a string that is in lower case. */
 function hashOfLower(lower: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < lower.length; i++) hash = Math.imul(hash ^ lower.charCodeAt(i), 0x01000193);

@@ -1,17 +1,16 @@
 import type { Texts } from '../column.js';
 import type { Bound, Predicate } from '../../predicate/predicate.js';
-import { costs, type ValueTest } from './field-test.js';
-import { begins, holds, scanBeginning, scanContaining } from './text-scan.js';
-import { eachEntry, someOf, textTest } from './text-test.js';
+import type { ValueTest } from './row-test.js';
+import { begins, holds, scanBeginning, scanContaining } from './string-scan.js';
+import { eachEntry, someOf, stringTest } from './string-test.js';
 
-/** Texts that hold another. */
-export function textContains(wanted: string): ValueTest {
+/** Selects strings that contain another. */
+export function stringContains(wanted: string): ValueTest {
   const text = wanted.toWellFormed();
   const part = Buffer.from(text);
-  return textTest({
-    cost: costs.scan,
+  return stringTest({
     entries: eachEntry((entry) => entry.includes(text)),
-    texts: (values, count, within) => {
+    strings: (values, count, within) => {
       const { bytes, offsets } = values;
       return (
         someOf(within, (value) => holds(bytes, offsets[value]!, offsets[value + 1]!, part)) ??
@@ -21,14 +20,13 @@ export function textContains(wanted: string): ValueTest {
   });
 }
 
-/** Texts that begin with another. */
-export function textPrefix(wanted: string): ValueTest {
+/** Selects strings that start with another. */
+export function stringPrefix(wanted: string): ValueTest {
   const text = wanted.toWellFormed();
   const start = Buffer.from(text);
-  return textTest({
-    cost: costs.bytes,
+  return stringTest({
     entries: eachEntry((entry) => entry.startsWith(text)),
-    texts: (values, count, within) => {
+    strings: (values, count, within) => {
       const { bytes, offsets } = values;
       return (
         someOf(within, (value) => begins(bytes, offsets[value]!, offsets[value + 1]!, start)) ??
@@ -38,20 +36,19 @@ export function textPrefix(wanted: string): ValueTest {
   });
 }
 
-/** Texts from one to another in the order of their code points, which is that of their bytes. */
-export function textRange({ low, high }: Extract<Predicate, { kind: 'range' }>): ValueTest {
+/** Selects the strings of a range, in the order of their code points, which is the order of their bytes in UTF-8. */
+export function stringRange({ low, high }: Extract<Predicate, { kind: 'range' }>): ValueTest {
   const [from, to] = [low && bytesOf(low), high && bytesOf(high)];
   const isIn = (bytes: Buffer, start: number, end: number): boolean => {
     if (from && !isBeyond(compare(bytes, start, end, from), low!)) return false;
     return !to || isBeyond(-compare(bytes, start, end, to), high!);
   };
-  return textTest({
-    cost: costs.scan,
+  return stringTest({
     entries: eachEntry((entry) => {
       const bytes = Buffer.from(entry);
       return isIn(bytes, 0, bytes.length);
     }),
-    texts: ({ bytes, offsets }: Texts, count, within) => {
+    strings: ({ bytes, offsets }: Texts, count, within) => {
       const some = someOf(within, (value) => isIn(bytes, offsets[value]!, offsets[value + 1]!));
       if (some !== undefined) return some;
       const mask = new Uint8Array(count);
@@ -62,7 +59,7 @@ export function textRange({ low, high }: Extract<Predicate, { kind: 'range' }>):
   });
 }
 
-/** What is not a whole character is bound as U+FFFD, as it is by the SQL engine's driver. */
+/** A lone surrogate becomes U+FFFD, as in a parameter of the SQL executor. */
 function bytesOf({ value }: Bound): Buffer {
   return Buffer.from((value as string).toWellFormed());
 }

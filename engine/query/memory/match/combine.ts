@@ -1,0 +1,50 @@
+import type { RowTest } from './row-test.js';
+import {
+  both,
+  either,
+  isUnsupported,
+  others,
+  settled,
+  type SelectionVector,
+} from './selection-vector.js';
+
+/** Selects the rows that pass all tests. The tests come cheapest first; each sees only the rows that the earlier ones left. */
+export function everyTest(tests: readonly RowTest[]): RowTest {
+  return (view, within) => {
+    let left = within;
+    let isOwn = false;
+    for (const [i, test] of tests.entries()) {
+      const found = test(view, left);
+      if (isUnsupported(found)) return found;
+      if (found === 'all') continue;
+      // `both` may write into its first argument, and `within` belongs to the caller.
+      left = isOwn ? both(left, found) : both(found, left);
+      isOwn = true;
+      if (i + 1 < tests.length) left = settled(left);
+      if (left === 'none') break;
+    }
+    return isOwn ? left : 'all';
+  };
+}
+
+/** Selects the rows that pass at least one of the tests, which come cheapest first. */
+export function someTest(tests: readonly RowTest[]): RowTest {
+  return (view, within) => {
+    let found: SelectionVector = 'none';
+    for (const test of tests) {
+      const more = test(view, within);
+      if (isUnsupported(more)) return more;
+      found = either(found, more);
+      if (found === 'all') break;
+    }
+    return found;
+  };
+}
+
+/** Selects the rows that do not pass the test. */
+export function notTest(test: RowTest): RowTest {
+  return (view, within) => {
+    const found = test(view, within);
+    return isUnsupported(found) ? found : others(found, view.rows, within);
+  };
+}

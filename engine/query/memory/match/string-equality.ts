@@ -1,0 +1,82 @@
+import { lowerCase } from '../../../text/fold.js';
+import type { OfKind } from '../../predicate/predicate.js';
+import type { Texts } from '../column.js';
+import { textHash } from '../text-hashes.js';
+import { dictionaryIndex } from './dictionary-index.js';
+import type { EntryTest } from './dictionary-test.js';
+import type { ValueTest } from './row-test.js';
+import { ascending } from './selection-vector.js';
+import { scanEqual } from './string-scan.js';
+import { someOf, stringAt, stringTest } from './string-test.js';
+
+/** Selects the strings that equal one of some values, in any letter case if `ignoreCase`. */
+export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest {
+  const written = (values as readonly string[]).map((value) => value.toWellFormed());
+  const form = ignoreCase ? lowerCase : (text: string) => text;
+  const wanted = new Set(written.map(form));
+  const list = [...wanted];
+  // Prepared once for all segments: there may be a hundred segments, and thousands of values.
+  const bytes = list.map((text) => Buffer.from(text));
+  let wantedHashes: Int32Array | undefined;
+  return stringTest({
+    probesHashes: true,
+    entries: entriesAmong(wanted, form),
+    strings: (stored, count, within, hashes) => {
+      const some = someOf(within, (value) => wanted.has(form(stringAt(stored, value))));
+      if (some !== undefined) return some;
+      const table = hashes();
+      if (table === undefined) return scanEqual(stored, count, wanted, ignoreCase);
+      wantedHashes ??= Int32Array.from(list, (text) => textHash(lowerCase(text)));
+      const found: number[] = [];
+      table.findAll(wantedHashes, (i, value) => {
+        const isSame = hasBytes(stored, value, bytes[i]!, ignoreCase);
+        if (isSame ?? form(stringAt(stored, value)) === list[i]) found.push(value);
+      });
+      return found.length === 0 ? 'none' : ascending(found);
+    },
+  });
+}
+
+/** Up to this many new entries are compared one by one. */
+const smallDictionary = 1_000;
+
+function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => string): EntryTest {
+  return (dictionary, from, add) => {
+    const { texts } = dictionary;
+    if (texts.length - from <= Math.max(smallDictionary, wanted.size)) {
+      for (let code = from; code < texts.length; code++)
+        if (wanted.has(form(texts[code]!))) add(code);
+      return undefined;
+    }
+    const index = dictionaryIndex(dictionary);
+    for (const text of wanted) {
+      index.find(lowerCase(text), (code) => {
+        if (form(texts[code]!) === text) add(code);
+      });
+    }
+    return undefined;
+  };
+}
+
+/**
+ * True if value `i` equals this string, which is in lower case if case is ignored; undefined if the bytes do not tell, because a
+ * character outside ASCII was met. Bytes are compared from the end, because many strings start alike.
+ */
+function hasBytes(
+  { bytes, offsets }: Texts,
+  i: number,
+  text: Buffer,
+  ignoreCase: boolean,
+): boolean | undefined {
+  const start = offsets[i]!;
+  let at = offsets[i + 1]! - 1;
+  let k = text.length - 1;
+  if (!ignoreCase && at - start !== k) return false;
+  for (; at >= start && k >= 0; at--, k--) {
+    let byte = bytes[at]!;
+    if (ignoreCase && byte >= 0x80) return undefined;
+    if (ignoreCase && byte >= 0x41 && byte <= 0x5a) byte += 0x20;
+    if (byte !== text[k]) return false;
+  }
+  return at < start && k < 0;
+}

@@ -1,0 +1,93 @@
+import type { TextHashes, Texts } from '../column.js';
+import { dictionaryTest, type EntryTest } from './dictionary-test.js';
+import type { ValueTest } from './row-test.js';
+import {
+  isSparse,
+  type SelectionVector,
+  type Tested,
+  type Unsupported,
+} from './selection-vector.js';
+
+/** A condition on strings, for both forms in which a column holds them. */
+export interface StringTest {
+  readonly probesHashes?: true;
+  readonly skipsUnwanted?: true;
+  readonly entries: EntryTest;
+  strings(
+    values: Texts,
+    count: number,
+    within: SelectionVector,
+    hashes: () => TextHashes | undefined,
+  ): Tested;
+}
+
+/** The test of a column in either form. */
+export function stringTest({ entries, strings, ...traits }: StringTest): ValueTest {
+  const ofDictionary = dictionaryTest(entries);
+  return {
+    ...traits,
+    find(values, count, within, hashes) {
+      if (values.kind === 'codes') return ofDictionary(values, count, within);
+      if (values.kind === 'texts') return strings(values, count, within, hashes);
+      return { unsupported: `a column of strings holds ${values.kind}` };
+    },
+  };
+}
+
+/** Tests every entry by itself. */
+export function eachEntry(test: (entry: string) => boolean): EntryTest {
+  return ({ texts }, from, add) => {
+    for (let index = from; index < texts.length; index++) if (test(texts[index]!)) add(index);
+    return undefined;
+  };
+}
+
+/** Value `i` as a string. */
+export function stringAt({ bytes, offsets }: Texts, i: number): string {
+  return bytes.toString('utf8', offsets[i], offsets[i + 1]);
+}
+
+/** The numbers in `within` that pass the test; undefined if `within` is not a list of numbers. */
+export function someOf(
+  within: SelectionVector,
+  test: (value: number) => boolean,
+): Int32Array | undefined {
+  return typeof within === 'object' && isSparse(within) ? within.filter(test) : undefined;
+}
+
+/**
+ * The most strings that one test examines with a pattern, and the most UTF-16 units in them. With more strings the SQL executor,
+ * which uses all cores, is faster; with more units the worst patterns take seconds, which cannot be interrupted here, where an
+ * ordinary pattern takes 50 ms.
+ */
+export const mostStrings = 250_000;
+const mostUnits = 6_000_000;
+
+/** Counts the strings that a test examines. Once the budget is exceeded, `takes` returns false for every string. */
+export class PatternBudget {
+  #strings = 0;
+  #units = 0;
+
+  /** Counts a string of this length; false if it must not be examined any more. */
+  takes(length: number): boolean {
+    this.#strings += 1;
+    this.#units += length;
+    return !this.#isExceeded();
+  }
+
+  /** What a test returns that has exceeded the budget. */
+  problem(): Unsupported | undefined {
+    return this.#isExceeded() ? tooManyStrings() : undefined;
+  }
+
+  #isExceeded(): boolean {
+    return this.#strings > mostStrings || this.#units > mostUnits;
+  }
+}
+
+/** What a test returns that would have to examine more than `mostStrings`. */
+export function tooManyStrings(): Unsupported {
+  return {
+    unsupported: `a pattern would be matched against more than ${mostStrings} strings, or ${mostUnits} characters`,
+  };
+}

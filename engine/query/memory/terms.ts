@@ -1,0 +1,33 @@
+import {
+  conditionsIn,
+  type FieldRef,
+  type OfKind,
+  type Predicate,
+} from '../predicate/predicate.js';
+
+/** A condition on the terms of a field. */
+export type TermCondition = OfKind<'words' | 'phrase'>;
+
+/** The rows of a segment that satisfy conditions on terms, by `termsKey`: their numbers, ascending, or one bit per row. */
+export type FoundTerms = ReadonlyMap<string, 'none' | Int32Array | Uint8Array>;
+
+/** Equal for equal conditions. */
+export function termsKey({ kind, field, words }: TermCondition): string {
+  return JSON.stringify([kind, field.path, words]);
+}
+
+/** Equal for equal fields. */
+export function fieldKey({ path }: FieldRef): string {
+  return JSON.stringify(path);
+}
+
+/** The conditions of a predicate on terms of `text` fields, by `termsKey`: the memory executor looks them up in the index. */
+export function termConditions(predicate: Predicate): ReadonlyMap<string, TermCondition> {
+  return new Map(
+    conditionsIn(predicate).flatMap((condition) =>
+      (condition.kind === 'words' || condition.kind === 'phrase') && condition.field.type === 'text'
+        ? [[termsKey(condition), condition] as const]
+        : [],
+    ),
+  );
+}

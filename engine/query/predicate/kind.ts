@@ -1,0 +1,81 @@
+import type { Column } from '../../core/types.js';
+import type { Segment } from '../../store/store.js';
+import type { RowTest } from '../memory/match/row-test.js';
+import type { Statement } from '../sql/statement.js';
+import type { Cost } from './cost.js';
+import type { CaseVariants, FieldRef, Predicate } from './predicate.js';
+
+/**
+ * Everything the platform knows about one kind of predicate. The registry (kinds.ts) holds one entry per kind; the planner, both
+ * executors, pruning, search and `explain` walk the tree and ask the entries.
+ *
+ * An entry never calls itself for the items of a combinator: every context has the recursion of its own operation.
+ */
+export interface Kind<P extends Predicate> {
+  /** The fields that the predicate reads. */
+  fields(predicate: P, fieldsOf: (item: Predicate) => readonly FieldRef[]): readonly FieldRef[];
+  /** The estimated cost of evaluating it over columns in memory. */
+  cost(predicate: P, costOf: (item: Predicate) => Cost): Cost;
+  /** Whether the memory executor evaluates it over the columns of a dataset. */
+  memorySupport(predicate: P, context: SupportContext): MemorySupport;
+  /** False for segments in which no record satisfies it, by the statistics of the log. */
+  mayHold(predicate: P, context: PruneContext): SegmentTest;
+  /** True only for segments in which every record satisfies it, by the statistics of the log. */
+  mustHold(predicate: P, context: PruneContext): SegmentTest;
+  /** The SQL condition. It may be null, instead of false, where a value is missing. */
+  sql(predicate: P, context: SqlContext): string;
+  /** The SQL condition of the negated predicate, where that is not `(sql) IS NOT TRUE`. */
+  negatedSql?(predicate: P, context: SqlContext): string;
+  /** Its evaluation over columns in memory, prepared for one query. */
+  memory(predicate: P, context: MemoryContext): RowTest;
+  /** A short description in English, for `explain` and the log. */
+  describe(predicate: P, describe: (item: Predicate) => string): string;
+}
+
+/** Whether an executor evaluates a predicate, and if not, why. */
+export type MemorySupport =
+  | { readonly supported: true }
+  | {
+      readonly supported: false;
+      /** A sentence without its full stop. */
+      readonly reason: string;
+    };
+
+export const supported: MemorySupport = Object.freeze({ supported: true });
+
+/** The memory executor does not evaluate a predicate; `reason` is a sentence without its full stop. */
+export function unsupported(reason: string): MemorySupport {
+  return { supported: false, reason };
+}
+
+/** What `memorySupport` may look at. */
+export interface SupportContext {
+  /** The column of a field in the dataset's schema; undefined if no record stores the field. */
+  column(field: FieldRef): Column | undefined;
+  /** True if every segment has an index of the terms of this field. */
+  hasTermIndex(field: FieldRef): boolean;
+  memorySupport(item: Predicate): MemorySupport;
+}
+
+/** A decision about a segment by its statistics alone. */
+export type SegmentTest = (segment: Segment) => boolean;
+
+/** What pruning may look at. */
+export interface PruneContext {
+  readonly caseVariants: CaseVariants;
+  mayHold(item: Predicate): SegmentTest;
+  mustHold(item: Predicate): SegmentTest;
+}
+
+/** The statement that a condition becomes part of. */
+export interface SqlContext {
+  readonly statement: Statement;
+  sql(item: Predicate): string;
+  negatedSql(item: Predicate): string;
+}
+
+/** Preparation for the memory executor. */
+export interface MemoryContext {
+  rowTest(item: Predicate): RowTest;
+  costOf(item: Predicate): Cost;
+}

@@ -1,0 +1,123 @@
+import { everyTest, notTest, someTest } from '../../memory/match/combine.js';
+import type { RowTest } from '../../memory/match/row-test.js';
+import { rowCost, sumOf } from '../cost.js';
+import { supported, type Kind, type MemoryContext, type SupportContext } from '../kind.js';
+import { node, type OfKind, type Predicate } from '../predicate.js';
+
+export const all: Kind<OfKind<'all'>> = {
+  fields: () => [],
+  cost: () => rowCost(0),
+  memorySupport: () => supported,
+  mayHold:
+    () =>
+    ({ rows }) =>
+      rows > 0,
+  mustHold: () => () => true,
+  sql: () => 'true',
+  memory: () => () => 'all',
+  describe: () => 'every record',
+};
+
+export const none: Kind<OfKind<'none'>> = {
+  fields: () => [],
+  cost: () => rowCost(0),
+  memorySupport: () => supported,
+  mayHold: () => () => false,
+  mustHold: () => () => false,
+  sql: () => 'false',
+  memory: () => () => 'none',
+  describe: () => 'no record',
+};
+
+export const and: Kind<OfKind<'and'>> = {
+  fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
+  cost: ({ items }, costOf) => sumOf(items.map(costOf)),
+  memorySupport: ({ items }, context) => supportOfAll(items, context),
+  mayHold({ items }, { mayHold }) {
+    const tests = items.map(mayHold);
+    return (segment) => tests.every((test) => test(segment));
+  },
+  mustHold({ items }, { mustHold }) {
+    const tests = items.map(mustHold);
+    return (segment) => tests.every((test) => test(segment));
+  },
+  sql: ({ items }, { sql }) => `(${items.map(sql).join(' AND ')})`,
+  memory: ({ items }, context) => everyTest(cheapestFirst(items, context)),
+  describe: ({ items }, describe) => `(${items.map(describe).join(' and ')})`,
+};
+
+export const or: Kind<OfKind<'or'>> = {
+  fields: ({ items }, fieldsOf) => items.flatMap(fieldsOf),
+  cost: ({ items }, costOf) => sumOf(mergeEqualities(items).map(costOf)),
+  memorySupport: ({ items }, context) => supportOfAll(items, context),
+  mayHold({ items }, { mayHold }) {
+    const tests = items.map(mayHold);
+    return (segment) => tests.some((test) => test(segment));
+  },
+  mustHold({ items }, { mustHold }) {
+    const tests = items.map(mustHold);
+    return (segment) => tests.some((test) => test(segment));
+  },
+  sql: ({ items }, { sql }) => `(${items.map(sql).join(' OR ')})`,
+  memory: ({ items }, context) => someTest(cheapestFirst(mergeEqualities(items), context)),
+  describe: ({ items }, describe) => `(${items.map(describe).join(' or ')})`,
+};
+
+export const not: Kind<OfKind<'not'>> = {
+  fields: ({ item }, fieldsOf) => fieldsOf(item),
+  cost: ({ item }, costOf) => sumOf([costOf(item), rowCost(0.2)]),
+  memorySupport: ({ item }, { memorySupport }) => memorySupport(item),
+  mayHold({ item }, { mustHold }) {
+    const test = mustHold(item);
+    return (segment) => !test(segment);
+  },
+  mustHold({ item }, { mayHold }) {
+    const test = mayHold(item);
+    return (segment) => !test(segment);
+  },
+  sql: ({ item }, { negatedSql }) => negatedSql(item),
+  memory: ({ item }, { rowTest }) => notTest(rowTest(item)),
+  describe: ({ item }, describe) => `not ${describe(item)}`,
+};
+
+function supportOfAll(
+  items: readonly Predicate[],
+  { memorySupport }: SupportContext,
+): ReturnType<SupportContext['memorySupport']> {
+  for (const item of items) {
+    const support = memorySupport(item);
+    if (!support.supported) return support;
+  }
+  return supported;
+}
+
+function cheapestFirst(
+  items: readonly Predicate[],
+  { rowTest, costOf }: MemoryContext,
+): readonly RowTest[] {
+  return items
+    .map((item) => ({ item, cost: costOf(item).perRow }))
+    .sort((a, b) => a.cost - b.cost)
+    .map(({ item }) => rowTest(item));
+}
+
+/** The items of an `or`, with comparisons of the same field merged, so that its values are read once. */
+function mergeEqualities(items: readonly Predicate[]): readonly Predicate[] {
+  const equalities = new Map<string, OfKind<'in'>[]>();
+  const others: Predicate[] = [];
+  for (const item of items) {
+    if (item.kind !== 'in') {
+      others.push(item);
+      continue;
+    }
+    const key = JSON.stringify([item.field.path, item.field.type, item.ignoreCase]);
+    const same = equalities.get(key);
+    if (same) same.push(item);
+    else equalities.set(key, [item]);
+  }
+  const merged = [...equalities.values()].map((same) => {
+    if (same.length === 1) return same[0]!;
+    return node({ ...same[0]!, values: same.flatMap(({ values }) => values) });
+  });
+  return [...others, ...merged];
+}

@@ -1,0 +1,122 @@
+import { booleanEquality, numberEquality } from '../../memory/match/number-test.js';
+import { stringEquality } from '../../memory/match/string-equality.js';
+import { boundType } from '../../sql/params.js';
+import type { Access, Statement } from '../../sql/statement.js';
+import { nsPerRow } from '../cost.js';
+import type { CaseVariants, OfKind, Scalar } from '../predicate.js';
+import type { Order } from '../value-bounds.js';
+import { describeValues, familyOf, valueKind } from './value-kind.js';
+
+type Equality = OfKind<'in'>;
+
+/** The value equals one of a list of values. */
+export const equality = valueKind<Equality>({
+  cost: ({ field, values }) => ({
+    perRow: familyOf(field.type) === 'string' ? nsPerRow.equality : nsPerRow.numbers,
+    once: 1_000 * values.length,
+  }),
+  unsupportedOver: () => undefined,
+  spans(condition, order, caseVariants) {
+    const { values, ignoreCase } = condition;
+    const exact = ignoreCase ? caseVariants.get(condition) : values;
+    const pairs = exact ? exact.map((value) => [value, value] as const) : values.map(caseSpan);
+    const spans = spansOf(pairs, order);
+    return spans && joined(spans, order).map(([from, to]) => [from, to, true, true] as const);
+  },
+  valueSql: (condition, statement) => foldedSql(condition, statement),
+  fieldSql,
+  valueTest(condition) {
+    const family = familyOf(condition.field.type);
+    if (family === 'boolean') return booleanEquality(condition.values);
+    return family === 'string' ? stringEquality(condition) : numberEquality(condition);
+  },
+  describe: ({ field, values }) =>
+    `${field.name} ${values.length === 1 ? '=' : 'in'} ${describeValues(values)}`,
+});
+
+function spansOf<T>(
+  pairs: readonly (readonly [Scalar, Scalar] | undefined)[],
+  order: Order<T>,
+): readonly [T, T][] | undefined {
+  const spans: [T, T][] = [];
+  for (const pair of pairs) {
+    const from = pair && order.value(pair[0]);
+    const to = pair && order.value(pair[1]);
+    if (from === undefined || to === undefined) return undefined;
+    spans.push([from, to]);
+  }
+  return spans;
+}
+
+/** More spans than this are replaced by the one span that encloses them. */
+const mostSpans = 64;
+
+function joined<T>(spans: readonly [T, T][], order: Order<T>): readonly [T, T][] {
+  if (spans.length <= mostSpans) return spans;
+  let [from, to] = spans[0]!;
+  for (const [first, last] of spans) {
+    if (order.compare(first, from) < 0) from = first;
+    if (order.compare(last, to) > 0) to = last;
+  }
+  return [[from, to]];
+}
+
+/**
+ * The first and the last case variant of a string in byte order; undefined for a string that is not ASCII. Of the characters
+ * outside ASCII, only the Kelvin sign and the dotted capital I have an ASCII letter as their lower case.
+ */
+function caseSpan(value: Scalar): readonly [Scalar, Scalar] | undefined {
+  if (typeof value !== 'string') return [value, value];
+  if (!/^\p{ASCII}*$/u.test(value)) return undefined;
+  const last = value.toLowerCase().replaceAll('k', '\u212A').replaceAll('i', '\u0130');
+  return [value.toUpperCase(), last];
+}
+
+/** Longer lists are bound as one value and joined: planning a statement of 100,000 parameters takes longer than running it. */
+const longestWrittenList = 32;
+
+function fieldSql(condition: Equality, statement: Statement, { sql, isMany }: Access): string {
+  const { dialect, params, spellings } = statement;
+  const paramType = boundType(condition.field);
+  const exact = exactValues(condition, spellings);
+  if (exact?.length === 0) return 'false';
+  const values = exact ?? condition.values;
+  if (values.length > longestWrittenList) {
+    const list = params.add(paramType, values);
+    const isFolded = exact === undefined;
+    return isMany
+      ? dialect.someInList(sql, list, paramType, isFolded)
+      : dialect.isInList(sql, list, paramType, isFolded);
+  }
+  if (exact === undefined) {
+    const test = foldedSql(condition, statement);
+    return isMany ? dialect.some(sql, test) : test(sql);
+  }
+  const added = values.map((value) => params.add(paramType, value));
+  if (!isMany) return dialect.isOneOf(sql, added, paramType);
+  return added.length === 1
+    ? dialect.listHas(sql, added[0]!)
+    : dialect.some(sql, (value) => dialect.isOneOf(value, added, paramType));
+}
+
+function foldedSql(
+  { field, values }: Equality,
+  { dialect, params }: Statement,
+): (value: string) => string {
+  const type = boundType(field);
+  const folded = values.map((value) => dialect.fold(params.add(type, value)));
+  return (value) => dialect.isOneOf(dialect.fold(value), folded, type);
+}
+
+/**
+ * The values to compare with `=` where that gives the same answer as folding every stored value, which takes ten times longer: for
+ * exact comparisons, for values without letters, and where the stored case variants are known. Undefined otherwise.
+ */
+function exactValues(
+  condition: Equality,
+  caseVariants: CaseVariants,
+): readonly Scalar[] | undefined {
+  const { ignoreCase, values } = condition;
+  const hasLetters = values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value)));
+  return ignoreCase && hasLetters ? caseVariants.get(condition) : values;
+}

@@ -1,0 +1,48 @@
+import { missingTest } from '../../memory/match/row-test.js';
+import { access } from '../../sql/statement.js';
+import { nsPerRow, rowCost } from '../cost.js';
+import { supported, unsupported, type Kind, type SqlContext } from '../kind.js';
+import type { FieldRef, OfKind } from '../predicate.js';
+import { columnFinder } from '../segment-column.js';
+
+/** The field has no value. Choice: a list that holds nothing but nulls is missing too. */
+export const missing: Kind<OfKind<'missing'>> = {
+  fields: ({ field }) => [field],
+  cost: () => rowCost(nsPerRow.presence),
+  memorySupport({ field }, { column }) {
+    if (field.isNumberInText) return unsupported(`${field.name} stores numbers as strings`);
+    // The columns of its members do not tell whether there is an object.
+    return column(field)?.type === 'object'
+      ? unsupported(`${field.name} is an object, which has no column of its own`)
+      : supported;
+  },
+  mayHold({ field }) {
+    const find = columnFinder(field);
+    return (segment) => {
+      const column = find(segment);
+      return typeof column === 'string' || column.isList || column.stats.nulls > 0;
+    };
+  },
+  mustHold({ field }) {
+    const find = columnFinder(field);
+    return (segment) => {
+      const column = find(segment);
+      if (typeof column === 'string') return column === 'absent';
+      return column.stats.nulls >= segment.rows;
+    };
+  },
+  sql: ({ field }, context) => missingSql(field, context, false),
+  // Never null, and a condition that the row groups' statistics can answer.
+  negatedSql: ({ field }, context) => missingSql(field, context, true),
+  memory: ({ field }) => missingTest(field),
+  describe: ({ field }) => `${field.name} is missing`,
+};
+
+function missingSql(field: FieldRef, { statement }: SqlContext, isNegated: boolean): string {
+  const { dialect } = statement;
+  const values = access(statement, field);
+  if (values === undefined) return isNegated ? 'false' : 'true';
+  const { sql, column } = values;
+  if (values.isMany) return `${isNegated ? 'NOT ' : ''}(${dialect.listMissing(sql, column)})`;
+  return isNegated ? dialect.present(sql, column) : dialect.missing(sql, column);
+}

@@ -1,0 +1,39 @@
+import { numberRange } from '../../memory/match/number-test.js';
+import { stringRange } from '../../memory/match/string-parts.js';
+import { boundType } from '../../sql/params.js';
+import { nsPerRow, rowCost } from '../cost.js';
+import type { OfKind } from '../predicate.js';
+import { describeValues, familyOf, valueKind } from './value-kind.js';
+
+/** The value lies between two bounds. */
+export const range = valueKind<OfKind<'range'>>({
+  cost: ({ field }) =>
+    rowCost(familyOf(field.type) === 'string' ? nsPerRow.order : nsPerRow.numbers),
+  unsupportedOver: ({ field }, family) =>
+    family === 'boolean' ? `${field.name} is a boolean, which has no order` : undefined,
+  spans({ low, high }, order) {
+    const from = low ? order.value(low.value) : undefined;
+    const to = high ? order.value(high.value) : undefined;
+    if ((low && from === undefined) || (high && to === undefined)) return undefined;
+    return [[from, to, low?.inclusive ?? true, high?.inclusive ?? true]];
+  },
+  valueSql({ field, low, high }, { params }) {
+    const bounds: ((value: string) => string)[] = [];
+    for (const [bound, sign] of [
+      [low, '>'],
+      [high, '<'],
+    ] as const) {
+      if (!bound) continue;
+      const parameter = params.add(boundType(field), bound.value);
+      bounds.push((value) => `${value} ${sign}${bound.inclusive ? '=' : ''} ${parameter}`);
+    }
+    return (value) => bounds.map((bound) => bound(value)).join(' AND ');
+  },
+  valueTest: (condition) =>
+    familyOf(condition.field.type) === 'string' ? stringRange(condition) : numberRange(condition),
+  describe({ field, low, high }) {
+    const from = low && `${field.name} >${low.inclusive ? '=' : ''} ${describeValues([low.value])}`;
+    const to = high && `${field.name} <${high.inclusive ? '=' : ''} ${describeValues([high.value])}`; // prettier-ignore
+    return from && to ? `(${from} and ${to})` : (from ?? to ?? `${field.name} has a value`);
+  },
+});

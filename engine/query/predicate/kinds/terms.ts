@@ -1,0 +1,93 @@
+import { AppError } from '../../../core/errors.js';
+import { unpackBitmap } from '../../../text/bitmap.js';
+import { tokenize } from '../../../text/tokenizer.js';
+import type { RowTest } from '../../memory/match/row-test.js';
+import { isSparse } from '../../memory/match/selection-vector.js';
+import { stringPhrase, stringTerms } from '../../memory/match/string-terms.js';
+import { termsKey, type TermCondition } from '../../memory/terms.js';
+import { nsPerRow, rowCost, type Cost } from '../cost.js';
+import { supported, unsupported, type Kind } from '../kind.js';
+import { phrasePattern, wordPattern } from '../patterns.js';
+import type { OfKind } from '../predicate.js';
+import { describeValues, onlyStrings, valueKind, type TypeFamily } from './value-kind.js';
+
+/** The value contains every term. */
+export const words: Kind<OfKind<'words'>> = indexed(
+  valueKind<OfKind<'words'>>({
+    cost,
+    unsupportedOver,
+    spans: () => undefined,
+    valueSql({ words: terms }, { dialect, params }) {
+      const patterns = terms.map((term) => params.add('string', wordPattern(term)));
+      return (value) => patterns.map((pattern) => dialect.matches(value, pattern)).join(' AND ');
+    },
+    valueTest: ({ words: terms }) => stringTerms(terms),
+    describe: ({ field, words: terms }) =>
+      `${field.name} contains the terms ${describeValues(terms)}`,
+  }),
+);
+
+/** The value contains the terms consecutively. */
+export const phrase: Kind<OfKind<'phrase'>> = indexed(
+  valueKind<OfKind<'phrase'>>({
+    cost,
+    unsupportedOver,
+    spans: () => undefined,
+    valueSql({ words: terms }, { dialect, params }) {
+      const pattern = params.add('string', phrasePattern(terms));
+      return (value) => dialect.matches(value, pattern);
+    },
+    valueTest: ({ words: terms }) => stringPhrase(terms),
+    describe: ({ field, words: terms }) =>
+      `${field.name} contains the phrase ${describeValues([terms.join(' ')])}`,
+  }),
+);
+
+/** Looking up a condition in the index of terms. */
+const lookupNs = 2_000_000;
+
+function cost({ field }: TermCondition): Cost {
+  return field.type === 'text'
+    ? { perRow: nsPerRow.presence, once: lookupNs }
+    : rowCost(nsPerRow.terms);
+}
+
+function unsupportedOver(condition: TermCondition, family: TypeFamily): string | undefined {
+  return areTerms(condition) ?? onlyStrings(condition, family);
+}
+
+/** Why the memory executor cannot look for these terms, which have to be whole terms. */
+function areTerms({ words: terms }: TermCondition): string | undefined {
+  const other = terms.find((term) => !term.isWellFormed() || tokenize(term)[0] !== term);
+  if (terms.length === 0) return 'there are no terms to look for';
+  return other === undefined ? undefined : `${JSON.stringify(other)} is not a single term`;
+}
+
+/** Fields of type `text` are too long to be scanned: their rows come from the index of terms, which has been read before. */
+function indexed<C extends TermCondition>(scanning: Kind<C>): Kind<C> {
+  return {
+    ...scanning,
+    memorySupport(condition, context) {
+      const { field } = condition;
+      if (field.type !== 'text') return scanning.memorySupport(condition, context);
+      const problem = areTerms(condition);
+      if (problem !== undefined) return unsupported(problem);
+      if (context.hasTermIndex(field)) return supported;
+      return unsupported(`${field.name} has no index of terms in every segment`);
+    },
+    memory: (condition, context) =>
+      condition.field.type === 'text' ? lookedUp(condition) : scanning.memory(condition, context),
+  };
+}
+
+/** Selects the rows that the index of terms found for this query. */
+function lookedUp(condition: TermCondition): RowTest {
+  const key = termsKey(condition);
+  return (view) => {
+    const found = view.terms?.get(key);
+    if (found === undefined)
+      throw new AppError('internal', `The terms of ${condition.field.name} were not looked up`);
+    if (found === 'none') return 'none';
+    return isSparse(found) ? found.slice() : unpackBitmap(found, view.rows);
+  };
+}

@@ -1,0 +1,114 @@
+import type { StoredType } from '../../../core/types.js';
+import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-test.js';
+import { access, type Access, type Statement } from '../../sql/statement.js';
+import type { Cost } from '../cost.js';
+import { supported, unsupported, type Kind } from '../kind.js';
+import type { CaseVariants, Scalar, ValueCondition } from '../predicate.js';
+import { columnFinder } from '../segment-column.js';
+import { boundsTest, type Order, type Span } from '../value-bounds.js';
+
+/** The parts of a condition on single values; `valueKind` makes the entry of them. */
+export interface ValueKind<C extends ValueCondition> {
+  cost(condition: C): Cost;
+  /** Why the memory executor does not evaluate it over values of this family; undefined if it does. */
+  unsupportedOver(condition: C, family: TypeFamily): string | undefined;
+  /** The spans of values, in ascending order of `order`, one of which holds every match; undefined if there are none known. */
+  spans<T>(
+    condition: C,
+    order: Order<T>,
+    caseVariants: CaseVariants,
+  ): readonly Span<T>[] | undefined;
+  /** The SQL condition on one value. Parameters are added once, however often the condition is written out. */
+  valueSql(condition: C, statement: Statement): (value: string) => string;
+  /** The SQL condition on a field's values, where `some(value => valueSql)` is not the best form. */
+  fieldSql?(condition: C, statement: Statement, values: Access): string;
+  /** The test of single values in memory. */
+  valueTest(condition: C): ValueTest;
+  describe(condition: C): string;
+}
+
+/** The entry of a condition that a record satisfies if any of the field's values does. */
+export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Kind<C> {
+  return {
+    fields: ({ field }) => [field],
+    cost: (condition) => parts.cost(condition),
+    memorySupport(condition, { column }) {
+      const { field } = condition;
+      if (field.isNumberInText) return unsupported(`${field.name} stores numbers as strings`);
+      const family = familyOf(field.type);
+      if (family === undefined) return unsupported(`${field.name} is of type ${field.type}`);
+      const stored = column(field);
+      if (stored !== undefined && familyOf(stored.type) !== family)
+        return unsupported(`${field.name} has become a column of type ${stored.type}`);
+      const reason = parts.unsupportedOver(condition, family);
+      return reason === undefined ? supported : unsupported(reason);
+    },
+    mayHold(condition, { caseVariants }) {
+      const { field } = condition;
+      const find = columnFinder(field);
+      const isInside = field.isNumberInText
+        ? undefined
+        : boundsTest(field.type, (order) => parts.spans(condition, order, caseVariants));
+      return (segment) => {
+        const column = find(segment);
+        if (column === 'unknown') return true;
+        if (column === 'absent' || column.stats.nulls >= segment.rows) return false;
+        if (column.isList || isInside === undefined || column.type !== field.type) return true;
+        const { min, max } = column.stats;
+        return min === undefined || max === undefined || isInside(min, max);
+      };
+    },
+    mustHold: () => () => false,
+    sql(condition, { statement }) {
+      const values = access(statement, condition.field);
+      if (values === undefined) return 'false';
+      if (parts.fieldSql) return `(${parts.fieldSql(condition, statement, values)})`;
+      const test = parts.valueSql(condition, statement);
+      return `(${values.isMany ? statement.dialect.some(values.sql, test) : test(values.sql)})`;
+    },
+    memory: (condition): RowTest => fieldTest(condition.field, parts.valueTest(condition)),
+    describe: (condition) => parts.describe(condition),
+  };
+}
+
+/** Types whose values are compared alike. A field may have changed its type since the predicate was made. */
+export type TypeFamily = 'string' | 'whole' | 'date' | 'boolean' | 'double' | 'float';
+
+export function familyOf(type: StoredType | 'auto'): TypeFamily | undefined {
+  switch (type) {
+    case 'string':
+    case 'text':
+    case 'blob':
+      return 'string';
+    case 'integer':
+    case 'long':
+      return 'whole';
+    case 'date':
+    case 'boolean':
+    case 'double':
+    case 'float':
+      return type;
+    case 'object':
+    case 'json':
+    case 'auto':
+      return undefined;
+  }
+}
+
+/** The reason of conditions that only strings can satisfy. */
+export function onlyStrings(
+  { field, kind }: ValueCondition,
+  family: TypeFamily,
+): string | undefined {
+  return family === 'string' ? undefined : `${kind} does not apply to ${field.name}, which holds no strings`; // prettier-ignore
+}
+
+/** Values in a description: at most three of them, each shortened. */
+export function describeValues(values: readonly Scalar[]): string {
+  const shown = values.slice(0, 3).map((value) => {
+    const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+    return text.length > 60 ? `${text.slice(0, 57).toWellFormed()}...` : text;
+  });
+  if (values.length > shown.length) shown.push(`${values.length - shown.length} more`);
+  return shown.join(', ');
+}

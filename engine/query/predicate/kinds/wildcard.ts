@@ -1,0 +1,26 @@
+import { stringWildcard } from '../../memory/match/string-terms.js';
+import { nsPerRow, rowCost } from '../cost.js';
+import { wildcardPattern } from '../patterns.js';
+import type { OfKind } from '../predicate.js';
+import { describeValues, onlyStrings, valueKind } from './value-kind.js';
+
+/** The whole value, or one of its terms, matches a wildcard pattern. */
+export const wildcard = valueKind<OfKind<'wildcard'>>({
+  cost: () => rowCost(nsPerRow.terms),
+  unsupportedOver(condition, family) {
+    const { field } = condition;
+    if (field.type === 'text') return `${field.name} is of type text, whose values are too long`;
+    return onlyStrings(condition, family);
+  },
+  spans: () => undefined,
+  valueSql({ parts }, { dialect, params }) {
+    const pattern = params.add('string', wildcardPattern(parts));
+    return (value) => dialect.matches(value, pattern);
+  },
+  valueTest: ({ parts }) => stringWildcard(parts),
+  describe({ field, parts }) {
+    const signs = { one: '?', any: '*' } as const;
+    const pattern = parts.map((part) => (typeof part === 'object' ? part.text : signs[part]));
+    return `${field.name} is like ${describeValues([pattern.join('')])}`;
+  },
+});

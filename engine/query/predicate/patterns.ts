@@ -1,0 +1,84 @@
+import type { WildPart } from './predicate.js';
+import { separators } from '../../text/tokenizer.js';
+
+/** The start or end of a term, because RE2's `\b` knows ASCII only. Case folding of these classes would make patterns slow to compile. */
+const before = `(?:^|[${separators}])`;
+const behind = `(?:$|[${separators}])`;
+
+/** Matches strings that contain the term, in any letter case. */
+export function wordPattern(word: string): string {
+  return phrasePattern([word]);
+}
+
+/** Matches strings that contain the terms consecutively, whatever separates them. */
+export function phrasePattern(words: readonly string[]): string {
+  const list = words.map(folded);
+  return `${before}${list.join(`[${separators}]+`)}${behind}`;
+}
+
+/** The same for strings in which a slash encloses each term on either side, as `Dialect.phraseCount` needs it. */
+export function phraseBetweenSlashes(words: readonly string[]): string {
+  return `/${words.map(folded).join('//')}/`;
+}
+
+function folded(word: string): string {
+  return `(?i:${escapePattern(word)})`;
+}
+
+/** Matches a whole value, or one term of it. Inside a term a wildcard stands for characters of terms. */
+export function wildcardPattern(parts: readonly WildPart[]): string {
+  const like = (one: string): string =>
+    parts
+      .map((part) =>
+        part === 'one' ? one : part === 'any' ? `${one}*` : `(?i:${escapePattern(part.text)})`,
+      )
+      .join('');
+  return `^${like('(?s:.)')}$|${before}${like(`[^${separators}]`)}${behind}`;
+}
+
+/** A pattern that matches exactly this text: ASCII other than letters, digits and underscores is escaped. */
+function escapePattern(text: string): string {
+  return text.replaceAll(
+    /(?![A-Za-z0-9_])\p{ASCII}/gu,
+    (char) => `\\x{${char.codePointAt(0)!.toString(16)}}`,
+  );
+}
+
+/** A repetition, a class, an escape, or one character of a regular expression. */
+const token =
+  /(?:[*+?]|\{\d+(?:,\d*)?\})\??|\[\^?\]?(?:\\[^]|\[:\^?\w+:\]|[^\]\\])*\]|\\x(?:\{[^}]*\}|..)|\\[pP](?:\{[^}]*\}|.)|\\[0-7]{1,3}|\\[^]|[^]/gu;
+const repetition = /^(?:[*+?]|\{\d+(?:,\d*)?\})/;
+
+/**
+ * A literal that every match of the regular expression contains; empty if none is found. Only literals outside of groups and
+ * alternatives are found: the result is used to rule out strings before the expression runs.
+ */
+export function requiredLiteral(pattern: string): string {
+  const source = pattern.replace(/^\(\?s\)/, '');
+  if (/[|]|\(\?|\\[QE]/.test(source)) return '';
+  let longest = '';
+  let run = '';
+  let depth = 0;
+  const end = (): void => {
+    if (run.length > longest.length) longest = run;
+    run = '';
+  };
+  for (const { 0: part, index } of source.matchAll(token)) {
+    if (repetition.test(part)) continue;
+    if (part === '(') depth += 1;
+    if (part === ')') depth -= 1;
+    const literal = depth === 0 ? literalOf(part) : undefined;
+    const repeated = repetition.exec(source.slice(index + part.length))?.[0];
+    // A character that may be absent is not required; one that may be repeated ends the literal.
+    if (literal !== undefined && (repeated === undefined || repeated === '+')) run += literal;
+    if (literal === undefined || repeated !== undefined) end();
+  }
+  end();
+  return longest;
+}
+
+/** The character that a token stands for; undefined if it stands for several, or for a position. */
+function literalOf(part: string): string | undefined {
+  if (part.startsWith('\\')) return /^\\[!-/:-@[-`{-~]$/.test(part) ? part.slice(1) : undefined;
+  return part.length <= 2 && !/^[[\](){}.^$*+?]/.test(part) ? part : undefined;
+}

@@ -1,0 +1,45 @@
+import { reservedColumns } from '../../store/arrow.js';
+import { leafKey } from '../../store/stats.js';
+import type { LeafStats, Segment } from '../../store/store.js';
+import type { Column, Columns } from '../../core/types.js';
+import type { FieldRef } from './predicate.js';
+
+/** A field's column in one segment, with its statistics. Those of a list count the null lists, and nothing else. */
+export interface SegmentColumn {
+  readonly stats: LeafStats;
+  readonly isList: boolean;
+  readonly type: Column['type'];
+}
+
+/** `absent`: the segment has no such column, so the field is missing in all its records. `unknown`: it has no statistics. */
+export type FoundColumn = SegmentColumn | 'absent' | 'unknown';
+
+type Located = 'absent' | 'unknown' | { readonly key: string; readonly column: Column };
+
+/** Returns a function that finds the field's column in segments. Segments of the same schema are searched once. */
+export function columnFinder(field: FieldRef): (segment: Segment) => FoundColumn {
+  const known = new Map<Columns, Located>();
+  return ({ columns, stats }) => {
+    let located = known.get(columns);
+    if (located === undefined) known.set(columns, (located = locate(columns, field)));
+    if (typeof located === 'string') return located;
+    const leaf = Object.hasOwn(stats, located.key) ? stats[located.key] : undefined;
+    const { isList, type } = located.column;
+    return leaf === undefined ? 'unknown' : { stats: leaf, isList, type };
+  };
+}
+
+function locate(columns: Columns, field: FieldRef): Located {
+  let siblings: Columns = columns;
+  let column = reservedColumns.find(({ name }) => name === field.path[0]);
+  const physical: string[] = [];
+  for (const [depth, name] of field.path.entries()) {
+    if (column?.isList) return 'unknown'; // inside a list of objects
+    if (depth > 0 || column === undefined)
+      column = siblings.find((candidate) => candidate.name === name);
+    if (column === undefined) return 'absent';
+    physical.push(column.physical);
+    siblings = column.children ?? [];
+  }
+  return column === undefined ? 'unknown' : { key: leafKey(physical), column };
+}

@@ -1,0 +1,68 @@
+import { expect, test } from '@jest/globals';
+import { RE2JS } from 're2js';
+import { requiredLiteral } from '../../../../engine/query/predicate/patterns.js';
+import { Random } from '../random.js';
+
+const own = process.env['STRANDLAKE_SEED'];
+const seeds = own === undefined ? [1, Date.now() % 1_000_000_007] : [Number(own)];
+
+const letters = ['a', 'A', 'b', 'k', 'K', '\u212a', 's', 'S', 'ſ', 'i', 'İ', 'É', 'é', '1', '9', ' ', '_', '.', '\n', '\t', '-', '😀', '\u2028', '名', ']', '}', '{', '^', '$', '|', '(', '\\', '4']; // prettier-ignore
+const pieces = [
+  '.', '.*', 'a', 'K', 's', 'ab', '\\.', '[a-z]', '[A-Z_]', '[^a]', '[\\w-]', '[]a]', '[^]a]', '[[:alpha:]]', '[[:^digit:]1]', '[a\\]b]', '\\d', '\\D', '\\w', '\\s', '\\S', 'É', '[É-\u212a]', '😀', '^', '$', '\\b', '\\B', '\\pL', '\\p{Greek}', '\\PL',
+  '\\x{e9}', '\\x41', '\\n', '\\A', '\\z', '-', '_', '\\]', '\\}', '\\(', '\\[', '[(]', '[|]', '\\|', '名', ' ', '{', '}', '{,2}', ']', '\\07', '\\\\', '\\Qa.b\\E', '(?i)a', '(?i:b)', '(?P<n>a)', '!', '&',
+]; // prettier-ignore
+const quantifiers = ['', '', '', '', '*', '+', '?', '{2}', '{0,2}', '{1,}', '*?', '+?', '??', '{0}', '+', '{0,}?']; // prettier-ignore
+
+function pattern(random: Random, depth: number): string {
+  const parts = random.list(random.below(4) + (depth > 0 ? 1 : 0), () => {
+    if (depth === 3 || random.chance(0.85)) return random.pick(pieces) + random.pick(quantifiers);
+    const other = random.chance(0.5) ? `|${pattern(random, depth + 1)}` : '';
+    return `${random.pick(['(', '(?:'])}${pattern(random, depth + 1)}${other})${random.pick(quantifiers)}`;
+  });
+  return parts.join('');
+}
+
+test.each(seeds)('every match of a pattern contains its required literal (STRANDLAKE_SEED=%i)', (seed) => {
+  const random = new Random(seed);
+  let [matched, literals] = [0, 0];
+  for (let i = 0; i < 1_500; i++) {
+    const source = random.pick(['', '', '', '(?i)', '(?s)', '(?is)']) + pattern(random, 0);
+    let compiled: RE2JS;
+    try {
+      compiled = RE2JS.compile(source);
+    } catch {
+      continue;
+    }
+    const literal = requiredLiteral(source);
+    literals += literal === '' ? 0 : 1;
+    // Strings made of pieces of the pattern match it more often.
+    const near = Array.from(source.replaceAll(/\\(?=[^A-Za-z0-9])|[*+?]/g, ''));
+    for (let j = 0; j < 40; j++) {
+      const text = random.list(random.below(7), () => random.pick(random.chance(0.6) && near.length > 0 ? near : letters)).join('');
+      if (!compiled.testExact(text)) continue;
+      matched += 1;
+      expect({ seed, source, literal, isThere: text.includes(literal) ? true : text }).toEqual({ seed, source, literal, isThere: true });
+    }
+  }
+  expect(matched).toBeGreaterThan(1_000);
+  expect(literals).toBeGreaterThan(75);
+}, 60_000); // prettier-ignore
+
+test.each([
+  ['rs123[0-4]*9[0-9]*', 'rs123'],
+  ['a(bc)+d', 'a'],
+  ['(?:ab|cd)xyz', ''],
+  ['ab?cd', 'cd'],
+  ['ab+cde', 'cde'],
+  ['^abc$', 'abc'],
+  ['(?i)abc-12', ''],
+  ['(?s)abc.*', 'abc'],
+  ['a{2,3}b', 'b'],
+  ['a|b', ''],
+  ['.*', ''],
+  ['x*', ''],
+  ['\\.\\x41bc', 'bc'],
+  ['.*:c\\.76.*', ':c.76'],
+])('every match of %s contains "%s"', (source, literal) => {
+  expect(requiredLiteral(source)).toBe(literal);
+});
