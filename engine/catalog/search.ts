@@ -142,8 +142,8 @@ function hasText(name: 'path' | 'description' | 'tags', text: string): Sql {
     name === 'description'
       ? sql`INSTR(LOWER(${column}), ${text.toLowerCase()}) > 0`
       : contains(column, text);
-  if (!/[ik]/i.test(text)) return found;
-  return sql`(${found} OR INSTR(${column}, ${'\u212a'}) > 0 OR INSTR(${column}, ${'\u0130'}) > 0)`;
+  if (!/[iks]/i.test(text)) return found;
+  return sql`(${found} OR INSTR(${column}, ${'\u212a'}) > 0 OR INSTR(${column}, ${'\u0130'}) > 0 OR INSTR(${column}, ${'\u017f'}) > 0)`;
 }
 
 const idColumns = {

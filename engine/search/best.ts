@@ -1,7 +1,7 @@
+import { compareStrings } from '../query/predicate/plain-values.js';
 import type { OrderKey } from '../query/request/request.js';
 import { documentField, type DocumentValue, type SearchDocument } from './document.js';
 import type { Rank } from './rank.js';
-import { compareTexts, sortable } from './text.js';
 
 /** A document found, and what it is sorted by. */
 interface Entry {
@@ -91,6 +91,15 @@ function keyOf(value: DocumentValue, descending: boolean): string | number | nul
   const best =
     value === null || typeof value !== 'object'
       ? value
-      : (value.toSorted(compareTexts).at(descending ? -1 : 0) ?? null);
+      : (value.toSorted(compareStrings).at(descending ? -1 : 0) ?? null);
   return typeof best === 'string' ? sortable(best) : best;
+}
+
+/** Maps a string so that JavaScript's order, by UTF-16 units, is the order of the original's code points: surrogates and what lies above them change sides. */
+export function sortable(text: string): string {
+  if (!/[\ud800-\uffff]/.test(text)) return text;
+  return text.replaceAll(/[\ud800-\uffff]/g, (unit) => {
+    const code = unit.charCodeAt(0);
+    return String.fromCharCode(code < 0xe000 ? code + 0x2000 : code - 0x800);
+  });
 }

@@ -2,8 +2,8 @@ import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
 import { binKey, type Bins, type DateUnit } from '../query/request/facet-bins.js';
 import type { BucketFacet, Facet } from '../query/request/facets.js';
+import { sortable } from './best.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
-import { sortable } from './text.js';
 
 type Single = string | number;
 

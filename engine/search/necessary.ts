@@ -1,7 +1,8 @@
 import type { SearchCondition, SearchVault } from './table.js';
-import type { Predicate } from '../query/predicate/predicate.js';
-import { lower } from './text.js';
-import { matcherOf, testOf, type Leaf } from './matches.js';
+import { foldText, lowerCase } from '../text/fold.js';
+import { kindOf } from '../query/predicate/kinds.js';
+import type { Condition, Predicate } from '../query/predicate/predicate.js';
+import { matcherOf, valueTest } from './matches.js';
 
 /** Longer lists, and larger conditions, cost the database more than they spare. */
 const mostIds = 100;
@@ -51,10 +52,10 @@ function conditionOf(predicate: Predicate, vaults: readonly SearchVault[]): Sear
   }
 }
 
-function leafCondition(leaf: Leaf, vaults: readonly SearchVault[]): SearchCondition {
+function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
   switch (leaf.field.name) {
     case 'type': {
-      const test = testOf(leaf);
+      const test = valueTest(leaf);
       return { kind: 'types', types: objectTypes.filter(test) };
     }
     case 'vault':
@@ -90,7 +91,7 @@ function some(column: 'id' | 'vaultId' | 'parentId', ids: readonly number[]): Se
   return ids.length > mostIds ? everything : { kind: 'ids', column, ids };
 }
 
-function times(column: 'createdAt' | 'updatedAt', leaf: Leaf): SearchCondition {
+function times(column: 'createdAt' | 'updatedAt', leaf: Condition): SearchCondition {
   if (leaf.kind !== 'range') return everything;
   const [low, high] = [leaf.low, leaf.high].map((bound) => bound && Number(bound.value) / 1_000);
   return {
@@ -106,38 +107,24 @@ function isPlain(text: string): boolean {
   return /^[A-Za-z0-9_ .-]+$/.test(text);
 }
 
-/** Texts of which every match has all. */
-function partsIn(leaf: Leaf): readonly string[] {
-  switch (leaf.kind) {
-    case 'contains':
-    case 'prefix':
-      return [leaf.text];
-    case 'words':
-    case 'phrase':
-      return leaf.words;
-    case 'wildcard':
-      return leaf.parts.flatMap((part) => (typeof part === 'object' ? [part.text] : []));
-    case 'in':
-      return leaf.values.length === 1 ? [String(leaf.values[0])] : [];
-    default:
-      return [];
-  }
-}
-
-function texts(column: 'path' | 'description' | 'tags', leaf: Leaf): SearchCondition {
-  const items = partsIn(leaf)
+function texts(column: 'path' | 'description' | 'tags', leaf: Condition): SearchCondition {
+  const items = kindOf(leaf)
+    .requiredStrings(leaf)
     .filter(isPlain)
     .map((text): SearchCondition => ({ kind: 'text', column, text }));
   return items.length === 0 ? everything : { kind: 'and', items };
 }
 
 /** Each word stands either in the path or in the names of the account and the vault. */
-function inFullPath(leaf: Leaf, vaults: readonly SearchVault[]): SearchCondition {
-  const items = partsIn(leaf)
+function inFullPath(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
+  const items = kindOf(leaf)
+    .requiredStrings(leaf)
     .filter(isPlain)
     .map((text): SearchCondition => {
       const wanted = text.toLowerCase();
-      const roots = vaults.filter(({ fullPath }) => lower(fullPath).includes(wanted));
+      const roots = vaults.filter(({ fullPath }) =>
+        [lowerCase(fullPath), foldText(fullPath)].some((path) => path.includes(wanted)),
+      );
       const inRoot = some('vaultId', roots.map(({ id }) => id)); // prettier-ignore
       if (inRoot.kind === 'all') return everything;
       return { kind: 'or', items: [{ kind: 'text', column: 'path', text }, inRoot] };

@@ -1,9 +1,10 @@
 import { RE2JS } from 're2js';
+import { foldText } from '../text/fold.js';
 import { wildcardPattern } from '../query/predicate/patterns.js';
+import { countPhrase } from '../query/predicate/plain-values.js';
 import type { Predicate, Score } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';
 import { matcherOf } from './matches.js';
-import { countPhrase, lower } from './text.js';
 
 /** How well a document answers; the larger, the better. */
 export type Rank = (document: SearchDocument) => number;
@@ -71,7 +72,7 @@ function counterOf(leaf: TextLeaf): (text: string) => number {
     const pattern = RE2JS.compile(wildcardPattern(leaf.parts));
     return (text) => (pattern.test(text) ? 1 : 0);
   }
-  const wanted = leaf.words.map(lower);
+  const wanted = leaf.words.map(foldText);
   if (leaf.kind === 'phrase') return (text) => countPhrase(text, wanted);
   return (text) => wanted.reduce((sum, word) => sum + countPhrase(text, [word]), 0);
 }

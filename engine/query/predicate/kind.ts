@@ -3,6 +3,7 @@ import type { Segment } from '../../store/store.js';
 import type { RowTest } from '../memory/match/row-test.js';
 import type { Statement } from '../sql/statement.js';
 import type { Cost } from './cost.js';
+import type { PlainTest } from './plain-values.js';
 import type { CaseVariants, FieldRef, Predicate } from './predicate.js';
 
 /**
@@ -28,6 +29,10 @@ export interface Kind<P extends Predicate> {
   negatedSql?(predicate: P, context: SqlContext): string;
   /** Its evaluation over columns in memory, prepared for one query. */
   memory(predicate: P, context: MemoryContext): RowTest;
+  /** Its evaluation over documents of the catalogue, for search. */
+  document<D>(predicate: P, context: DocumentContext<D>): (document: D) => boolean;
+  /** Strings that every matching value contains in some letter case; search asks the catalogue for these first. */
+  requiredStrings(predicate: P): readonly string[];
   /** A short description in English, for `explain` and the log. */
   describe(predicate: P, describe: (item: Predicate) => string): string;
 }
@@ -78,4 +83,13 @@ export interface SqlContext {
 export interface MemoryContext {
   rowTest(item: Predicate): RowTest;
   costOf(item: Predicate): Cost;
+}
+
+/** How documents of type `D` are read. */
+export interface DocumentContext<D> {
+  matches(item: Predicate): (document: D) => boolean;
+  /** Holds for documents of which any value of the field passes the test. */
+  anyValue(field: FieldRef, test: PlainTest): (document: D) => boolean;
+  /** Holds for documents of which the number of the field's values passes the test. */
+  valueCount(field: FieldRef, test: (count: number) => boolean): (document: D) => boolean;
 }

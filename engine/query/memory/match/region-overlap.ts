@@ -9,19 +9,10 @@ import { eachEntry, someOf, stringTest } from './string-test.js';
  * expression of the SQL dialects parses them, `^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$` in any letter case: with the
  * shortest chromosome that lets the rest match, and without `chr` if possible.
  */
-export function regionOverlap({ build, chromosome, start, stop }: OfKind<'overlap'>): ValueTest {
-  const region: Region = {
-    build: build?.toLowerCase().toWellFormed(),
-    chromosome: chromosome.toLowerCase().toWellFormed(),
-    letters: Buffer.from(chromosome.toLowerCase()),
-    start,
-    stop,
-  };
+export function regionOverlap(condition: OfKind<'overlap'>): ValueTest {
+  const region = regionOf(condition);
   return stringTest({
-    entries: eachEntry((entry) => {
-      const bytes = Buffer.from(entry);
-      return overlaps(bytes, 0, bytes.length, region);
-    }),
+    entries: eachEntry(overlapTest(condition)),
     strings: ({ bytes, offsets }: Texts, count, within) => {
       const test = (i: number): boolean => overlaps(bytes, offsets[i]!, offsets[i + 1]!, region);
       const some = someOf(within, test);
@@ -33,6 +24,15 @@ export function regionOverlap({ build, chromosome, start, stop }: OfKind<'overla
   });
 }
 
+/** The same test of one string. */
+export function overlapTest(condition: OfKind<'overlap'>): (text: string) => boolean {
+  const region = regionOf(condition);
+  return (text) => {
+    const bytes = Buffer.from(text);
+    return overlaps(bytes, 0, bytes.length, region);
+  };
+}
+
 interface Region {
   readonly build: string | undefined;
   readonly chromosome: string;
@@ -40,6 +40,16 @@ interface Region {
   readonly letters: Buffer;
   readonly start: bigint;
   readonly stop: bigint;
+}
+
+function regionOf({ build, chromosome, start, stop }: OfKind<'overlap'>): Region {
+  return {
+    build: build?.toLowerCase().toWellFormed(),
+    chromosome: chromosome.toLowerCase().toWellFormed(),
+    letters: Buffer.from(chromosome.toLowerCase()),
+    start,
+    stop,
+  };
 }
 
 const dash = 0x2d;

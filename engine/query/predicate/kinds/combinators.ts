@@ -15,6 +15,8 @@ export const all: Kind<OfKind<'all'>> = {
   mustHold: () => () => true,
   sql: () => 'true',
   memory: () => () => 'all',
+  document: () => () => true,
+  requiredStrings: () => [],
   describe: () => 'every record',
 };
 
@@ -26,6 +28,8 @@ export const none: Kind<OfKind<'none'>> = {
   mustHold: () => () => false,
   sql: () => 'false',
   memory: () => () => 'none',
+  document: () => () => false,
+  requiredStrings: () => [],
   describe: () => 'no record',
 };
 
@@ -43,6 +47,11 @@ export const and: Kind<OfKind<'and'>> = {
   },
   sql: ({ items }, { sql }) => `(${items.map(sql).join(' AND ')})`,
   memory: ({ items }, context) => everyTest(cheapestFirst(items, context)),
+  document({ items }, { matches }) {
+    const tests = items.map((item) => matches(item));
+    return (document) => tests.every((test) => test(document));
+  },
+  requiredStrings: () => [],
   describe: ({ items }, describe) => `(${items.map(describe).join(' and ')})`,
 };
 
@@ -60,6 +69,11 @@ export const or: Kind<OfKind<'or'>> = {
   },
   sql: ({ items }, { sql }) => `(${items.map(sql).join(' OR ')})`,
   memory: ({ items }, context) => someTest(cheapestFirst(mergeEqualities(items), context)),
+  document({ items }, { matches }) {
+    const tests = items.map((item) => matches(item));
+    return (document) => tests.some((test) => test(document));
+  },
+  requiredStrings: () => [],
   describe: ({ items }, describe) => `(${items.map(describe).join(' or ')})`,
 };
 
@@ -77,6 +91,11 @@ export const not: Kind<OfKind<'not'>> = {
   },
   sql: ({ item }, { negatedSql }) => negatedSql(item),
   memory: ({ item }, { rowTest }) => notTest(rowTest(item)),
+  document({ item }, { matches }) {
+    const test = matches(item);
+    return (document) => !test(document);
+  },
+  requiredStrings: () => [],
   describe: ({ item }, describe) => `not ${describe(item)}`,
 };
 

@@ -13,5 +13,8 @@ export const contains = valueKind<OfKind<'contains'>>({
     return (value) => dialect.contains(value, part);
   },
   valueTest: ({ text }) => stringContains(text),
+  // JavaScript would find a lone surrogate in half of a character.
+  plainTest: ({ text }) => (text.isWellFormed() ? (value) => String(value).includes(text) : () => false), // prettier-ignore
+  requiredStrings: ({ text }) => [text],
   describe: ({ field, text }) => `${field.name} contains ${describeValues([text])}`,
 });

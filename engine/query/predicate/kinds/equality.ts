@@ -1,8 +1,10 @@
+import { lowerCase } from '../../../text/fold.js';
 import { booleanEquality, numberEquality } from '../../memory/match/number-test.js';
 import { stringEquality } from '../../memory/match/string-equality.js';
 import { boundType } from '../../sql/params.js';
 import type { Access, Statement } from '../../sql/statement.js';
 import { nsPerRow } from '../cost.js';
+import { plainOf } from '../plain-values.js';
 import type { CaseVariants, OfKind, Scalar } from '../predicate.js';
 import type { Order } from '../value-bounds.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
@@ -30,6 +32,15 @@ export const equality = valueKind<Equality>({
     if (family === 'boolean') return booleanEquality(condition.values);
     return family === 'string' ? stringEquality(condition) : numberEquality(condition);
   },
+  plainTest({ field, values, ignoreCase }) {
+    if (!ignoreCase || familyOf(field.type) !== 'string') {
+      const wanted = new Set(values.map(plainOf));
+      return (value) => wanted.has(value);
+    }
+    const wanted = new Set(values.map((value) => lowerCase(String(value))));
+    return (value) => wanted.has(lowerCase(String(value)));
+  },
+  requiredStrings: ({ values }) => (values.length === 1 ? [String(values[0])] : []),
   describe: ({ field, values }) =>
     `${field.name} ${values.length === 1 ? '=' : 'in'} ${describeValues(values)}`,
 });

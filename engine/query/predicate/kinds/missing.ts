@@ -35,6 +35,8 @@ export const missing: Kind<OfKind<'missing'>> = {
   // Never null, and a condition that the row groups' statistics can answer.
   negatedSql: ({ field }, context) => missingSql(field, context, true),
   memory: ({ field }) => missingTest(field),
+  document: ({ field }, { valueCount }) => valueCount(field, (count) => count === 0),
+  requiredStrings: () => [],
   describe: ({ field }) => `${field.name} is missing`,
 };
 

@@ -1,4 +1,4 @@
-import { regionOverlap } from '../../memory/match/region-overlap.js';
+import { overlapTest, regionOverlap } from '../../memory/match/region-overlap.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import type { OfKind } from '../predicate.js';
 import { onlyStrings, valueKind } from './value-kind.js';
@@ -24,6 +24,10 @@ export const overlap = valueKind<OfKind<'overlap'>>({
     };
   },
   valueTest: regionOverlap,
+  plainTest(condition) {
+    const overlaps = overlapTest(condition);
+    return (value) => overlaps(String(value));
+  },
   describe: ({ field, build, chromosome, start, stop }) =>
     `${field.name} overlaps ${build === null ? '' : `${build} `}${chromosome}:${start}-${stop}`,
 });

@@ -18,5 +18,8 @@ export const prefix = valueKind<OfKind<'prefix'>>({
     return (value) => dialect.startsWith(value, start);
   },
   valueTest: ({ text }) => stringPrefix(text),
+  // JavaScript would find a lone surrogate in half of a character.
+  plainTest: ({ text }) => (text.isWellFormed() ? (value) => String(value).startsWith(text) : () => false), // prettier-ignore
+  requiredStrings: ({ text }) => [text],
   describe: ({ field, text }) => `${field.name} starts with ${describeValues([text])}`,
 });

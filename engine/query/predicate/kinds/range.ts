@@ -2,7 +2,8 @@ import { numberRange } from '../../memory/match/number-test.js';
 import { stringRange } from '../../memory/match/string-parts.js';
 import { boundType } from '../../sql/params.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import type { OfKind } from '../predicate.js';
+import { comparePlain, plainOf, type PlainTest } from '../plain-values.js';
+import type { Bound, OfKind } from '../predicate.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
 /** The value lies between two bounds. */
@@ -31,6 +32,18 @@ export const range = valueKind<OfKind<'range'>>({
   },
   valueTest: (condition) =>
     familyOf(condition.field.type) === 'string' ? stringRange(condition) : numberRange(condition),
+  plainTest({ low, high }) {
+    const isBeyond = (bound: Bound | null, sign: 1 | -1): PlainTest => {
+      if (bound === null) return () => true;
+      const end = plainOf(bound.value);
+      return (value) => {
+        const order = comparePlain(value, end) * sign;
+        return order > 0 || (order === 0 && bound.inclusive);
+      };
+    };
+    const [isAbove, isBelow] = [isBeyond(low, 1), isBeyond(high, -1)];
+    return (value) => isAbove(value) && isBelow(value);
+  },
   describe({ field, low, high }) {
     const from = low && `${field.name} >${low.inclusive ? '=' : ''} ${describeValues([low.value])}`;
     const to = high && `${field.name} <${high.inclusive ? '=' : ''} ${describeValues([high.value])}`; // prettier-ignore

@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js';
 import { stringPattern } from '../../memory/match/string-pattern.js';
 import { nsPerRow, rowCost } from '../cost.js';
+import { shortOnly } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
 import { describeValues, onlyStrings, valueKind } from './value-kind.js';
 
@@ -22,5 +23,9 @@ export const regexp = valueKind<OfKind<'regexp'>>({
     return (value) => dialect.matchesWhole(value, parameter);
   },
   valueTest: ({ pattern }) => stringPattern(pattern),
+  plainTest({ pattern }) {
+    const compiled = RE2JS.compile(pattern);
+    return shortOnly((text) => compiled.testExact(text));
+  },
   describe: ({ field, pattern }) => `${field.name} matches ${describeValues([pattern])}`,
 });

@@ -1,5 +1,6 @@
 import { AppError } from '../../../core/errors.js';
 import { unpackBitmap } from '../../../text/bitmap.js';
+import { foldText } from '../../../text/fold.js';
 import { tokenize } from '../../../text/tokenizer.js';
 import type { RowTest } from '../../memory/match/row-test.js';
 import { isSparse } from '../../memory/match/selection-vector.js';
@@ -8,6 +9,7 @@ import { termsKey, type TermCondition } from '../../memory/terms.js';
 import { nsPerRow, rowCost, type Cost } from '../cost.js';
 import { supported, unsupported, type Kind } from '../kind.js';
 import { phrasePattern, wordPattern } from '../patterns.js';
+import { containsTerms, countPhrase } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
 import { describeValues, onlyStrings, valueKind, type TypeFamily } from './value-kind.js';
 
@@ -22,6 +24,11 @@ export const words: Kind<OfKind<'words'>> = indexed(
       return (value) => patterns.map((pattern) => dialect.matches(value, pattern)).join(' AND ');
     },
     valueTest: ({ words: terms }) => stringTerms(terms),
+    plainTest({ words: terms }) {
+      const folded = terms.map(foldText);
+      return (value) => containsTerms(String(value), folded);
+    },
+    requiredStrings: ({ words: terms }) => terms,
     describe: ({ field, words: terms }) =>
       `${field.name} contains the terms ${describeValues(terms)}`,
   }),
@@ -38,6 +45,11 @@ export const phrase: Kind<OfKind<'phrase'>> = indexed(
       return (value) => dialect.matches(value, pattern);
     },
     valueTest: ({ words: terms }) => stringPhrase(terms),
+    plainTest({ words: terms }) {
+      const folded = terms.map(foldText);
+      return (value) => countPhrase(String(value), folded, 1) > 0;
+    },
+    requiredStrings: ({ words: terms }) => terms,
     describe: ({ field, words: terms }) =>
       `${field.name} contains the phrase ${describeValues([terms.join(' ')])}`,
   }),

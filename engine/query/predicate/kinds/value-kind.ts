@@ -3,6 +3,7 @@ import { fieldTest, type RowTest, type ValueTest } from '../../memory/match/row-
 import { access, type Access, type Statement } from '../../sql/statement.js';
 import type { Cost } from '../cost.js';
 import { supported, unsupported, type Kind } from '../kind.js';
+import type { PlainTest } from '../plain-values.js';
 import type { CaseVariants, Scalar, ValueCondition } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 import { boundsTest, type Order, type Span } from '../value-bounds.js';
@@ -24,6 +25,10 @@ export interface ValueKind<C extends ValueCondition> {
   fieldSql?(condition: C, statement: Statement, values: Access): string;
   /** The test of single values in memory. */
   valueTest(condition: C): ValueTest;
+  /** The test of single values of documents. */
+  plainTest(condition: C): PlainTest;
+  /** As in `Kind`; absent: there are none. */
+  requiredStrings?(condition: C): readonly string[];
   describe(condition: C): string;
 }
 
@@ -67,6 +72,8 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Kind<C
       return `(${values.isMany ? statement.dialect.some(values.sql, test) : test(values.sql)})`;
     },
     memory: (condition): RowTest => fieldTest(condition.field, parts.valueTest(condition)),
+    document: (condition, { anyValue }) => anyValue(condition.field, parts.plainTest(condition)),
+    requiredStrings: (condition) => parts.requiredStrings?.(condition) ?? [],
     describe: (condition) => parts.describe(condition),
   };
 }

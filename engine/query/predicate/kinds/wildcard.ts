@@ -1,7 +1,10 @@
+import { RE2JS } from 're2js';
+import { foldText } from '../../../text/fold.js';
 import { stringWildcard } from '../../memory/match/string-terms.js';
 import { nsPerRow, rowCost } from '../cost.js';
 import { wildcardPattern } from '../patterns.js';
-import type { OfKind } from '../predicate.js';
+import { shortOnly } from '../plain-values.js';
+import type { OfKind, WildPart } from '../predicate.js';
 import { describeValues, onlyStrings, valueKind } from './value-kind.js';
 
 /** The whole value, or one of its terms, matches a wildcard pattern. */
@@ -18,9 +21,22 @@ export const wildcard = valueKind<OfKind<'wildcard'>>({
     return (value) => dialect.matches(value, pattern);
   },
   valueTest: ({ parts }) => stringWildcard(parts),
+  plainTest({ parts }) {
+    const pattern = RE2JS.compile(wildcardPattern(parts));
+    const folded = literalsOf(parts).map(foldText);
+    return shortOnly((text) => {
+      const value = foldText(text);
+      return folded.every((literal) => value.includes(literal)) && pattern.test(text);
+    });
+  },
+  requiredStrings: ({ parts }) => literalsOf(parts),
   describe({ field, parts }) {
     const signs = { one: '?', any: '*' } as const;
     const pattern = parts.map((part) => (typeof part === 'object' ? part.text : signs[part]));
     return `${field.name} is like ${describeValues([pattern.join('')])}`;
   },
 });
+
+function literalsOf(parts: readonly WildPart[]): readonly string[] {
+  return parts.flatMap((part) => (typeof part === 'object' ? [part.text] : []));
+}

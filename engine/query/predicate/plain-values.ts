@@ -1,0 +1,81 @@
+import { foldText } from '../../text/fold.js';
+import { isSeparator, tokenize } from '../../text/tokenizer.js';
+import type { Scalar } from './predicate.js';
+
+/** A single value of a document: dates are microseconds since 1970. */
+export type PlainValue = string | number;
+
+/** A condition on a single value of a document. */
+export type PlainTest = (value: PlainValue) => boolean;
+
+/** A value of a predicate, to compare with values of documents: their ids and dates are far below 2^53. */
+export function plainOf(value: Scalar): PlainValue {
+  return typeof value === 'bigint' ? Number(value) : (value as PlainValue);
+}
+
+/** Orders numbers by size and strings by code point. */
+export function comparePlain(a: PlainValue, b: PlainValue): number {
+  if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Orders strings by code point, as the query language does everywhere; JavaScript orders by UTF-16 units. */
+export function compareStrings(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  for (let i = 0; i < end; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x === y) continue;
+    const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xe000;
+    return isHigh(x) === isHigh(y) ? x - y : isHigh(x) ? 1 : -1;
+  }
+  return a.length - b.length;
+}
+
+/** Choice: a search runs patterns over strings of at most 40,000 characters, so that no string delays other requests. */
+const longestMatched = 40_000;
+
+/** Restricts a test with a pattern to strings of at most 40,000 characters. */
+export function shortOnly(test: (text: string) => boolean): PlainTest {
+  return (value) => {
+    const text = String(value);
+    return text.length <= longestMatched && test(text);
+  };
+}
+
+/** True if every one of these terms, which are folded, is a term of the string. */
+export function containsTerms(text: string, terms: readonly string[]): boolean {
+  const folded = foldText(text);
+  return terms.every((term) => countTerm(folded, term, 1) > 0);
+}
+
+/** How often these terms, which are folded, occur consecutively in the string; counting stops at `most`. */
+export function countPhrase(text: string, terms: readonly string[], most = Infinity): number {
+  const folded = foldText(text);
+  const [first, ...more] = terms;
+  if (first === undefined || !folded.includes(first)) return 0;
+  if (more.length === 0) return countTerm(folded, first, most);
+  const present = tokenize(folded);
+  let count = 0;
+  for (let i = 0; i + terms.length <= present.length && count < most; i++)
+    if (terms.every((term, j) => present[i + j] === term)) count += 1;
+  return count;
+}
+
+function countTerm(folded: string, term: string, most: number): number {
+  let count = 0;
+  for (let i = folded.indexOf(term); i >= 0 && count < most; i = folded.indexOf(term, i + 1))
+    if (isEdge(folded, i) && isEdge(folded, i + term.length)) count += 1;
+  return count;
+}
+
+/** True if a term may start or end at this index: on one side of it there is a separator, or nothing. */
+function isEdge(text: string, index: number): boolean {
+  const isLow = index > 1 && /[\udc00-\udfff]/.test(text[index - 1]!);
+  return separates(text, index) || separates(text, isLow ? index - 2 : index - 1);
+}
+
+function separates(text: string, index: number): boolean {
+  const code = index < 0 ? undefined : text.codePointAt(index);
+  return code === undefined || isSeparator(code);
+}
