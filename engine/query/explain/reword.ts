@@ -1,3 +1,4 @@
+import { splitKey } from '../request/actions.js';
 import { stringifyJson } from '../../core/json.js';
 import { parseEntities } from '../request/entities.js';
 import type { ExplainLeaf, ExplainSource } from './node.js';
@@ -68,9 +69,9 @@ export function filterParts(
   key: string,
   { index }: ExplainContext,
 ): { readonly field: FieldRef; readonly action: string } | undefined {
-  const cut = index.find(key) ? -1 : key.lastIndexOf('__');
-  const row = index.find(cut < 0 ? key : key.slice(0, cut));
-  return row && { field: fieldRef(row), action: cut < 0 ? '' : key.slice(cut + 2) };
+  const { name, action } = splitKey(key, (one) => index.find(one) !== undefined);
+  const row = index.find(name);
+  return row && { field: fieldRef(row), action };
 }
 
 /** Another wording may be one that requests must not have: then there is none. */

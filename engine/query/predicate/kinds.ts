@@ -3,6 +3,7 @@ import type { Kind } from './kind.js';
 import { all, and, none, not, or } from './kinds/combinators.js';
 import { contains } from './kinds/contains.js';
 import { equality } from './kinds/equality.js';
+import { length } from './kinds/length.js';
 import { missing } from './kinds/missing.js';
 import { overlap } from './kinds/overlap.js';
 import { prefix } from './kinds/prefix.js';
@@ -20,6 +21,7 @@ const kinds: { readonly [K in Predicate['kind']]: Kind<OfKind<K>> } = {
   or,
   not,
   missing,
+  length,
   in: equality,
   range,
   contains,

@@ -37,6 +37,13 @@ export type Predicate =
   | { readonly kind: 'or'; readonly items: readonly Predicate[] }
   | { readonly kind: 'not'; readonly item: Predicate }
   | { readonly kind: 'missing'; readonly field: FieldRef }
+  /** The number of the field's values is at least `from`, and at most `to` unless that is null. */
+  | {
+      readonly kind: 'length';
+      readonly field: FieldRef;
+      readonly from: number;
+      readonly to: number | null;
+    }
   | {
       readonly kind: 'in';
       readonly field: FieldRef;
@@ -82,7 +89,7 @@ export type Combinator = Extract<
 export type Condition = Exclude<Predicate, Combinator>;
 
 /** A condition on single values of its field. */
-export type ValueCondition = Exclude<Condition, { readonly kind: 'missing' }>;
+export type ValueCondition = Exclude<Condition, { readonly kind: 'missing' | 'length' }>;
 
 /** The predicates of one kind. */
 export type OfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly kind: K }>;

@@ -52,6 +52,37 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ],
 ]);
 
+/**
+ * The actions on the number of a field's values, such as `__length__gte`: those on numbers, applied to that number. They read no
+ * value, so they apply to every type.
+ */
+const lengthActions: ReadonlyMap<string, Action> = new Map(
+  ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].map((name): [string, Action] => {
+    const { build } = actions.get(name)!;
+    const ofLength: Action = {
+      types: () => true,
+      build: (field, value) => lengths(field, build({ ...field, type: 'integer' }, value)),
+    };
+    return [name === '' ? 'length' : `length__${name}`, ofLength];
+  }),
+);
+
+/** The field and the action of a filter's key, `FIELD`, `FIELD__ACTION` or `FIELD__length__ACTION`. */
+export function splitKey(
+  key: string,
+  isField: (name: string) => boolean,
+): { readonly name: string; readonly action: string } {
+  // A field whose own name contains `__` is found by its whole name.
+  if (isField(key)) return { name: key, action: '' };
+  const cut = key.lastIndexOf('__');
+  if (cut < 0) return { name: key, action: '' };
+  const [name, action] = [key.slice(0, cut), key.slice(cut + 2)];
+  const counted = name.endsWith('__length') ? name.slice(0, -'__length'.length) : name;
+  return counted !== name && !isField(name) && isField(counted)
+    ? { name: counted, action: `length__${action}` }
+    : { name, action };
+}
+
 /** Whether an action compares numbers, or dates. */
 export function isRangeAction(name: string): boolean {
   return actions.get(name)?.types === ranged;
@@ -59,6 +90,8 @@ export function isRangeAction(name: string): boolean {
 
 /** The condition of one filter pair; throws a Problem for an unknown action, one that the type has not, or a wrong value. */
 export function condition(field: FieldRef, name: string, value: unknown): Predicate {
+  const ofLength = lengthActions.get(name);
+  if (ofLength) return ofLength.build(field, value);
   const action = actions.get(name);
   if (!action) throw new Problem(`Unknown action: ${name}`);
   // A declared field without any value: nothing is known of its type, and every record misses it.
@@ -69,6 +102,27 @@ export function condition(field: FieldRef, name: string, value: unknown): Predic
     );
   }
   return action.build(field, value);
+}
+
+/** A condition on whole numbers as one on the number of a field's values. */
+function lengths(field: FieldRef, numbers: Predicate): Predicate {
+  const between = (from: number, to: number | null): Predicate =>
+    to !== null && to < Math.max(from, 0)
+      ? none
+      : node({ kind: 'length', field, from: Math.max(from, 0), to });
+  switch (numbers.kind) {
+    case 'none':
+      return none;
+    case 'in':
+      return or(numbers.values.map((value) => between(Number(value), Number(value))));
+    case 'range': {
+      const { low: from, high: to } = numbers;
+      const first = from ? Number(from.value) + (from.inclusive ? 0 : 1) : 0;
+      return between(first, to ? Number(to.value) - (to.inclusive ? 0 : 1) : null);
+    }
+    default:
+      throw new Problem('A length is a number, never null');
+  }
 }
 
 function plain(field: FieldRef, value: unknown): Predicate {

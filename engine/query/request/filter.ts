@@ -1,5 +1,5 @@
 import { budgets } from '../../core/budgets.js';
-import { condition, isRangeAction } from './actions.js';
+import { condition, isRangeAction, splitKey } from './actions.js';
 import { fieldRef, type FieldIndex } from './fields.js';
 import { all, and, not, or, type Predicate } from '../predicate/predicate.js';
 import { Problem, problemAt, show } from './problem.js';
@@ -66,14 +66,11 @@ function item(input: unknown, path: string, depth: number, parsing: Parsing): Pr
 }
 
 function pair(key: string, value: unknown, { fields, rules }: Parsing): Predicate {
-  // The last `__` separates the action; a field named with one is still found by its whole name.
-  const cut = fields.find(key) ? -1 : key.lastIndexOf('__');
-  const name = cut < 0 ? key : key.slice(0, cut);
+  const { name, action } = splitKey(key, (one) => fields.find(one) !== undefined);
   const field = fields.find(name);
   if (!field) throw new Problem(`Unknown field: ${name}`);
   if (value === undefined) throw new Problem(`Field ${name} has no value`);
-  if (cut >= 0 && cut + 2 === key.length) throw new Problem('Unknown action: ');
-  const action = cut < 0 ? '' : key.slice(cut + 2);
+  if (action === '' && name !== key) throw new Problem('Unknown action: ');
   if (rules.refused.has(action)) throw new Problem(`Action ${action} is not supported here`);
   const ref = fieldRef(field);
   const isNumber = rules.isAllText && isRangeAction(action) && ref.type === 'string';

@@ -69,6 +69,8 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
         column.type === 'object' ? `NOT (${present(value, column)})` : `${value} IS NULL`,
       present,
       listMissing: (list, column) => `NOT ${some(list, (element) => present(element, column))}`,
+      listCount: (list, column) =>
+        lambda('arrayCount', list, (element) => present(element, column)),
       smallest: (list) => `arrayReduce('min', ${list})`,
       largest: (list) => `arrayReduce('max', ${list})`,
       spread: (list) => `arrayJoin(arrayDistinct(${list}))`,

@@ -50,6 +50,8 @@ export interface Dialect {
   present(value: string, column: Column): string;
   /** True if the list holds no value of this column, whose own `isList` does not count; never null. */
   listMissing(list: string, column: Column): string;
+  /** Number of values of this column in the list, whose own `isList` does not count; never null. */
+  listCount(list: string, column: Column): string;
   smallest(list: string): string;
   largest(list: string): string;
   /** The distinct values of a list, one row each. */

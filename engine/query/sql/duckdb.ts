@@ -60,6 +60,7 @@ export function duckdb(columns: Columns): Dialect {
     missing: (value) => `${value} IS NULL`,
     present: (value) => `${value} IS NOT NULL`,
     listMissing: (list) => `coalesce(list_count(${list}), 0) = 0`,
+    listCount: (list) => `coalesce(list_count(${list}), 0)`,
     smallest: (list) => `list_min(${list})`,
     largest: (list) => `list_max(${list})`,
     spread: (list) => `unnest(list_distinct(${list}))`,

@@ -54,8 +54,12 @@ function itemTest(item: unknown, columns: Columns): Test {
 
 function pairTest(key: string, wanted: unknown, columns: Columns): Test {
   const cut = fieldNamed(columns, key) ? -1 : key.lastIndexOf('__');
-  const field = fieldNamed(columns, cut < 0 ? key : key.slice(0, cut));
+  const name = cut < 0 ? key : key.slice(0, cut);
+  const field = fieldNamed(columns, name);
+  const ofLength = lengthFilter(key, columns);
+  if (!field && ofLength) return lengthTest(ofLength, wanted);
   if (!field) throw new Refused('no such field');
+  if (key.slice(cut) === '__length') return lengthTest([field, ''], wanted);
   const action = cut < 0 ? '' : key.slice(cut + 2);
   if (cut >= 0 && action === '') throw new Refused('no such action');
   const isMissing: Test = (row) => valuesOf(row, field.path).length === 0;
@@ -66,6 +70,26 @@ function pairTest(key: string, wanted: unknown, columns: Columns): Test {
   const list: readonly unknown[] = action === 'in' && Array.isArray(wanted) ? wanted : [];
   const test = holds(field, action, action === 'in' && Array.isArray(wanted) ? wanted.filter((value) => value !== null) : wanted); // prettier-ignore
   return (row) => valuesOf(row, field.path).some(test) || (list.includes(null) && isMissing(row));
+}
+
+/** Of a key as `FIELD__length__ACTION`: the field and the action on the number of its values. */
+function lengthFilter(key: string, columns: Columns): readonly [NaiveField, string] | undefined {
+  const [name, action, ...more] = key.split('__length__');
+  const field = fieldNamed(columns, name!);
+  return field && action && more.length === 0 ? [field, action] : undefined;
+}
+
+/** The number of values, nulls left out, as if it were an integer of its own. */
+function lengthTest(
+  [{ name, path }, action]: readonly [NaiveField, string],
+  wanted: unknown,
+): Test {
+  const column = { name, physical: name, type: 'integer', isList: false } as const;
+  const isNumeric = ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].includes(action);
+  const hasNull = wanted === null || (Array.isArray(wanted) && wanted.includes(null));
+  if (!isNumeric || hasNull) throw new Refused('no length');
+  const test = holds({ name, path: [name], column }, action, wanted);
+  return (row) => test(valuesOf(row, path).length);
 }
 
 /** What an action asks of one value (query language 2.2). */

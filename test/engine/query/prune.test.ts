@@ -13,7 +13,7 @@ import { readFooter } from '../../../engine/store/footer.js';
 import { writeSegment } from '../../../engine/store/segment.js';
 import type { StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
-import { column, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
+import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -72,6 +72,25 @@ describe('segments are left out', () => {
     expect(left(longs, missing)).toEqual([1, 2]);
     expect(left(longs, not(missing))).toEqual([0, 2]);
     expect(left(longs, not(equal('long', 1n)))).toEqual([0, 1, 2]);
+  });
+
+  test('by the number of values: of a list only where all are null', async () => {
+    const length = (from: number, to: number | null): Predicate =>
+      node({ kind: 'length', field: field('long'), from, to });
+    const longs = await oneColumn('long', [1n], [null], [null, 2n]);
+    expect(left(longs, length(1, null))).toEqual([0, 2]);
+    expect(left(longs, length(0, 0))).toEqual([1, 2]);
+    expect(left(longs, length(2, null))).toEqual([]);
+    expect(left(longs, not(length(1, 1)))).toEqual([1, 2]);
+    expect(left(longs, not(length(0, 1)))).toEqual([]);
+    const lists = await bench.dataset(
+      [listOf(column('v', 'long'))],
+      [[{ v: [1n, 2n] }], [{ v: null }], [{ v: [] }, { v: null }]],
+    );
+    expect(left(lists, length(2, null))).toEqual([0, 2]);
+    expect(left(lists, length(0, 0))).toEqual([0, 1, 2]);
+    expect(left(lists, not(length(0, 0)))).toEqual([0, 2]);
+    expect(left(lists, not(length(0, null)))).toEqual([]);
   });
 
   test('by texts in the order of their bytes, cut ones too', async () => {

@@ -81,6 +81,10 @@ function pair(random: Random, made: Made, field: NaiveField): unknown {
     return [`${name}__${random.pick(actionsOf(field))}`, random.pick(wrong)];
   if (type === 'object' || type === 'json' || random.chance(0.1))
     return [`${name}${random.pick(['', '', '__exact'])}`, null];
+  if (random.chance(0.08)) {
+    const [action, value] = ofLength(random);
+    return [`${name}__length${action}`, value];
+  }
   const action = random.pick(actionsOf(field));
   const key = action === '' ? name : `${name}__${action}`;
   switch (action) {
@@ -102,6 +106,24 @@ function pair(random: Random, made: Made, field: NaiveField): unknown {
     default:
       return [key, wanted(random, made, field)];
   }
+}
+
+/** An action on the number of values, and a value for it. */
+function ofLength(random: Random): readonly [string, unknown] {
+  const count = (): number => random.pick([0, 0, 1, 1, 2, 3, 0.5, -1, 2 ** 40]);
+  const action = random.pick([
+    '',
+    '__gt',
+    '__gte',
+    '__lt',
+    '__lte',
+    '__in',
+    '__range',
+    '__between',
+  ]);
+  if (action === '__in') return [action, random.list(random.below(4), count)];
+  if (action !== '__range' && action !== '__between') return [action, count()];
+  return [action, [count(), count()].sort((a, b) => a - b)];
 }
 
 function actionsOf({ column: { type } }: NaiveField): readonly string[] {

@@ -37,6 +37,11 @@ export function randomFilters(
 function randomPair(random: Random, documents: readonly ModelDocument[]): NaiveFilter {
   const { name, column: own } = random.pick(fields);
   if (random.chance(0.05)) return [`${name}__exact`, null];
+  if (random.chance(0.05))
+    return [
+      `${random.pick([name, 'tags'])}__length__${random.pick(['gte', 'lt'])}`,
+      random.below(3),
+    ];
   const value = (): unknown => {
     const row = random.pick(documents) as unknown as Record<string, unknown>;
     const found = [row[name]].flat()[0];

@@ -111,6 +111,22 @@ export function missingTest(field: FieldRef): RowTest {
   };
 }
 
+/** Selects the records with at least `from` and at most `to` values of the field, nulls not counted. */
+export function lengthTest(field: FieldRef, from: number, to: number): RowTest {
+  const [isEmptyIn, isOneIn] = [from <= 0 && to >= 0, from <= 1 && to >= 1];
+  return (view) => {
+    const column = view.column(field);
+    if (column === undefined) return isEmptyIn ? 'all' : 'none';
+    const { offsets, present, rows } = column;
+    if (offsets !== undefined) return lengthsIn(offsets, rows, from, to);
+    if (isEmptyIn === isOneIn) return isOneIn ? 'all' : 'none';
+    if (present === undefined) return isOneIn ? 'all' : 'none';
+    const selected = present.slice(0, rows);
+    if (isEmptyIn) invert(selected);
+    return selected;
+  };
+}
+
 function withValue({ present, rows }: Column, found: Tested): Tested {
   if (present === undefined || found === 'none' || isUnsupported(found)) return found;
   if (found === 'all') return present.slice(0, rows);
@@ -192,6 +208,15 @@ export function rowOf(
     else high = middle;
   }
   return low;
+}
+
+function lengthsIn(offsets: Int32Array, rows: number, from: number, to: number): Uint8Array {
+  const selected = new Uint8Array(rows);
+  for (let row = 0; row < rows; row++) {
+    const length = offsets[row + 1]! - offsets[row]!;
+    selected[row] = Number(length >= from) & Number(length <= to);
+  }
+  return selected;
 }
 
 function emptyRows(offsets: Int32Array, rows: number): Uint8Array {

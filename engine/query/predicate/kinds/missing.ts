@@ -1,7 +1,14 @@
 import { missingTest } from '../../memory/match/row-test.js';
 import { access } from '../../sql/statement.js';
 import { nsPerRow, rowCost } from '../cost.js';
-import { supported, unsupported, type Kind, type SqlContext } from '../kind.js';
+import {
+  supported,
+  unsupported,
+  type Kind,
+  type MemorySupport,
+  type SqlContext,
+  type SupportContext,
+} from '../kind.js';
 import type { FieldRef, OfKind } from '../predicate.js';
 import { columnFinder } from '../segment-column.js';
 
@@ -9,13 +16,7 @@ import { columnFinder } from '../segment-column.js';
 export const missing: Kind<OfKind<'missing'>> = {
   fields: ({ field }) => [field],
   cost: () => rowCost(nsPerRow.presence),
-  memorySupport({ field }, { column }) {
-    if (field.isNumberInText) return unsupported(`${field.name} stores numbers as strings`);
-    // The columns of its members do not tell whether there is an object.
-    return column(field)?.type === 'object'
-      ? unsupported(`${field.name} is an object, which has no column of its own`)
-      : supported;
-  },
+  memorySupport: ({ field }, context) => presenceSupport(field, context),
   mayHold({ field }) {
     const find = columnFinder(field);
     return (segment) => {
@@ -39,6 +40,15 @@ export const missing: Kind<OfKind<'missing'>> = {
   requiredStrings: () => [],
   describe: ({ field }) => `${field.name} is missing`,
 };
+
+/** Whether the memory executor knows which records have values of a field. */
+export function presenceSupport(field: FieldRef, { column }: SupportContext): MemorySupport {
+  if (field.isNumberInText) return unsupported(`${field.name} stores numbers as strings`);
+  // The columns of its members do not tell whether there is an object.
+  return column(field)?.type === 'object'
+    ? unsupported(`${field.name} is an object, which has no column of its own`)
+    : supported;
+}
 
 function missingSql(field: FieldRef, { statement }: SqlContext, isNegated: boolean): string {
   const { dialect } = statement;

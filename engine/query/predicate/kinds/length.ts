@@ -1,0 +1,74 @@
+import { lengthTest } from '../../memory/match/row-test.js';
+import { access } from '../../sql/statement.js';
+import { nsPerRow, rowCost } from '../cost.js';
+import type { Kind } from '../kind.js';
+import type { OfKind } from '../predicate.js';
+import { columnFinder } from '../segment-column.js';
+import { presenceSupport } from './missing.js';
+
+type Length = OfKind<'length'>;
+
+/**
+ * The number of values of a field lies in a range. Choice: `__length` counts the values of a list without its nulls, so that a list
+ * of nothing but nulls has length 0, like a record without the field; a field that is no list has length 1 where it has a value; and
+ * a field inside a list of objects has the values of all these objects.
+ */
+export const length: Kind<Length> = {
+  fields: ({ field }) => [field],
+  cost: () => rowCost(nsPerRow.numbers),
+  memorySupport: ({ field }, context) => presenceSupport(field, context),
+  mayHold(condition) {
+    const find = columnFinder(condition.field);
+    const [isEmptyIn, isOneIn] = [includes(condition, 0), includes(condition, 1)];
+    const isLongIn = condition.to === null || condition.to > 0;
+    return (segment) => {
+      const column = find(segment);
+      if (column === 'unknown') return true;
+      if (column === 'absent') return isEmptyIn;
+      const { nulls } = column.stats;
+      // The statistics of a list count the null lists, not the empty ones.
+      if (nulls >= segment.rows) return isEmptyIn;
+      if (column.isList) return isLongIn || isEmptyIn;
+      return isOneIn || (isEmptyIn && nulls > 0);
+    };
+  },
+  mustHold(condition) {
+    const find = columnFinder(condition.field);
+    const [isEmptyIn, isOneIn] = [includes(condition, 0), includes(condition, 1)];
+    return (segment) => {
+      const column = find(segment);
+      if (column === 'unknown') return false;
+      if (column === 'absent' || column.stats.nulls >= segment.rows) return isEmptyIn;
+      if (column.isList) return isEmptyIn && condition.to === null;
+      return isOneIn && (isEmptyIn || column.stats.nulls === 0);
+    };
+  },
+  sql(condition, { statement: { dialect, params }, statement }) {
+    const { field, from, to } = condition;
+    const [isEmptyIn, isOneIn] = [includes(condition, 0), includes(condition, 1)];
+    const values = access(statement, field);
+    if (values === undefined) return String(isEmptyIn);
+    const { sql, column, isMany } = values;
+    if (!isMany) {
+      if (isEmptyIn === isOneIn) return String(isOneIn);
+      return isOneIn ? dialect.present(sql, column) : dialect.missing(sql, column);
+    }
+    const count = dialect.listCount(sql, column);
+    const bounds = from > 0 ? [`${count} >= ${params.add('long', BigInt(from))}`] : [];
+    if (to !== null) bounds.push(`${count} <= ${params.add('long', BigInt(to))}`);
+    return bounds.length === 0 ? 'true' : `(${bounds.join(' AND ')})`;
+  },
+  memory: ({ field, from, to }) => lengthTest(field, from, to ?? Infinity),
+  document: (condition, { valueCount }) =>
+    valueCount(condition.field, (count) => includes(condition, count)),
+  requiredStrings: () => [],
+  describe({ field, from, to }) {
+    const name = `length of ${field.name}`;
+    if (to === null) return `${name} >= ${from}`;
+    return from === to ? `${name} = ${from}` : `${name} from ${from} to ${to}`;
+  },
+};
+
+function includes({ from, to }: Length, count: number): boolean {
+  return count >= from && (to === null || count <= to);
+}

@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals';
+import {
+  costOf,
+  describe as describePredicate,
+  fieldsOf,
+} from '../../../../engine/query/predicate/kinds.js';
+import { and, not, or, node, type FieldRef, type Predicate } from '../../../../engine/query/predicate/predicate.js'; // prettier-ignore
+import { parseQuery } from '../../../../engine/query/request/request.js';
+import { column, fieldRows, listOf } from '../dataset.js';
+
+const fields = fieldRows(
+  [column('gene', 'string'), column('af', 'double'), column('note', 'text'), listOf(column('tags', 'string'))], // prettier-ignore
+  [],
+);
+const parsed = (...filters: unknown[]): Predicate => parseQuery({ filters }, fields).predicate;
+
+test.each([
+  [[], 'every record'],
+  [[['gene', 'BRCA1']], 'gene = "BRCA1"'],
+  [[['gene__in', ['a', 'b', 'c', 'd']]], 'gene in "a", "b", "c", 1 more'],
+  [[['gene', null]], 'gene is missing'],
+  [[['gene__prefix', 'BR'], ['gene__contains', 'A1']], '(gene starts with "BR" and gene contains "A1")'],
+  [[['gene__regexp', 'BR.*']], 'gene matches "BR.*"'],
+  [[['af__lt', 0.01]], 'af < 0.01'],
+  [[['af__range', [0.1, 0.2]]], '(af >= 0.1 and af <= 0.2)'],
+  [[['note__contains', 'breast cancer']], 'note contains the terms "breast", "cancer"'],
+  [[{ not: ['tags__length__gte', 2] }], 'not length of tags >= 2'],
+  [[{ or: [['tags__length', 0], ['tags__length__range', [3, 5]]] }], '(length of tags = 0 or length of tags from 3 to 5)'],
+])('%j is described as %s', (filters, text) => {
+  expect(describePredicate(parsed(...filters))).toBe(text);
+}); // prettier-ignore
+
+test('the fields of a predicate are those of its conditions', () => {
+  const predicate = parsed(['af__lt', 1], {
+    not: {
+      or: [
+        ['gene', 'x'],
+        ['tags__length', 1],
+      ],
+    },
+  });
+  expect(fieldsOf(predicate).map(({ name }) => name)).toEqual(['af', 'gene', 'tags']);
+});
+
+test('costs add up, and comparisons of one field in an or cost once', () => {
+  const field: FieldRef = { name: 's', path: ['s'], type: 'string' };
+  const equal = node({ kind: 'in', field, values: ['x'], ignoreCase: true });
+  const contains = node({ kind: 'contains', field, text: 'x' });
+  const [one, other] = [costOf(equal).perRow, costOf(contains).perRow];
+  expect(one).toBeLessThan(other);
+  expect(costOf(and([equal, contains])).perRow).toBeCloseTo(one + other);
+  expect(costOf(or([equal, equal, equal])).perRow).toBeCloseTo(one);
+  expect(costOf(not(contains)).perRow).toBeGreaterThanOrEqual(other);
+  const long = node({ kind: 'in', field, values: Array.from({ length: 5_000 }, (_, i) => `x${i}`), ignoreCase: true }); // prettier-ignore
+  expect(costOf(long)).toEqual({ perRow: one, once: 5_000_000 });
+});
