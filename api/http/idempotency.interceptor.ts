@@ -44,7 +44,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const { idempotencyKeys } = this.context.catalog;
     const begun = await idempotencyKeys.begin(keyed);
     switch (begun.kind) {
-      case 'other':
+      case 'mismatch':
         throw new AppError(
           'reused-key',
           'This Idempotency-Key was used for another request; take a new one.',
@@ -54,7 +54,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
           'conflict',
           'A request with this Idempotency-Key is being carried out; try again in a moment.',
         );
-      case 'made': {
+      case 'replay': {
         context.switchToHttp().getResponse<ApiReply>().header('Idempotent-Replayed', 'true');
         return of(await show(this.context, caller, begun.id, request));
       }

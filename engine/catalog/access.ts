@@ -17,14 +17,14 @@ import type { TokenRow } from './tokens.js';
 import type { UserRow } from './users.js';
 import type { VaultRow } from './vaults.js';
 
-/** Who asks, and how far the token that they showed reaches. */
+/** The authenticated caller: the user, their account and the scope of their token. */
 export interface Principal {
   readonly user: UserRow;
   readonly account: AccountRow;
   readonly scope: TokenRow['scope'];
 }
 
-/** What can be asked for, with the row that the answer is. */
+/** The resources that access is checked for, with their row types. */
 export interface Kinds {
   readonly vault: VaultRow;
   readonly object: ObjectRow;
@@ -40,12 +40,12 @@ export interface Kinds {
 }
 export type Kind = keyof Kinds;
 
-/** The principal as the list filters want it. */
+/** The principal in the form that list filters take. */
 export function accessOf({ user }: Pick<Principal, 'user'>): Access {
   return { userId: user.id, accountId: user.accountId, role: user.role };
 }
 
-/** The principal of a user who is active, for work that runs later on their behalf (threats A4). */
+/** The principal of a user, for work that runs later on their behalf; undefined if the user is missing or inactive (threats A4). */
 export async function principalOf(
   tables: Tables,
   userId: number,
@@ -57,7 +57,7 @@ export async function principalOf(
   return account && { user, account, scope };
 }
 
-/** What the user may do in a vault, whatever the token's scope; null for nothing. */
+/** The user's permission on a vault, regardless of the token's scope; null for none. */
 export async function permissionOn(
   tables: Tables,
   principal: Pick<Principal, 'user'>,
@@ -67,8 +67,9 @@ export async function permissionOn(
 }
 
 /**
- * The one place that decides "may this user do this to that thing", and returns the thing. What the user may not read does
- * not exist for them (404); what they may read but not change is forbidden (403), as is every change with a read token.
+ * Checks that the principal has the permission `level` on a resource, and returns its row. All access decisions are made here.
+ * Throws `not-found` if the resource is missing or the user may not read it, and `forbidden` if they may read but not change it or
+ * their token has the scope read.
  */
 export async function require<K extends Kind>(
   tables: Tables,
@@ -87,7 +88,7 @@ export async function require<K extends Kind>(
   if (permission === null) throw notFound();
   requireScope(principal, level);
   const held = permissionLevels[permission];
-  // Choice: whoever can read a dataset may export it, and may then cancel and delete their own exports.
+  // Choice: a user who can read a dataset may export it, and may cancel and delete their own exports.
   const isOwnExport = found.exportedBy === principal.user.id;
   if (Math.max(held, isOwnExport ? permissionLevels.write : 0) < permissionLevels[level]) {
     throw new AppError(
@@ -98,7 +99,7 @@ export async function require<K extends Kind>(
   return found.row;
 }
 
-/** Refuses a read token for anything else; for what needs no permission on a thing, such as making a vault. */
+/** Throws if a token with the scope read is used for a change. Used alone where no permission is needed, as for creating a vault. */
 export function requireScope(principal: Principal, level: Permission): void {
   if (level === 'read' || principal.scope !== 'read') return;
   throw new AppError(
@@ -107,7 +108,7 @@ export function requireScope(principal: Principal, level: Permission): void {
   );
 }
 
-/** What belongs to a user: the account reads it if it is shared, its owner alone changes it. */
+/** Access to a saved resource: the account may read it if it is shared, only its owner may change it. */
 function requireOwner(principal: Principal, owned: OwnedRow, level: Permission): void {
   const { user } = principal;
   const isOwner = owned.userId === user.id;
@@ -117,20 +118,23 @@ function requireOwner(principal: Principal, owned: OwnedRow, level: Permission):
     throw new AppError('forbidden', 'Only its owner may change this.');
 }
 
-/** A thing that belongs to a user. */
-interface FoundOwned<R> {
+/** A resource that belongs to a user. */
+interface OwnedResource<R> {
   readonly row: R;
   readonly owned: OwnedRow;
 }
 
-/** A thing with the vault that rules over it. */
-interface Found<R> {
+/** A resource in a vault, whose permissions apply to it. */
+interface VaultResource<R> {
   readonly row: R;
   readonly vaultId: number;
-  /** Whose export this is, for exports and their tasks. */
+  /** The user who started the export; only for exports and their tasks. */
   readonly exportedBy?: number;
 }
-type Finder<R> = (tables: Tables, id: number) => Promise<Found<R> | FoundOwned<R> | undefined>;
+type Finder<R> = (
+  tables: Tables,
+  id: number,
+) => Promise<VaultResource<R> | OwnedResource<R> | undefined>;
 
 const finders: { readonly [K in Kind]: Finder<Kinds[K]> } = {
   vault: async (tables, id) => {
@@ -172,7 +176,7 @@ const finders: { readonly [K in Kind]: Finder<Kinds[K]> } = {
   beacon: async (tables, id) => ofOwner(await tables.beacons.get(id)),
 };
 
-function ofOwner<R extends OwnedRow>(row: R | undefined): FoundOwned<R> | undefined {
+function ofOwner<R extends OwnedRow>(row: R | undefined): OwnedResource<R> | undefined {
   return row && { row, owned: row };
 }
 
@@ -180,7 +184,7 @@ async function inDataset<R>(
   tables: Tables,
   datasetId: number | undefined,
   row: R | undefined,
-): Promise<Found<R> | undefined> {
+): Promise<VaultResource<R> | undefined> {
   if (row === undefined || datasetId === undefined) return undefined;
   const object = await tables.objects.get(datasetId);
   return object && { row, vaultId: object.vaultId };

@@ -13,7 +13,7 @@ export interface AccountRow {
   readonly createdAt: Millis;
 }
 
-/** The organisations; a domain is unique whatever its letter case. */
+/** Accounts (organisations). Domains are unique, ignoring case. */
 export interface AccountTable {
   get(id: number): Promise<AccountRow | undefined>;
   byDomain(domain: string): Promise<AccountRow | undefined>;
@@ -26,9 +26,9 @@ const accounts = table<AccountRow, { domainKey: string }>(
   { domainKey: 'plain' },
 );
 
-/** The accounts of a catalogue. */
+/** Statements over accounts. */
 export function accountTable(db: Database): AccountTable {
-  const kept = new RowCache<number, AccountRow>(db);
+  const cache = new RowCache<number, AccountRow>(db);
   const byDomain = async (domain: string): Promise<AccountRow | undefined> => {
     const row = await db.get(
       sql`SELECT ${accounts.columns} FROM accounts WHERE domain_key = ${fold(domain)}`,
@@ -38,7 +38,7 @@ export function accountTable(db: Database): AccountTable {
   return {
     byDomain,
     get: (id) =>
-      kept.get(id, async () => {
+      cache.get(id, async () => {
         const row = await db.get(sql`SELECT ${accounts.columns} FROM accounts WHERE id = ${id}`);
         return row && accounts.parse(row);
       }),

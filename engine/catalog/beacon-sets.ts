@@ -22,7 +22,7 @@ const beaconSets = table<BeaconSetRow>(
   {},
 );
 
-/** The beacon sets of a catalogue. */
+/** Statements over beacon sets. */
 export function beaconSetTable(db: Database): SavedResourceTable<BeaconSetRow> {
   return savedResourceTable(db, beaconSets, 'beacon set', {
     from: sql`beacon_sets`,

@@ -10,13 +10,13 @@ import {
 import { sql, type Sql } from './sql.js';
 import { table, type Millis, type TableCodec } from './table.js';
 
-/** A dataset that a beacon set asks; it is shared as its set is. */
+/** A dataset that a beacon set queries. It is shared if its set is. */
 export interface BeaconRow extends OwnedRow {
   readonly beaconSetId: number;
   readonly title: string;
   readonly description: string | null;
   readonly datasetId: number;
-  /** Filters that scope the questions, as they were sent; null for none. */
+  /** Filters that restrict every query of the beacon, as they were sent; null for none. */
   readonly params: JsonObject | readonly unknown[] | null;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
@@ -29,10 +29,10 @@ const beacons = table<Omit<BeaconRow, 'isShared'>>(
   {},
 );
 
-/** The beacons of a catalogue. */
+/** Statements over beacons. */
 export function beaconTable(db: Database): SavedResourceTable<BeaconRow> {
-  // A beacon is shared as its set is, so the set's column is read in its place.
-  const shape = {
+  // A beacon has no column of its own for sharing: its set's is read.
+  const codec = {
     ...beacons,
     columns: sql`${beacons.columns}, beacon_sets.is_shared AS "isShared"`,
     parse: (raw: Readonly<Record<string, unknown>>): BeaconRow => ({
@@ -40,7 +40,7 @@ export function beaconTable(db: Database): SavedResourceTable<BeaconRow> {
       isShared: raw['isShared'] === 1,
     }),
   } as unknown as TableCodec<BeaconRow, object>;
-  return savedResourceTable(db, shape, 'beacon', {
+  return savedResourceTable(db, codec, 'beacon', {
     from: sql`beacons JOIN beacon_sets ON beacon_sets.id = beacons.beacon_set_id
       LEFT JOIN objects ON objects.id = beacons.dataset_id`,
     owner: sql`beacon_sets`,
@@ -53,7 +53,7 @@ export function beaconTable(db: Database): SavedResourceTable<BeaconRow> {
   });
 }
 
-/** The conditions over `beacons` and `objects` that a filter by dataset or vault stands for. */
+/** The conditions over `beacons` and `objects` of a filter by dataset or vault. */
 export function conditionsOnDatasets({ datasetId, vaultId }: SavedResourceFilter): Sql[] {
   return [
     ...(datasetId === undefined ? [] : [sql`beacons.dataset_id = ${datasetId}`]),

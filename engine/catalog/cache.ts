@@ -1,35 +1,34 @@
 import type { Database } from './database.js';
 
 /**
- * What was read of the catalogue before, for as long as nothing in the catalogue has changed: the rows that every request needs
- * (who asks, of which dataset, with which right) took a sixth of its time. Any commit, of another process too, lets go of all
- * of it, so that a right that was taken away is gone with the next request.
+ * A cache of rows that every request needs (caller, dataset, permissions); reading them took a sixth of a request's time. Any
+ * commit, also of another process, empties the cache, so that a revoked permission is gone with the next request.
  */
 export class RowCache<K, V> {
   readonly #db: Database;
-  readonly #most: number;
-  readonly #found = new Map<K, V>();
-  #state: number | undefined;
+  readonly #maxEntries: number;
+  readonly #entries = new Map<K, V>();
+  #version: number | undefined;
 
-  constructor(db: Database, most = 1_000) {
+  constructor(db: Database, maxEntries = 1_000) {
     this.#db = db;
-    this.#most = most;
+    this.#maxEntries = maxEntries;
   }
 
-  /** What `read` answers, or has answered for the same key. What is not there is looked for again. */
+  /** The cached row of the key, or the result of `read`. A missing row is not cached. */
   async get(key: K, read: () => Promise<V | undefined>): Promise<V | undefined> {
-    const { state } = this.#db;
-    if (state === undefined) return read();
-    if (state !== this.#state) {
-      this.#found.clear();
-      this.#state = state;
+    const { version } = this.#db;
+    if (version === undefined) return read();
+    if (version !== this.#version) {
+      this.#entries.clear();
+      this.#version = version;
     }
-    const known = this.#found.get(key);
+    const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    const row = await read(); // not older than `state`; if newer, the next look at the state lets go of it
-    if (row === undefined || state !== this.#state) return row;
-    if (this.#found.size >= this.#most) this.#found.clear();
-    this.#found.set(key, row);
+    const row = await read(); // at least as new as `version`; if newer, the next call sees the new version and clears
+    if (row === undefined || version !== this.#version) return row;
+    if (this.#entries.size >= this.#maxEntries) this.#entries.clear();
+    this.#entries.set(key, row);
     return row;
   }
 }

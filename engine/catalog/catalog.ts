@@ -7,7 +7,12 @@ import { accountTable, type AccountTable } from './accounts.js';
 import { beaconSetTable, type BeaconSetRow } from './beacon-sets.js';
 import { beaconTable, type BeaconRow } from './beacons.js';
 import { commitTable, type CommitTable } from './commits.js';
-import { SqliteDatabase, takeInstanceLock, type Database, type InstanceLock } from './database.js';
+import {
+  SqliteDatabase,
+  acquireInstanceLock,
+  type Database,
+  type InstanceLock,
+} from './database.js';
 import { datasetTable, type DatasetTable } from './datasets.js';
 import { exportTable, type ExportTable } from './exports.js';
 import { fieldTable, type FieldTable } from './fields.js';
@@ -28,7 +33,7 @@ import { tokenTable, type TokenTable } from './tokens.js';
 import { userTable, type UserTable } from './users.js';
 import { vaultTable, type VaultTable } from './vaults.js';
 
-/** Everything that the catalogue keeps, either as it is committed or inside one open transaction. */
+/** The tables of the catalogue, either in their committed state or inside one open transaction. */
 export interface Tables {
   readonly accounts: AccountTable;
   readonly users: UserTable;
@@ -47,32 +52,36 @@ export interface Tables {
   readonly beacons: SavedResourceTable<BeaconRow>;
   readonly globalBeacons: GlobalBeaconTable;
   readonly search: SearchTable<Access>;
-  /** The next id for an object, a job or a task. */
+  /** The next id of an object, job or task. */
   nextId(): Promise<number>;
-  /** Takes in a commit whose log entry exists; doing it again changes nothing. */
+  /** Records a commit whose log entry exists. Idempotent. */
   publish(publication: Publication): Promise<void>;
 }
 
-/** The catalogue: who may do what, where everything is, and what is to be done. */
+/** The catalogue: accounts, users, permissions, vaults, objects, datasets, jobs and the queue of tasks. */
 export interface Catalog extends Tables {
   /**
-   * One writer at a time: all that is done through `tx` happens or nothing does. Inside, use `tx` alone; a write through the
-   * catalogue itself would wait for the end of the transaction, that is for ever.
+   * Runs `work` in a transaction, one at a time, and rolls back if it throws. Inside, use only `tx`: a write through the
+   * catalogue itself would wait for the end of this transaction and deadlock.
    */
   transaction<T>(work: (tx: Tables) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * A server holds the catalogue for itself. A command does its work beside a running server, or alone if none runs (then it may
- * also migrate); both write through the same locks of SQLite. A reader changes nothing, and no server runs meanwhile.
+ * How a process uses the catalogue. A `server` holds the instance lock. A `command` works beside a running server, or holds the
+ * lock if none runs, and then may migrate; SQLite's locks order its writes with the server's. A `reader` changes nothing and
+ * needs the lock, so no server runs meanwhile.
  */
 export type CatalogUser = 'server' | 'command' | 'reader';
 
 const lockTries = 40;
 const lockPauseMs = 50;
 
-/** Opens the catalogue, making or migrating its tables; refuses, saying why, whatever it should not touch (threats R8). */
+/**
+ * Opens the catalogue and creates or migrates its tables. Throws, with the reason, if the file is damaged, missing beside existing
+ * data, locked, or of another release or program (threats R8).
+ */
 export async function openCatalog(
   file: string | ':memory:',
   user: CatalogUser = 'server',
@@ -82,12 +91,12 @@ export async function openCatalog(
     await migrate(db);
     return catalogOf(db, null);
   }
-  await refuseMissing(file);
-  let lock = takeInstanceLock(file) ?? null;
-  // A command that works alone holds the lock for a moment: a server that starts just then waits for it to end.
-  for (let left = user === 'server' ? lockTries : 0; lock === null && left > 0; left--) {
+  await requireNoOrphanedData(file);
+  let lock = acquireInstanceLock(file) ?? null;
+  // A command may hold the lock for a moment; a server that starts meanwhile waits for it.
+  for (let tries = user === 'server' ? lockTries : 0; lock === null && tries > 0; tries--) {
     await setTimeout(lockPauseMs);
-    lock = takeInstanceLock(file) ?? null;
+    lock = acquireInstanceLock(file) ?? null;
   }
   if (lock === null && user !== 'command') {
     throw new AppError(
@@ -98,9 +107,9 @@ export async function openCatalog(
   try {
     const db = new SqliteDatabase(file, user === 'reader');
     try {
-      await refuseDamaged(db, file);
+      await requireIntact(db, file);
       if (lock !== null && user !== 'reader') await migrate(db);
-      else await refuseOlder(db, file);
+      else await requireCurrentSchema(db, file);
       return catalogOf(db, lock);
     } catch (error) {
       await db.close();
@@ -147,7 +156,7 @@ function tablesOf(db: Database): Tables {
   };
 }
 
-async function refuseDamaged(db: Database, file: string): Promise<void> {
+async function requireIntact(db: Database, file: string): Promise<void> {
   const rows = await db.all(sql`PRAGMA quick_check(1)`);
   const verdict = rows[0]?.['quick_check'];
   if (verdict !== 'ok') {
@@ -158,8 +167,8 @@ async function refuseDamaged(db: Database, file: string): Promise<void> {
   }
 }
 
-/** An empty catalogue must never appear next to data that it should know; without any, it is simply the first start. */
-async function refuseMissing(file: string): Promise<void> {
+/** Throws if the catalogue is missing beside existing data; without data this is the first start. */
+async function requireNoOrphanedData(file: string): Promise<void> {
   const stats = await fileStats(file);
   if (stats !== undefined && stats.bytes > 0) return;
   for (const name of ['datasets', 'objects', 'exports']) {
@@ -173,7 +182,7 @@ async function refuseMissing(file: string): Promise<void> {
   }
 }
 
-async function refuseOlder(db: Database, file: string): Promise<void> {
+async function requireCurrentSchema(db: Database, file: string): Promise<void> {
   const version = await schemaVersion(db);
   if (version === migrations.length) return;
   throw new AppError(

@@ -20,7 +20,6 @@ export interface CommitRow extends JobRow {
   readonly genomeBuild: string | null;
 }
 
-/** How commits are stored. */
 export const commits = table<CommitRow>(
   'commits',
   {
@@ -40,17 +39,17 @@ export const commits = table<CommitRow>(
   {},
 );
 
-/** The commits; only `publish` makes them. */
+/** Commits. Only `publish` creates them. */
 export interface CommitTable {
   get(id: number): Promise<CommitRow | undefined>;
   /** Newest first. */
   list(filter: JobFilter, page: Page): Promise<Listed<CommitRow>>;
-  /** Those of one import, oldest first. */
+  /** The commits of one import, oldest first. */
   ofImport(importId: number): Promise<readonly CommitRow[]>;
   delete(id: number): Promise<void>;
 }
 
-/** The commits of a catalogue. */
+/** Statements over commits. */
 export function commitTable(db: Database): CommitTable {
   return {
     get: async (id) => {

@@ -5,15 +5,15 @@ import type { NewToken, TokenRow } from './tokens.js';
 import type { UserRow } from './users.js';
 import type { VaultRow } from './vaults.js';
 
-/** A user to be, by the domain of an account that may not exist yet. */
+/** A user to create, in the account with this domain, which may not exist yet. */
 export interface NewUser {
   readonly email: string;
   readonly domain: string;
-  /** Choice: the first user of a new account is its primary owner, whatever is asked for. */
+  /** Choice: the first user of a new account becomes its primary owner, whatever role is requested. */
   readonly role?: Role;
   readonly firstName?: string;
   readonly lastName?: string;
-  /** A first token, random unless it has a secret. */
+  /** A first token; its secret is random if absent. */
   readonly token?: Omit<NewToken, 'userId'>;
 }
 
@@ -25,8 +25,8 @@ export interface CreatedUser {
 }
 
 /**
- * Makes a user with a personal vault, the account if it is missing, and a token if asked for. Call it inside
- * `catalog.transaction`, so that it is all or nothing. `key` is the server's signing key.
+ * Creates a user with a personal vault, the account if it is missing, and a token if requested. Must run inside
+ * `catalog.transaction`. `key` is the server's signing key.
  */
 export async function createUser(
   tx: Tables,

@@ -4,29 +4,29 @@ import { faultpoint } from '../core/faultpoint.js';
 import type { Sql } from './sql.js';
 import type { Raw } from './table.js';
 
-/** Runs statements: against the whole database, or inside one open transaction. */
+/** Runs statements, either on the committed database or inside one open transaction. */
 export interface Database {
   all(statement: Sql): Promise<readonly Raw[]>;
   get(statement: Sql): Promise<Raw | undefined>;
-  /** Returns how many rows it changed. */
+  /** Returns the number of changed rows. */
   run(statement: Sql): Promise<number>;
   /**
-   * Another number after every commit, of this or of another process, so that what was read can be kept for as long as it stays;
-   * undefined in a transaction. Until the code that runs now has run, other processes' commits do not show.
+   * A number that changes with every commit of any process, so that caches know when to drop what they hold; undefined in a
+   * transaction. A commit of another process is noticed in the next event-loop tick at the latest.
    */
-  readonly state?: number;
-  /** All of the work or nothing; inside a transaction it is simply part of that one. */
+  readonly version?: number;
+  /** Runs `work` in a transaction and rolls back if it throws; inside a transaction, `work` joins it. */
   atomic<T>(work: (db: Database) => Promise<T>): Promise<T>;
 }
 
 const cachedStatements = 500;
-/** Longer ones have lists of bound ids, of a length that hardly comes twice. */
+/** Longer statements contain lists of bound ids and are rarely repeated with the same length, so they are not cached. */
 const cachedLength = 4_000;
 const busyTimeoutMs = 5_000;
 
 /**
- * One connection that writes, behind a queue, and one that only reads, so that reads see committed rows alone and never wait.
- * (A database in memory has one connection for both: there, reads see an open transaction.)
+ * A SQLite database with one connection that writes, behind a queue, and one that only reads: reads see committed rows and
+ * never wait for a writer. A database in memory has a single connection, so there reads see the open transaction.
  */
 export class SqliteDatabase implements Database {
   readonly #writer: Connection;
@@ -34,10 +34,10 @@ export class SqliteDatabase implements Database {
   readonly #isShared: boolean;
   #queue: Promise<unknown> = Promise.resolve();
   #changes = 0;
-  /** The state, once it was looked at: a look is as dear as a small SELECT. */
-  #state: number | undefined;
-  readonly #forget = (): void => {
-    this.#state = undefined;
+  /** The version read during this tick: reading it costs as much as a small SELECT. */
+  #version: number | undefined;
+  readonly #forgetVersion = (): void => {
+    this.#version = undefined;
   };
 
   constructor(file: string, readOnly = false) {
@@ -52,14 +52,14 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  get state(): number {
+  get version(): number {
     if (!this.#isShared) return this.#changes;
-    if (this.#state === undefined) {
-      this.#state = this.#reader.version();
-      // Before the next event of this process: whoever asks later than a commit sees it.
-      process.nextTick(this.#forget);
+    if (this.#version === undefined) {
+      this.#version = this.#reader.version();
+      // Forgotten before the next event is handled, so that a request that starts after a commit sees the commit.
+      process.nextTick(this.#forgetVersion);
     }
-    return this.#state;
+    return this.#version;
   }
 
   async all(statement: Sql): Promise<readonly Raw[]> {
@@ -71,7 +71,7 @@ export class SqliteDatabase implements Database {
   }
 
   async run(statement: Sql): Promise<number> {
-    return this.#alone(async () => {
+    return this.#enqueue(async () => {
       try {
         return this.#writer.run(statement);
       } finally {
@@ -81,7 +81,7 @@ export class SqliteDatabase implements Database {
   }
 
   async atomic<T>(work: (db: Database) => Promise<T>): Promise<T> {
-    return this.#alone(async () => {
+    return this.#enqueue(async () => {
       this.#writer.begin();
       const open = new OpenTransaction(this.#writer);
       try {
@@ -92,14 +92,14 @@ export class SqliteDatabase implements Database {
         this.#writer.rollback();
         throw error;
       } finally {
-        this.#changed(); // in the same turn as the commit: nobody has read in between
+        this.#changed(); // synchronous with the commit, so that no read comes in between
         open.end();
       }
     });
   }
 
   async close(): Promise<void> {
-    await this.#alone(async () => {
+    await this.#enqueue(async () => {
       if (this.#reader !== this.#writer) this.#reader.close();
       this.#writer.close();
     });
@@ -107,18 +107,18 @@ export class SqliteDatabase implements Database {
 
   #changed(): void {
     this.#changes += 1;
-    this.#forget();
+    this.#forgetVersion();
   }
 
-  /** One writer at a time. Waiting here from inside a transaction would never end: use the transaction's own tables there. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#queue.then(work);
-    this.#queue = turn.catch(() => undefined); // the caller has the error; the queue goes on
-    return turn;
+  /** Runs one writer at a time. Code inside a transaction must use the transaction's tables: to wait here would deadlock. */
+  #enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => undefined); // the caller gets the error; the queue continues
+    return result;
   }
 }
 
-/** The writer while a transaction is open. */
+/** Statements inside one open transaction. Throws when it is used after the end of the transaction. */
 class OpenTransaction implements Database {
   readonly #connection: Connection;
   #isOpen = true;
@@ -153,15 +153,15 @@ class OpenTransaction implements Database {
   }
 }
 
-/** One connection of node:sqlite with its prepared statements. The only code that hands text to SQLite. */
+/** One connection of node:sqlite with its prepared statements. No other code passes text to SQLite. */
 class Connection {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(file: string, readOnly: boolean) {
-    this.#db = explained(() => new DatabaseSync(file, { readOnly, timeout: busyTimeoutMs }));
+    this.#db = withCause(() => new DatabaseSync(file, { readOnly, timeout: busyTimeoutMs }));
     try {
-      explained(() => {
+      withCause(() => {
         if (!readOnly) this.#db.exec('PRAGMA journal_mode = WAL');
         this.#db.exec('PRAGMA synchronous = FULL');
         this.#db.exec('PRAGMA foreign_keys = ON');
@@ -173,34 +173,34 @@ class Connection {
   }
 
   all(statement: Sql): readonly Raw[] {
-    return explained(() => this.#prepare(statement.text).all(...statement.values));
+    return withCause(() => this.#prepare(statement.text).all(...statement.values));
   }
 
   run(statement: Sql): number {
-    return explained(() => {
-      if (!this.#db.isTransaction) faultpoint('commit'); // it is a transaction by itself
+    return withCause(() => {
+      if (!this.#db.isTransaction) faultpoint('commit'); // the statement is a transaction of its own
       return Number(this.#prepare(statement.text).run(...statement.values).changes);
     });
   }
 
-  /** Another number whenever another connection has committed (SQLite's `data_version`). */
+  /** SQLite's `data_version`: changes when another connection has committed. */
   version(): number {
-    return explained(() => Number(this.#prepare('PRAGMA data_version').get()?.['data_version']));
+    return withCause(() => Number(this.#prepare('PRAGMA data_version').get()?.['data_version']));
   }
 
   begin(): void {
-    explained(() => this.#db.exec('BEGIN IMMEDIATE'));
+    withCause(() => this.#db.exec('BEGIN IMMEDIATE'));
   }
 
   commit(): void {
-    explained(() => {
+    withCause(() => {
       faultpoint('commit');
       this.#db.exec('COMMIT');
     });
   }
 
   rollback(): void {
-    // After some failures (disk full, say) SQLite has rolled back by itself.
+    // After some failures, such as a full disk, SQLite has already rolled back.
     if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
   }
 
@@ -219,7 +219,7 @@ class Connection {
   }
 }
 
-/** The causes that a person can act on, by SQLite's primary result code; the rest are bugs and surface as they are. */
+/** Messages for errors that an operator can act on, by SQLite's primary result code. Other errors are passed on unchanged. */
 const causes = new Map<number, readonly [AppError['code'], string]>([
   [5, ['conflict', 'the catalogue is locked by another process; try again']],
   [8, ['internal', 'the catalogue cannot be written: the disk or the file is read-only']],
@@ -230,7 +230,8 @@ const causes = new Map<number, readonly [AppError['code'], string]>([
   [26, ['damaged', 'the catalogue is damaged or not a catalogue; restore it from a backup']],
 ]);
 
-function explained<T>(work: () => T): T {
+/** Runs `work`; turns an error of SQLite with a known cause into an `AppError`. */
+function withCause<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -241,16 +242,22 @@ function explained<T>(work: () => T): T {
   }
 }
 
-/** Held for as long as a server runs; the operating system lets go of it when the process dies, however it dies. */
+/** The lock that keeps a second server off a catalogue. The operating system releases it when the process ends for any reason. */
 export interface InstanceLock {
   release(): void;
 }
 
 /**
- * Takes the lock of a catalogue file, or returns undefined if another process (or this one) holds it. It is an exclusive
- * transaction on an empty database beside the catalogue, which needs no lock file of our own and no process ids.
+ * The open databases of locks that are held. Without a reference from here, a lock whose catalogue is no longer used would be
+ * garbage-collected, which closes its database and releases it.
  */
-export function takeInstanceLock(catalogFile: string): InstanceLock | undefined {
+const heldLocks = new Set<DatabaseSync>();
+
+/**
+ * Acquires the lock of a catalogue file; returns undefined if a process, this one included, holds it. The lock is an exclusive
+ * transaction on an empty database beside the catalogue (`<file>.lock`), so no process ids have to be recorded or checked.
+ */
+export function acquireInstanceLock(catalogFile: string): InstanceLock | undefined {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(`${catalogFile}.lock`, { timeout: 0 });
@@ -262,10 +269,12 @@ export function takeInstanceLock(catalogFile: string): InstanceLock | undefined 
     throw new AppError('internal', `cannot lock ${catalogFile}.lock`, undefined, error);
   }
   const held = db;
+  heldLocks.add(held);
   return {
     release: () => {
       held.exec('ROLLBACK');
       held.close();
+      heldLocks.delete(held);
     },
   };
 }

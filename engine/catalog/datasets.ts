@@ -9,7 +9,7 @@ import { mayAccess } from './permission.js';
 import { all, endsWith, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** What a dataset has beyond its object; same id. */
+/** The properties of a dataset beyond those of its object, which has the same id. */
 export interface DatasetRow {
   readonly id: number;
   readonly capacity: 'small' | 'medium' | 'large' | 'xlarge';
@@ -18,13 +18,13 @@ export interface DatasetRow {
   readonly documentsCount: number;
   readonly bytes: number;
   readonly genomeBuilds: readonly GenomeBuild[];
-  /** The Delta log version that the catalogue has taken in; -1 before the first commit. */
+  /** The version of the Delta log up to which the catalogue is current; -1 before the first commit. */
   readonly logVersion: number;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
 }
 
-/** A dataset to be, with its object in the vault. */
+/** A dataset to create, with its object in the vault. */
 export interface NewDataset extends Omit<NewObject, 'objectType' | 'size' | 'md5'> {
   readonly capacity?: DatasetRow['capacity'];
   readonly storageClass: string;
@@ -35,36 +35,35 @@ export type DatasetPatch = Partial<Pick<DatasetRow, 'storageClass' | 'availabili
 export interface DatasetFilter extends AccessFilter {
   readonly ids?: readonly number[];
   readonly vaultIds?: readonly number[];
-  /** The filename, whatever its letter case. */
+  /** The filename, ignoring case. */
   readonly name?: string;
   readonly tag?: string;
   readonly storageClass?: string;
 }
 
-/** The datasets: what they have beyond their objects, under the same ids. They are removed with their objects. */
+/** Datasets. Each belongs to the object with the same id and is deleted with it. */
 export interface DatasetTable {
   get(id: number): Promise<DatasetRow | undefined>;
   /** By path. */
   list(filter: DatasetFilter, page: Page): Promise<Listed<DatasetRow>>;
-  /** Makes the object too; its filename may have got a number. */
+  /** Also creates the object, whose filename gets a number if it is taken. */
   create(
     dataset: NewDataset,
   ): Promise<{ readonly dataset: DatasetRow; readonly object: ObjectRow }>;
   update(id: number, patch: DatasetPatch): Promise<DatasetRow | undefined>;
   /**
-   * Takes in a version of the log that has the same records in other files, so many bytes more or less. Nothing happens unless
-   * the catalogue is at the version before it: what is missing in between, the next start takes in.
+   * Records a log version that holds the same records in other files; `bytesMore` is the change in size. Does nothing unless the
+   * catalogue is at the version before it; the reconciliation at the next start then catches up.
    */
   rewritten(id: number, version: number, bytesMore: number): Promise<void>;
-  /** All datasets with the log version that the catalogue has taken in, for the reconciliation at start. */
+  /** The log versions of all datasets, for the reconciliation at start. */
   logVersions(): Promise<readonly { readonly id: number; readonly logVersion: number }[]>;
-  /** The deleted datasets whose files may still be there. */
+  /** Ids of deleted datasets whose files may still exist. */
   dropped(): Promise<readonly number[]>;
-  /** The files of a deleted dataset are gone. */
+  /** Records that the files of a deleted dataset are gone. */
   forget(id: number): Promise<void>;
 }
 
-/** How datasets are stored. */
 export const datasets = table<DatasetRow>(
   'datasets',
   {
@@ -82,11 +81,11 @@ export const datasets = table<DatasetRow>(
   {},
 );
 
-/** The datasets of a catalogue. */
+/** Statements over datasets. */
 export function datasetTable(db: Database): DatasetTable {
-  const kept = new RowCache<number, DatasetRow>(db);
+  const cache = new RowCache<number, DatasetRow>(db);
   const get = (id: number): Promise<DatasetRow | undefined> =>
-    kept.get(id, async () => {
+    cache.get(id, async () => {
       const row = await db.get(sql`SELECT ${datasets.columns} FROM datasets WHERE id = ${id}`);
       return row && datasets.parse(row);
     });
@@ -104,12 +103,12 @@ export function datasetTable(db: Database): DatasetTable {
         },
         page,
       ),
-    create: ({ capacity, storageClass, ...object }) =>
+    create: ({ capacity, storageClass, ...rest }) =>
       db.atomic(async (tx) => {
         const mimetype = 'application/vnd.solvebio.dataset'; // what clients know (contract 6.1)
-        const made = await insertObject(tx, { mimetype, ...object, objectType: 'dataset' });
+        const object = await insertObject(tx, { mimetype, ...rest, objectType: 'dataset' });
         const row: DatasetRow = {
-          id: made.id,
+          id: object.id,
           capacity: capacity ?? 'small',
           storageClass,
           availability: 'available',
@@ -117,11 +116,11 @@ export function datasetTable(db: Database): DatasetTable {
           bytes: 0,
           genomeBuilds: [],
           logVersion: -1,
-          createdAt: made.createdAt,
-          updatedAt: made.createdAt,
+          createdAt: object.createdAt,
+          updatedAt: object.createdAt,
         };
         await tx.run(datasets.insert(row));
-        return { dataset: row, object: made };
+        return { dataset: row, object };
       }),
     update: (id, patch) =>
       db.atomic(async (tx) => {

@@ -1,7 +1,7 @@
 import type { Database } from './database.js';
 import { sql, type Sql } from './sql.js';
 
-/** What a deletion took away, so that its files can be dropped and its running tasks stopped afterwards. */
+/** What a deletion removes, so that the files can be deleted and the running tasks stopped after the transaction. */
 export interface Deletion {
   readonly objectIds: readonly number[];
   readonly datasetIds: readonly number[];
@@ -11,14 +11,14 @@ export interface Deletion {
   readonly activeTaskIds: readonly number[];
 }
 
-/** What goes when a vault goes. */
+/** Collects what the deletion of a vault removes. */
 export async function collectVaultDeletion(db: Database, vaultId: number): Promise<Deletion> {
   return collectDeletion(db, sql`objects.vault_id = ${vaultId}`);
 }
 
 /**
- * What goes with the objects of a condition over `objects`; read before the DELETE that cascades to it, in its transaction.
- * The datasets are noted as dropped, so that a restart drops their files if a kill comes before.
+ * Collects what the deletion of the objects that meet a condition removes. Must run in the transaction of the DELETE, before it.
+ * Records the datasets as dropped, so that a restart deletes their files if the process is killed before it has done so.
  */
 export async function collectDeletion(db: Database, condition: Sql): Promise<Deletion> {
   const objects = await db.all(

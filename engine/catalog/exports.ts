@@ -19,15 +19,14 @@ export interface ExportRow extends JobRow {
   readonly sendEmailOnCompletion: boolean;
   readonly priority: number;
   readonly documentsCount: number | null;
-  /** The file's name to clients (`variants-4812.json.gz`); null until it is written. */
+  /** The name under which clients download the file (`variants-4812.json.gz`); null until it is written. */
   readonly filename: string | null;
   readonly bytes: number | null;
-  /** The log version that the file shows. */
+  /** The log version that was exported. */
   readonly logVersion: number | null;
   readonly expiresAt: Millis | null;
 }
 
-/** How exports are stored. */
 const exports = table<ExportRow>(
   'exports',
   {
@@ -49,7 +48,7 @@ const exports = table<ExportRow>(
   {},
 );
 
-/** An export to be. */
+/** An export to create. */
 export interface NewExport {
   readonly id?: number;
   readonly datasetId: number;
@@ -67,7 +66,7 @@ export interface NewExport {
   readonly taskDescription?: string;
 }
 
-/** What is known once the file is written. */
+/** The properties that are known once the file is written. */
 export type ExportPatch = Partial<
   Pick<
     ExportRow,
@@ -83,20 +82,20 @@ export type ExportPatch = Partial<
 
 const defaultPriority = 20; // between imports and commits, as their tasks have 10 and 30
 
-/** The exports. Their statuses follow their tasks. */
+/** Exports. Their statuses follow those of their tasks. */
 export interface ExportTable {
   get(id: number): Promise<ExportRow | undefined>;
   /** Newest first. */
   list(filter: JobFilter, page: Page): Promise<Listed<ExportRow>>;
-  /** Queues it, with its task. */
+  /** Creates the export and queues its task. */
   create(job: NewExport): Promise<{ readonly row: ExportRow; readonly task: TaskRow }>;
   update(id: number, patch: ExportPatch): Promise<ExportRow | undefined>;
   delete(id: number): Promise<void>;
-  /** Completed ones whose time is over but whose file is still noted; set `filename` to null when it is gone. */
+  /** Expired exports whose file has not been deleted yet; set `filename` to null once it is. */
   expired(now: number): Promise<readonly ExportRow[]>;
 }
 
-/** The exports of a catalogue. */
+/** Statements over exports. */
 export function exportTable(db: Database): ExportTable {
   const get = async (id: number): Promise<ExportRow | undefined> => {
     const row = await db.get(sql`SELECT ${exports.columns} FROM exports WHERE id = ${id}`);

@@ -24,7 +24,7 @@ export interface FieldRow extends DatasetField {
   readonly updatedAt: Millis;
 }
 
-/** A field that a user declares before or after there are data of it. */
+/** A field to insert. Users may declare fields before and after they have data. */
 export interface NewFieldRow extends Partial<
   Omit<FieldRow, 'id' | 'datasetId' | 'name' | 'createdAt' | 'updatedAt'>
 > {
@@ -39,21 +39,21 @@ export interface FieldFilter extends AccessFilter {
   readonly name?: string;
 }
 
-/** The fields of the datasets. */
+/** Fields of datasets. */
 export interface FieldTable {
   get(id: number): Promise<FieldRow | undefined>;
-  /** By ordering, those without one last, then by name. */
+  /** Ordered by `ordering`, fields without one last, then by name. */
   list(filter: FieldFilter, page: Page): Promise<Listed<FieldRow>>;
-  /** All fields of one dataset in the same order, for queries and imports. */
+  /** All fields of one dataset in the same order. */
   all(datasetId: number): Promise<readonly FieldRow[]>;
-  /** The names of a user's field are checked; see `createInternal` for ours. */
+  /** Creates a field of a user; throws if its name is not allowed or taken. */
   create(field: NewFieldRow): Promise<FieldRow>;
-  /** Also `_commit` and names from data, which follow no rule. */
+  /** Creates `_commit` or a field found in data; its name is not checked. */
   createInternal(field: NewFieldRow, now?: number): Promise<FieldRow>;
-  /** What a user changes: neither the name nor a type that is settled; giving the same value again is no change. */
+  /** Applies a user's change; throws if it changes the name or a data type other than `auto`. */
   edit(id: number, patch: FieldPatch): Promise<FieldRow | undefined>;
   update(id: number, patch: FieldPatch, now?: number): Promise<FieldRow | undefined>;
-  /** Refused once the dataset has had data. */
+  /** Throws if the dataset has ever had data. */
   delete(id: number): Promise<void>;
 }
 
@@ -84,10 +84,10 @@ const fields = table<FieldRow>(
 
 const orderBy = sql`CASE WHEN fields.ordering IS NULL THEN 1 ELSE 0 END, fields.ordering, fields.name, fields.id`;
 
-/** The fields of a catalogue. */
+/** Statements over fields. */
 export function fieldTable(db: Database): FieldTable {
-  /** Every query needs them: read again for each, they took a third of its time outside the engine. */
-  const kept = new RowCache<number, readonly FieldRow[]>(db, 200);
+  // Every query needs the fields; reading them anew took a third of its time outside the engine.
+  const cache = new RowCache<number, readonly FieldRow[]>(db, 200);
   const get = async (id: number): Promise<FieldRow | undefined> => {
     const row = await db.get(sql`SELECT ${fields.columns} FROM fields WHERE id = ${id}`);
     return row && fields.parse(row);
@@ -141,7 +141,7 @@ export function fieldTable(db: Database): FieldTable {
         page,
       ),
     all: async (datasetId) => {
-      const found = await kept.get(datasetId, async () => {
+      const found = await cache.get(datasetId, async () => {
         const rows = await db.all(
           sql`SELECT ${fields.columns} FROM fields WHERE fields.dataset_id = ${datasetId} ORDER BY ${orderBy}`,
         );
@@ -182,28 +182,28 @@ export function fieldTable(db: Database): FieldTable {
   };
 }
 
-/** A name is fixed; a type is while `auto` has not become one (specification, contract 9). */
+/** Throws if a user may not make this change: names are fixed, data types are once they are not `auto` (contract 9). */
 function checkEdit(field: FieldRow, patch: FieldPatch): void {
   const isReadOnly = field.isReadOnly && field.name.startsWith('_');
   if (isReadOnly) throw new AppError('invalid', `The field ${field.name} cannot be changed.`);
   if (patch.name !== undefined && patch.name !== field.name) {
     throw invalid('name', 'The name of a field cannot be changed.');
   }
-  const isTypeKept = patch.dataType === undefined || patch.dataType === field.dataType;
-  if (!isTypeKept && field.dataType !== 'auto') {
+  const isSameType = patch.dataType === undefined || patch.dataType === field.dataType;
+  if (!isSameType && field.dataType !== 'auto') {
     throw invalid(
       'data_type',
       'The data type of a field cannot be changed; migrate the dataset instead.',
     );
   }
-  const isListKept =
+  const isSameIsList =
     patch.isList === undefined || (patch.isList ?? false) === (field.isList ?? false);
-  if (!isListKept && field.isValid) {
+  if (!isSameIsList && field.isValid) {
     throw invalid('is_list', 'Whether a field is a list cannot be changed once it has data.');
   }
 }
 
-/** What a user may call a field (contract 9). */
+/** Throws if a user may not give a field this name (contract 9). */
 function checkFieldName(name: string): void {
   if (name.trim() === '') throw invalid('name', 'This field may not be blank.');
   if (name.startsWith('_'))

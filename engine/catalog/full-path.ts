@@ -1,17 +1,17 @@
 import { AppError } from '../core/errors.js';
 
-/** A full path taken apart. `domain` null is the caller's account, `vault` null the caller's personal vault. */
+/** A parsed full path. `domain` is null for the caller's account, `vault` is null for the caller's personal vault. */
 export interface FullPath {
   readonly domain: string | null;
   readonly vault: string | null;
-  /** Begins with a slash and does not end with one, except the root `/`. */
+  /** Starts with a slash and, except for the root `/`, does not end with one. */
   readonly path: string;
 }
 
 /**
- * Reads every form of contract 6.2: `domain:vault:/path`, `domain:vault/path`, `vault:/path`, `vault/path`, `~/path`,
- * `~:/path`, and each without the path. Undefined if the text names no vault. The vault ends at the first slash, so a path may
- * hold colons (`/folder/project: ABCD`).
+ * Parses every form of contract 6.2: `domain:vault:/path`, `domain:vault/path`, `vault:/path`, `vault/path`, `~/path`,
+ * `~:/path`, and each without the path. Returns undefined if the text names no vault. The vault ends at the first slash, so a path may
+ * contain colons (`/folder/project: ABCD`).
  */
 export function parseFullPath(text: string): FullPath | undefined {
   const slash = text.indexOf('/');
@@ -30,23 +30,18 @@ export function parseFullPath(text: string): FullPath | undefined {
   return { domain: first, vault, path: normalizePath(more.join(':') + rest) };
 }
 
-/** A path with one slash in front, none at the end and none doubled; the root is `/`. */
+/** The path with one leading slash, no trailing slash and no empty components; the root is `/`. */
 export function normalizePath(path: string): string {
   const names = path.split('/').filter((name) => name !== '');
   return `/${names.join('/')}`;
 }
 
-/** The names of a path, root first. */
+/** The components of a path, root first. */
 export function namesOf(path: string): readonly string[] {
   return path.split('/').filter((name) => name !== '');
 }
 
-/** `acme:Lab:/runs/variants`. */
-export function formatFullPath(domain: string, vault: string, path: string): string {
-  return `${domain}:${vault}:${path}`;
-}
-
-/** The same, for a text that must be one; `field` is the request's key that the error names. */
+/** Parses a full path; throws if the text is none. `field` is the request's key for the error. */
 export function requireFullPath(field: string, text: string): FullPath {
   const parsed = parseFullPath(text);
   if (parsed !== undefined) return parsed;

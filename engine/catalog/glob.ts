@@ -1,11 +1,10 @@
-/** One step of a pattern: a literal character, `?`, `*`, or `**`. */
+/** One element of a pattern: a literal character, `?` (one), `*` (many) or `**` (any). */
 type Step =
   { readonly kind: 'literal'; readonly char: string } | { readonly kind: 'one' | 'many' | 'any' };
 
 /**
- * A matcher for `*` and `?`, which do not cross a slash, and `**`, which does. Everything else is literal; there is no escape.
- * It walks the text once with the set of pattern positions that are still possible, so its time is at most text times pattern,
- * whatever the pattern (threats Q3).
+ * Compiles a glob to a matcher: `*` and `?` do not match a slash, `**` does, and everything else is literal; there is no escape.
+ * The matcher simulates a nondeterministic automaton, so its time is at most text length times pattern length (threats Q3).
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
   const steps = parse(pattern);
@@ -30,12 +29,12 @@ export function compileGlob(pattern: string): (text: string) => boolean {
   };
 }
 
-/** Whether a pattern has a wildcard at all. */
+/** True if the pattern contains a wildcard. */
 export function hasWildcard(pattern: string): boolean {
   return pattern.includes('*') || pattern.includes('?');
 }
 
-/** The text before the first wildcard: what a database can look up by its index. */
+/** The text before the first wildcard, for which the database can use its index. */
 export function literalPrefix(pattern: string): string {
   const at = [pattern.indexOf('*'), pattern.indexOf('?')].filter((index) => index !== -1);
   return at.length === 0 ? pattern : pattern.slice(0, Math.min(...at));
@@ -54,7 +53,7 @@ function parse(pattern: string): readonly Step[] {
   return steps;
 }
 
-/** Stars may match nothing: the positions behind them are possible too. */
+/** The epsilon closure: a star may match nothing, so the position after it is active too. */
 function closure(steps: readonly Step[], positions: Set<number>): Set<number> {
   for (const at of positions) {
     const kind = steps[at]?.kind;

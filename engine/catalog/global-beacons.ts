@@ -3,24 +3,24 @@ import { nextSmallId } from './ids.js';
 import { isOneOf, sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** Says that searches by entity look into a dataset. */
+/** Marks a dataset that searches by entity include. */
 export interface GlobalBeaconRow {
   readonly id: number;
   readonly datasetId: number;
-  /** Who enabled it. */
+  /** The user who enabled it. */
   readonly userId: number;
   readonly createdAt: Millis;
 }
 
-/** Which datasets searches by entity look into (contract 14.4). */
+/** Global beacons: the datasets that searches by entity include (contract 14.4). */
 export interface GlobalBeaconTable {
-  /** Those of these datasets that have one, by the dataset's id. */
+  /** The global beacons of these datasets, by dataset id. */
   of(datasetIds: readonly number[]): Promise<ReadonlyMap<number, GlobalBeaconRow>>;
-  /** Every dataset that has one, oldest first, whoever may read it. */
+  /** Ids of all datasets with a global beacon, ascending, regardless of permissions. */
   all(): Promise<readonly number[]>;
-  /** Leaves one that is there as it is. */
+  /** Creates the global beacon of a dataset, or returns the existing one. */
   enable(datasetId: number, userId: number): Promise<GlobalBeaconRow>;
-  /** What there was, if anything. */
+  /** Deletes and returns the global beacon of a dataset; undefined if it had none. */
   disable(datasetId: number): Promise<GlobalBeaconRow | undefined>;
 }
 
@@ -30,7 +30,7 @@ const globalBeacons = table<GlobalBeaconRow>(
   {},
 );
 
-/** The global beacons of a catalogue. */
+/** Statements over global beacons. */
 export function globalBeaconTable(db: Database): GlobalBeaconTable {
   const of: GlobalBeaconTable['of'] = async (datasetIds) => {
     const rows = await db.all(sql`SELECT ${globalBeacons.columns} FROM global_beacons

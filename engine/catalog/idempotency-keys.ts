@@ -3,38 +3,38 @@ import { budgets } from '../core/budgets.js';
 import type { Database } from './database.js';
 import { sql } from './sql.js';
 
-/** A create that its client may send again: the same key from the same user means the same create. */
+/** A create request with an idempotency key: the same key from the same user identifies the same create. */
 export interface IdempotentRequest {
   readonly userId: number;
   readonly key: string;
-  /** Which create it is, and a digest of its body. */
   readonly operation: string;
+  /** A digest of the body. */
   readonly hash: string;
-  /** Which process works on it: one that has died will not finish. */
+  /** The server process that handles the request; if it died, another may take over the key. */
   readonly owner: string;
 }
 
-/** What is known of a create that has come. */
+/** The state of an idempotency key when a request with it arrives. */
 export type KeyState =
-  /** Nothing: it is to be carried out now. */
+  /** The create has to be carried out now. */
   | { readonly kind: 'new' }
-  /** It has been carried out, and made this. */
-  | { readonly kind: 'made'; readonly id: number }
-  /** Another request with the key is being carried out at this moment. */
+  /** The create was carried out and created the resource with this id: answer with it. */
+  | { readonly kind: 'replay'; readonly id: number }
+  /** Another request with the key is in progress. */
   | { readonly kind: 'busy' }
-  /** The key was used for something else. */
-  | { readonly kind: 'other' };
+  /** The key was used with another operation or body. */
+  | { readonly kind: 'mismatch' };
 
-/** The keys of creates, for as long as their clients may come again (threats C8). */
+/** Idempotency keys, stored for `budgets.idempotencyKeyMs` (threats C8). */
 export interface IdempotencyKeyTable {
   begin(request: IdempotentRequest, now?: number): Promise<KeyState>;
-  /** Nothing was made: the key is free again. One that made something stays. */
+  /** Frees a key whose create failed; a key whose create succeeded stays. */
   forget(request: Pick<IdempotentRequest, 'userId' | 'key'>): Promise<void>;
-  /** Forgets the keys whose time is over. */
+  /** Deletes expired keys. */
   sweep(now?: number): Promise<void>;
 }
 
-/** The keys of a catalogue. */
+/** Statements over idempotency keys. */
 export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
   const sweep = async (now = Date.now()): Promise<void> => {
     const oldest = now - budgets.idempotencyKeyMs;
@@ -53,11 +53,11 @@ export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
             VALUES (${userId}, ${key}, ${operation}, ${hash}, ${owner}, NULL, ${now})`);
           return { kind: 'new' };
         }
-        if (known['operation'] !== operation || known['hash'] !== hash) return { kind: 'other' };
+        if (known['operation'] !== operation || known['hash'] !== hash) return { kind: 'mismatch' };
         const id = known['made_id'] as number | null;
-        if (id !== null) return { kind: 'made', id };
+        if (id !== null) return { kind: 'replay', id };
         if (known['owner'] === owner) return { kind: 'busy' };
-        // Its process died before it made anything, or the two would stand in one transaction.
+        // Its process died before the create was committed: resource and key are written in one transaction.
         await tx.run(sql`UPDATE request_keys SET owner = ${owner}
           WHERE user_id = ${userId} AND request_key = ${key}`);
         return { kind: 'new' };
@@ -72,7 +72,7 @@ export function idempotencyKeyTable(db: Database): IdempotencyKeyTable {
 
 const current = new AsyncLocalStorage<Pick<IdempotentRequest, 'userId' | 'key'>>();
 
-/** Carries out the create of a key: the first thing that `work` makes is what the key stands for. */
+/** Runs the create of a key; the first resource that `work` creates is recorded under the key. */
 export function withIdempotencyKey<T>(
   request: Pick<IdempotentRequest, 'userId' | 'key'>,
   work: () => Promise<T>,
@@ -81,8 +81,8 @@ export function withIdempotencyKey<T>(
 }
 
 /**
- * Called by every create in its own transaction, so that after a kill at any moment either both the thing and its key are
- * there or neither is. Most creates come without a key: then nothing happens.
+ * Records the id of a new resource under the idempotency key of the current request, if it has one. Every create calls this in its
+ * own transaction, so that resource and key are committed together.
  */
 export async function recordCreated(tx: Database, id: number): Promise<void> {
   const request = current.getStore();

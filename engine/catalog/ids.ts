@@ -2,14 +2,13 @@ import { randomInt } from 'node:crypto';
 import type { Database } from './database.js';
 import { sql } from './sql.js';
 
-/** Where large ids begin and end: 15 digits, so that no client loses precision (contract 1.7). */
-export const firstLargeId = 10 ** 14;
-export const lastLargeId = 10 ** 15 - 1;
+/** The largest id of 15 digits, which no client loses precision on (contract 1.7); the counter starts at 10^14. */
+const lastLargeId = 10 ** 15 - 1;
 
-/** Room for 18 billion ids at the mean gap, while nobody can guess a neighbour's (threats A14). */
+/** Gaps make ids unguessable (threats A14); at the mean gap there are 18 billion ids. */
 const largestGap = 100_000;
 
-/** What counts by one: ids that people read. */
+/** Resources with consecutive ids. */
 export type SmallIdKind =
   | 'account'
   | 'user'
@@ -21,7 +20,7 @@ export type SmallIdKind =
   | 'beacon'
   | 'global beacon';
 
-/** The next small id of its kind; never given twice, not even after a deletion. */
+/** The next consecutive id of its kind. Ids are never reused, not even after a deletion. */
 export async function nextSmallId(db: Database, kind: SmallIdKind): Promise<number> {
   const row = await db.atomic(async (tx) => {
     await tx.run(sql`UPDATE counters SET value = value + 1 WHERE name = ${kind}`);
@@ -31,15 +30,15 @@ export async function nextSmallId(db: Database, kind: SmallIdKind): Promise<numb
 }
 
 /**
- * The next id for objects, jobs and tasks: strictly increasing, so that ids sort by creation, with a random gap and a last
- * digit that is never 0 (R prints such numbers in scientific notation, contract 1.7).
+ * The next id of an object, job or task. These ids increase strictly, so that they sort by creation, with random gaps, and never
+ * end in 0, because R prints such numbers in scientific notation (contract 1.7).
  */
 export async function nextLargeId(db: Database): Promise<number> {
   return db.atomic(async (tx) => {
     const row = await tx.get(sql`SELECT value FROM counters WHERE name = 'large'`);
     const next = (row!['value'] as number) + randomInt(1, largestGap);
     const id = next % 10 === 0 ? next + 1 : next;
-    if (id > lastLargeId) throw new Error('the ids are used up');
+    if (id > lastLargeId) throw new Error('all 15-digit ids are used up');
     await tx.run(sql`UPDATE counters SET value = ${id} WHERE name = 'large'`);
     return id;
   });

@@ -26,14 +26,13 @@ export interface ImportRow extends JobRow {
   readonly includeErrors: boolean;
   readonly genomeBuild: string | null;
   readonly priority: number;
-  /** Chosen when the import is created, so that records can carry it before the commit exists. */
+  /** Allocated with the import, because records contain it before the commit exists. */
   readonly commitId: number;
-  /** It only tells what would come in; the dataset stays as it is. */
+  /** True if the import only reports what it would store and leaves the dataset unchanged. */
   readonly isDryRun: boolean;
   readonly tags: readonly string[];
 }
 
-/** How imports are stored. */
 export const imports = table<ImportRow>(
   'imports',
   {
@@ -59,7 +58,7 @@ export const imports = table<ImportRow>(
   {},
 );
 
-/** An import to be. `id` and `commitId` may be allocated before, where a file has to carry them. */
+/** An import to create. `id` and `commitId` are given where a file already contains them. */
 export interface NewImport {
   readonly id?: number;
   readonly commitId?: number;
@@ -83,7 +82,7 @@ export interface NewImport {
   readonly isDryRun?: boolean;
   readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
-  /** What the task's line says; contract 15.1 has the usual ones. */
+  /** The description of the task (contract 15.1). */
   readonly taskDescription?: string;
 }
 
@@ -91,19 +90,19 @@ export type ImportPatch = Partial<Pick<ImportRow, 'title' | 'description' | 'met
 
 const defaultPriority = 10; // seen on the original service (contract 15.1)
 
-/** The imports. Their statuses follow their tasks. */
+/** Imports. Their statuses follow those of their tasks. */
 export interface ImportTable {
   get(id: number): Promise<ImportRow | undefined>;
   /** Newest first. */
   list(filter: JobFilter, page: Page): Promise<Listed<ImportRow>>;
-  /** Queues it, with its task. */
+  /** Creates the import and queues its task. */
   create(job: NewImport): Promise<{ readonly row: ImportRow; readonly task: TaskRow }>;
   update(id: number, patch: ImportPatch): Promise<ImportRow | undefined>;
-  /** Removes it and its task, but not the commits that it made. */
+  /** Deletes the import and its task, but not its commits. */
   delete(id: number): Promise<void>;
 }
 
-/** The imports of a catalogue. */
+/** Statements over imports. */
 export function importTable(db: Database): ImportTable {
   const get = async (id: number): Promise<ImportRow | undefined> => {
     const row = await db.get(sql`SELECT ${imports.columns} FROM imports WHERE id = ${id}`);

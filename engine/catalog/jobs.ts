@@ -6,7 +6,7 @@ import { all, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis, type TableCodec } from './table.js';
 import type { TaskKind, TaskRow, TaskStatus } from './task-row.js';
 
-/** What imports, exports and commits have in common. */
+/** The properties that imports, exports and commits share. */
 export interface JobRow {
   readonly id: number;
   readonly taskId: number | null;
@@ -14,14 +14,15 @@ export interface JobRow {
   readonly userId: number;
   readonly status: TaskStatus;
   readonly errorMessage: string | null;
-  readonly metadata: JsonObject; // progress, validation (contract 10.1)
+  /** Progress and validation results (contract 10.1). */
+  readonly metadata: JsonObject;
   /** `[from, to, time]` triples (contract 10.1). */
   readonly timestamps: readonly (readonly [string, string, Millis])[];
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
 }
 
-/** The columns of a job, which the tables of imports, exports and commits begin with. */
+/** The columns that the tables of imports, exports and commits share. */
 export const jobColumns = {
   id: 'plain',
   taskId: 'plain',
@@ -35,7 +36,7 @@ export const jobColumns = {
   updatedAt: 'plain',
 } as const;
 
-/** The part that all jobs share, in each kind's table: enough to change a status without knowing the kind. */
+/** The shared columns in the table of each kind: enough to change a status without knowing the kind. */
 export const jobs: Readonly<Record<TaskKind, TableCodec<JobRow, object>>> = Object.freeze({
   import: table<JobRow>('imports', jobColumns, {}),
   export: table<JobRow>('exports', jobColumns, {}),
@@ -54,11 +55,11 @@ export interface JobFilter extends AccessFilter {
 /** The jobs on datasets that the user may read, newest first. */
 export async function listJobs<R>(
   db: Database,
-  shape: TableCodec<R, object>,
+  codec: TableCodec<R, object>,
   filter: JobFilter,
   page: Page,
 ): Promise<Listed<R>> {
-  const jobs = shape.name;
+  const jobs = codec.name;
   const found: Sql[] = [mayAccess(filter.access)];
   if (filter.ids) found.push(isOneOf(sql`${jobs}.id`, filter.ids));
   if (filter.datasetId !== undefined) found.push(sql`${jobs}.dataset_id = ${filter.datasetId}`);
@@ -67,10 +68,10 @@ export async function listJobs<R>(
   if (filter.userIds) found.push(isOneOf(sql`${jobs}.user_id`, filter.userIds));
   const from = sql`${jobs} JOIN objects ON objects.id = ${jobs}.dataset_id
     JOIN vaults ON vaults.id = objects.vault_id`;
-  return listPage(db, shape, { from, where: all(found), orderBy: sql`${jobs}.id DESC` }, page);
+  return listPage(db, codec, { from, where: all(found), orderBy: sql`${jobs}.id DESC` }, page);
 }
 
-/** The common columns of a job that has just been queued. */
+/** The shared properties of a job that has just been created with its task. */
 export function newJob(
   id: number,
   task: TaskRow,

@@ -3,30 +3,30 @@ import type { Access } from './permission.js';
 import { sql, type Sql } from './sql.js';
 import type { TableCodec } from './table.js';
 
-/** Which part of a list to return; `offset` counts from 0. */
+/** The range of a list to return; `offset` counts from 0. */
 export interface Page {
   readonly limit: number;
   readonly offset: number;
 }
 
-/** A page of a list; `total` counts all matches. */
+/** One page of a list; `total` is the number of all matches. */
 export interface Listed<R> {
   readonly rows: readonly R[];
   readonly total: number;
 }
 
-/** The list filter that every resource has. `null` is the system itself, never a request. */
+/** The list filter that every resource has. `access` is null for the system itself, never for a request. */
 export interface AccessFilter {
   readonly access: Access | null;
 }
 
-/** Everything, for the callers inside that want all rows. */
+/** All rows, for internal callers. */
 export const wholeList: Page = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 
-/** One page of a table and the count of all matches, read at one moment. */
+/** Reads one page of a table and counts all matches, both in the same state of the database. */
 export async function listPage<R, X>(
   db: Database,
-  shape: TableCodec<R, X>,
+  codec: TableCodec<R, X>,
   source: { readonly from: Sql; readonly where: Sql; readonly orderBy: Sql },
   page: Page,
 ): Promise<Listed<R>> {
@@ -35,9 +35,9 @@ export async function listPage<R, X>(
   const [count, rows] = await Promise.all([
     db.get(sql`SELECT COUNT(*) AS total FROM ${from} WHERE ${where}`),
     db.all(
-      sql`SELECT ${shape.columns} FROM ${from} WHERE ${where} ORDER BY ${orderBy}
+      sql`SELECT ${codec.columns} FROM ${from} WHERE ${where} ORDER BY ${orderBy}
           LIMIT ${page.limit} OFFSET ${page.offset}`,
     ),
   ]);
-  return { rows: rows.map((row) => shape.parse(row)), total: count!['total'] as number };
+  return { rows: rows.map((row) => codec.parse(row)), total: count!['total'] as number };
 }

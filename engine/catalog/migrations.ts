@@ -9,14 +9,14 @@ import {
 } from './schema.js';
 import { constant, sql } from './sql.js';
 
-/** One step of the schema; a released one never changes. */
+/** One step of the schema. A released step never changes. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly statements: readonly string[];
 }
 
-/** Every step so far, in order: version n is the nth. */
+/** All steps in order; version n is the nth step. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'first release', statements: firstSchema },
   { version: 2, name: 'dry runs', statements: dryRunSchema },
@@ -25,7 +25,7 @@ export const migrations: readonly Migration[] = [
   { version: 5, name: 'global beacons', statements: globalBeaconSchema },
 ];
 
-/** What a catalogue file turned out to be; `version` 0 has no tables yet. */
+/** The schema version of a catalogue; 0 if it has no tables yet. Throws if the file is not a catalogue of this or an older release. */
 export async function schemaVersion(db: Database, known = migrations): Promise<number> {
   const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
   if (tables.length === 0) return 0;
@@ -48,7 +48,7 @@ export async function schemaVersion(db: Database, known = migrations): Promise<n
   return versions.length;
 }
 
-/** Brings the schema to the newest version, each step in its own transaction. */
+/** Migrates the schema to the newest version, each step in its own transaction. */
 export async function migrate(db: Database, known = migrations): Promise<void> {
   for (const step of known.slice(await schemaVersion(db, known))) {
     await db.atomic(async (tx) => {

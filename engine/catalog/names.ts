@@ -5,21 +5,21 @@ const nameCharacters = 1_000;
 const controlCharacters = /[\u0000-\u001f\u007f]/;
 
 /**
- * The form under which names are compared: NFC, case-insensitive (contract 6.2, threats D1). Upper case first and then lower
- * case comes close to Unicode's case folding (ß = SS, all three sigmas are one).
+ * The key by which names are compared: NFC and case-folded (contract 6.2, threats D1). Upper-casing and then lower-casing
+ * approximates Unicode's case folding (ß equals SS, the three sigmas are equal).
  */
 export function fold(name: string): string {
   return name.normalize('NFC').toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
 }
 
-/** Refuses what cannot be one name in a path; `field` is the key of the request that the error names. */
+/** Throws if the name cannot be one component of a path; `field` is the request's key for the error. */
 export function checkFilename(field: string, name: string): void {
   checkName(field, name);
   if (name.includes('/')) throw invalid(field, 'A name must not contain a slash.');
   if (name === '.' || name === '..') throw invalid(field, 'A name must not be . or ..');
 }
 
-/** Vault names also stay clear of what separates the parts of a full path. */
+/** Throws if the name cannot be a vault's: the separators of full paths are not allowed in it. */
 export function checkVaultName(field: string, name: string): void {
   checkName(field, name);
   if (/[/:*?]/.test(name)) throw invalid(field, 'A vault name must not contain any of / : * ?');
@@ -40,7 +40,7 @@ const compressed = /^(.+?)(\.[A-Za-z0-9]+\.(?:gz|bgz|bz2|zip|xz|zst))$/i;
 const plain = /^(.+)(\.[A-Za-z0-9]+)$/;
 
 /**
- * `reads.vcf.gz` with number 2 becomes `reads-2.vcf.gz`.
+ * Adds a number to a name, before its extension: `reads.vcf.gz` with 2 becomes `reads-2.vcf.gz`.
  * Choice: only files have extensions, and a compression suffix belongs to the one before it.
  */
 export function numberedName(name: string, number: number, isFile: boolean): string {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Database } from './database.js';
 import { normalizePath, parseFullPath } from './full-path.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
@@ -9,12 +9,12 @@ import { mayAccess, type Access, type Permission } from './permission.js';
 import { all, contains, endsWith, isOneOf, sql, startsWith, type Sql } from './sql.js';
 import { isVaultOf } from './vaults.js';
 
-/** The list filters of contract 6.3. Ids that are null mean the root. */
+/** The list filters of contract 6.3. A null id means the root. */
 export interface ObjectFilter extends AccessFilter {
   readonly ids?: readonly number[];
   readonly vaultIds?: readonly number[];
   readonly vaultName?: string;
-  /** Any form of a full path; what follows the vault is ignored. */
+  /** Any form of a full path; the path after the vault is ignored. */
   readonly vaultFullPath?: string;
   readonly parentId?: number | null;
   readonly filename?: string;
@@ -33,10 +33,10 @@ export interface ObjectFilter extends AccessFilter {
 }
 
 const from = sql`objects JOIN vaults ON vaults.id = objects.vault_id`;
-/** Choice: the vault's name first, so that a list over several vaults is grouped by vault. */
+/** Choice: lists of objects are ordered by vault name and then by path, so that objects of one vault stay together. */
 const orderBy = sql`vaults.name_key, vaults.id, objects.path_key, objects.id`;
 
-/** The objects that match and that the user may read, by path. */
+/** Lists the objects that match the filter and that the user may read, ordered by path. */
 export async function listObjects(
   db: Database,
   filter: ObjectFilter,
@@ -51,7 +51,7 @@ export async function listObjects(
   return { rows: await rowsInOrder(db, shown), total: ids.length };
 }
 
-/** What a matcher looks at. */
+/** The columns that a matcher uses. */
 interface Candidate {
   readonly id: number;
   readonly path: string;
@@ -61,9 +61,9 @@ interface Candidate {
 }
 type Matcher = (candidate: Candidate) => boolean;
 
-const rowsPerTurn = 500;
+const rowsPerTick = 500;
 
-/** Patterns cannot be asked of the database; between batches other requests get their turn (threats W10). */
+/** Evaluates patterns, which SQLite cannot, and yields to other requests between batches (threats W10). */
 async function matchingIds(
   db: Database,
   where: Sql,
@@ -75,7 +75,7 @@ async function matchingIds(
     WHERE ${where} ORDER BY ${orderBy}`);
   const ids: number[] = [];
   for (let i = 0; i < rows.length; i++) {
-    if (i > 0 && i % rowsPerTurn === 0) await nextTurn();
+    if (i > 0 && i % rowsPerTick === 0) await nextTick();
     const candidate = rows[i] as unknown as Candidate;
     if (matchers.every((matches) => matches(candidate))) ids.push(candidate.id);
   }
@@ -96,7 +96,7 @@ function regexMatcher({ regex }: ObjectFilter): Matcher | null {
   return ({ path }) => matches(path);
 }
 
-/** Adds what the database can check itself to the conditions. */
+/** Compiles the glob to a matcher, and adds the conditions that SQLite can check to `found`. */
 function globMatcher(filter: ObjectFilter, found: Sql[]): Matcher | null {
   if (filter.glob === undefined) return null;
   const hasVault = filter.vaultIds !== undefined || filter.vaultName !== undefined;
@@ -132,7 +132,7 @@ function conditions(filter: ObjectFilter): Sql[] {
   if (filter.parentId === null) found.push(sql`objects.parent_id IS NULL`);
   else if (filter.parentId !== undefined) found.push(sql`objects.parent_id = ${filter.parentId}`);
   if (filter.filename !== undefined) {
-    // The name is the end of the path; the slash before it cannot be part of a name.
+    // A path ends with the filename, and no filename contains the slash before it.
     found.push(endsWith(sql`objects.path_key`, `/${fold(filter.filename)}`));
   }
   if (filter.path !== undefined) {
@@ -162,7 +162,7 @@ function conditions(filter: ObjectFilter): Sql[] {
   return found;
 }
 
-/** The direct children of an ancestor are at distance 1; the root stands one above depth 0. */
+/** Direct children of an ancestor have distance 1; the root is one level above depth 0. */
 function ancestorConditions({ ancestorId, minDistance = 1 }: ObjectFilter): Sql[] {
   if (ancestorId === undefined) return [];
   if (ancestorId === null) return [sql`objects.depth + 1 >= ${minDistance}`];

@@ -7,18 +7,21 @@ export interface ObjectRow {
   readonly id: number;
   readonly vaultId: number;
   readonly parentId: number | null;
-  readonly ancestorIds: readonly number[]; // root first, parent last
+  /** Root first, parent last. */
+  readonly ancestorIds: readonly number[];
   readonly objectType: ObjectType;
   readonly filename: string;
-  readonly path: string; // '/a/b/name'
+  /** Path in the vault: `/a/b/name`. */
+  readonly path: string;
   readonly depth: number;
   readonly description: string | null;
   readonly metadata: JsonObject;
   readonly tags: readonly string[];
   readonly mimetype: string | null;
   readonly size: number | null;
-  readonly md5: string | null; // hex
-  /** Which upload of the file's bytes counts; 0 until one has arrived. Always 0 for folders and datasets. */
+  /** Hexadecimal. */
+  readonly md5: string | null;
+  /** The number of the current upload of the file's content; 0 before the first. Always 0 for folders and datasets. */
   readonly revision: number;
   readonly availability: string | null;
   readonly documentsCount: number | null;
@@ -27,7 +30,7 @@ export interface ObjectRow {
   readonly updatedAt: Millis;
 }
 
-/** How objects are stored: beside the path its folded form, which is unique in the vault. */
+/** The codec of objects. The hidden `pathKey` is the case-folded path, which is unique in the vault. */
 export const objects = table<ObjectRow, { pathKey: string }>(
   'objects',
   {
@@ -56,8 +59,7 @@ export const objects = table<ObjectRow, { pathKey: string }>(
 );
 
 /**
- * True for the rows of `objects` anywhere below this object: a range of the index over paths, because `0` is the character
- * after the slash.
+ * True for the descendants of an object. It is a range of the index over `path_key`, because `0` is the character after `/`.
  */
 export function isBelow(id: number): Sql {
   const above = (column: Sql): Sql =>

@@ -14,12 +14,12 @@ import { sql, type Sql } from './sql.js';
 import { encodeIds } from './table.js';
 import { cleanTags, indexObjectTags } from './tags.js';
 
-/** A file or folder to be; datasets are made by `datasets.create`. */
+/** A file or folder to create; `datasets.create` creates datasets. */
 export interface NewObject {
   readonly vaultId: number;
   readonly parentId: number | null;
   readonly objectType: ObjectType;
-  /** Gets `-1`, `-2`, … if the name is taken in that folder. */
+  /** Gets the suffix `-1`, `-2`, … if the name is taken in the folder. */
   readonly filename: string;
   readonly userId: number;
   readonly description?: string | null;
@@ -30,7 +30,7 @@ export interface NewObject {
   readonly md5?: string | null;
 }
 
-/** `filename` renames and `parentId` moves; the paths below follow. */
+/** A change of `filename` or `parentId` also changes the paths of all descendants. */
 export type ObjectPatch = Partial<
   Pick<
     ObjectRow,
@@ -48,37 +48,37 @@ export type ObjectPatch = Partial<
   >
 >;
 
-/** What stands below an object. */
+/** Numbers of objects below an object. */
 export interface DescendantCounts {
   readonly children: number;
   readonly folders: number;
   readonly descendants: number;
 }
 
-/** The trees of folders, files and datasets, one per vault. Paths are unique in a vault, whatever their letter case. */
+/** Objects: the tree of folders, files and datasets of each vault. Paths are unique in a vault, ignoring case. */
 export interface ObjectTable {
   get(id: number): Promise<ObjectRow | undefined>;
   byPath(vaultId: number, path: string): Promise<ObjectRow | undefined>;
-  /** By path. */
+  /** Ordered by path. */
   list(filter: ObjectFilter, page: Page): Promise<Listed<ObjectRow>>;
   create(object: NewObject): Promise<ObjectRow>;
-  /** The folder of a path, made with those above it where missing; an error if something else has such a name. */
+  /** The folder at a path, created with its parents where missing; null for the root. Throws if a component is not a folder. */
   ensureFolder(vaultId: number, path: string, userId: number): Promise<ObjectRow | null>;
   update(id: number, patch: ObjectPatch): Promise<ObjectRow | undefined>;
-  /** Removes the object and all below it. */
+  /** Deletes the object and its descendants. */
   delete(id: number): Promise<Deletion>;
   counts(ids: readonly number[]): Promise<ReadonlyMap<number, DescendantCounts>>;
 }
 
-/** The objects of a catalogue. */
+/** Statements over objects. */
 export function objectTable(db: Database): ObjectTable {
   const one = async (where: Sql): Promise<ObjectRow | undefined> => {
     const row = await db.get(sql`SELECT ${objects.columns} FROM objects WHERE ${where}`);
     return row && objects.parse(row);
   };
-  const kept = new RowCache<number, ObjectRow>(db);
+  const cache = new RowCache<number, ObjectRow>(db);
   const get = (id: number): Promise<ObjectRow | undefined> =>
-    kept.get(id, () => one(sql`id = ${id}`));
+    cache.get(id, () => one(sql`id = ${id}`));
   const byPath = (vaultId: number, path: string): Promise<ObjectRow | undefined> =>
     one(sql`vault_id = ${vaultId} AND path_key = ${fold(normalizePath(path))}`);
 
@@ -125,12 +125,12 @@ export function objectTable(db: Database): ObjectTable {
   };
 }
 
-/** Adds an object inside an open transaction; also the first half of a new dataset. */
+/** Inserts an object, inside an open transaction. */
 export async function insertObject(tx: Database, object: NewObject): Promise<ObjectRow> {
   checkFilename('filename', object.filename);
   const parent = await parentFolder(tx, object.vaultId, object.parentId);
   const isFile = object.objectType === 'file';
-  const filename = await freeName(tx, { ...object, parent, isFile, besidesId: null });
+  const filename = await freeName(tx, { ...object, parent, isFile, exceptId: null });
   const now = Date.now();
   const row: ObjectRow = {
     id: await nextLargeId(tx),
@@ -138,7 +138,7 @@ export async function insertObject(tx: Database, object: NewObject): Promise<Obj
     parentId: object.parentId,
     objectType: object.objectType,
     filename,
-    ...place(parent, filename),
+    ...locationIn(parent, filename),
     description: object.description ?? null,
     metadata: object.metadata ?? {},
     tags: cleanTags(object.tags ?? []),
@@ -192,7 +192,7 @@ async function parentFolder(
   return parent;
 }
 
-function place(
+function locationIn(
   parent: ObjectRow | null,
   filename: string,
 ): Pick<ObjectRow, 'path' | 'depth' | 'ancestorIds'> {
@@ -205,7 +205,7 @@ function place(
       };
 }
 
-/** The name itself or the first free one with a number (contract 6.4). */
+/** The name if it is free in the folder, else the first free one with a number (contract 6.4). */
 async function freeName(
   tx: Database,
   wanted: {
@@ -213,7 +213,7 @@ async function freeName(
     readonly parent: ObjectRow | null;
     readonly filename: string;
     readonly isFile: boolean;
-    readonly besidesId: number | null;
+    readonly exceptId: number | null;
   },
 ): Promise<string> {
   for (let number = 0; ; number++) {
@@ -223,13 +223,13 @@ async function freeName(
       wanted.vaultId,
       `${wanted.parent?.path ?? ''}/${name}`,
     );
-    if (taken === undefined || taken.id === wanted.besidesId) return name;
+    if (taken === undefined || taken.id === wanted.exceptId) return name;
   }
 }
 
 /**
- * Renames or moves an object; what is below gets its new paths, depths and ancestors in one statement, by replacing the
- * beginning of each text.
+ * Renames or moves an object. One statement updates path, depth and ancestors of all descendants by replacing the prefixes of
+ * the stored strings.
  * Choice: a name that is taken gets a number, as on creation.
  */
 async function relocate(
@@ -246,8 +246,8 @@ async function relocate(
     throw invalid('parent_object_id', 'A folder cannot be moved into itself.');
   }
   const isFile = object.objectType === 'file';
-  const name = await freeName(tx, { vaultId, parent, filename, isFile, besidesId: id });
-  const to = place(parent, name);
+  const name = await freeName(tx, { vaultId, parent, filename, isFile, exceptId: id });
+  const to = locationIn(parent, name);
   await tx.run(objects.update(id, { filename: name, parentId, ...to, pathKey: fold(to.path) })!);
   const oldIds = encodeIds([...object.ancestorIds, id]);
   const newIds = encodeIds([...to.ancestorIds, id]);

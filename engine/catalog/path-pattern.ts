@@ -5,7 +5,7 @@ import { normalizePath, parseFullPath } from './full-path.js';
 import { compileGlob, hasWildcard, literalPrefix } from './glob.js';
 import { fold } from './names.js';
 
-/** A regular expression found anywhere in a path, case-insensitively, in linear time. */
+/** Compiles a regular expression that is searched anywhere in a path, ignoring case, in linear time. Throws if it is unsupported. */
 export function compilePathRegex(field: string, pattern: string): (path: string) => boolean {
   if (Buffer.byteLength(pattern) > budgets.regexpBytes) {
     throw invalid(
@@ -22,21 +22,21 @@ export function compilePathRegex(field: string, pattern: string): (path: string)
   }
 }
 
-/** A glob over full paths; the domain and vault are patterns as well. All three are folded already. */
+/** A glob over full paths, in parts that are case-folded patterns. */
 export interface PathGlob {
-  /** Folded; null for any account, undefined for the caller's own. */
+  /** Null for any account, undefined for the caller's account. */
   readonly domain: string | null | undefined;
-  /** Folded; null for the caller's personal vault, undefined for the vault that the filter names. */
+  /** Null for the caller's personal vault, undefined for the vault that the filter names. */
   readonly vault: string | null | undefined;
   readonly path: string;
-  /** What every matching folded path begins with. */
+  /** A prefix of every matching path. */
   readonly pathPrefix: string;
 }
 
 /**
- * Reads the glob of contract 6.3: a full path in any form or, where the filter names a vault, a path.
- * Choice: a vault with wildcards and no domain means vaults of every account, as in `*` + `/**` for everything; without
- * wildcards it is the caller's account, as in any full path.
+ * Parses the glob of contract 6.3: a full path in any form or, where the filter names a vault, a path.
+ * Choice: without a domain, a vault with wildcards matches in every account, as in `*` + `/**` for everything; a vault without
+ * wildcards is one of the caller's account, as in any full path.
  */
 export function parseGlob(field: string, pattern: string, hasVault: boolean): PathGlob {
   if (Buffer.byteLength(pattern) > budgets.regexpBytes) {
@@ -57,12 +57,12 @@ export function parseGlob(field: string, pattern: string, hasVault: boolean): Pa
   return { domain, vault, ...foldedPath(parsed.path) };
 }
 
-/** Whether a folded text matches one part of a glob. */
+/** Compiles one part of a glob to a matcher of case-folded text. */
 export function compilePart(pattern: string): (folded: string) => boolean {
   return hasWildcard(pattern) ? compileGlob(pattern) : (folded) => folded === pattern;
 }
 
-/** With a vault given, only a text that spells out one (`a:/…`, `~/…`) is a full path. */
+/** True for a pattern with an explicit vault (`a:/…`, `~/…`). Where the filter names a vault, only such a pattern is a full path. */
 function isFullPath(pattern: string): boolean {
   return /^[^/]*:\//.test(pattern) || pattern.startsWith('~');
 }

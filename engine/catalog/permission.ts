@@ -3,28 +3,28 @@ import { sql, type Sql } from './sql.js';
 export type Role = 'member' | 'admin' | 'primary_owner';
 export type Permission = 'read' | 'write' | 'admin';
 
-/** On whose behalf a list is made: only what this user may read is in it. */
+/** The user for whom a statement runs: lists contain only what this user may read. */
 export interface Access {
   readonly userId: number;
   readonly accountId: number;
   readonly role: Role;
 }
 
-/** Permissions in the order of what they allow; the catalogue stores the number. */
+/** Levels of permissions, as stored; a higher level includes the lower ones. */
 export const permissionLevels: Readonly<Record<Permission, number>> = Object.freeze({
   read: 1,
   write: 2,
   admin: 3,
 });
 
-/** The permission of a stored level; null for none. */
+/** The permission of a stored level; null for level 0. */
 export function permissionOfLevel(level: number): Permission | null {
   return level >= 3 ? 'admin' : level === 2 ? 'write' : level === 1 ? 'read' : null;
 }
 
 /**
- * What a user may do in the vault of the surrounding statement's `vaults` row, as a level: the one definition that both single
- * checks and lists use.
+ * SQL expression for the user's permission level on the `vaults` row of the surrounding statement. Single checks and lists both
+ * use this definition.
  * Choice: an owner has admin, except on the personal vault, which has read and write and so cannot be deleted (contract 5.2).
  * Choice: the account's admins have admin on all general vaults of the account and nothing on others' personal vaults; plain
  * members need a grant; a public vault gives read to everybody.
@@ -33,12 +33,12 @@ export function vaultLevel(access: Access): Sql {
   return levelWithout(access, sql`vaults.is_public`);
 }
 
-/** True for vaults in which the user has a right of their own, beside what a public vault gives everybody. */
+/** True for vaults on which the user has a permission that does not come from the vault being public. */
 export function hasOwnRight(access: Access): Sql {
   return sql`${levelWithout(access, sql`0`)} > 0`;
 }
 
-/** The level, where `fallback` stands for that of somebody without any right of their own. */
+/** The level; `fallback` is the level of a user without any permission of their own. */
 function levelWithout(access: Access, fallback: Sql): Sql {
   const isAccountAdmin = access.role !== 'member';
   return sql`CASE
@@ -52,7 +52,7 @@ function levelWithout(access: Access, fallback: Sql): Sql {
   END`;
 }
 
-/** The condition of a list over `vaults`: true for the system itself. */
+/** The condition that restricts a list over `vaults` to what the user may access; always true for the system (`null`). */
 export function mayAccess(access: Access | null, permission: Permission = 'read'): Sql {
   return access === null
     ? sql`1 = 1`

@@ -13,7 +13,7 @@ import { insertTask, setStatus } from './task-status.js';
 import { taskTable } from './tasks.js';
 import { userTable } from './users.js';
 
-/** Everything that publishing a commit changes in the catalogue; also kept in the log, so that a restart can replay it. */
+/** Everything that publishing a commit changes in the catalogue. The log entry contains it too, so that a restart can replay it. */
 export interface Publication {
   readonly datasetId: number;
   readonly importId: number;
@@ -29,9 +29,9 @@ export interface Publication {
   readonly genomeBuild: GenomeBuild | null;
   /** All columns of the dataset after this commit. */
   readonly columns: Columns;
-  /** Order, titles and entity types of fields that this commit brings, by dotted name. */
+  /** Properties of the fields that this commit adds. */
   readonly newFields: readonly NewField[];
-  /** What the request says anew of fields that were there before, by dotted name. */
+  /** Changes that the request makes to existing fields, by dotted name. */
   readonly edits?: readonly (Partial<NewField> & { readonly name: string })[];
   /** The import's final metadata (progress, validation). */
   readonly metadata: JsonObject;
@@ -41,8 +41,8 @@ export interface Publication {
 const commitPriority = 30; // seen on the original service (contract 15.1)
 
 /**
- * Makes a commit visible in the catalogue, in one transaction, after its log entry exists. Applying it again changes nothing, so
- * a restart may replay the log. The log is the truth: an import that was canceled after its entry was written is completed.
+ * Makes a commit visible in the catalogue, in one transaction, after its log entry was written. It is idempotent, so a restart can
+ * replay the log. The log is authoritative: an import that was canceled after its entry was written is completed.
  */
 export async function publish(db: Database, publication: Publication): Promise<void> {
   await db.atomic(async (tx) => {
@@ -70,7 +70,7 @@ export async function publish(db: Database, publication: Publication): Promise<v
   });
 }
 
-/** Adds the fields that the columns bring and settles the types of those that were only declared; returns the new names. */
+/** Creates fields for new columns and fixes the types of declared fields that now have data; returns the names of both. */
 async function publishFields(tx: Database, publication: Publication): Promise<ReadonlySet<string>> {
   const table = fieldTable(tx);
   const { datasetId, time } = publication;
@@ -102,7 +102,7 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
   return added;
 }
 
-/** What the request says of fields that were there before. */
+/** Applies the request's changes to existing fields. */
 async function editFields(tx: Database, publication: Publication): Promise<void> {
   const { edits = [], datasetId, time } = publication;
   if (edits.length === 0) return;
@@ -114,7 +114,7 @@ async function editFields(tx: Database, publication: Publication): Promise<void>
   }
 }
 
-/** A declared field keeps what its user said; data decide what was left open. */
+/** The changes to a declared field that gets its first data: the user's properties stay, the data determine what was left open. */
 function settled(field: FieldRow, column: NewField, hint: NewField | undefined): Partial<FieldRow> {
   return {
     path: column.path,
@@ -196,7 +196,7 @@ async function completeImport(tx: Database, publication: Publication): Promise<v
   await setStatus(tx, task, 'completed', { metadata, errorMessage: null, now: time });
 }
 
-/** The user of a replayed commit whose import has been deleted. */
+/** The owner of a dataset, who stands in for the user of a replayed commit whose import was deleted. */
 async function ownerOf(tx: Database, datasetId: number): Promise<number> {
   const row = await tx.get(sql`SELECT user_id FROM objects WHERE id = ${datasetId}`);
   return row!['user_id'] as number;

@@ -12,7 +12,7 @@ import { table, type Millis } from './table.js';
 export interface SavedQueryRow extends OwnedRow {
   readonly name: string;
   readonly description: string | null;
-  /** As it was sent. */
+  /** The query as it was sent. */
   readonly params: JsonObject;
   readonly datasetId: number | null;
   readonly createdAt: Millis;
@@ -25,7 +25,7 @@ const savedQueries = table<SavedQueryRow>(
   {},
 );
 
-/** The saved queries of a catalogue. */
+/** Statements over saved queries. */
 export function savedQueryTable(db: Database): SavedResourceTable<SavedQueryRow> {
   return savedResourceTable(db, savedQueries, 'saved query', {
     from: sql`saved_queries`,

@@ -6,7 +6,7 @@ import type { Access } from './permission.js';
 import { all, sql, type Sql } from './sql.js';
 import type { TableCodec } from './table.js';
 
-/** What belongs to a user and may be shared with the account. */
+/** A resource that belongs to a user, who may share it with their account. */
 export interface OwnedRow {
   readonly id: number;
   readonly userId: number;
@@ -21,26 +21,31 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly isShared?: boolean;
   readonly name?: string;
   readonly beaconSetId?: number;
-  /** Beacons, or sets with a beacon, of this dataset; saved queries that were made for it. */
+  /** Beacons of this dataset, sets with such a beacon, and saved queries for it. */
   readonly datasetId?: number;
-  /** The same of any dataset in this vault. */
+  /** Like `datasetId`, for any dataset in this vault. */
   readonly vaultId?: number;
 }
 
-type Given<R extends OwnedRow> = Omit<R, 'id' | 'createdAt' | 'updatedAt'>;
-type Change<R extends OwnedRow> = Partial<Omit<R, keyof OwnedRow | 'createdAt' | 'updatedAt'>>;
+type NewResource<R extends OwnedRow> = Omit<R, 'id' | 'createdAt' | 'updatedAt'>;
+type ResourcePatch<R extends OwnedRow> = Partial<
+  Omit<R, keyof OwnedRow | 'createdAt' | 'updatedAt'>
+>;
 
-/** A table of things that belong to users. */
+/** A table of saved resources: saved queries, beacon sets or beacons. */
 export interface SavedResourceTable<R extends OwnedRow> {
   get(id: number): Promise<R | undefined>;
-  /** The user's own and those that are shared with their account; newest first. */
+  /** The user's own and those shared with their account, newest first. */
   list(filter: SavedResourceFilter, page: Page): Promise<Listed<R>>;
-  create(row: Given<R>): Promise<R>;
-  update(id: number, patch: Change<R> & { readonly isShared?: boolean }): Promise<R | undefined>;
+  create(row: NewResource<R>): Promise<R>;
+  update(
+    id: number,
+    patch: ResourcePatch<R> & { readonly isShared?: boolean },
+  ): Promise<R | undefined>;
   delete(id: number): Promise<void>;
 }
 
-/** The columns that all of these tables have. */
+/** The columns that these tables share. */
 export const savedResourceColumns = {
   id: 'plain',
   userId: 'plain',
@@ -53,23 +58,23 @@ export const savedResourceColumns = {
 
 interface Source {
   readonly from: Sql;
-  /** The table whose row says who owns it and whether it is shared. */
+  /** The table with the columns for owner and sharing. */
   readonly owner: Sql;
   readonly conditions: (filter: SavedResourceFilter) => readonly Sql[];
 }
 
-/** The statements of a table of things that belong to users. */
+/** Statements over one kind of saved resource. */
 export function savedResourceTable<R extends OwnedRow>(
   db: Database,
-  shape: TableCodec<R, object>,
+  codec: TableCodec<R, object>,
   kind: SmallIdKind,
   { from, owner, conditions }: Source,
 ): SavedResourceTable<R> {
   const get = async (id: number): Promise<R | undefined> => {
     const row = await db.get(
-      sql`SELECT ${shape.columns} FROM ${from} WHERE ${shape.name}.id = ${id}`,
+      sql`SELECT ${codec.columns} FROM ${from} WHERE ${codec.name}.id = ${id}`,
     );
-    return row && shape.parse(row);
+    return row && codec.parse(row);
   };
   return {
     get,
@@ -80,24 +85,24 @@ export function savedResourceTable<R extends OwnedRow>(
         found.push(sql`${owner}.account_id = ${filter.accountId}`);
       if (filter.isShared !== undefined) found.push(sql`${owner}.is_shared = ${filter.isShared}`);
       const where = all(found);
-      return listPage(db, shape, { from, where, orderBy: sql`${shape.name}.id DESC` }, page);
+      return listPage(db, codec, { from, where, orderBy: sql`${codec.name}.id DESC` }, page);
     },
-    create: async (given) =>
+    create: async (resource) =>
       db.atomic(async (tx) => {
         const now = Date.now();
         const id = await nextSmallId(tx, kind);
-        const row = { ...given, id, createdAt: now, updatedAt: now } as unknown as R;
-        await tx.run(shape.insert(row));
+        const row = { ...resource, id, createdAt: now, updatedAt: now } as unknown as R;
+        await tx.run(codec.insert(row));
         await recordCreated(tx, id);
         return row;
       }),
     update: async (id, patch) => {
-      const change = shape.update(id, { ...patch, updatedAt: Date.now() } as unknown as Partial<R>);
+      const change = codec.update(id, { ...patch, updatedAt: Date.now() } as unknown as Partial<R>);
       if (change !== undefined) await db.run(change);
       return get(id);
     },
     delete: async (id) => {
-      await db.run(sql`DELETE FROM ${shape.name} WHERE id = ${id}`);
+      await db.run(sql`DELETE FROM ${codec.name} WHERE id = ${id}`);
     },
   };
 }

@@ -13,9 +13,9 @@ import { fullName } from './users.js';
 
 const idsPerStatement = 500;
 
-/** Choice: a search looks at the first 10,000 characters of a description above 40 kB, and at no tags of 100,000 or more together. */
-const descriptionCharacters = 10_000;
-const tagCharacters = 100_000;
+/** Choice: of a description of more than 40 kB, a search uses the first 10,000 characters; it ignores tags of 100,000 or more characters in total. */
+const maxDescriptionCharacters = 10_000;
+const maxTagCharacters = 100_000;
 
 /** Reads vaults and objects for searches. */
 export function searchTable(db: Database): SearchTable<Access> {
@@ -59,7 +59,7 @@ export function searchTable(db: Database): SearchTable<Access> {
 
 const userColumns = sql`users.first_name AS "firstName", users.last_name AS "lastName", users.email AS email`;
 
-/** Where each column comes from. */
+/** The SQL of each column. */
 const sources: Readonly<Record<Exclude<SearchColumn, 'tags'>, Sql>> = {
   parentId: sql`objects.parent_id AS "parentId"`,
   path: sql`objects.path AS path`,
@@ -73,12 +73,13 @@ const everyColumn: ReadonlySet<SearchColumn> = new Set([
   'tags',
   ...(Object.keys(sources) as (keyof typeof sources)[]),
 ]);
-const shortTags = sql`CASE WHEN LENGTH(objects.tags) < ${tagCharacters} THEN objects.tags ELSE '[]' END`;
+const shortTags = sql`CASE WHEN LENGTH(objects.tags) < ${maxTagCharacters} THEN objects.tags ELSE '[]' END`;
 
+/** A description, truncated if it is long. */
 function beginning(description: Sql): Sql {
-  // SUBSTR stops at NUL, which short ones may well have.
-  return sql`CASE WHEN OCTET_LENGTH(${description}) <= ${4 * descriptionCharacters} THEN ${description}
-    ELSE SUBSTR(${description}, 1, ${descriptionCharacters}) END`;
+  // SUBSTR stops at NUL, which a description may contain, so short ones are read whole.
+  return sql`CASE WHEN OCTET_LENGTH(${description}) <= ${4 * maxDescriptionCharacters} THEN ${description}
+    ELSE SUBSTR(${description}, 1, ${maxDescriptionCharacters}) END`;
 }
 
 async function select(
@@ -110,7 +111,7 @@ function userOf(row: Raw): string {
   return fullName(row as unknown as { firstName: string; lastName: string; email: string });
 }
 
-/** The plus signs keep these out of the choice of an index: a slice is a stretch of ids. */
+/** Compiles a condition to SQL. A slice is a range of ids, so unary plus keeps SQLite from choosing the index of another column. */
 function compile(condition: SearchCondition): Sql {
   switch (condition.kind) {
     case 'all':
@@ -134,10 +135,10 @@ function compile(condition: SearchCondition): Sql {
   }
 }
 
-/** Beside ASCII, the signs `K` (kelvin) and `İ` have letters of ASCII in lower case. */
+/** True if the column contains the ASCII text, ignoring case. The Kelvin sign and `İ` also become ASCII letters in lower case. */
 function hasText(name: 'path' | 'description' | 'tags', text: string): Sql {
   const column = textColumns[name];
-  // LIKE stops reading at NUL, which a description may have.
+  // LIKE stops at NUL, which a description may contain.
   const found =
     name === 'description'
       ? sql`INSTR(LOWER(${column}), ${text.toLowerCase()}) > 0`

@@ -2,28 +2,28 @@ import { parseJson, stringifyJson } from '../core/json.js';
 import type { Value } from '../core/types.js';
 import { alias, identifier, join, sql, type Bindable, type Sql } from './sql.js';
 
-/** Milliseconds since 1970, UTC: how the catalogue keeps every time. */
+/** Milliseconds since 1970-01-01 UTC, the form of every time in the catalogue. */
 export type Millis = number;
 
-/** How a column keeps a property: as it is, as 0/1, as JSON text, or as ids in the form `/1/2/`. */
+/** How a property is stored: unchanged, as 0 or 1, as JSON text, or as a list of ids in the form `/1/2/`. */
 type Codec = 'plain' | 'flag' | 'json' | 'ids';
 type Codecs<R> = { readonly [K in keyof R]-?: Codec };
 
-/** A row as the driver gives it. */
+/** A row as the driver returns it. */
 export type Raw = Readonly<Record<string, unknown>>;
 
-/** The one place where rows in camelCase meet columns in snake_case. */
+/** Converts between rows (camelCase properties) and columns of a table (snake_case). */
 export interface TableCodec<R, X> {
   readonly name: Sql;
-  /** `vaults.id AS "id", …`, for a SELECT from this table under its own name. */
+  /** The columns for a SELECT from this table under its own name: `vaults.id AS "id", …`. */
   readonly columns: Sql;
   parse(raw: Raw): R;
   insert(row: R & X): Sql;
-  /** Sets what the patch gives; undefined if that is nothing. */
+  /** An UPDATE of the defined properties of the patch; undefined if there are none. */
   update(id: number, patch: Partial<R & X>): Sql | undefined;
 }
 
-/** Describes a table: the columns of its rows, and hidden ones that only conditions use (folded names, hashes). */
+/** Declares a table: the columns of its rows, and hidden columns that only conditions use (folded names, hashes). */
 export function table<R extends object, X extends object = object>(
   name: string,
   columns: Codecs<R>,
@@ -51,9 +51,9 @@ export function table<R extends object, X extends object = object>(
       return sql`INSERT INTO ${tableName} (${insertNames}) VALUES (${join(values, sql`, `)})`;
     },
     update: (id, patch) => {
-      const given = stored.filter(([key]) => (patch as Raw)[key] !== undefined && key !== 'id');
-      if (given.length === 0) return undefined;
-      const changes = given.map(
+      const changed = stored.filter(([key]) => (patch as Raw)[key] !== undefined && key !== 'id');
+      if (changed.length === 0) return undefined;
+      const changes = changed.map(
         ([key, codec]) => sql`${identifier(key)} = ${encode(codec, (patch as Raw)[key])}`,
       );
       return sql`UPDATE ${tableName} SET ${join(changes, sql`, `)} WHERE id = ${id}`;
@@ -61,7 +61,7 @@ export function table<R extends object, X extends object = object>(
   };
 }
 
-/** Ids, root first, as one text: a move replaces its beginning for a whole subtree in one statement. */
+/** Encodes ids, root first, as one string, so that a move can replace the prefix of a whole subtree in one statement. */
 export function encodeIds(ids: readonly number[]): string {
   return `/${ids.map((id) => `${id}/`).join('')}`;
 }

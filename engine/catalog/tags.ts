@@ -1,12 +1,12 @@
 import type { Database } from './database.js';
 import { sql } from './sql.js';
 
-/** Tags as given, without repetitions and blanks. */
+/** The tags trimmed, without duplicates and empty ones. */
 export function cleanTags(tags: readonly string[]): readonly string[] {
   return [...new Set(tags.map((tag) => tag.trim()))].filter((tag) => tag !== '');
 }
 
-/** Replaces what the tag filter of vaults finds. */
+/** Replaces a vault's rows in the index that the tag filter uses. */
 export async function indexVaultTags(
   db: Database,
   vaultId: number,
@@ -18,7 +18,7 @@ export async function indexVaultTags(
   }
 }
 
-/** Replaces what the tag filter of objects finds. */
+/** Replaces an object's rows in the index that the tag filter uses. */
 export async function indexObjectTags(
   db: Database,
   objectId: number,

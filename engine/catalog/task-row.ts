@@ -17,13 +17,12 @@ export interface TaskRow {
   readonly targetObjectId: number | null;
   readonly sourceObjectId: number | null;
   readonly cancelRequested: boolean;
-  /** From the moment its result is being made visible: too late to cancel. */
+  /** True while the result is being made visible: the task can no longer be canceled. */
   readonly isPublishing: boolean;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
 }
 
-/** How tasks are stored. */
 export const tasks = table<TaskRow>(
   'tasks',
   {
@@ -48,8 +47,8 @@ export const tasks = table<TaskRow>(
 );
 
 /**
- * Every status a task may go to from each. Running goes back to queued when a process died and the task is tried again;
- * what is finished stays so.
+ * The allowed transitions of a task's status. A running task returns to `queued` when its process died and it is tried again; a
+ * finished task keeps its status.
  */
 export const transitions: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = Object.freeze({
   pending: Object.freeze(['queued', 'canceled', 'failed'] as const),
@@ -60,18 +59,19 @@ export const transitions: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = 
   canceled: Object.freeze([] as const),
 });
 
-/** The statuses that a client waits on (contract 15.3). */
+/** The statuses of unfinished tasks, which clients poll (contract 15.3). */
 export const activeStatuses: readonly TaskStatus[] = Object.freeze([
   'pending',
   'queued',
   'running',
 ] as const);
 
+/** True if a task may change from one status to the other. */
 export function canTransition(from: TaskStatus, to: TaskStatus): boolean {
   return transitions[from].includes(to);
 }
 
-/** True until a task has come to its end. */
+/** True until a task is finished. */
 export function isActive(status: TaskStatus): boolean {
   return activeStatuses.includes(status);
 }

@@ -7,18 +7,18 @@ import { jobs, type JobRow } from './jobs.js';
 import { sql } from './sql.js';
 import { canTransition, tasks, type TaskKind, type TaskRow, type TaskStatus } from './task-row.js';
 
-/** What a change of status brings with it. */
+/** Further changes that come with a change of status. */
 export interface StatusChange {
   readonly errorMessage?: string | null;
-  /** Keys to replace in the job's metadata. */
+  /** Keys to set in the job's metadata. */
   readonly metadata?: JsonObject;
   readonly attempts?: number;
   readonly now?: number;
 }
 
 /**
- * The only code that changes the status of a task: its import, export or commit gets the same status and a line in its
- * timestamps in the same transaction, so the two never disagree.
+ * Changes the status of a task and, in the same transaction, the status and timestamps of its job, so that the two always agree.
+ * Throws `conflict` if the transition is not allowed.
  */
 export async function changeStatus(
   db: Database,
@@ -32,7 +32,7 @@ export async function changeStatus(
   return setStatus(db, task, to, change);
 }
 
-/** The same without the check, for a log entry that outlived the catalogue's transaction: the log is the truth. */
+/** Like `changeStatus`, without the check: the log is authoritative, so a commit that it contains completes even a canceled task. */
 export async function setStatus(
   db: Database,
   task: TaskRow,
@@ -64,19 +64,19 @@ export async function setStatus(
   return changed;
 }
 
-/** The import, export or commit that a task runs; undefined if it has been deleted. */
+/** The import, export or commit that a task runs; undefined if it was deleted. */
 export async function jobOfTask(
   db: Database,
   task: Pick<TaskRow, 'kind' | 'resourceId'>,
 ): Promise<JobRow | undefined> {
-  const shape = jobs[task.kind];
+  const codec = jobs[task.kind];
   const row = await db.get(
-    sql`SELECT ${shape.columns} FROM ${shape.name} WHERE id = ${task.resourceId}`,
+    sql`SELECT ${codec.columns} FROM ${codec.name} WHERE id = ${task.resourceId}`,
   );
-  return row && shape.parse(row);
+  return row && codec.parse(row);
 }
 
-/** What a new job says about the task that runs it. */
+/** The task to insert with a new job. */
 export interface NewTask {
   readonly kind: TaskKind;
   readonly resourceId: number;
@@ -89,14 +89,14 @@ export interface NewTask {
   readonly sourceObjectId: number | null;
 }
 
-/** Adds a task to the queue, inside the transaction that adds its job. */
+/** Inserts a task, in the transaction that inserts its job. Throws `budget` if the account's queue is full. */
 export async function insertTask(
   tx: Database,
   task: NewTask,
   status: TaskStatus = 'queued',
   now = Date.now(),
 ): Promise<TaskRow> {
-  if (status === 'queued') await refuseFullQueue(tx, task.accountId);
+  if (status === 'queued') await requireRoomInQueue(tx, task.accountId);
   const row: TaskRow = {
     ...task,
     id: await nextLargeId(tx),
@@ -112,7 +112,7 @@ export async function insertTask(
   return row;
 }
 
-async function refuseFullQueue(tx: Database, accountId: number): Promise<void> {
+async function requireRoomInQueue(tx: Database, accountId: number): Promise<void> {
   const row = await tx.get(
     sql`SELECT COUNT(*) AS waiting FROM tasks WHERE status = 'queued' AND account_id = ${accountId}`,
   );

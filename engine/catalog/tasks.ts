@@ -10,8 +10,7 @@ import { isActive, tasks, type TaskKind, type TaskRow, type TaskStatus } from '.
 import { changeStatus, jobOfTask, type StatusChange } from './task-status.js';
 
 /** The columns that `ordering` may name. */
-export const taskOrderings = ['id', 'createdAt', 'updatedAt', 'priority', 'status'] as const;
-export type TaskOrdering = (typeof taskOrderings)[number];
+export type TaskOrdering = 'id' | 'createdAt' | 'updatedAt' | 'priority' | 'status';
 
 export interface TaskFilter extends AccessFilter {
   readonly ids?: readonly number[];
@@ -21,33 +20,33 @@ export interface TaskFilter extends AccessFilter {
   readonly sourceObjectId?: number;
   readonly parentId?: number;
   readonly userIds?: readonly number[];
-  /** Newest first unless given. */
+  /** Newest first if absent. */
   readonly ordering?: { readonly by: TaskOrdering; readonly isDescending: boolean };
 }
 
-/** The durable queue. Statuses change only along `transitions` (task-row.ts), and always together with the job's own. */
+/** The durable queue of tasks. Statuses follow `transitions` (task-row.ts) and change together with those of the jobs. */
 export interface TaskTable {
   get(id: number): Promise<TaskRow | undefined>;
-  /** The import, export or commit behind it; undefined if deleted. */
+  /** The import, export or commit that the task runs; undefined if it was deleted. */
   job(task: Pick<TaskRow, 'kind' | 'resourceId'>): Promise<JobRow | undefined>;
   list(filter: TaskFilter, page: Page): Promise<Listed<TaskRow>>;
   /**
-   * Takes the next task in the queue, by priority and then age, from an account that has fewer than its share running, and
-   * marks it running with one attempt more. Undefined if there is none. `isInline` looks only at imports whose records came
-   * with their request: somebody waits for the answer.
+   * Starts the next queued task, by priority and then age, of an account with fewer than `runningPerAccount` running tasks: sets it
+   * to `running` and increments its attempts. Undefined if there is none. `isInline` restricts it to imports whose records came
+   * with the request, because their clients wait for the result.
    */
   takeNext(runningPerAccount?: number, isInline?: boolean): Promise<TaskRow | undefined>;
-  /** Shows how far the current attempt is; nothing happens if that attempt is over. */
+  /** Stores the progress of an attempt; does nothing if that attempt is over. */
   progress(id: number, attempt: number, progress: JsonObject): Promise<void>;
-  /** False if the attempt is over (canceled, say); true from when on it can no longer be canceled. */
+  /** Marks the attempt as publishing, after which it cannot be canceled. False if the attempt is over, for example canceled. */
   startPublishing(id: number, attempt: number): Promise<boolean>;
   complete(id: number, change?: StatusChange): Promise<TaskRow>;
   fail(id: number, errorMessage: string, change?: StatusChange): Promise<TaskRow>;
-  /** Cancels it and what it started; returns all that changed, as they were before. An error if it is over. */
+  /** Cancels a task and its unfinished children; returns them as they were before. Throws if the task is finished or publishing. */
   cancel(id: number): Promise<readonly TaskRow[]>;
-  /** Puts a running task back, or fails it as poison once it was tried often enough. An orderly stop does not count. */
+  /** Returns a running task to the queue, or fails it after `maxAttempts`. With `isCounted` false, as after an orderly stop, the attempt is not counted. */
   requeue(id: number, options?: RequeueOptions): Promise<TaskRow>;
-  /** What a restart does with the tasks that were running. */
+  /** Requeues all running tasks, as a restart does. */
   requeueRunning(options?: RequeueOptions): Promise<readonly TaskRow[]>;
 }
 
@@ -56,7 +55,7 @@ export interface RequeueOptions {
   readonly isCounted?: boolean;
 }
 
-/** The tasks of a catalogue. */
+/** Statements over tasks. */
 export function taskTable(db: Database): TaskTable {
   const get = async (id: number): Promise<TaskRow | undefined> => {
     const row = await db.get(sql`SELECT ${tasks.columns} FROM tasks WHERE id = ${id}`);
@@ -122,14 +121,14 @@ export function taskTable(db: Database): TaskTable {
         return cancelWithChildren(tx, task);
       }),
     requeue: (id, options = {}) =>
-      db.atomic(async (tx) => putBack(tx, await existing(tx, id), options)),
+      db.atomic(async (tx) => requeueTask(tx, await existing(tx, id), options)),
     requeueRunning: (options = {}) =>
       db.atomic(async (tx) => {
         const rows = await tx.all(
           sql`SELECT ${tasks.columns} FROM tasks WHERE status = 'running' ORDER BY id`,
         );
         const changed: TaskRow[] = [];
-        for (const row of rows) changed.push(await putBack(tx, tasks.parse(row), options));
+        for (const row of rows) changed.push(await requeueTask(tx, tasks.parse(row), options));
         return changed;
       }),
   };
@@ -153,7 +152,7 @@ async function cancelWithChildren(tx: Database, task: TaskRow): Promise<readonly
   return canceled;
 }
 
-function putBack(tx: Database, task: TaskRow, options: RequeueOptions): Promise<TaskRow> {
+function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Promise<TaskRow> {
   const { maxAttempts = budgets.taskAttempts, isCounted = true } = options;
   const attempts = isCounted ? task.attempts : Math.max(0, task.attempts - 1);
   if (attempts < maxAttempts) return changeStatus(tx, task, 'queued', { attempts });
@@ -161,7 +160,7 @@ function putBack(tx: Database, task: TaskRow, options: RequeueOptions): Promise<
   return changeStatus(tx, task, 'failed', { errorMessage });
 }
 
-/** Visible are the account's tasks on what the user may read (contract 15.2). */
+/** A user sees the tasks of their account whose objects they may read (contract 15.2). */
 function conditions(filter: TaskFilter): Sql[] {
   const found: Sql[] = [mayAccess(filter.access)];
   if (filter.access !== null) found.push(sql`tasks.account_id = ${filter.access.accountId}`);

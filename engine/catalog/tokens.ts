@@ -7,18 +7,19 @@ import { listPage, type Listed, type Page } from './list-page.js';
 import { sql } from './sql.js';
 import { table, type Millis } from './table.js';
 
-/** One client refuses secrets of any other length (contract 2.1). */
-export const tokenLength = 30;
+/** Characters of a secret; one client rejects any other length (contract 2.1). */
+const tokenLength = 30;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const secretPattern = /^[A-Za-z0-9_-]{30}$/;
 const touchEveryMs = 60_000;
 
-/** A personal access token; the secret itself is never stored, only its keyed hash. */
+/** A personal access token. The secret is not stored, only its keyed hash. */
 export interface TokenRow {
   readonly id: number;
   readonly userId: number;
   readonly name: string;
-  readonly prefix: string; // first 4 characters, to recognise it in a list
+  /** The first 4 characters of the secret, which identify the token in lists. */
+  readonly prefix: string;
   readonly scope: 'read' | 'read write';
   readonly createdAt: Millis;
   readonly expiresAt: Millis | null;
@@ -31,11 +32,11 @@ export interface NewToken {
   readonly name?: string;
   readonly scope?: TokenRow['scope'];
   readonly expiresAt?: number | null;
-  /** A random one unless given. */
+  /** Random if absent. */
   readonly secret?: string;
 }
 
-/** Personal access tokens. The secret leaves `create` once; only its hash under the server's key is stored (threats A7). */
+/** Personal access tokens. Only `create` returns the secret; stored is its HMAC under the server's key (threats A7). */
 export interface TokenTable {
   get(id: number): Promise<TokenRow | undefined>;
   /** Newest first. */
@@ -44,9 +45,9 @@ export interface TokenTable {
     token: NewToken,
     key: Uint8Array,
   ): Promise<{ readonly row: TokenRow; readonly secret: string }>;
-  /** The token with this secret, unless it is revoked or expired. */
+  /** The token with this secret; undefined if there is none or it is revoked or expired. */
   authenticate(secret: string, key: Uint8Array, now?: number): Promise<TokenRow | undefined>;
-  /** Notes that it was used, at most once a minute. */
+  /** Records the time of use, at most once a minute. */
   touch(token: TokenRow, now?: number): Promise<void>;
   revoke(id: number): Promise<TokenRow | undefined>;
 }
@@ -67,13 +68,13 @@ const tokens = table<TokenRow, { hash: string }>(
   { hash: 'plain' },
 );
 
-/** The tokens of a catalogue. */
+/** Statements over tokens. */
 export function tokenTable(db: Database): TokenTable {
   const get = async (id: number): Promise<TokenRow | undefined> => {
     const row = await db.get(sql`SELECT ${tokens.columns} FROM tokens WHERE id = ${id}`);
     return row && tokens.parse(row);
   };
-  const kept = new RowCache<string, TokenRow>(db);
+  const cache = new RowCache<string, TokenRow>(db);
   return {
     get,
     list: async ({ userId }, page) => {
@@ -107,9 +108,9 @@ export function tokenTable(db: Database): TokenTable {
       return { row, secret };
     },
     authenticate: async (secret, key, now = Date.now()) => {
-      // The index compares hashes, whose bytes nobody can steer without the key; the last word has a constant-time compare.
+      // The index lookup compares HMACs, which cannot be chosen without the key; the final comparison is constant-time.
       const hash = hashSecret(secret, key);
-      const token = await kept.get(hash, async () => {
+      const token = await cache.get(hash, async () => {
         const row = await db.get(
           sql`SELECT ${tokens.columns}, tokens.hash FROM tokens WHERE hash = ${hash}`,
         );
@@ -134,12 +135,12 @@ export function tokenTable(db: Database): TokenTable {
   };
 }
 
-/** 30 characters of 62: 178 bits. */
+/** 30 characters out of 62: 178 bits of entropy. */
 function randomSecret(): string {
   return Array.from({ length: tokenLength }, () => alphabet[randomInt(alphabet.length)]).join('');
 }
 
-/** The purpose goes into the hash, so that the same key signs URLs without either being usable as the other. */
+/** HMAC of a secret. The purpose is part of the input, because the same key also signs URLs. */
 function hashSecret(secret: string, key: Uint8Array): string {
   return createHmac('sha256', key).update('access token\n').update(secret).digest('hex');
 }

@@ -19,7 +19,7 @@ export interface UserRow {
   readonly createdAt: Millis;
 }
 
-/** What a new user needs; `create-user.ts` adds the account, the personal vault and a token. */
+/** A user to insert; `create-user.ts` adds the account, the personal vault and a token. */
 export interface NewUserRow {
   readonly accountId: number;
   readonly email: string;
@@ -32,11 +32,11 @@ export interface UserFilter {
   readonly accountId?: number;
 }
 
-/** The people; an email address is unique in the whole catalogue. */
+/** Users. An email address is unique in the catalogue, ignoring case. */
 export interface UserTable {
   get(id: number): Promise<UserRow | undefined>;
   byEmail(email: string): Promise<UserRow | undefined>;
-  /** In the order of their ids. */
+  /** Ordered by id. */
   list(filter: UserFilter, page: Page): Promise<Listed<UserRow>>;
   create(user: NewUserRow): Promise<UserRow>;
   update(
@@ -60,11 +60,11 @@ const users = table<UserRow, { emailKey: string }>(
   { emailKey: 'plain' },
 );
 
-/** The users of a catalogue. */
+/** Statements over users. */
 export function userTable(db: Database): UserTable {
-  const kept = new RowCache<number, UserRow>(db);
+  const cache = new RowCache<number, UserRow>(db);
   const get = (id: number): Promise<UserRow | undefined> =>
-    kept.get(id, async () => {
+    cache.get(id, async () => {
       const row = await db.get(sql`SELECT ${users.columns} FROM users WHERE id = ${id}`);
       return row && users.parse(row);
     });
@@ -109,7 +109,7 @@ export function userTable(db: Database): UserTable {
   };
 }
 
-/** How a user is called: by name, or by email address without one. */
+/** The first and last name of a user, or the email address if both are empty. */
 export function fullName(user: Pick<UserRow, 'firstName' | 'lastName' | 'email'>): string {
   const name = `${user.firstName} ${user.lastName}`.trim();
   return name === '' ? user.email : name;

@@ -36,6 +36,7 @@ export interface VaultRow {
   readonly updatedAt: Millis;
 }
 
+/** A vault to create. */
 export interface NewVault {
   readonly accountId: number;
   readonly userId: number;
@@ -61,43 +62,44 @@ export interface VaultFilter extends AccessFilter {
   readonly ids?: readonly number[];
   readonly accountIds?: readonly number[];
   readonly userIds?: readonly number[];
-  /** Exact, whatever the letter case. */
+  /** The whole name, ignoring case. */
   readonly name?: string;
-  /** Any form of a full path; what follows the vault is ignored. */
+  /** Any form of a full path; the path after the vault is ignored. */
   readonly fullPath?: string;
   readonly accountDomain?: string;
   readonly vaultType?: VaultRow['vaultType'];
   readonly tag?: string;
   readonly storageClass?: string;
-  /** Somewhere in the name or the description. */
+  /** Contained in the name or the description. */
   readonly query?: string;
-  /** Vaults in which the user has at least this. */
+  /** Vaults on which the user has at least this permission. */
   readonly permission?: Permission;
 }
 
-/** How many objects something holds directly. */
+/** Numbers of objects at the top level of a vault. */
 export interface ChildCounts {
   readonly children: number;
   readonly folders: number;
 }
 
-/** The vaults. Names are unique per account, whatever their letter case. */
+/** Vaults. Names are unique in an account, ignoring case. */
 export interface VaultTable {
   get(id: number): Promise<VaultRow | undefined>;
   byName(accountId: number, name: string): Promise<VaultRow | undefined>;
-  /** The vault of a full path as this user means it, readable or not. */
+  /** The vault that a full path of this user names, whether or not they may read it. */
   byFullPath(path: FullPath, access: Access): Promise<VaultRow | undefined>;
   personal(userId: number): Promise<VaultRow | undefined>;
-  /** By name. */
+  /** Ordered by name. */
   list(filter: VaultFilter, page: Page): Promise<Listed<VaultRow>>;
   create(vault: NewVault): Promise<VaultRow>;
   update(id: number, patch: VaultPatch): Promise<VaultRow | undefined>;
-  /** Removes the vault and all in it; returns what its files and tasks were. */
+  /** Deletes the vault and its objects; returns the files and tasks that are left to clean up. */
   delete(id: number): Promise<Deletion>;
-  /** What the user may do in each of these vaults; vaults without any right are not in the map. */
+  /** The user's permissions on these vaults; a vault without any permission is not in the map. */
   permissions(access: Access, ids: readonly number[]): Promise<ReadonlyMap<number, Permission>>;
-  /** What the user may do in this one; null for nothing. */
+  /** The user's permission on a vault; null for none. */
   permission(access: Access, id: number): Promise<Permission | null>;
+  /** Sets a user's granted permission on a vault; null removes it. */
   grant(id: number, userId: number, permission: Permission | null): Promise<void>;
   grants(
     id: number,
@@ -125,7 +127,7 @@ const vaults = table<VaultRow, { nameKey: string }>(
   { nameKey: 'plain' },
 );
 
-/** The vaults of a catalogue. */
+/** Statements over vaults. */
 export function vaultTable(db: Database): VaultTable {
   const one = async (where: Sql): Promise<VaultRow | undefined> => {
     const row = await db.get(sql`SELECT ${vaults.columns} FROM vaults WHERE ${where}`);
@@ -144,7 +146,7 @@ export function vaultTable(db: Database): VaultTable {
     );
     return rows.map((row) => ({ id: row['id'] as number, level: row['level'] as number }));
   };
-  const kept = new RowCache<string, number>(db);
+  const cache = new RowCache<string, number>(db);
 
   return {
     get,
@@ -165,7 +167,7 @@ export function vaultTable(db: Database): VaultTable {
     create: (vault) =>
       db.atomic(async (tx) => {
         checkVaultName('name', vault.name);
-        await refuseTaken(tx, vault.accountId, vault.name, null);
+        await requireFreeName(tx, vault.accountId, vault.name, null);
         const now = Date.now();
         const row: VaultRow = {
           id: await nextSmallId(tx, 'vault'),
@@ -197,7 +199,7 @@ export function vaultTable(db: Database): VaultTable {
           if (before.vaultType === 'user') {
             throw invalid('name', 'A personal vault cannot be renamed.');
           }
-          await refuseTaken(tx, before.accountId, name, id);
+          await requireFreeName(tx, before.accountId, name, id);
         }
         const tags = patch.tags && cleanTags(patch.tags);
         const change = vaults.update(id, {
@@ -226,7 +228,7 @@ export function vaultTable(db: Database): VaultTable {
     },
     permission: async (access, id) => {
       const { userId, accountId, role } = access;
-      const level = await kept.get(`${userId} ${accountId} ${role} ${id}`, async () => {
+      const level = await cache.get(`${userId} ${accountId} ${role} ${id}`, async () => {
         const [row] = await levels(access, [id]);
         return row?.level;
       });
@@ -269,7 +271,7 @@ export function vaultTable(db: Database): VaultTable {
   };
 }
 
-/** True for the one row of `vaults` that a full path names for this user. */
+/** True for the row of `vaults` that a full path names for this user. */
 export function isVaultOf({ domain, vault }: FullPath, access: Access): Sql {
   if (vault === null) {
     const isOwn = sql`vaults.vault_type = 'user' AND vaults.user_id = ${access.userId}`;
@@ -305,7 +307,7 @@ function conditions(filter: VaultFilter): Sql[] {
       WHERE vault_tags.vault_id = vaults.id AND vault_tags.tag = ${filter.tag.trim()})`);
   }
   if (filter.query !== undefined) {
-    // Choice: in the description only ASCII letters compare case-insensitively, as the engine's LOWER has them.
+    // Choice: the filter `query` of vaults ignores case in names, and in descriptions only of ASCII letters, as SQLite's LOWER does.
     const inName = contains(sql`vaults.name_key`, fold(filter.query));
     const description = sql`LOWER(COALESCE(vaults.description, ''))`;
     found.push(sql`(${inName} OR ${contains(description, filter.query.toLowerCase())})`);
@@ -313,13 +315,13 @@ function conditions(filter: VaultFilter): Sql[] {
   return found;
 }
 
-async function refuseTaken(
+async function requireFreeName(
   tx: Database,
   accountId: number,
   name: string,
-  besidesId: number | null,
+  exceptId: number | null,
 ): Promise<void> {
   const taken = await vaultTable(tx).byName(accountId, name);
-  if (taken === undefined || taken.id === besidesId) return;
+  if (taken === undefined || taken.id === exceptId) return;
   throw invalid('name', `A vault named ${JSON.stringify(name)} exists already.`);
 }

@@ -225,7 +225,7 @@ describe('the keys of a catalogue', () => {
     await lake.close();
     const again = await openCatalog(lake.data.catalog);
     const next = (key: string) => again.idempotencyKeys.begin({ ...request, key, owner: 'second' });
-    expect(await next('made')).toEqual({ kind: 'made', id: vault.id });
+    expect(await next('made')).toEqual({ kind: 'replay', id: vault.id });
     expect(await next('k')).toEqual({ kind: 'new' });
     expect(await next('k')).toEqual({ kind: 'busy' });
     await again.close();

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
-import { SqliteDatabase } from '../../../engine/catalog/database.js';
+import { acquireInstanceLock, SqliteDatabase } from '../../../engine/catalog/database.js';
 import { migrate, migrations, schemaVersion } from '../../../engine/catalog/migrations.js';
 import { sql } from '../../../engine/catalog/sql.js';
 
@@ -33,14 +33,14 @@ async function makeCatalog(): Promise<void> {
   await catalog.close();
 }
 
-test('what was written is there after closing and opening again', async () => {
+test('rows persist when the catalogue is closed and opened again', async () => {
   await makeCatalog();
   const catalog = await openCatalog(file);
   expect((await catalog.accounts.byDomain('ACME'))?.domain).toBe('acme');
   await catalog.close();
 });
 
-test('writes ahead, waits for the disk and checks foreign keys', async () => {
+test('uses a write-ahead log, synchronous writes and foreign keys', async () => {
   const db = new SqliteDatabase(file);
   const setting = async (statement: ReturnType<typeof sql>): Promise<unknown> =>
     Object.values((await db.get(statement))!)[0];
@@ -67,7 +67,18 @@ test('R8: a second server is refused, in this process and from another one', asy
   await third.close();
 });
 
-test('R8: the lock of a killed server is free, and what it had committed is there', async () => {
+test('R8: a lock is held until it is released, although nothing refers to its catalogue', async () => {
+  const server = await openElsewhere('forget');
+  expect(server.text).toContain('open');
+  expect(acquireInstanceLock(file)).toBeUndefined();
+  server.child.kill('SIGKILL');
+  await once(server.child, 'exit');
+  const lock = acquireInstanceLock(file);
+  expect(lock).toBeDefined();
+  lock?.release();
+});
+
+test('R8: the lock of a killed server is free, and its commits persist', async () => {
   const server = await openElsewhere('hold');
   expect(server.text).toContain('open');
   await expect(openCatalog(file)).rejects.toThrow('another server uses');
@@ -78,7 +89,7 @@ test('R8: the lock of a killed server is free, and what it had committed is ther
   await catalog.close();
 });
 
-test('a command works beside a running server, and its writes are seen there', async () => {
+test('a command works beside a running server, which sees its writes', async () => {
   const server = await openCatalog(file);
   const command = await openCatalog(file, 'command');
   await command.accounts.create({ domain: 'acme' });
@@ -88,18 +99,18 @@ test('a command works beside a running server, and its writes are seen there', a
   await server.close();
 });
 
-test('a command alone makes the catalogue, and keeps servers out meanwhile', async () => {
+test('a command alone creates the catalogue and holds the lock meanwhile', async () => {
   const command = await openCatalog(file, 'command');
   await expect(openCatalog(file)).rejects.toThrow('another server uses');
   await command.close();
 });
 
-test('R8: a missing catalogue is not made anew beside existing data', async () => {
-  for (const place of ['datasets', 'objects', 'exports']) {
-    mkdirSync(join(folder, place, '100000000000001'), { recursive: true });
+test('R8: a missing catalogue is not created beside existing data', async () => {
+  for (const name of ['datasets', 'objects', 'exports']) {
+    mkdirSync(join(folder, name, '100000000000001'), { recursive: true });
     await expect(openCatalog(file)).rejects.toThrow(/is missing, but .* holds data; restore/);
     expect(existsSync(file)).toBe(false);
-    rmSync(join(folder, place, '100000000000001'), { recursive: true });
+    rmSync(join(folder, name, '100000000000001'), { recursive: true });
   }
   const catalog = await openCatalog(file);
   await catalog.close();
@@ -114,21 +125,21 @@ test('R8: an empty file beside existing data is refused, and alone is a first st
   await catalog.close();
 });
 
-test('R8: a file that is no database is refused and left as it is', async () => {
+test('R8: a file that is not a database is refused and left unchanged', async () => {
   const text = 'this is not a database, but long enough to be looked at by SQLite\n'.repeat(100);
   writeFileSync(file, text);
   await expect(openCatalog(file)).rejects.toMatchObject({ code: 'damaged' });
   expect(readFileSync(file, 'utf8')).toBe(text);
 });
 
-test('R8: a database of something else is refused', async () => {
+test('R8: a database of another program is refused', async () => {
   const db = new DatabaseSync(file);
   db.exec('CREATE TABLE recipes (name TEXT)');
   db.close();
   await expect(openCatalog(file)).rejects.toThrow('a database of something else');
 });
 
-test('R8: damage in any page is found at the start', async () => {
+test('R8: damage in any page is found on opening', async () => {
   await makeCatalog();
   const whole = readFileSync(file);
   const pageBytes = 4_096;
@@ -147,7 +158,7 @@ test('R8: damage in any page is found at the start', async () => {
   expect(refused).toBe(Math.floor((whole.length - 1) / pageBytes));
 });
 
-test('R8: a catalogue of a newer release is refused, naming both versions, and stays as it is', async () => {
+test('R8: a catalogue of a newer release is refused, naming both versions, and left unchanged', async () => {
   await makeCatalog();
   const db = new DatabaseSync(file);
   const next = migrations.length + 1;
@@ -159,7 +170,7 @@ test('R8: a catalogue of a newer release is refused, naming both versions, and s
   await expect(openCatalog(file, 'command')).rejects.toThrow('newer release');
 });
 
-test('R8: missing steps of the schema are damage', async () => {
+test('R8: missing steps of the schema count as damage', async () => {
   await makeCatalog();
   const db = new DatabaseSync(file);
   db.exec(`UPDATE schema_versions SET version = 77 WHERE version = ${migrations.length}`);
@@ -167,7 +178,7 @@ test('R8: missing steps of the schema are damage', async () => {
   await expect(openCatalog(file)).rejects.toThrow(/its schema versions are .*77$/);
 });
 
-test('R8: an older catalogue is brought forward step by step, and a failing step changes nothing', async () => {
+test('R8: an older catalogue is migrated step by step, and a failing step changes nothing', async () => {
   await makeCatalog();
   const next = migrations.length + 1;
   const good = { version: next, name: 'good', statements: ['CREATE TABLE extra (id BIGINT)'] };
@@ -193,13 +204,13 @@ test('versions are numbered without gaps', () => {
   expect(migrations.map((step) => step.version)).toEqual(migrations.map((_, i) => i + 1));
 });
 
-test('a folder that is not there is named', async () => {
+test('an error names a folder that does not exist', async () => {
   await expect(openCatalog(join(folder, 'no', 'catalog.sqlite'))).rejects.toMatchObject({
     message: expect.stringContaining('catalog.sqlite'),
   });
 });
 
-test('a copy made while the catalogue is closed opens elsewhere', async () => {
+test('a copy made while the catalogue is closed can be opened', async () => {
   await makeCatalog();
   const copy = join(folder, 'copy');
   mkdirSync(copy);
@@ -209,27 +220,36 @@ test('a copy made while the catalogue is closed opens elsewhere', async () => {
   await catalog.close();
 });
 
-/** Opens the same file in another process; with `hold` it commits an account and then waits to be killed. */
+/**
+ * Opens the same catalogue in another process, which adds an account and closes it. With `hold` it keeps the catalogue open until
+ * it is killed; with `forget` it drops its reference instead and collects garbage before it waits.
+ */
 async function openElsewhere(
-  hold = '',
+  mode: 'close' | 'hold' | 'forget' = 'close',
 ): Promise<{ child: ReturnType<typeof spawn>; text: string }> {
   const source = `
     const { openCatalog } = await import(${JSON.stringify(new URL('../../../engine/catalog/catalog.js', import.meta.url).href)});
-    const catalog = await openCatalog(process.argv[1]);
+    let catalog = await openCatalog(process.argv[1]);
     await catalog.accounts.create({ domain: 'elsewhere' });
-    console.log('open');
-    if (process.argv[2] === 'hold') setInterval(() => {}, 1000);
-    else await catalog.close();`;
+    if (process.argv[2] === 'close') await catalog.close();
+    else setInterval(() => catalog, 1000);
+    if (process.argv[2] === 'forget') {
+      catalog = undefined;
+      await new Promise(setImmediate);
+      globalThis.gc();
+    }
+    console.log('open');`;
   const child = spawn(process.execPath, [
     '--no-warnings',
+    '--expose-gc',
     '--input-type=module',
     '-e',
     source,
     file,
-    hold,
+    mode,
   ]);
   let text = '';
-  const spoke = new Promise<void>((resolve) => {
+  const answered = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (piece: Buffer) => {
         text += piece.toString();
@@ -238,11 +258,11 @@ async function openElsewhere(
     }
     child.on('exit', () => resolve());
   });
-  await spoke;
+  await answered;
   return { child, text };
 }
 
-test('R8: a catalogue of the first release is brought forward', async () => {
+test('R8: a catalogue of the first release is migrated', async () => {
   const db = new SqliteDatabase(file);
   await migrate(db, migrations.slice(0, 1));
   await migrate(db);
