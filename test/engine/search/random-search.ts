@@ -1,5 +1,6 @@
 import { column, listOf, type TestRow } from '../query/dataset.js';
 import { naiveFields, type NaiveFilter } from '../query/naive.js';
+import { wordsOf } from '../query/naive-values.js';
 import type { Random } from '../query/random.js';
 import { names, tags, times, type ModelDocument } from './catalogue.js';
 
@@ -107,7 +108,7 @@ export function randomQuery(random: Random, depth = 0): RandomQuery {
     if (kind === 1) return { text: `(${a.text}) OR (${b.text})`, has: (row) => a.has(row) || b.has(row) }; // prettier-ignore
     return { text: `(${a.text}) AND NOT (${b.text})`, has: (row) => a.has(row) && !b.has(row) };
   }
-  const words = split(random.pick(asked));
+  const words = wordsOf(random.pick(asked));
   const own = words.length === 0 ? ['cancer'] : words;
   const phrase = `"${own.join(' ')}"`;
   const field = random.pick([null, null, 'name', 'tags', 'full_path', 'description', 'parent', 'vault', 'user', 'type', 'bogus']); // prettier-ignore
@@ -122,14 +123,7 @@ export function randomQuery(random: Random, depth = 0): RandomQuery {
   };
 }
 
-function split(text: string): readonly string[] {
-  return Array.from(text, (char) => char.toLowerCase())
-    .join('')
-    .split(/[^\p{L}\p{M}\p{N}_]+/u)
-    .filter((word) => word !== '');
-}
-
 function follows(text: string, wanted: readonly string[]): boolean {
-  const present = split(text);
+  const present = wordsOf(text);
   return present.some((_, i) => wanted.every((word, j) => present[i + j] === word));
 }
