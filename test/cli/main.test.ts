@@ -47,7 +47,7 @@ test.each([
   expect(terminal.notes.join()).toContain('Usage: strandlake');
 });
 
-test('settings that are wrong are all named before anything starts', async () => {
+test('all wrong settings are reported before the server starts', async () => {
   const terminal = collect();
   const env = { STRANDLAKE_PORT: 'http', STRANDLAKE_TOKEN: 'short' };
   expect(await main(['serve'], env, terminal)).toBe(1);

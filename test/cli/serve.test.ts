@@ -36,7 +36,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe('serve', () => {
   const vcf = '##fileformat=VCFv4.3\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
 
-  test('the first start prints a token, imports the example and prints three requests that work', async () => {
+  test('the first start prints a token, imports the example and prints three working requests', async () => {
     const first = serve('example', []);
     const [, origin = ''] = await first.until(/ready at (http:\S+)/);
     const [, token = ''] = await first.until(/shown this once: ([A-Za-z0-9]{30})\n/);
@@ -71,7 +71,7 @@ describe('serve', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('imports the named files into the personal vault, once, and says what is wrong with a bad one', async () => {
+  test('imports the named files into the personal vault once, and reports the error of a bad file', async () => {
     const [good, bad] = [join(folder, 'good.vcf'), join(folder, 'bad.vcf')];
     writeFileSync(good, `${vcf}1\t100\t.\tA\tC,G\t.\tPASS\tX=1\n`);
     writeFileSync(bad, `${vcf}1\tnowhere\t.\tA\tC\t.\tPASS\t.\n`);
@@ -86,7 +86,7 @@ describe('serve', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('a start that was killed while it imported the example is continued by the next', async () => {
+  test('the next start continues an interrupted import of the example', async () => {
     const first = serve('killed', []);
     await first.until(/clinvar_grch38_2026_69k\.vcf\.gz/);
     await first.stop('SIGKILL');
@@ -95,7 +95,7 @@ describe('serve', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('a port that is taken ends it with the reason', async () => {
+  test('exits with the reason if the port is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as { port: number };
@@ -106,7 +106,7 @@ describe('serve', () => {
     other.close();
   });
 
-  test('a second server on the same data ends with the reason', async () => {
+  test('a second server on the same data exits with the reason', async () => {
     const first = serve('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
     await first.until(/ready at/);
     const second = serve('twice', [], { STRANDLAKE_EXAMPLES: 'off' });

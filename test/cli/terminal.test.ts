@@ -17,7 +17,7 @@ class Sink {
 }
 
 describe('progress', () => {
-  test('in a terminal one line replaces another and is wiped before other text', () => {
+  test('in a terminal a line replaces the previous one and is erased before other output', () => {
     const sink = new Sink(true);
     const terminal = openTerminal(sink, sink);
     terminal.progress('10 %');
@@ -26,7 +26,7 @@ describe('progress', () => {
     expect(sink.text).toBe(`10 %\r\x1b[2K${'x'.repeat(39)}\r\x1b[2Kdone\n`);
   });
 
-  test('without a terminal it is a plain line now and then', () => {
+  test('without a terminal plain lines are written at intervals', () => {
     const sink = new Sink(false);
     let now = 0;
     const terminal = openTerminal(sink, sink, () => now);
@@ -35,7 +35,7 @@ describe('progress', () => {
     expect(sink.text).toBe('at 0\nat 2000\nat 4000\n');
   });
 
-  test('the line has a bar where the end is known', () => {
+  test('the line has a bar if the total is known', () => {
     const shown = { title: 'a.vcf', records: 26_334, perSecond: 61_200.4 };
     expect(progressLine({ ...shown, percent: 37.9 })).toBe(
       'a.vcf  [#########---------------]   37 %  26,334 records  61,200/s',
@@ -44,7 +44,7 @@ describe('progress', () => {
   });
 });
 
-test('names and messages cannot steer the terminal', () => {
+test('names and messages cannot control the terminal', () => {
   const sink = new Sink(false);
   openTerminal(sink, sink).out('evil\x1b]0;x\x07\u202e name\nnext line');
   expect(sink.text).toBe('evil\ufffd]0;x\ufffd\ufffd name\nnext line\n');

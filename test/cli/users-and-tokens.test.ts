@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the first start', () => {
-  test('makes an owner, a personal vault, a token and the vault for the example, once', async () => {
+  test('creates an owner, a personal vault, a token and the vault of the example, once', async () => {
     const first = await withData(config.data, (data) => prepare(data, config));
     expect(first.firstSecret).toMatch(/^[A-Za-z0-9]{30}$/);
     expect(first.user.role).toBe('primary_owner');
@@ -30,7 +30,7 @@ describe('the first start', () => {
     expect(await authenticates(first.firstSecret)).toBe(true);
   });
 
-  test('takes the chosen token, and leaves the example out when it is off', async () => {
+  test('uses the chosen token, and skips the example if it is switched off', async () => {
     const token = 'chosen-by-the-operator-1234567';
     const own = { ...config, token, examples: false };
     const { firstSecret, exampleVault } = await withData(config.data, (data) => prepare(data, own));
@@ -40,7 +40,7 @@ describe('the first start', () => {
     expect(later.exampleVault).toBeNull();
   });
 
-  test('does not ask again for an example that was imported or whose vault was deleted', async () => {
+  test('does not repeat an example that was imported or whose vault was deleted', async () => {
     const { exampleVault } = await withData(config.data, (data) => prepare(data, config));
     const id = exampleVault?.id ?? 0;
     await withData(config.data, ({ catalog }) =>
@@ -75,7 +75,7 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
   });
   afterEach(() => stop());
 
-  test('user add makes a user whose token works, and the account if it is new', async () => {
+  test('user add creates a user whose token works, and the account if it is new', async () => {
     const secret = await output('user add ann@example.org --account acme --role admin');
     expect(secret).toMatch(/^[A-Za-z0-9]{30}$/);
     expect(await authenticates(secret)).toBe(true);
@@ -106,13 +106,13 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
     expect((await run('token list')).outs.join('\n')).toContain('revoked');
   });
 
-  test('unknown users and tokens are named', async () => {
+  test('errors name unknown users and tokens', async () => {
     expect((await run('token add eve@example.org', 1)).notes.join()).toContain('no user eve@');
     expect((await run('token revoke 999', 1)).notes.join()).toContain('no token 999');
   });
 });
 
-test('a folder without a catalogue is refused and stays untouched', async () => {
+test('a folder without a catalogue is refused and left unchanged', async () => {
   const terminal = await run('token list', 1);
   expect(terminal.notes.join()).toContain('contains no catalogue; start the server once');
   expect(readdirSync(folder)).toEqual([]);

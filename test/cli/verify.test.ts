@@ -45,7 +45,7 @@ async function makeOld(path: string): Promise<void> {
   await utimes(path, 1, 1);
 }
 
-test('R7: a healthy data folder has no differences, and stays as it is', async () => {
+test('R7: an intact data folder has no differences and is left unchanged', async () => {
   const before = await readdir(root, { recursive: true });
   expect(await verify()).toMatchObject({
     code: 0,
@@ -131,12 +131,12 @@ test.each(damages)('R7: %s is the difference that is printed', async (_, damage,
   expect(code).toBe(1);
 });
 
-test('young files that nothing names are none', async () => {
+test('recent unreferenced files are not differences', async () => {
   await writeFile(join(root, 'objects', '7-1'), 'x');
   expect(await verify()).toMatchObject({ code: 0, lines: [] });
 });
 
-test('R8: a damaged catalogue is the answer, and a running server is asked to stop first', async () => {
+test('R8: a damaged catalogue is reported, and a running server has to be stopped first', async () => {
   const lake = await Lake.open(root);
   expect(await verify()).toMatchObject({ code: 1, notes: expect.stringContaining('stop it') });
   await lake.close();

@@ -231,7 +231,7 @@ test('A3: every list shows exactly what single checks allow', async () => {
   }
 });
 
-test('a reader may cancel and delete their own export, and nobody else may', async () => {
+test("a reader may cancel and delete their own export, but not another user's", async () => {
   const task = (await world.catalog.exports.get(otherOwnersExport))!.taskId!;
   expect(await outcome('member', 'read write', 'export', otherOwnersExport, 'write')).toBe(
     'allowed',
@@ -246,7 +246,7 @@ test('a reader may cancel and delete their own export, and nobody else may', asy
   );
 });
 
-test('ids that name nothing are not found, however strange', async () => {
+test('unknown and out-of-range ids are not found', async () => {
   for (const id of [0, -1, 1.5, 1e300, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     for (const kind of kinds)
       expect(await outcome('owner', 'read write', kind, id, 'read')).toBe('not-found');
@@ -259,7 +259,7 @@ test('a read token may not change anything', async () => {
   expect(() => requireScope(principal, 'read')).not.toThrow();
 });
 
-test('A4: a grant that is taken back and a user who is switched off lose everything', async () => {
+test('A4: a revoked grant and a deactivated user lose all access', async () => {
   const { catalog } = world;
   const made = await world.user('leaver@example.org');
   const vaultId = things.get('general')!.get('vault')!;

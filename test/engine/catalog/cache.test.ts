@@ -72,7 +72,7 @@ async function looked(): Promise<{ readonly kept: unknown; readonly fresh: unkno
   return { kept, fresh };
 }
 
-test('a right that another process takes away is gone at the next event', async () => {
+test('a permission revoked by another process is gone with the next event', async () => {
   const access: Access = {
     userId: member.user.id,
     accountId: owner.account.id,
@@ -91,7 +91,7 @@ test('a right that another process takes away is gone at the next event', async 
   expect((await server.users.get(member.user.id))?.isActive).toBe(false);
 });
 
-test('a right that this process takes away is gone at once', async () => {
+test('a permission revoked by this process is gone at once', async () => {
   const access: Access = {
     userId: member.user.id,
     accountId: owner.account.id,
@@ -106,14 +106,14 @@ test('a right that this process takes away is gone at once', async () => {
   expect(await server.tokens.authenticate(secretOf('b@acme.org'), key)).toBeUndefined();
 });
 
-test('a token that is kept expires all the same', async () => {
+test('a cached token expires', async () => {
   const token = { userId: member.user.id, expiresAt: 2_000 };
   const made = await server.tokens.create(token, key);
   expect(await server.tokens.authenticate(made.secret, key, 1_999)).toBeDefined();
   expect(await server.tokens.authenticate(made.secret, key, 2_000)).toBeUndefined();
 });
 
-test('what an open transaction has written is neither seen outside it nor kept', async () => {
+test('rows of an open transaction are neither visible outside it nor cached', async () => {
   const before = await server.users.get(member.user.id);
   const failed = server.transaction(async (tx) => {
     await tx.users.update(member.user.id, { firstName: 'Nobody' });
@@ -126,7 +126,7 @@ test('what an open transaction has written is neither seen outside it nor kept',
   expect(await server.users.get(member.user.id)).toEqual(before);
 });
 
-test('what is kept is what is there, whichever process has changed it', async () => {
+test('cached rows equal the stored ones, whichever process has changed them', async () => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1e9);
   const next = random(seed);
   const below = (end: number): number => Math.floor(next() * end);

@@ -52,7 +52,7 @@ test('lists by ordering, then the others, by name', async () => {
   expect([one.total, one.rows[0]?.name]).toEqual([1, 'a']);
 });
 
-test('names that are taken, reserved or unfit are refused', async () => {
+test('names that are taken, reserved or invalid are refused', async () => {
   const { fields } = world.catalog;
   await fields.create({ datasetId, name: 'gene' });
   for (const name of ['gene', '', ' ', '_id', '_x', 'a__b', 'a\0b', '\ud800', 'x'.repeat(1_001)]) {
@@ -66,7 +66,7 @@ test('names that are taken, reserved or unfit are refused', async () => {
   }
 });
 
-test('an edit changes all but the name and a settled type', async () => {
+test('an edit changes everything but the name and a fixed type', async () => {
   const { fields } = world.catalog;
   const { id } = await fields.create({ datasetId, name: 'gene', entityType: 'gene' });
   const edited = await fields.edit(id, {
@@ -92,7 +92,7 @@ test('an edit changes all but the name and a settled type', async () => {
   expect(await fields.edit(id + 1, { title: 'x' })).toBeUndefined();
 });
 
-test('once there are data, fields stay, lists stay lists and _commit is left alone', async () => {
+test('once a dataset has data, fields cannot be deleted, is_list is fixed and _commit is read-only', async () => {
   const { catalog } = world;
   const spare = await catalog.fields.create({ datasetId, name: 'spare' });
   await catalog.fields.delete(spare.id);
@@ -110,7 +110,7 @@ test('once there are data, fields stay, lists stay lists and _commit is left alo
   await expect(catalog.fields.delete(gene!.id)).rejects.toThrow('only while its dataset is empty');
 });
 
-test('the fields of a dataset are those of the last commit, however often they were read', async () => {
+test('the fields of a dataset are those of the last commit, even if they were read before', async () => {
   const { catalog } = world;
   const names = async (): Promise<string[]> =>
     (await catalog.fields.all(datasetId)).map(({ name, title }) => `${name}=${title}`);

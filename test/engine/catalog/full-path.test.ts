@@ -38,7 +38,7 @@ for (const line of cases.trim().split('\n')) {
   });
 }
 
-test('refuses a text that names no vault', () => {
+test('rejects text without a vault', () => {
   for (const text of ['', '/', '/x', ':', ':/x', ':lab:/x', '::x']) {
     expect([text, parseFullPath(text)]).toEqual([text, undefined]);
     expect(() => requireFullPath('dataset', text)).toThrow('not a full path');

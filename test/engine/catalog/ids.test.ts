@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 
-test('ids rise, have 15 digits, never end in 0 and are not neighbours', async () => {
+test('ids increase with gaps, have 15 digits and never end in 0', async () => {
   const catalog = await openCatalog(':memory:');
   const ids: number[] = [];
   await catalog.transaction(async (tx) => {
@@ -15,7 +15,7 @@ test('ids rise, have 15 digits, never end in 0 and are not neighbours', async ()
   await catalog.close();
 });
 
-test('an id of a transaction that failed was never given', async () => {
+test('a failed transaction uses up no id', async () => {
   const catalog = await openCatalog(':memory:');
   const before = await catalog.nextId();
   const failing = catalog.transaction(async (tx) => {

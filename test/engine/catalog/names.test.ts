@@ -6,7 +6,7 @@ import {
   numberedName,
 } from '../../../engine/catalog/names.js';
 
-test('D1: names that differ by letter case or Unicode form alone are one', () => {
+test('D1: names that differ only in case or Unicode normalisation are equal', () => {
   const same: readonly (readonly string[])[] = [
     ['Runs', 'rUNS'],
     ['é', 'e\u0301', 'É'],
@@ -20,14 +20,14 @@ test('D1: names that differ by letter case or Unicode form alone are one', () =>
   expect(fold('a')).not.toBe(fold('b'));
 });
 
-test('folding a path is folding its names', () => {
+test('folding a path equals folding its components', () => {
   const names = ['Ünï', 'ΑΣ', 'e\u0301', '\u0301x', '𝒳', 'İ'];
   for (const a of names) {
     for (const b of names) expect(fold(`/${a}/${b}`)).toBe(`/${fold(a)}/${fold(b)}`);
   }
 });
 
-test('D1: refuses what cannot be a name', () => {
+test('D1: rejects invalid names', () => {
   for (const name of [
     '',
     ' ',
@@ -61,7 +61,7 @@ test('D1: refuses what cannot be a name', () => {
   }
 });
 
-test('numbers go before the extension of a file', () => {
+test('numbers are inserted before the extension of a file', () => {
   const cases = [
     ['a.vcf', 'a-1.vcf'],
     ['a.b.vcf.gz', 'a.b-1.vcf.gz'],

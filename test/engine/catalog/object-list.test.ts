@@ -124,7 +124,7 @@ test('filters by id, vault, parent, name, path, type, depth and tag', async () =
   );
 });
 
-test('finds one object by its full path in any form, and nothing where there is none', async () => {
+test('finds one object by its full path in any form, and none for an unknown path', async () => {
   const mine = rows.filter((row) => row.vaultId === lab.id);
   for (const row of mine) {
     for (const text of [
@@ -150,7 +150,7 @@ test('finds one object by its full path in any form, and nothing where there is 
   }
 });
 
-test('finds descendants of an ancestor from a distance on', async () => {
+test('finds the descendants of an ancestor at or beyond a distance', async () => {
   const folders = rows.filter((row) => row.objectType === 'folder');
   for (const { id, depth } of folders) {
     const isBelow = (row: ObjectRow): boolean => row.ancestorIds.includes(id);
@@ -216,7 +216,7 @@ test('finds text, regular expressions and globs in paths', async () => {
   await expectSame({ glob: 'lab:/y%' }, (row) => full(row) === 'acme:lab:/y%', true);
 });
 
-test('Q3: a pattern that backtracking engines choke on answers at once', async () => {
+test('Q3: a pattern that is exponential for backtracking engines is answered at once', async () => {
   const { catalog } = world;
   const parent = await catalog.objects.ensureFolder(
     lab.id,
@@ -230,7 +230,7 @@ test('Q3: a pattern that backtracking engines choke on answers at once', async (
   await catalog.objects.delete(parent!.ancestorIds[0]!);
 });
 
-test('Q4: what a linear engine cannot do is refused, naming it', async () => {
+test('Q4: a pattern that a linear engine does not support is refused by name', async () => {
   for (const regex of ['(a)\\1', '(?=a)', '(?<!a)b', '(', '[', 'a{1001}', '*']) {
     await expect(world.catalog.objects.list({ access, regex }, everything)).rejects.toMatchObject({
       code: 'invalid',
@@ -247,7 +247,7 @@ test('Q4: what a linear engine cannot do is refused, naming it', async () => {
   );
 });
 
-test('Q1: text that tries to become SQL stays text', async () => {
+test('Q1: SQL in a filter stays text', async () => {
   const { catalog } = world;
   const evil = [
     "' OR 1=1 --",

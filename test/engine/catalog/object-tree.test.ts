@@ -53,7 +53,7 @@ class Model {
 const names = ['a', 'A', 'a5', 'b.vcf', 'B.vcf', 'é', 'e\u0301', '%', '_', '0', "o'x", 'a-1'];
 
 for (const seed of [1, 2, 3, 4, 5, 6]) {
-  test(`random creations, moves, renames and deletions leave what a plain map would hold (seed ${seed})`, async () => {
+  test(`random creations, moves, renames and deletions leave the same tree as a plain map (seed ${seed})`, async () => {
     const random = seeded(seed);
     const { catalog } = world;
     const vault = await catalog.vaults.create({
@@ -143,7 +143,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
   });
 }
 
-test('a folder of a path is made once, whatever the letter case, and never inside a file', async () => {
+test('a folder of a path is created once, ignoring case, and never inside a file', async () => {
   const { objects } = world.catalog;
   const vaultId = ann.vault.id;
   const first = await objects.ensureFolder(vaultId, '/Out/Runs', ann.user.id);
@@ -175,7 +175,7 @@ test('a parent in another vault is refused', async () => {
   });
 });
 
-test('deleting a vault tells what went with it, and takes the jobs along', async () => {
+test('deleting a vault returns what it removed, jobs included', async () => {
   const { catalog } = world;
   const owner = { accountId: ann.account.id, userId: ann.user.id };
   const vault = await catalog.vaults.create({ ...owner, name: 'to go', tags: ['x'] });

@@ -44,7 +44,7 @@ async function dump(): Promise<unknown> {
   };
 }
 
-test('columns become fields with dotted names, objects before what is in them', () => {
+test('columns become fields with dotted names, objects before their members', () => {
   expect(fieldsOfColumns(columns)).toEqual([
     { name: 'variant', path: ['variant'], dataType: 'string', isList: null },
     { name: 'info', path: ['info'], dataType: 'object', isList: null },
@@ -54,7 +54,7 @@ test('columns become fields with dotted names, objects before what is in them', 
   ]);
 });
 
-test('a publication settles dataset, fields, commit, import and both tasks', async () => {
+test('a publication updates dataset, fields, commit, import and both tasks', async () => {
   const { catalog } = world;
   const task = await world.import(ann, datasetId);
   await catalog.tasks.takeNext();
@@ -173,7 +173,7 @@ test('C2b: a replay after a restart completes a task that was queued again, or e
   expect(await catalog.tasks.takeNext()).toBeUndefined();
 });
 
-test('a replay works without the import, and not without the dataset', async () => {
+test('a replay needs the dataset, but not the import', async () => {
   const { catalog } = world;
   const task = await world.import(ann, datasetId);
   const publication = await publicationOf(catalog, task);
@@ -190,7 +190,7 @@ test('a replay works without the import, and not without the dataset', async () 
   });
 });
 
-test('a second commit adds only what is new, after the rest', async () => {
+test('a second commit adds only new fields, after the others', async () => {
   const { catalog } = world;
   const first = await world.import(ann, datasetId);
   await catalog.publish(await publicationOf(catalog, first, { columns }));
@@ -228,7 +228,7 @@ test('a second commit adds only what is new, after the rest', async () => {
   expect(await catalog.datasets.logVersions()).toEqual([{ id: datasetId, logVersion: 1 }]);
 });
 
-test('a declared field takes its type from the data only where it was left open', async () => {
+test('a declared field takes its type from the data only if its type is auto', async () => {
   const { catalog } = world;
   const declare = { datasetId, title: 'T', description: 'D' };
   const open = await catalog.fields.create({ ...declare, name: 'variant', ordering: 9 });
@@ -270,7 +270,7 @@ test('a declared field takes its type from the data only where it was left open'
   expect(await catalog.fields.all(datasetId)).toHaveLength(fieldsOfColumns(columns).length + 2);
 });
 
-test('a failing publication leaves nothing of itself', async () => {
+test('a failing publication changes nothing', async () => {
   const { catalog } = world;
   const task = await world.import(ann, datasetId);
   await catalog.tasks.takeNext();

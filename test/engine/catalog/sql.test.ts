@@ -2,27 +2,27 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { identifier, isOneOf, join, sql } from '../../../engine/catalog/sql.js';
 
-test('binds every value and inserts only pieces of SQL', () => {
+test('binds every value and inserts only fragments of SQL', () => {
   const condition = sql`name = ${"x' OR '1'='1"}`;
   const statement = sql`SELECT * FROM vaults WHERE ${condition} AND id = ${3} LIMIT ${true}`;
   expect(statement.text).toBe('SELECT * FROM vaults WHERE name = ? AND id = ? LIMIT ?');
   expect(statement.values).toEqual(["x' OR '1'='1", 3, 1]);
 });
 
-test('binds an object that only looks like a piece of SQL', () => {
+test('binds an object that only looks like a fragment of SQL', () => {
   const forged = { text: '1; DROP TABLE vaults', texts: ['1; DROP TABLE vaults'], values: [] };
   const statement = sql`SELECT ${forged as unknown as string}`;
   expect(statement.text).toBe('SELECT ?');
 });
 
-test('joins pieces in order', () => {
+test('joins fragments in order', () => {
   const joined = join([sql`a = ${1}`, sql`b = ${2}`], sql` AND `);
   expect([joined.text, joined.values]).toEqual(['a = ? AND b = ?', [1, 2]]);
   expect(isOneOf(sql`id`, [1, 2, 3]).text).toBe('id IN (?, ?, ?)');
   expect(isOneOf(sql`id`, []).text).toBe('1 = 0');
 });
 
-test('refuses identifiers that are not plain names', () => {
+test('rejects identifiers that are not plain names', () => {
   expect(identifier('vaultId').text).toBe('vault_id');
   for (const name of ['', 'a b', 'a;', 'A', 'a"', 'a_b', '1']) {
     expect(() => identifier(name)).toThrow('not a valid table or column name');

@@ -33,7 +33,7 @@ async function statuses(task: TaskRow): Promise<readonly (string | undefined)[]>
   return [(await tasks.get(task.id))?.status, (await tasks.job(task))?.status];
 }
 
-test('the table of transitions is this one', () => {
+test('the table of transitions is unchanged', () => {
   expect(transitions).toEqual({
     pending: ['queued', 'canceled', 'failed'],
     queued: ['running', 'canceled', 'failed'],
@@ -47,7 +47,7 @@ test('the table of transitions is this one', () => {
   expect(canTransition('completed', 'running')).toBe(false);
 });
 
-test('every step of a task is allowed or refused as the table says, and its job never disagrees', async () => {
+test('every transition of a task is allowed or refused as the table says, and its job has the same status', async () => {
   const { tasks } = world.catalog;
   const reach: Readonly<Partial<Record<TaskStatus, (task: TaskRow) => Promise<unknown>>>> = {
     queued: async () => undefined,
@@ -89,7 +89,7 @@ test('every step of a task is allowed or refused as the table says, and its job 
   }
 });
 
-test('the job keeps a line for every change of status, and the reason of a failure', async () => {
+test('the job records every change of status and the reason of a failure', async () => {
   const { tasks, imports } = world.catalog;
   const task = await world.import(ann, datasetId);
   await tasks.takeNext();
@@ -111,7 +111,7 @@ test('the job keeps a line for every change of status, and the reason of a failu
   expect(job.timestamps.every(([, , time]) => Math.abs(Date.now() - time) < 60_000)).toBe(true);
 });
 
-test('tasks are taken by priority, then age', async () => {
+test('tasks start by priority, then age', async () => {
   const { tasks } = world.catalog;
   const late = await world.import(ann, datasetId, 20);
   const first = await world.import(ann, datasetId, 5);
@@ -122,7 +122,7 @@ test('tasks are taken by priority, then age', async () => {
   expect((await tasks.get(first.id))?.attempts).toBe(1);
 });
 
-test('an account with its share running waits, and lets others pass (T0: tasksRunningPerAccount)', async () => {
+test('an account at its limit of running tasks waits, and others go first (T0: tasksRunningPerAccount)', async () => {
   const { tasks } = world.catalog;
   const bob = await world.user('bob@elsewhere.org', 'elsewhere');
   const bobs = await world.dataset(bob);
@@ -137,7 +137,7 @@ test('an account with its share running waits, and lets others pass (T0: tasksRu
   expect((await tasks.takeNext(2))?.id).toBe(anns[2]!.id);
 });
 
-test('C4: takers at the same moment never get the same task', async () => {
+test('C4: concurrent calls never get the same task', async () => {
   for (let i = 0; i < 20; i++) await world.import(ann, datasetId);
   const taken = await Promise.all(
     Array.from({ length: 30 }, () => world.catalog.tasks.takeNext(100)),
@@ -160,7 +160,7 @@ test('progress of an attempt that is over changes nothing', async () => {
   expect((await tasks.job(task))?.metadata).toEqual({ progress: { processed_records: 3 } });
 });
 
-test('C3: a restart requeues what was running, in order, and R2: gives a poison task up (T0: taskAttempts)', async () => {
+test('C3: a restart requeues what was running, in order, and R2: fails a task after its last attempt (T0: taskAttempts)', async () => {
   const { tasks } = world.catalog;
   const poison = await world.import(ann, datasetId, 1);
   const waiting = await world.import(ann, datasetId, 50);
@@ -187,7 +187,7 @@ test('an orderly stop does not count as an attempt', async () => {
   expect(await statuses(task)).toEqual(['queued', 'queued']);
 });
 
-test('C7: cancel reaches the job and the tasks below, and is refused once the task is over', async () => {
+test('C7: cancel includes the job and the children, and is refused once the task is finished', async () => {
   const { catalog } = world;
   const task = await world.import(ann, datasetId);
   const canceled = await catalog.tasks.cancel(task.id);
@@ -201,7 +201,7 @@ test('C7: cancel reaches the job and the tasks below, and is refused once the ta
   expect(await catalog.tasks.takeNext()).toBeUndefined();
 });
 
-test('C7: a cancel cascades to what is still active below', async () => {
+test('C7: cancel cascades to unfinished children', async () => {
   const db = new SqliteDatabase(':memory:');
   await migrate(db);
   const account = await accountTable(db).create({ domain: 'acme' });
@@ -249,7 +249,7 @@ test('C7: either a task is canceled or it publishes, never both', async () => {
   expect(await statuses(task)).toEqual(['canceled', 'canceled']);
 });
 
-test('C7: cancel racing with publish has one winner, whatever the order (seed 11)', async () => {
+test('C7: of concurrent cancel and publish exactly one succeeds, in any order (seed 11)', async () => {
   const { catalog } = world;
   const random = seeded(11);
   for (let i = 0; i < 60; i++) {
@@ -324,7 +324,7 @@ test('lists filter and order tasks', async () => {
   expect([page.rows.map((row) => row.id), page.total]).toEqual([[b.id], 3]);
 });
 
-test('an account may not queue without end (T0: tasksQueuedPerAccount)', async () => {
+test('the queue of an account is limited (T0: tasksQueuedPerAccount)', async () => {
   const limit = budgets.tasksQueuedPerAccount;
   await world.catalog.transaction(async (tx) => {
     for (let i = 0; i < limit; i++) {

@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('reads outside see nothing of an open transaction, and all of it afterwards', async () => {
+test('reads outside a transaction see it only after its commit', async () => {
   await catalog.transaction(async (tx) => {
     await tx.accounts.create({ domain: 'acme' });
     expect(await tx.accounts.byDomain('acme')).toBeDefined();
@@ -26,7 +26,7 @@ test('reads outside see nothing of an open transaction, and all of it afterwards
   expect(await catalog.accounts.byDomain('acme')).toBeDefined();
 });
 
-test('a transaction that throws leaves nothing, and the next one works', async () => {
+test('a transaction that throws is rolled back, and the next one works', async () => {
   const failing = catalog.transaction(async (tx) => {
     await tx.accounts.create({ domain: 'acme' });
     throw new Error('changed my mind');
@@ -36,7 +36,7 @@ test('a transaction that throws leaves nothing, and the next one works', async (
   await catalog.accounts.create({ domain: 'acme' });
 });
 
-test('transactions run one after another, in the order they were asked for', async () => {
+test('transactions run one after another, in the order of the calls', async () => {
   const steps: string[] = [];
   const run = (name: string): Promise<void> =>
     catalog.transaction(async (tx) => {
@@ -49,7 +49,7 @@ test('transactions run one after another, in the order they were asked for', asy
   expect(steps).toEqual(['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]));
 });
 
-test('the tables of a transaction are of no use after it', async () => {
+test('the tables of a transaction throw after its end', async () => {
   let leaked: Tables | undefined;
   await catalog.transaction(async (tx) => {
     leaked = tx;
@@ -58,13 +58,13 @@ test('the tables of a transaction are of no use after it', async () => {
   await expect(leaked!.accounts.byDomain('x')).rejects.toThrow('the transaction has ended');
 });
 
-test('many writers at once each get their own ids', async () => {
+test('concurrent writers get distinct ids', async () => {
   const ids = await Promise.all(Array.from({ length: 200 }, () => catalog.nextId()));
   expect(new Set(ids).size).toBe(200);
   expect(ids).toEqual([...ids].sort((a, b) => a - b));
 });
 
-test('R5: a full catalogue refuses what is new, keeps what it has, and goes on when there is room', async () => {
+test('R5: a full disk fails writes, keeps the committed rows, and writes succeed again once there is space', async () => {
   const db = new SqliteDatabase(join(folder, 'full.sqlite'));
   const text = 'x'.repeat(20_000);
   const count = async (): Promise<unknown> =>

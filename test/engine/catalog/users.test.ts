@@ -6,7 +6,7 @@ import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
 import { everything, key, World } from './world.js';
 
-test('a first user brings the account, the personal vault and a token', async () => {
+test('a first user is created with account, personal vault and token', async () => {
   const { catalog } = await World.make();
   const made = await catalog.transaction((tx) =>
     createUser(
@@ -33,7 +33,7 @@ test('a first user brings the account, the personal vault and a token', async ()
   await catalog.close();
 });
 
-test('an email address that is taken or none is refused, and leaves no half-made account', async () => {
+test('a taken or invalid email address is refused, and no account is left behind', async () => {
   const { catalog } = await World.make();
   const add = (email: string, domain: string) =>
     catalog.transaction((tx) => createUser(tx, { email, domain }, key));
@@ -47,7 +47,7 @@ test('an email address that is taken or none is refused, and leaves no half-made
   await catalog.close();
 });
 
-test('A7: no file of the catalogue holds the secret of a token', async () => {
+test('A7: no file of the catalogue contains the secret of a token', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'catalog-'));
   const catalog = await openCatalog(join(folder, 'catalog.sqlite'));
   const secret = 'S3cretS3cretS3cretS3cretS3cret';
@@ -69,7 +69,7 @@ test('A7: no file of the catalogue holds the secret of a token', async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('A9: tokens end by revocation and by time, and only the right secret under the right key is one', async () => {
+test('A9: tokens end by revocation and expiry, and authenticate only with the right secret and key', async () => {
   const world = await World.make();
   const { tokens } = world.catalog;
   const { user } = await world.user('ann@example.org');
@@ -91,7 +91,7 @@ test('A9: tokens end by revocation and by time, and only the right secret under 
   await world.catalog.close();
 });
 
-test('a chosen secret has 30 characters and is new', async () => {
+test('a chosen secret must have 30 characters and be unused', async () => {
   const world = await World.make();
   const { user } = await world.user('ann@example.org');
   const { tokens } = world.catalog;
@@ -111,7 +111,7 @@ test('a chosen secret has 30 characters and is new', async () => {
   await world.catalog.close();
 });
 
-test('the last use of a token is noted, but not again within a minute', async () => {
+test('the last use of a token is recorded at most once a minute', async () => {
   const world = await World.make();
   const { tokens } = world.catalog;
   const { user } = await world.user('ann@example.org');

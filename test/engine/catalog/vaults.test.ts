@@ -42,13 +42,13 @@ async function names(filter: object): Promise<readonly string[]> {
   return rows.map((row) => row.name);
 }
 
-test('lists by name whatever the letter case, and only what may be read', async () => {
+test('lists readable vaults by name, ignoring case', async () => {
   expect(await names({})).toEqual(['Alpha', 'beta', 'Public', ann.vault.name]);
   const page = await world.catalog.vaults.list({ access }, { limit: 2, offset: 1 });
   expect([page.rows.map((row) => row.name), page.total]).toEqual([['beta', 'Public'], 4]);
 });
 
-test('has the filters of the contract', async () => {
+test('applies the filters of the contract', async () => {
   const own = ann.vault.name;
   expect(await names({ name: 'ALPHA' })).toEqual(['Alpha']);
   expect(await names({ accountDomain: 'ELSEWHERE', name: 'public' })).toEqual(['Public']);
@@ -71,7 +71,7 @@ test('has the filters of the contract', async () => {
   expect(await names({ fullPath: '/' })).toEqual([]);
 });
 
-test('a name is unique in its account, whatever the letter case', async () => {
+test('a name is unique in its account, ignoring case', async () => {
   const { vaults } = world.catalog;
   const by = { accountId: ann.account.id, userId: ann.user.id };
   await expect(vaults.create({ ...by, name: 'BETA' })).rejects.toMatchObject({
@@ -95,7 +95,7 @@ test('a name is unique in its account, whatever the letter case', async () => {
   await vaults.update(made['beta']!.id, { name: 'beta', tags: ['x', 'y'] });
 });
 
-test('a personal vault keeps its name', async () => {
+test('a personal vault cannot be renamed', async () => {
   const { vaults } = world.catalog;
   await expect(vaults.update(ann.vault.id, { name: 'mine' })).rejects.toThrow('cannot be renamed');
   const same = await vaults.update(ann.vault.id, { name: ann.vault.name, description: 'mine' });
@@ -103,7 +103,7 @@ test('a personal vault keeps its name', async () => {
   expect((await vaults.personal(ann.user.id))?.id).toBe(ann.vault.id);
 });
 
-test('counts what lies at the root', async () => {
+test('counts the objects at the root', async () => {
   const { vaults, objects } = world.catalog;
   const at = { vaultId: made['Alpha']!.id, userId: ann.user.id };
   await objects.ensureFolder(at.vaultId, '/a/b', ann.user.id);
@@ -113,7 +113,7 @@ test('counts what lies at the root', async () => {
   expect(counts.get(made['beta']!.id)).toEqual({ children: 0, folders: 0 });
 });
 
-test('an id is not given again after a deletion', async () => {
+test('ids are not reused after a deletion', async () => {
   const { vaults } = world.catalog;
   const by = { accountId: ann.account.id, userId: ann.user.id };
   const first = await vaults.create({ ...by, name: 'brief' });
