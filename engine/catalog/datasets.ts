@@ -155,18 +155,18 @@ export function datasetTable(db: Database): DatasetTable {
 }
 
 function conditions(filter: DatasetFilter): Sql[] {
-  const found: Sql[] = [mayAccess(filter.access)];
-  if (filter.ids) found.push(isOneOf(sql`datasets.id`, filter.ids));
-  if (filter.vaultIds) found.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
+  const clauses: Sql[] = [mayAccess(filter.access)];
+  if (filter.ids) clauses.push(isOneOf(sql`datasets.id`, filter.ids));
+  if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.name !== undefined) {
-    found.push(endsWith(sql`objects.path_key`, `/${fold(filter.name)}`));
+    clauses.push(endsWith(sql`objects.path_key`, `/${fold(filter.name)}`));
   }
   if (filter.tag !== undefined) {
-    found.push(sql`EXISTS (SELECT 1 FROM object_tags
+    clauses.push(sql`EXISTS (SELECT 1 FROM object_tags
       WHERE object_tags.object_id = datasets.id AND object_tags.tag = ${filter.tag.trim()})`);
   }
   if (filter.storageClass !== undefined) {
-    found.push(sql`datasets.storage_class = ${filter.storageClass}`);
+    clauses.push(sql`datasets.storage_class = ${filter.storageClass}`);
   }
-  return found;
+  return clauses;
 }

@@ -141,13 +141,13 @@ export function fieldTable(db: Database): FieldTable {
         page,
       ),
     all: async (datasetId) => {
-      const found = await cache.get(datasetId, async () => {
+      const rows = await cache.get(datasetId, async () => {
         const rows = await db.all(
           sql`SELECT ${fields.columns} FROM fields WHERE fields.dataset_id = ${datasetId} ORDER BY ${orderBy}`,
         );
         return rows.map((row) => fields.parse(row));
       });
-      return found ?? [];
+      return rows ?? [];
     },
     create: (field) =>
       db.atomic(async (tx) => {
@@ -219,8 +219,8 @@ function checkFieldName(name: string): void {
 }
 
 function conditions(filter: FieldFilter): Sql[] {
-  const found: Sql[] = [mayAccess(filter.access)];
-  if (filter.datasetId !== undefined) found.push(sql`fields.dataset_id = ${filter.datasetId}`);
-  if (filter.name !== undefined) found.push(sql`fields.name = ${filter.name}`);
-  return found;
+  const clauses: Sql[] = [mayAccess(filter.access)];
+  if (filter.datasetId !== undefined) clauses.push(sql`fields.dataset_id = ${filter.datasetId}`);
+  if (filter.name !== undefined) clauses.push(sql`fields.name = ${filter.name}`);
+  return clauses;
 }

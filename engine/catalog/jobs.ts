@@ -60,15 +60,15 @@ export async function listJobs<R>(
   page: Page,
 ): Promise<Listed<R>> {
   const jobs = codec.name;
-  const found: Sql[] = [mayAccess(filter.access)];
-  if (filter.ids) found.push(isOneOf(sql`${jobs}.id`, filter.ids));
-  if (filter.datasetId !== undefined) found.push(sql`${jobs}.dataset_id = ${filter.datasetId}`);
-  if (filter.vaultId !== undefined) found.push(sql`objects.vault_id = ${filter.vaultId}`);
-  if (filter.statuses) found.push(isOneOf(sql`${jobs}.status`, filter.statuses));
-  if (filter.userIds) found.push(isOneOf(sql`${jobs}.user_id`, filter.userIds));
+  const clauses: Sql[] = [mayAccess(filter.access)];
+  if (filter.ids) clauses.push(isOneOf(sql`${jobs}.id`, filter.ids));
+  if (filter.datasetId !== undefined) clauses.push(sql`${jobs}.dataset_id = ${filter.datasetId}`);
+  if (filter.vaultId !== undefined) clauses.push(sql`objects.vault_id = ${filter.vaultId}`);
+  if (filter.statuses) clauses.push(isOneOf(sql`${jobs}.status`, filter.statuses));
+  if (filter.userIds) clauses.push(isOneOf(sql`${jobs}.user_id`, filter.userIds));
   const from = sql`${jobs} JOIN objects ON objects.id = ${jobs}.dataset_id
     JOIN vaults ON vaults.id = objects.vault_id`;
-  return listPage(db, codec, { from, where: all(found), orderBy: sql`${jobs}.id DESC` }, page);
+  return listPage(db, codec, { from, where: all(clauses), orderBy: sql`${jobs}.id DESC` }, page);
 }
 
 /** The shared properties of a job that has just been created with its task. */

@@ -42,9 +42,11 @@ export async function listObjects(
   filter: ObjectFilter,
   page: Page,
 ): Promise<Listed<ObjectRow>> {
-  const found = conditions(filter);
-  const matchers = [regexMatcher(filter), globMatcher(filter, found)].filter((one) => one !== null);
-  const where = all(found);
+  const clauses = conditions(filter);
+  const matchers = [regexMatcher(filter), globMatcher(filter, clauses)].filter(
+    (one) => one !== null,
+  );
+  const where = all(clauses);
   if (matchers.length === 0) return listPage(db, objects, { from, where, orderBy }, page);
   const ids = await matchingIds(db, where, matchers);
   const shown = ids.slice(page.offset, page.offset + page.limit);
@@ -96,17 +98,17 @@ function regexMatcher({ regex }: ObjectFilter): Matcher | null {
   return ({ path }) => matches(path);
 }
 
-/** Compiles the glob to a matcher, and adds the conditions that SQLite can check to `found`. */
-function globMatcher(filter: ObjectFilter, found: Sql[]): Matcher | null {
+/** Compiles the glob to a matcher, and adds the conditions that SQLite can check to `clauses`. */
+function globMatcher(filter: ObjectFilter, clauses: Sql[]): Matcher | null {
   if (filter.glob === undefined) return null;
   const hasVault = filter.vaultIds !== undefined || filter.vaultName !== undefined;
   const glob = parseGlob('glob', filter.glob, hasVault);
   if (glob.pathPrefix.length > 1) {
-    found.push(startsWith(sql`objects.path_key`, glob.pathPrefix));
+    clauses.push(startsWith(sql`objects.path_key`, glob.pathPrefix));
   }
-  if (glob.vault === null) found.push(isPersonalVault(filter.access));
+  if (glob.vault === null) clauses.push(isPersonalVault(filter.access));
   if (glob.domain === undefined && glob.vault !== null) {
-    found.push(isOwnAccount(filter.access));
+    clauses.push(isOwnAccount(filter.access));
   }
   const domain = typeof glob.domain === 'string' ? compilePart(glob.domain) : null;
   const vault = typeof glob.vault === 'string' ? compilePart(glob.vault) : null;
@@ -119,47 +121,47 @@ function globMatcher(filter: ObjectFilter, found: Sql[]): Matcher | null {
 
 function conditions(filter: ObjectFilter): Sql[] {
   const { access } = filter;
-  const found: Sql[] = [mayAccess(access, filter.permission)];
-  if (filter.ids) found.push(isOneOf(sql`objects.id`, filter.ids));
-  if (filter.vaultIds) found.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
+  const clauses: Sql[] = [mayAccess(access, filter.permission)];
+  if (filter.ids) clauses.push(isOneOf(sql`objects.id`, filter.ids));
+  if (filter.vaultIds) clauses.push(isOneOf(sql`objects.vault_id`, filter.vaultIds));
   if (filter.vaultName !== undefined) {
-    found.push(sql`vaults.name_key = ${fold(filter.vaultName)}`);
+    clauses.push(sql`vaults.name_key = ${fold(filter.vaultName)}`);
   }
   if (filter.vaultFullPath !== undefined) {
     const path = parseFullPath(filter.vaultFullPath);
-    found.push(path === undefined || access === null ? never : isVaultOf(path, access));
+    clauses.push(path === undefined || access === null ? never : isVaultOf(path, access));
   }
-  if (filter.parentId === null) found.push(sql`objects.parent_id IS NULL`);
-  else if (filter.parentId !== undefined) found.push(sql`objects.parent_id = ${filter.parentId}`);
+  if (filter.parentId === null) clauses.push(sql`objects.parent_id IS NULL`);
+  else if (filter.parentId !== undefined) clauses.push(sql`objects.parent_id = ${filter.parentId}`);
   if (filter.filename !== undefined) {
     // A path ends with the filename, and no filename contains the slash before it.
-    found.push(endsWith(sql`objects.path_key`, `/${fold(filter.filename)}`));
+    clauses.push(endsWith(sql`objects.path_key`, `/${fold(filter.filename)}`));
   }
   if (filter.path !== undefined) {
-    found.push(sql`objects.path_key = ${fold(normalizePath(filter.path))}`);
+    clauses.push(sql`objects.path_key = ${fold(normalizePath(filter.path))}`);
   }
   if (filter.fullPath !== undefined) {
     const path = parseFullPath(filter.fullPath);
-    if (path === undefined || access === null) found.push(never);
+    if (path === undefined || access === null) clauses.push(never);
     else {
-      found.push(isVaultOf(path, access), sql`objects.path_key = ${fold(path.path)}`);
+      clauses.push(isVaultOf(path, access), sql`objects.path_key = ${fold(path.path)}`);
     }
   }
-  if (filter.objectTypes) found.push(isOneOf(sql`objects.object_type`, filter.objectTypes));
-  if (filter.depth !== undefined) found.push(sql`objects.depth = ${filter.depth}`);
+  if (filter.objectTypes) clauses.push(isOneOf(sql`objects.object_type`, filter.objectTypes));
+  if (filter.depth !== undefined) clauses.push(sql`objects.depth = ${filter.depth}`);
   if (filter.query !== undefined) {
-    found.push(contains(sql`objects.path_key`, fold(filter.query)));
+    clauses.push(contains(sql`objects.path_key`, fold(filter.query)));
   }
-  found.push(...ancestorConditions(filter));
+  clauses.push(...ancestorConditions(filter));
   if (filter.tag !== undefined) {
-    found.push(sql`EXISTS (SELECT 1 FROM object_tags
+    clauses.push(sql`EXISTS (SELECT 1 FROM object_tags
       WHERE object_tags.object_id = objects.id AND object_tags.tag = ${filter.tag.trim()})`);
   }
   if (filter.storageClass !== undefined) {
-    found.push(sql`objects.id IN (
+    clauses.push(sql`objects.id IN (
       SELECT datasets.id FROM datasets WHERE datasets.storage_class = ${filter.storageClass})`);
   }
-  return found;
+  return clauses;
 }
 
 /** Direct children of an ancestor have distance 1; the root is one level above depth 0. */

@@ -74,13 +74,13 @@ export async function publish(db: Database, publication: Publication): Promise<v
 async function publishFields(tx: Database, publication: Publication): Promise<ReadonlySet<string>> {
   const table = fieldTable(tx);
   const { datasetId, time } = publication;
-  const known = await table.all(datasetId);
-  const byPath = new Map(known.map((field) => [JSON.stringify(field.path), field]));
+  const existing = await table.all(datasetId);
+  const byPath = new Map(existing.map((field) => [JSON.stringify(field.path), field]));
   const declared = new Map(
-    known.filter((field) => !field.isValid).map((field) => [field.name, field]),
+    existing.filter((field) => !field.isValid).map((field) => [field.name, field]),
   );
   const hints = new Map(publication.newFields.map((field) => [JSON.stringify(field.path), field]));
-  let nextOrdering = 1 + Math.max(-1, ...known.map((field) => field.ordering ?? -1));
+  let nextOrdering = 1 + Math.max(-1, ...existing.map((field) => field.ordering ?? -1));
   const added = new Set<string>();
 
   for (const column of fieldsOfColumns(publication.columns)) {
@@ -108,9 +108,9 @@ async function editFields(tx: Database, publication: Publication): Promise<void>
   if (edits.length === 0) return;
   const table = fieldTable(tx);
   const fields = new Map((await table.all(datasetId)).map((field) => [field.name, field]));
-  for (const { name, ...said } of edits) {
+  for (const { name, ...changes } of edits) {
     const field = fields.get(name);
-    if (field !== undefined && !field.isReadOnly) await table.update(field.id, said, time);
+    if (field !== undefined && !field.isReadOnly) await table.update(field.id, changes, time);
   }
 }
 

@@ -79,12 +79,12 @@ export function savedResourceTable<R extends OwnedRow>(
   return {
     get,
     list: (filter, page) => {
-      const found = [visible(owner, filter.access), ...conditions(filter)];
-      if (filter.userId !== undefined) found.push(sql`${owner}.user_id = ${filter.userId}`);
+      const clauses = [visible(owner, filter.access), ...conditions(filter)];
+      if (filter.userId !== undefined) clauses.push(sql`${owner}.user_id = ${filter.userId}`);
       if (filter.accountId !== undefined)
-        found.push(sql`${owner}.account_id = ${filter.accountId}`);
-      if (filter.isShared !== undefined) found.push(sql`${owner}.is_shared = ${filter.isShared}`);
-      const where = all(found);
+        clauses.push(sql`${owner}.account_id = ${filter.accountId}`);
+      if (filter.isShared !== undefined) clauses.push(sql`${owner}.is_shared = ${filter.isShared}`);
+      const where = all(clauses);
       return listPage(db, codec, { from, where, orderBy: sql`${codec.name}.id DESC` }, page);
     },
     create: async (resource) =>

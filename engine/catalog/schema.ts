@@ -6,7 +6,7 @@
 const status = `TEXT NOT NULL CHECK (status IN
   ('pending', 'queued', 'running', 'completed', 'failed', 'canceled'))`;
 
-/** What imports, exports and commits have in common. */
+/** The columns that imports, exports and commits share. */
 const job = `
   id BIGINT NOT NULL PRIMARY KEY,
   task_id BIGINT REFERENCES tasks (id) ON DELETE SET NULL,
@@ -113,7 +113,7 @@ export const firstSchema: readonly string[] = [
     tag TEXT NOT NULL,
     PRIMARY KEY (object_id, tag))`,
 
-  // Datasets that were deleted and whose files may still be there: a kill came between the two.
+  // Deleted datasets whose files may still exist, because the process was killed before it deleted them.
   `CREATE TABLE dropped_datasets (
     id BIGINT NOT NULL PRIMARY KEY,
     dropped_at BIGINT NOT NULL)`,
@@ -229,12 +229,12 @@ export const firstSchema: readonly string[] = [
   `CREATE INDEX commits_job ON commits (parent_job_id)`,
 ];
 
-/** Imports that only tell what would come in. */
+/** Adds dry runs of imports. */
 export const dryRunSchema: readonly string[] = [
   `ALTER TABLE imports ADD COLUMN is_dry_run SMALLINT NOT NULL DEFAULT 0`,
 ];
 
-/** What creates with an `Idempotency-Key` need. */
+/** Adds the keys of creates with an `Idempotency-Key` header. */
 export const requestKeySchema: readonly string[] = [
   `CREATE TABLE request_keys (
     user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -257,7 +257,7 @@ const owned = `
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL`;
 
-/** Datasets that a search by entity looks into. */
+/** Adds global beacons: datasets that searches by entity include. */
 export const globalBeaconSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('global beacon', 0)`,
   `CREATE TABLE global_beacons (
@@ -267,7 +267,7 @@ export const globalBeaconSchema: readonly string[] = [
     created_at BIGINT NOT NULL)`,
 ];
 
-/** Saved queries, beacon sets and beacons. A deleted dataset leaves them: a beacon then counts as failed. */
+/** Adds saved queries, beacon sets and beacons. They outlive their dataset: its beacons then fail. */
 export const questionSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('saved query', 0), ('beacon set', 0), ('beacon', 0)`,
   `CREATE TABLE saved_queries (${owned},

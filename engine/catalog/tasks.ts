@@ -162,20 +162,20 @@ function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Prom
 
 /** A user sees the tasks of their account whose objects they may read (contract 15.2). */
 function conditions(filter: TaskFilter): Sql[] {
-  const found: Sql[] = [mayAccess(filter.access)];
-  if (filter.access !== null) found.push(sql`tasks.account_id = ${filter.access.accountId}`);
-  if (filter.ids) found.push(isOneOf(sql`tasks.id`, filter.ids));
-  if (filter.statuses) found.push(isOneOf(sql`tasks.status`, filter.statuses));
-  if (filter.kinds) found.push(isOneOf(sql`tasks.kind`, filter.kinds));
+  const clauses: Sql[] = [mayAccess(filter.access)];
+  if (filter.access !== null) clauses.push(sql`tasks.account_id = ${filter.access.accountId}`);
+  if (filter.ids) clauses.push(isOneOf(sql`tasks.id`, filter.ids));
+  if (filter.statuses) clauses.push(isOneOf(sql`tasks.status`, filter.statuses));
+  if (filter.kinds) clauses.push(isOneOf(sql`tasks.kind`, filter.kinds));
   if (filter.targetObjectId !== undefined) {
-    found.push(sql`tasks.target_object_id = ${filter.targetObjectId}`);
+    clauses.push(sql`tasks.target_object_id = ${filter.targetObjectId}`);
   }
   if (filter.sourceObjectId !== undefined) {
-    found.push(sql`tasks.source_object_id = ${filter.sourceObjectId}`);
+    clauses.push(sql`tasks.source_object_id = ${filter.sourceObjectId}`);
   }
-  if (filter.parentId !== undefined) found.push(sql`tasks.parent_id = ${filter.parentId}`);
-  if (filter.userIds) found.push(isOneOf(sql`tasks.user_id`, filter.userIds));
-  return found;
+  if (filter.parentId !== undefined) clauses.push(sql`tasks.parent_id = ${filter.parentId}`);
+  if (filter.userIds) clauses.push(isOneOf(sql`tasks.user_id`, filter.userIds));
+  return clauses;
 }
 
 const orderColumns: Readonly<Record<TaskOrdering, Sql>> = {

@@ -288,31 +288,31 @@ function isAccountOf(domain: string): Sql {
 
 function conditions(filter: VaultFilter): Sql[] {
   const { access } = filter;
-  const found: Sql[] = [mayAccess(access, filter.permission)];
-  if (filter.ids) found.push(isOneOf(sql`vaults.id`, filter.ids));
-  if (filter.accountIds) found.push(isOneOf(sql`vaults.account_id`, filter.accountIds));
-  if (filter.userIds) found.push(isOneOf(sql`vaults.user_id`, filter.userIds));
-  if (filter.name !== undefined) found.push(sql`vaults.name_key = ${fold(filter.name)}`);
-  if (filter.accountDomain !== undefined) found.push(isAccountOf(filter.accountDomain));
-  if (filter.vaultType) found.push(sql`vaults.vault_type = ${filter.vaultType}`);
+  const clauses: Sql[] = [mayAccess(access, filter.permission)];
+  if (filter.ids) clauses.push(isOneOf(sql`vaults.id`, filter.ids));
+  if (filter.accountIds) clauses.push(isOneOf(sql`vaults.account_id`, filter.accountIds));
+  if (filter.userIds) clauses.push(isOneOf(sql`vaults.user_id`, filter.userIds));
+  if (filter.name !== undefined) clauses.push(sql`vaults.name_key = ${fold(filter.name)}`);
+  if (filter.accountDomain !== undefined) clauses.push(isAccountOf(filter.accountDomain));
+  if (filter.vaultType) clauses.push(sql`vaults.vault_type = ${filter.vaultType}`);
   if (filter.storageClass !== undefined) {
-    found.push(sql`vaults.default_storage_class = ${filter.storageClass}`);
+    clauses.push(sql`vaults.default_storage_class = ${filter.storageClass}`);
   }
   if (filter.fullPath !== undefined) {
     const path = parseFullPath(filter.fullPath);
-    found.push(path === undefined || access === null ? sql`1 = 0` : isVaultOf(path, access));
+    clauses.push(path === undefined || access === null ? sql`1 = 0` : isVaultOf(path, access));
   }
   if (filter.tag !== undefined) {
-    found.push(sql`EXISTS (SELECT 1 FROM vault_tags
+    clauses.push(sql`EXISTS (SELECT 1 FROM vault_tags
       WHERE vault_tags.vault_id = vaults.id AND vault_tags.tag = ${filter.tag.trim()})`);
   }
   if (filter.query !== undefined) {
     // Choice: the filter `query` of vaults ignores case in names, and in descriptions only of ASCII letters, as SQLite's LOWER does.
     const inName = contains(sql`vaults.name_key`, fold(filter.query));
     const description = sql`LOWER(COALESCE(vaults.description, ''))`;
-    found.push(sql`(${inName} OR ${contains(description, filter.query.toLowerCase())})`);
+    clauses.push(sql`(${inName} OR ${contains(description, filter.query.toLowerCase())})`);
   }
-  return found;
+  return clauses;
 }
 
 async function requireFreeName(
