@@ -1,35 +1,36 @@
 import type { SearchColumn, SearchObject, SearchVault } from './table.js';
 
-/** What a document is about. */
+/** The kinds of documents: vaults, and each type of object. */
 export type DocumentType = 'vault' | SearchObject['objectType'];
 
-/** A vault, or an object in one: what searches look for. Nothing of it exists without a vault that its reader may read. */
+/** A vault, or an object with its vault: the unit that searches find. */
 export interface SearchDocument {
   readonly vault: SearchVault;
   /** Null for the vault itself. */
   readonly object: SearchObject | null;
 }
 
-/** A value of a document: times in microseconds since 1970, as predicates have them. */
+/** The value of a field of a document. Times are microseconds since 1970 UTC, as in predicates. */
 export type DocumentValue = string | number | null | readonly string[];
 
-/** A field of documents. */
+/** A field that searches can use in conditions, orderings and facets. */
 export interface DocumentField {
   readonly name: string;
   readonly type: 'string' | 'text' | 'long' | 'date';
   readonly isList: boolean;
-  /** What has to be read of an object to know it. */
+  /** The columns of an object that `read` needs. */
   readonly columns: readonly SearchColumn[];
-  /** Few documents have a value of their own: what was found out about one is worth remembering. */
+  /** True if many documents have the same value, so that results of tests on it are cached. */
   readonly isShared: boolean;
   readonly read: (document: SearchDocument) => DocumentValue;
 }
 
-/** The names in a path, and where its parts begin. */
+/** The last component of a path. */
 function lastName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
+/** The last component of the parent's path; null at the root. */
 function parentName(path: string): string | null {
   const end = path.lastIndexOf('/');
   return end <= 0 ? null : path.slice(path.lastIndexOf('/', end - 1) + 1, end);
@@ -91,19 +92,19 @@ export const documentFields: ReadonlyMap<string, DocumentField> = new Map(
       ({ vault, object }) => (object ?? vault).createdAt! * 1_000,
     ),
     field('updated_at', 'date', ['updatedAt'], updated),
-    // Choice: searches look at the catalogue itself, so whatever is there is indexed.
+    // Choice: searches read the catalogue itself, so the time of indexing (`indexed_at`) is that of the last change.
     field('indexed_at', 'date', ['updatedAt'], updated),
   ].map((one) => [one.name, one]),
 );
 
-/** A field that is known to exist. */
+/** The field with this name; throws if there is none. */
 export function documentField(name: string): DocumentField {
   const found = documentFields.get(name);
   if (!found) throw new Error(`documents have no field ${name}`);
   return found;
 }
 
-/** `vault`, or what kind of object it is. */
+/** `vault`, or the type of the object. */
 export function typeOf({ object }: SearchDocument): DocumentType {
   return object ? object.objectType : 'vault';
 }

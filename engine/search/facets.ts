@@ -2,19 +2,19 @@ import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
 import { binKey, type Bins, type DateUnit } from '../query/request/facet-bins.js';
 import type { BucketFacet, Facet } from '../query/request/facets.js';
-import { sortable } from './best.js';
+import { sortable } from './top-documents.js';
 import { documentField, type DocumentField, type SearchDocument } from './document.js';
 
 type Single = string | number;
 
-/** Takes in the documents found, one by one, and then tells what a facet of them is (query language 3.2). */
-export interface Tally {
+/** Accumulates one facet over the matching documents (query language 3.2). */
+export interface FacetCounter {
   add(document: SearchDocument): void;
   answer(): unknown;
 }
 
-/** What facets of documents are counted with; all of one request look at a document once. */
-export function tallyOf(facet: Facet): Tally {
+/** Creates the counter of a facet. */
+export function facetCounter(facet: Facet): FacetCounter {
   const field = documentField(facet.field.name);
   switch (facet.kind) {
     case 'terms':
@@ -29,18 +29,21 @@ export function tallyOf(facet: Facet): Tally {
   }
 }
 
-/** Every value of a field; a term of a list counts once. */
+/** The distinct values of a field in one document. */
 function valuesOf(field: DocumentField, document: SearchDocument): readonly Single[] {
   const value = field.read(document);
   if (value === null) return [];
   return typeof value === 'object' ? [...new Set(value)] : [value];
 }
 
-/** A facet of buckets: what each value falls into, and in which order and form they are shown. */
-class Buckets implements Tally {
+/** Counts documents per term or bin. */
+class Buckets implements FacetCounter {
   readonly #field: DocumentField;
   readonly #facet: BucketFacet;
-  readonly #buckets = new Map<Single, { count: number; readonly nested: readonly Tally[] }>();
+  readonly #buckets = new Map<
+    Single,
+    { count: number; readonly nested: readonly FacetCounter[] }
+  >();
 
   constructor(field: DocumentField, facet: BucketFacet) {
     this.#field = field;
@@ -53,11 +56,11 @@ class Buckets implements Tally {
       const key = facet.kind === 'terms' ? value : binOf(facet.bins, Number(value));
       let bucket = this.#buckets.get(key);
       if (!bucket) {
-        bucket = { count: 0, nested: facet.nested.map(tallyOf) };
+        bucket = { count: 0, nested: facet.nested.map(facetCounter) };
         this.#buckets.set(key, bucket);
       }
       bucket.count += 1;
-      for (const tally of bucket.nested) tally.add(document);
+      for (const counter of bucket.nested) counter.add(document);
     }
   }
 
@@ -70,16 +73,16 @@ class Buckets implements Tally {
       .map(([key, bucket]) => ({
         key,
         ...bucket,
-        place: typeof key === 'string' ? sortable(key) : key,
+        sortKey: typeof key === 'string' ? sortable(key) : key,
       }))
-      .sort((a, b) => (isByCount && b.count - a.count) || (a.place < b.place ? -1 : 1))
+      .sort((a, b) => (isByCount && b.count - a.count) || (a.sortKey < b.sortKey ? -1 : 1))
       .slice(0, limit)
       .map(({ key, count, nested }) => {
         const shown =
           facet.kind === 'terms' ? shownValue(this.#field, key) : shownBin(facet.bins, Number(key));
         return nested.length === 0
           ? [shown, count]
-          : [shown, count, answersOf(facet.nested, nested)];
+          : [shown, count, facetAnswers(facet.nested, nested)];
       });
   }
 }
@@ -91,12 +94,13 @@ function checkCount({ name }: DocumentField, kind: BucketFacet['kind'], count: n
   throw new AppError('budget', message, { facets: [message] });
 }
 
-/** The answers of several facets by the names of their fields. */
-export function answersOf(facets: readonly Facet[], tallies: readonly Tally[]): object {
-  return Object.fromEntries(facets.map((facet, i) => [facet.field.name, tallies[i]!.answer()]));
+/** The results of several facets, by field name. */
+export function facetAnswers(facets: readonly Facet[], counters: readonly FacetCounter[]): object {
+  return Object.fromEntries(facets.map((facet, i) => [facet.field.name, counters[i]!.answer()]));
 }
 
-class Count implements Tally {
+/** Counts distinct values. */
+class Count implements FacetCounter {
   readonly #field: DocumentField;
   readonly #seen = new Set<Single>();
 
@@ -113,8 +117,8 @@ class Count implements Tally {
   }
 }
 
-/** Sums in bigints, so that they are exact: ids are large. */
-class Stats implements Tally {
+/** Statistics of numbers. The sum is a bigint, because a sum of ids exceeds 2^53. */
+class Stats implements FacetCounter {
   readonly #field: DocumentField;
   readonly #isExtended: boolean;
   readonly #values: number[] = [];
@@ -160,7 +164,8 @@ class Stats implements Tally {
   }
 }
 
-class Percentiles implements Tally {
+/** Percentiles, with linear interpolation between the two nearest values. */
+class Percentiles implements FacetCounter {
   readonly #field: DocumentField;
   readonly #percents: readonly number[];
   readonly #values: number[] = [];
@@ -174,28 +179,27 @@ class Percentiles implements Tally {
     this.#values.push(...(valuesOf(this.#field, document) as readonly number[]));
   }
 
-  /** Linear interpolation between the two nearest. */
   answer(): object {
     const sorted = this.#values.sort((a, b) => a - b);
     return Object.fromEntries(
       this.#percents.map((percent) => {
         const key = Number.isInteger(percent) ? `${percent}.0` : String(percent);
         if (sorted.length === 0) return [key, null];
-        const place = (percent / 100) * (sorted.length - 1);
-        const low = sorted[Math.floor(place)]!;
-        const high = sorted[Math.ceil(place)]!;
-        return [key, low + (high - low) * (place - Math.floor(place))];
+        const position = (percent / 100) * (sorted.length - 1);
+        const low = sorted[Math.floor(position)]!;
+        const high = sorted[Math.ceil(position)]!;
+        return [key, low + (high - low) * (position - Math.floor(position))];
       }),
     );
   }
 }
 
-/** Times as the results have them. */
+/** A value in the form of results: times as ISO 8601 strings. */
 export function shownValue({ type }: DocumentField, value: Single): Single {
   return type === 'date' ? new Date(Number(value) / 1_000).toISOString() : value;
 }
 
-/** Which bin a value falls into; those of dates are the times at which they begin. */
+/** The number of the bin that contains a value; for dates the start of the bin, in microseconds. */
 function binOf(bins: Bins, value: number): number {
   switch (bins.kind) {
     case 'date':
@@ -222,11 +226,11 @@ function shownBin(bins: Bins, bin: number): Single {
 const dayMicros = 86_400_000_000;
 const micros = { day: dayMicros, hour: 3_600_000_000, minute: 60_000_000, second: 1_000_000 };
 
-/** The beginning of the unit that a time lies in; weeks begin on Mondays. */
+/** The start of the unit of time that contains a time, in microseconds; weeks start on Monday. */
 function startOf(time: number, unit: DateUnit): number {
   if (unit === 'day' || unit === 'hour' || unit === 'minute' || unit === 'second')
     return Math.floor(time / micros[unit]) * micros[unit];
-  // 1970 began on a Thursday.
+  // 1 January 1970 was a Thursday.
   if (unit === 'week')
     return Math.floor((time / dayMicros + 3) / 7) * 7 * dayMicros - 3 * dayMicros;
   const date = new Date(time / 1_000);

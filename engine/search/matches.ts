@@ -4,10 +4,10 @@ import type { PlainTest, PlainValue } from '../query/predicate/plain-values.js';
 import type { Condition, Predicate } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';
 
-/** Whether a document satisfies a predicate. */
+/** Tests whether a document satisfies a predicate. */
 export type Matcher = (document: SearchDocument) => boolean;
 
-/** The predicate as a function of documents, with the meaning that it has for records. */
+/** Compiles a predicate to a test of documents, with the meaning that it has for records. */
 export function matcherOf(predicate: Predicate): Matcher {
   return kindOf(predicate).document(predicate, documents);
 }
@@ -16,7 +16,7 @@ const documents: DocumentContext<SearchDocument> = {
   matches: matcherOf,
   anyValue({ name }, test) {
     const { read, isShared } = documentField(name);
-    const check = isShared ? remembered(test) : test;
+    const check = isShared ? cached(test) : test;
     return (document) => {
       const value = read(document);
       if (value === null) return false;
@@ -33,7 +33,7 @@ const documents: DocumentContext<SearchDocument> = {
   },
 };
 
-/** The condition as a function of a single value of its field. */
+/** Compiles a condition to a test of one value of its field. */
 export function valueTest(condition: Condition): PlainTest {
   return kindOf(condition).document(condition, singleValues);
 }
@@ -44,15 +44,16 @@ const singleValues: DocumentContext<PlainValue> = {
   valueCount: (_, test) => () => test(1),
 };
 
-/** The most answers that are remembered for a field whose values many documents share. */
-const mostRemembered = 10_000;
+/** Maximum number of cached results per condition on a shared field. */
+const maxCached = 10_000;
 
-function remembered(test: PlainTest): PlainTest {
+/** Caches the results of a test by value. */
+function cached(test: PlainTest): PlainTest {
   const known = new Map<PlainValue, boolean>();
   return (value) => {
     const answer = known.get(value);
     if (answer !== undefined) return answer;
-    if (known.size >= mostRemembered) known.clear();
+    if (known.size >= maxCached) known.clear();
     const found = test(value);
     known.set(value, found);
     return found;

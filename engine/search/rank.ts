@@ -6,17 +6,16 @@ import type { Predicate, Score } from '../query/predicate/predicate.js';
 import { documentField, type SearchDocument } from './document.js';
 import { matcherOf } from './matches.js';
 
-/** How well a document answers; the larger, the better. */
+/** The relevance of a document; higher is better. */
 export type Rank = (document: SearchDocument) => number;
 
-/** Characters of a usual text: what BM25 calls the average length. */
-const usualLength = 60;
+/** The average length of BM25, in characters. */
+const averageLength = 60;
 
 /**
- * The relevance of a document, as datasets have it (query language 4.4); undefined if nothing ranks. Each clause that is satisfied
- * counts 1, and less than 1 more for how often a text holds the words and how short it is, by BM25's saturation (k1 1.2, b 0.75);
- * what satisfies more clauses comes first. Choice: here names and paths are texts too, so a name of a few words comes before
- * a long path.
+ * Compiles the relevance function of a query (query language 4.4); undefined if no clause has a positive boost. A satisfied clause
+ * scores 1, plus less than 1 for term frequency and text length by BM25's saturation (k1 1.2, b 0.75), so documents that satisfy more
+ * clauses come first. Choice: searches rank names and paths as text, so a short name comes before a long path.
  */
 export function rankOf(scores: readonly Score[]): Rank | undefined {
   const parts = scores
@@ -29,8 +28,8 @@ export function rankOf(scores: readonly Score[]): Rank | undefined {
 function partOf({ item, boost }: Score, clauses: number): Rank {
   const closeness = leavesOf(item).map(closenessOf);
   const share = closeness.length === 0 ? 0 : 1 / (clauses * closeness.length);
-  // Where words are all that is asked for, it is satisfied if some were counted.
-  const matches = isOfWords(item) ? undefined : matcherOf(item);
+  // A clause of terms alone is satisfied if any of its terms occurs.
+  const matches = hasOnlyTerms(item) ? undefined : matcherOf(item);
   return (document) => {
     const sum = closeness.reduce((found, of) => found + of(document), 0);
     const isSatisfied = matches ? matches(document) : sum > 0;
@@ -38,21 +37,21 @@ function partOf({ item, boost }: Score, clauses: number): Rank {
   };
 }
 
-function isOfWords(item: Predicate): boolean {
+function hasOnlyTerms(item: Predicate): boolean {
   return item.kind === 'or'
-    ? item.items.every(isOfWords)
+    ? item.items.every(hasOnlyTerms)
     : item.kind === 'phrase' || item.kind === 'wildcard';
 }
 
 type TextLeaf = Extract<Predicate, { kind: 'words' | 'phrase' | 'wildcard' }>;
 
-/** A clause that names no field is one leaf for each of them. */
+/** The text leaves of a clause. A clause without a field has one leaf per searched field. */
 function leavesOf(item: Predicate): readonly TextLeaf[] {
   if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(leavesOf);
   return item.kind === 'words' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
 }
 
-/** From 0 to 1. */
+/** The saturated term frequency of a leaf, from 0 to 1. */
 function closenessOf(leaf: TextLeaf): Rank {
   const { read } = documentField(leaf.field.name);
   const count = counterOf(leaf);
@@ -62,7 +61,7 @@ function closenessOf(leaf: TextLeaf): Rank {
     const text = typeof value === 'object' ? value.join(' ') : String(value);
     const times = count(text);
     if (times === 0) return 0;
-    const length = text.length / usualLength;
+    const length = text.length / averageLength;
     return times / (times + 1.2 * (0.25 + 0.75 * length));
   };
 }

@@ -9,18 +9,18 @@ import { documentFields } from './document.js';
 
 /** A checked search. */
 export interface SearchRequest extends QueryRequest {
-  /** Choice: `access` leaves out the vaults that the user may read only because everybody may; the others are one. */
+  /** Choice: `access` excludes vaults that are readable only because they are public; `all` and `any` are synonyms. */
   readonly vaultScope: 'all' | 'any' | 'access';
   readonly includeVaults: boolean;
-  /** What datasets have to hold to be found; empty if nothing of the kind is asked for. */
+  /** Entities that a dataset must contain to match; empty for no restriction. */
   readonly entities: readonly AskedEntity[];
-  /** Choice: any of them is enough where the request does not say. */
+  /** Choice: without `entities_match`, a dataset matches if it contains any of the entities. */
   readonly entitiesMatch: 'any' | 'all';
   readonly includeSubjects: 'none' | 'some' | 'all';
 }
 
-/** What a term without a field looks into. */
-const searched = ['name', 'full_path', 'description', 'tags'];
+/** The fields that a term without a field is searched in. */
+const searchedFields = ['name', 'full_path', 'description', 'tags'];
 
 const rows: ReadonlyMap<string, DatasetField> = new Map(
   [...documentFields.values()].map(({ name, type, isList }) => [
@@ -30,13 +30,10 @@ const rows: ReadonlyMap<string, DatasetField> = new Map(
 );
 const index: FieldIndex = {
   find: (name) => rows.get(name),
-  rows: searched.map((name) => rows.get(name)!),
+  rows: searchedFields.map((name) => rows.get(name)!),
 };
 
-/**
- * Parses the body of a search (contract 8.7): the parts of a query over the fields of documents. A 400 names everything that
- * is wrong.
- */
+/** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws `invalid` with all mistakes found. */
 export function parseSearch(body: unknown): SearchRequest {
   const request = parseDocumentQuery(body, index);
   const given = (body ?? {}) as Readonly<Record<string, unknown>>;
@@ -51,7 +48,7 @@ export function parseSearch(body: unknown): SearchRequest {
   };
 }
 
-/** The same search among these datasets alone. */
+/** The search restricted to these datasets. */
 export function amongDatasets(request: SearchRequest, ids: readonly number[]): SearchRequest {
   const field = { name: 'id', path: ['id'], type: 'long' } as const;
   const type = { name: 'type', path: ['type'], type: 'string' } as const;
@@ -60,23 +57,23 @@ export function amongDatasets(request: SearchRequest, ids: readonly number[]): S
   return { ...request, predicate: and([isDataset, isOne, request.predicate]) };
 }
 
-/** One of these words; the first if not given. */
+/** The value of a key that must be one of these strings; the first of them if the key is absent or empty. */
 function choice<W extends string>(
   key: string,
   body: Readonly<Record<string, unknown>>,
-  words: readonly [W, ...W[]],
+  options: readonly [W, ...W[]],
 ): W {
   const value = body[key];
-  if (value === undefined || value === null || value === '') return words[0];
-  const found = words.find((word) => word === value);
+  if (value === undefined || value === null || value === '') return options[0];
+  const found = options.find((option) => option === value);
   if (found === undefined) {
-    const expected = `${words.slice(0, -1).join(', ')} or ${words.at(-1)!}`;
+    const expected = `${options.slice(0, -1).join(', ')} or ${options.at(-1)!}`;
     throw invalid(key, `Expected ${expected}, not ${show(value)}`);
   }
   return found;
 }
 
-/** True, false, or those words; false if not given. */
+/** The value of a boolean key, which may also be a string or 0 or 1; false if absent. */
 function flag(key: string, body: Readonly<Record<string, unknown>>): boolean {
   const value = body[key] ?? false;
   const word = typeof value === 'string' ? value.toLowerCase() : value;

@@ -1,46 +1,50 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
 import type { Facet } from '../query/request/facets.js';
 import { Lanes } from '../query/sql/lanes.js';
 import type { Predicate } from '../query/predicate/predicate.js';
-import { Best } from './best.js';
+import { TopDocuments } from './top-documents.js';
 import { documentField, type SearchDocument } from './document.js';
-import { answersOf, tallyOf } from './facets.js';
+import { facetAnswers, facetCounter } from './facets.js';
 import { matcherOf } from './matches.js';
-import { necessary } from './necessary.js';
+import { necessaryCondition } from './necessary-condition.js';
 import { rankOf } from './rank.js';
 import type { SearchRequest } from './request.js';
 import type { SearchColumn, SearchTable, SearchVault } from './table.js';
 
-/** What a search found. */
+/** The result of a search. */
 export interface SearchAnswer {
   readonly total: number;
   readonly documents: readonly SearchDocument[];
-  /** The offset of the next page, null on the last. */
+  /** Offset of the next page; null on the last page. */
   readonly offset: number | null;
-  /** Absent if none was asked for. */
+  /** Absent if none were requested. */
   readonly facets?: object;
-  /** The vaults that what was found is in, and how much of it; absent if not asked for. */
+  /** The vaults of the matches, with the number of matches in each; absent if not requested. */
   readonly vaults?: readonly { readonly vault: SearchVault; readonly count: number }[];
-  /** Milliseconds. */
+  /** Duration in milliseconds. */
   readonly took: number;
 }
 
-/** When to give up. */
+/** Limits of one search. */
 export interface SearchOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
-/** Objects read at once, and how long a search works before others get their turn. */
+/** Objects read by one statement. */
 const objectsPerSlice = 2_000;
-const turnMs = 5;
+/** A search yields to other requests after this time. */
+const timeSliceMs = 5;
 
-/** A search works on the thread that serves all requests: two take turns, the others wait. */
+/** Searches run on the API's thread, so only two run at a time, and the others wait. */
 const lanes = new Lanes(async () => null, 2);
 
-/** Searches what the user may read, as it is now. */
+/**
+ * Searches the vaults and objects that the user may read. Throws `canceled` if the signal is aborted and `budget` after the time
+ * limit.
+ */
 export async function search<Access>(
   table: SearchTable<Access>,
   access: Access,
@@ -49,49 +53,49 @@ export async function search<Access>(
 ): Promise<SearchAnswer> {
   const started = performance.now();
   const { signal, timeoutMs = budgets.queryMs } = options;
-  const ending = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
+  const abort = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
   try {
-    const lane = await lanes.take(false, ending);
+    const lane = await lanes.take(false, abort);
     try {
-      const answer = await found(table, access, request, ending);
+      const answer = await runSearch(table, access, request, abort);
       return { ...answer, took: Math.round(performance.now() - started) };
     } finally {
       lane.release();
     }
   } catch (error) {
-    if (!ending.aborted || error !== ending.reason) throw error;
+    if (!abort.aborted || error !== abort.reason) throw error;
     if (signal?.aborted) throw new AppError('canceled', 'The client gave up', undefined, error);
     const text = `The search took longer than ${timeoutMs / 1000} s (budget queryMs)`;
     throw new AppError('budget', text, undefined, error);
   }
 }
 
-async function found<Access>(
+async function runSearch<Access>(
   table: SearchTable<Access>,
   access: Access,
   request: SearchRequest,
-  ending: AbortSignal,
+  abort: AbortSignal,
 ): Promise<Omit<SearchAnswer, 'took'>> {
   const scope = request.vaultScope === 'access' ? 'own' : 'readable';
   const vaults = await table.vaults(access, scope);
   const rank = rankOf(request.scores);
-  const best = new Best(request.offset + request.limit, request.ordering, rank);
-  const tallies = (request.facets ?? []).map(tallyOf);
+  const top = new TopDocuments(request.offset + request.limit, request.ordering, rank);
+  const counters = (request.facets ?? []).map(facetCounter);
   const counts = new Map<number, number>();
-  const take = (document: SearchDocument): void => {
-    best.add(document);
-    for (const tally of tallies) tally.add(document);
+  const onMatch = (document: SearchDocument): void => {
+    top.add(document);
+    for (const counter of counters) counter.add(document);
     const { id } = document.vault;
     if (request.includeVaults) counts.set(id, (counts.get(id) ?? 0) + 1);
   };
-  await visit(table, vaults, request, ending, take);
-  const page = best.from(request.offset);
+  await scan(table, vaults, request, abort, onMatch);
+  const page = top.from(request.offset);
   const next = request.offset + page.length;
   return {
-    total: best.found,
-    documents: await whole(table, page),
-    offset: page.length > 0 && next < best.found ? next : null,
-    ...(request.facets && { facets: answersOf(request.facets, tallies) }),
+    total: top.found,
+    documents: await withAllColumns(table, page),
+    offset: page.length > 0 && next < top.found ? next : null,
+    ...(request.facets && { facets: facetAnswers(request.facets, counters) }),
     ...(request.includeVaults && {
       vaults: vaults.flatMap((vault) => {
         const count = counts.get(vault.id);
@@ -101,23 +105,23 @@ async function found<Access>(
   };
 }
 
-/** Hands over the vaults that match, then the objects. */
-async function visit(
+/** Calls `onMatch` for each matching vault and then for each matching object. */
+async function scan(
   table: SearchTable<unknown>,
   vaults: readonly SearchVault[],
   request: SearchRequest,
-  ending: AbortSignal,
-  take: (document: SearchDocument) => void,
+  abort: AbortSignal,
+  onMatch: (document: SearchDocument) => void,
 ): Promise<void> {
   const matches = matcherOf(request.predicate);
-  const turn = new Turn(ending);
+  const slice = new TimeSlice(abort);
   for (const vault of vaults) {
-    if (turn.isOver()) await turn.next();
+    if (slice.isOver()) await slice.next();
     const document = { vault, object: null };
-    if (matches(document)) take(document);
+    if (matches(document)) onMatch(document);
   }
   const byId = new Map(vaults.map((vault) => [vault.id, vault]));
-  const condition = necessary(request.predicate, vaults);
+  const condition = necessaryCondition(request.predicate, vaults);
   const columns = columnsOf(request);
   let upTo: number | undefined;
   for (let after = 0; ; after = upTo) {
@@ -126,36 +130,36 @@ async function visit(
     for (const object of await table.objects({ after, upTo, condition, columns })) {
       const vault = byId.get(object.vaultId);
       if (vault === undefined) continue;
-      if (turn.isOver()) await turn.next();
+      if (slice.isOver()) await slice.next();
       const document = { vault, object };
-      if (matches(document)) take(document);
+      if (matches(document)) onMatch(document);
     }
-    if (turn.isOver()) await turn.next();
+    if (slice.isOver()) await slice.next();
   }
 }
 
-/** A stretch of work on the thread that serves all requests. */
-class Turn {
-  readonly #ending: AbortSignal;
+/** Measures the time since a search last yielded to other requests. */
+class TimeSlice {
+  readonly #abort: AbortSignal;
   #began = performance.now();
 
-  constructor(ending: AbortSignal) {
-    this.#ending = ending;
+  constructor(abort: AbortSignal) {
+    this.#abort = abort;
   }
 
   isOver(): boolean {
-    return performance.now() - this.#began > turnMs;
+    return performance.now() - this.#began > timeSliceMs;
   }
 
-  /** Lets others work; throws if the search has to end. */
+  /** Yields to other requests; then throws if the search was aborted. */
   async next(): Promise<void> {
-    await nextTurn();
-    this.#ending.throwIfAborted();
+    await nextTick();
+    this.#abort.throwIfAborted();
     this.#began = performance.now();
   }
 }
 
-/** What of each object the search looks at. */
+/** The columns of objects that the request uses. */
 function columnsOf({ predicate, ordering, facets, scores }: SearchRequest): Set<SearchColumn> {
   const names = [
     ...fieldsOf(predicate),
@@ -177,8 +181,8 @@ function fieldsOfFacet(facet: Facet): readonly string[] {
   return [facet.field.name, ...nested.flatMap(fieldsOfFacet)];
 }
 
-/** The documents with all that is shown of them; what was deleted in between is left out. */
-async function whole(
+/** The documents of a page with all their columns, without objects that were deleted meanwhile. */
+async function withAllColumns(
   table: SearchTable<unknown>,
   page: readonly SearchDocument[],
 ): Promise<readonly SearchDocument[]> {

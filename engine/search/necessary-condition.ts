@@ -4,21 +4,24 @@ import { kindOf } from '../query/predicate/kinds.js';
 import type { Condition, Predicate } from '../query/predicate/predicate.js';
 import { matcherOf, valueTest } from './matches.js';
 
-/** Longer lists, and larger conditions, cost the database more than they spare. */
-const mostIds = 100;
-const mostParts = 50;
+/** Limits beyond which a condition costs SQLite more than it saves. */
+const maxIds = 100;
+const maxParts = 50;
 
 const everything: SearchCondition = { kind: 'all' };
 const objectTypes = ['file', 'folder', 'dataset'] as const;
 
 /**
- * What every object of these vaults that satisfies the predicate also satisfies, and the database can check: most objects then need not be read.
- * Where nothing is known of a condition, everything is read.
+ * A condition for SQLite that every matching object of these vaults meets, so that most other objects need not be read. Parts of the
+ * predicate that cannot be expressed are replaced by true.
  */
-export function necessary(predicate: Predicate, vaults: readonly SearchVault[]): SearchCondition {
+export function necessaryCondition(
+  predicate: Predicate,
+  vaults: readonly SearchVault[],
+): SearchCondition {
   const readable = some('vaultId', vaults.map(({ id }) => id)); // prettier-ignore
   const asked = conditionOf(predicate, vaults);
-  if (partsOf(asked) > mostParts) return readable;
+  if (partsOf(asked) > maxParts) return readable;
   return { kind: 'and', items: [readable, asked] };
 }
 
@@ -87,8 +90,9 @@ function leafCondition(leaf: Condition, vaults: readonly SearchVault[]): SearchC
   }
 }
 
+/** The column is one of these ids; true if there are too many. */
 function some(column: 'id' | 'vaultId' | 'parentId', ids: readonly number[]): SearchCondition {
-  return ids.length > mostIds ? everything : { kind: 'ids', column, ids };
+  return ids.length > maxIds ? everything : { kind: 'ids', column, ids };
 }
 
 function times(column: 'createdAt' | 'updatedAt', leaf: Condition): SearchCondition {
@@ -102,7 +106,7 @@ function times(column: 'createdAt' | 'updatedAt', leaf: Condition): SearchCondit
   };
 }
 
-/** Texts without what JSON escapes, and what the database compares as we do. */
+/** True for strings without characters that JSON escapes or that SQLite compares in another way. */
 function isPlain(text: string): boolean {
   return /^[A-Za-z0-9_ .-]+$/.test(text);
 }
@@ -115,7 +119,7 @@ function texts(column: 'path' | 'description' | 'tags', leaf: Condition): Search
   return items.length === 0 ? everything : { kind: 'and', items };
 }
 
-/** Each word stands either in the path or in the names of the account and the vault. */
+/** Each string occurs either in the object's path or in the full path of its vault. */
 function inFullPath(leaf: Condition, vaults: readonly SearchVault[]): SearchCondition {
   const items = kindOf(leaf)
     .requiredStrings(leaf)
@@ -133,7 +137,7 @@ function inFullPath(leaf: Condition, vaults: readonly SearchVault[]): SearchCond
   return items.length === 0 ? everything : { kind: 'and', items };
 }
 
-/** Only vaults whose own full path begins like this, or that this leads into. */
+/** The full path starts with this text: restricts the vaults, and the path if only one vault is possible. */
 function below(text: string, vaults: readonly SearchVault[]): SearchCondition {
   const roots = vaults.filter(({ fullPath }) => {
     const root = `${fullPath}:`;

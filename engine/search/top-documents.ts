@@ -3,51 +3,51 @@ import type { OrderKey } from '../query/request/request.js';
 import { documentField, type DocumentValue, type SearchDocument } from './document.js';
 import type { Rank } from './rank.js';
 
-/** A document found, and what it is sorted by. */
+/** A matching document with its sort keys. */
 interface Entry {
   readonly document: SearchDocument;
   readonly keys: readonly (string | number | null)[];
-  /** Which of the documents found it was: what decides between equals. */
-  readonly place: number;
+  /** The number of matches before it, which breaks ties. */
+  readonly position: number;
 }
 
-/** Sorted as a whole at once; larger ones are merged into what was found before. */
+/** Entries that are collected before they are sorted and merged into the top documents. */
 const bufferLength = 2_000;
 
-/** Keeps the first documents in an order, however many there are: vaults, then objects, oldest first among equals. */
-export class Best {
+/** Keeps the first `length` documents in an order. Ties keep the order of the calls: vaults, then objects, oldest first. */
+export class TopDocuments {
   readonly #length: number;
   readonly #order: readonly OrderKey[];
   readonly #rank: Rank | undefined;
-  #best: Entry[] = [];
+  #top: Entry[] = [];
   #buffer: Entry[] = [];
   #found = 0;
 
-  /** Without an ordering the rank decides, if there is one. */
+  /** The rank, if there is one, decides only without an ordering. */
   constructor(length: number, order: readonly OrderKey[], rank: Rank | undefined) {
     this.#length = length;
     this.#order = order;
     this.#rank = order.length === 0 ? rank : undefined;
   }
 
-  /** How many documents were added. */
+  /** Number of documents added. */
   get found(): number {
     return this.#found;
   }
 
   add(document: SearchDocument): void {
-    const place = this.#found++;
+    const position = this.#found++;
     if (this.#length === 0) return;
     const isPlain = this.#order.length === 0 && this.#rank === undefined;
-    if (isPlain && place >= this.#length) return;
-    this.#buffer.push({ document, keys: this.#keysOf(document), place });
+    if (isPlain && position >= this.#length) return;
+    this.#buffer.push({ document, keys: this.#keysOf(document), position });
     if (this.#buffer.length >= bufferLength) this.#merge();
   }
 
-  /** The documents from the one at `offset` on. */
+  /** The kept documents from `offset` on. */
   from(offset: number): readonly SearchDocument[] {
     this.#merge();
-    return this.#best.slice(offset).map(({ document }) => document);
+    return this.#top.slice(offset).map(({ document }) => document);
   }
 
   #keysOf(document: SearchDocument): readonly (string | number | null)[] {
@@ -61,28 +61,28 @@ export class Best {
     for (const [i, x] of a.keys.entries()) {
       const y = b.keys[i]!;
       if (x === y) continue;
-      // Without a value last, in both directions.
+      // Documents without a value come last in both directions.
       if (x === null || y === null) return x === null ? 1 : -1;
       return x < y === (this.#order[i]?.descending ?? false) ? 1 : -1;
     }
-    return a.place - b.place;
+    return a.position - b.position;
   }
 
   #merge(): void {
     const more = this.#buffer.sort((a, b) => this.#compare(a, b));
     this.#buffer = [];
-    if (this.#best.length === 0) {
-      this.#best = more.slice(0, this.#length);
+    if (this.#top.length === 0) {
+      this.#top = more.slice(0, this.#length);
       return;
     }
     const merged: Entry[] = [];
     let [i, j] = [0, 0];
-    while (merged.length < this.#length && (i < this.#best.length || j < more.length)) {
+    while (merged.length < this.#length && (i < this.#top.length || j < more.length)) {
       const isOld =
-        j >= more.length || (i < this.#best.length && this.#compare(this.#best[i]!, more[j]!) <= 0);
-      merged.push(isOld ? this.#best[i++]! : more[j++]!);
+        j >= more.length || (i < this.#top.length && this.#compare(this.#top[i]!, more[j]!) <= 0);
+      merged.push(isOld ? this.#top[i++]! : more[j++]!);
     }
-    this.#best = merged;
+    this.#top = merged;
   }
 }
 
@@ -95,7 +95,7 @@ function keyOf(value: DocumentValue, descending: boolean): string | number | nul
   return typeof best === 'string' ? sortable(best) : best;
 }
 
-/** Maps a string so that JavaScript's order, by UTF-16 units, is the order of the original's code points: surrogates and what lies above them change sides. */
+/** A sort key whose order by UTF-16 code units is the string's order by code points: it swaps surrogates with the code units above them. */
 export function sortable(text: string): string {
   if (!/[\ud800-\uffff]/.test(text)) return text;
   return text.replaceAll(/[\ud800-\uffff]/g, (unit) => {
