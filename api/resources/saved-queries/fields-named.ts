@@ -23,7 +23,8 @@ function inFilters(value: unknown): readonly string[] {
   const [first] = value as readonly unknown[];
   if (value.length !== 2 || typeof first !== 'string') return value.flatMap(inFilters);
   const cut = first.lastIndexOf('__');
-  return [cut <= 0 ? first : first.slice(0, cut)];
+  // `FIELD__length__gte` has two parts behind the field.
+  return [cut <= 0 ? first : first.slice(0, cut).replace(/__length$/, '')];
 }
 
 function inFacets(value: unknown): readonly string[] {

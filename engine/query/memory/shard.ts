@@ -6,7 +6,7 @@ import { Cache } from './cache.js';
 import type { Column, SegmentView, TextHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
 import { loadColumn } from './load.js';
-import { firstRows, releaseMask } from './mask.js';
+import { firstRows, releaseBytes } from './selection-bytes.js';
 import {
   countOf,
   isSparse,
@@ -95,7 +95,7 @@ export class Shard {
           facets?.add(view, mask);
         }
       }
-      if (isCounted && typeof found === 'object') releaseMask(found);
+      if (isCounted && typeof found === 'object') releaseBytes(found);
       this.#rest();
       if (query.isUncounted && rows.length === 2 * query.first) break;
       yield;

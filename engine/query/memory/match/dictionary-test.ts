@@ -1,5 +1,5 @@
 import type { Codes, Vocabulary } from '../column.js';
-import { blankMask, wordsOf } from '../mask.js';
+import { acquireBytes, wordsOf } from '../selection-bytes.js';
 import {
   isSparse,
   type SelectionVector,
@@ -90,7 +90,7 @@ function extend(
 
 /** Compares four one-byte indices at once: 1.5 ms for 5 million, against 6 ms one by one. */
 function bytesEqual(codes: Uint8Array, count: number, code: number): Uint8Array {
-  const bytes = blankMask(count);
+  const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   const fours = wordsOf(codes);
   const pattern = Math.imul(code, 0x01010101);
@@ -107,7 +107,7 @@ function bytesEqual(codes: Uint8Array, count: number, code: number): Uint8Array 
 
 /** Compares two two-byte indices at once, in the same way. */
 function shortsEqual(codes: Uint16Array, count: number, code: number): Uint8Array {
-  const bytes = blankMask(count);
+  const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   const isAligned = codes.byteOffset % 4 === 0;
   const pairs = new Uint32Array(codes.buffer, isAligned ? codes.byteOffset : 0, isAligned ? codes.length >> 1 : 0); // prettier-ignore
@@ -130,7 +130,7 @@ function shortsEqual(codes: Uint16Array, count: number, code: number): Uint8Arra
 }
 
 function wordsEqual(codes: Uint32Array, count: number, code: number): Uint8Array {
-  const bytes = blankMask(count);
+  const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
@@ -145,7 +145,7 @@ function wordsEqual(codes: Uint32Array, count: number, code: number): Uint8Array
 }
 
 function bytesIn(codes: Uint8Array, count: number, table: Uint8Array): Uint8Array {
-  const bytes = blankMask(count);
+  const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
@@ -160,7 +160,7 @@ function bytesIn(codes: Uint8Array, count: number, table: Uint8Array): Uint8Arra
 }
 
 function shortsIn(codes: Uint16Array, count: number, table: Uint8Array): Uint8Array {
-  const bytes = blankMask(count);
+  const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
@@ -175,7 +175,7 @@ function shortsIn(codes: Uint16Array, count: number, table: Uint8Array): Uint8Ar
 }
 
 function wordsIn(codes: Uint32Array, count: number, table: Uint8Array): Uint8Array {
-  const bytes = blankMask(count);
+  const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {

@@ -1,5 +1,5 @@
 import type { Numbers } from '../column.js';
-import { blankMask, wordsOf } from '../mask.js';
+import { acquireBytes, wordsOf } from '../selection-bytes.js';
 import type { Bound, OfKind } from '../../predicate/predicate.js';
 import { floating, type Span } from './number-bounds.js';
 import { isSparse, type SelectionVector } from './selection-vector.js';
@@ -26,7 +26,7 @@ export function numbersIn(
  */
 
 function integersFrom(values: Int32Array, count: number, from: number, to: number): Uint8Array {
-  const mask = blankMask(count);
+  const mask = acquireBytes(count);
   const words = wordsOf(mask);
   // For smaller values the difference wraps to a large unsigned number. `| 0` tells the compiler that it has 32 bits.
   const first = from | 0;
@@ -44,7 +44,7 @@ function integersFrom(values: Int32Array, count: number, from: number, to: numbe
 }
 
 function doublesFrom(values: Float64Array, count: number, from: number, to: number): Uint8Array {
-  const mask = blankMask(count);
+  const mask = acquireBytes(count);
   const words = wordsOf(mask);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
@@ -63,7 +63,7 @@ function doublesFrom(values: Float64Array, count: number, from: number, to: numb
 }
 
 function floatsFrom(values: Float32Array, count: number, from: number, to: number): Uint8Array {
-  const mask = blankMask(count);
+  const mask = acquireBytes(count);
   const words = wordsOf(mask);
   let i = 0;
   for (let word = 0; word < words.length; word++, i += 4) {
@@ -95,7 +95,7 @@ export function numbersWithNaNIn(
   const test = (value: number): boolean =>
     (low === null || isAbove(value, low, 1)) && (high === null || isAbove(value, high, -1));
   if (typeof within === 'object' && isSparse(within)) return within.filter((i) => test(values[i]!));
-  const mask = blankMask(count);
+  const mask = acquireBytes(count);
   for (let i = 0; i < count; i++) mask[i] = test(values[i]!) ? 1 : 0;
   return mask;
 }

@@ -1,6 +1,6 @@
 import type { Column, ColumnValues, SegmentView, TextHashes } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
-import { andInto, invert, spanOf } from '../mask.js';
+import { andInto, invert, spanOf } from '../selection-bytes.js';
 import {
   both,
   isSparse,

@@ -1,5 +1,5 @@
 import type { Mask } from '../column.js';
-import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../mask.js';
+import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selection-bytes.js';
 
 /**
  * The selected rows of a segment (or values of a column): one byte per row, or, where few are selected, their numbers, ascending

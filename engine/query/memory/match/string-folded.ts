@@ -14,25 +14,31 @@ const separates = Uint8Array.from({ length: 256 }, (_, byte) =>
 /**
  * Selects the values that contain an ASCII string in any letter case and pass the test. For `term`, which is a whole term, no test
  * is needed where ASCII separators enclose the string. A value with characters outside ASCII may contain the string in another
- * form, so it is always tested. Without a string all values are tested.
+ * form, so it is always tested. Without a string all values are tested. The scan ends when the test returns undefined.
  */
 export function scanFolded(
   { bytes, offsets }: Texts,
   count: number,
   part: Buffer | undefined,
   kind: 'term' | 'terms' | 'anywhere',
-  test: (value: number) => boolean,
+  test: (value: number) => boolean | undefined,
 ): SelectionVector {
   const selected = new Uint8Array(count);
   if (part === undefined) {
-    for (let value = 0; value < count; value++) selected[value] = test(value) ? 1 : 0;
+    for (let value = 0; value < count; value++) {
+      const passes = test(value);
+      if (passes === undefined) break;
+      selected[value] = passes ? 1 : 0;
+    }
     return selected;
   }
   const needsEdges = kind !== 'anywhere';
   for (let value = 0; value < count; value++) {
     const found = look(bytes, offsets[value]!, offsets[value + 1]!, part, needsEdges);
     if (found === 'none') continue;
-    selected[value] = (found === 'found' && kind === 'term') || test(value) ? 1 : 0;
+    const passes = (found === 'found' && kind === 'term') || test(value);
+    if (passes === undefined) break;
+    selected[value] = passes ? 1 : 0;
   }
   return selected;
 }

@@ -62,12 +62,14 @@ function foldedTest(
     strings: (values, count, within) => {
       const budget = new PatternBudget();
       const { offsets } = values;
-      const passes = (value: number): boolean => {
-        if (!budget.takes(offsets[value + 1]! - offsets[value]!)) return false;
+      const passes = (value: number): boolean | undefined => {
+        if (!budget.takes(offsets[value + 1]! - offsets[value]!)) return undefined;
         const text = stringAt(values, value);
         return contains(text) && test(text);
       };
-      const found = someOf(within, passes) ?? scanFolded(values, count, needle, kind, passes);
+      const found =
+        someOf(within, (value) => passes(value) === true) ??
+        scanFolded(values, count, needle, kind, passes);
       return budget.problem() ?? found;
     },
   });

@@ -5,7 +5,8 @@ import type {
   Mask,
   SegmentView,
 } from '../../../../engine/query/memory/column.js';
-import { countRows, firstRows } from '../../../../engine/query/memory/mask.js';
+import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
+import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
 import { matcher } from '../../../../engine/query/memory/matcher.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
 import { textHashes } from '../../../../engine/query/memory/text-hashes.js';
@@ -227,7 +228,7 @@ describe('over thousands of rows', () => {
         const mask = selectedBy(predicate)(view);
         const found = firstRows(mask, rows, rows);
         expect(found.length === wanted.length && found.every((row, k) => row === wanted[k]) ? 'same' : { seed, rows, predicate, found, wanted }).toBe('same');
-        expect(countRows(mask, rows)).toBe(wanted.length);
+        expect(countOf(mask, rows)).toBe(wanted.length);
         const from = random.below(rows + 1);
         expect(firstRows(mask, rows, 5, from)).toEqual(wanted.filter((row) => row >= from).slice(0, 5));
       }

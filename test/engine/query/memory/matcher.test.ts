@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { countRows, firstRows } from '../../../../engine/query/memory/mask.js';
+import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
+import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
 import { matcher } from '../../../../engine/query/memory/matcher.js';
 import { memorySupport } from '../../../../engine/query/memory/support.js';
 import { fieldKey } from '../../../../engine/query/memory/terms.js';
@@ -48,7 +49,7 @@ describe('a mask', () => {
             const mask = match(view);
             const found = firstRows(mask, rows.length, rows.length);
             expect({ seed, filters, found }).toEqual({ seed, filters, found: expected });
-            expect(countRows(mask, rows.length)).toBe(expected.length);
+            expect(countOf(mask, rows.length)).toBe(expected.length);
             answered += 1;
             matched += expected.length;
           }
