@@ -5,10 +5,10 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { AuthGuard } from './http/auth.guard.js';
 import { Authenticator } from './http/authenticator.js';
-import { controllers } from './resources/index.js';
+import { controllers, operations, schemas } from './resources/index.js';
 import { ErrorsFilter } from './http/errors.filter.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
-import { operations, type OperationRow } from './http/operations.js';
+import { OpenapiDocument } from './http/openapi.js';
 import { AppContext, type AppServices } from './http/app-context.js';
 import { createAdapter } from './http/server.js';
 
@@ -22,6 +22,7 @@ export class AppModule {
       providers: [
         { provide: AppContext, useValue: context },
         { provide: Authenticator, useValue: authenticator },
+        { provide: OpenapiDocument, useValue: document },
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_FILTER, useValue: new ErrorsFilter(context.log, methodsOf) },
       ],
@@ -75,9 +76,11 @@ export async function createApp(given: AppServices): Promise<App> {
   };
 }
 
+const document = new OpenapiDocument(Object.values(operations), schemas);
+
 /** The methods that a path serves: found by the table, because the router knows only whole matches. */
 function methodsOf(path: string): readonly string[] {
-  const rows: readonly OperationRow[] = Object.values(operations);
+  const rows = Object.values(operations);
   return [
     ...new Set(rows.filter((row) => row.paths.some((p) => fits(p, path))).map((r) => r.method)),
   ];

@@ -1,24 +1,14 @@
 import { SetMetadata, createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Kind } from '../../engine/catalog/access.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import type { Caller, ApiRequest } from './request.js';
 
-/** What the `:id` of a path may name; the guard looks it up and asks `engine/catalog/access.ts`. */
-export type ResourceKind =
-  | 'vault'
-  | 'object'
-  | 'dataset'
-  | 'field'
-  | 'import'
-  | 'export'
-  | 'commit'
-  | 'task'
-  | 'saved query'
-  | 'beacon set'
-  | 'beacon';
+/** What the `:id` of a path may name; `engine/catalog/access.ts` has the access rule of each. */
+export type ResourceKind = Kind;
 
 /**
- * CurrentCaller may call a handler. `scope` is what the token must allow; a `resource` rule also demands a permission on the
- * thing that the path names, before the handler runs.
+ * Who may call a handler. `scope` is what the token must allow; a `resource` rule also demands a permission on the
+ * resource that the path names, before the handler runs.
  */
 export type AccessRule =
   | { readonly kind: 'public' }
@@ -52,14 +42,14 @@ export function Access(
 
 /** The caller that the guard has established. */
 export const CurrentCaller = createParamDecorator(
-  (_: unknown, context: ExecutionContext): Caller => {
-    const caller = context.switchToHttp().getRequest<ApiRequest>().caller;
+  (_: unknown, execution: ExecutionContext): Caller => {
+    const caller = execution.switchToHttp().getRequest<ApiRequest>().caller;
     if (!caller) throw new Error('no caller: the handler is public');
     return caller;
   },
 );
 
 /** The row that a `resource` rule has looked up. */
-export const Resource = createParamDecorator((_: unknown, context: ExecutionContext): unknown => {
-  return context.switchToHttp().getRequest<ApiRequest>().resource;
+export const Resource = createParamDecorator((_: unknown, execution: ExecutionContext): unknown => {
+  return execution.switchToHttp().getRequest<ApiRequest>().resource;
 });

@@ -12,7 +12,7 @@ export interface ServerLimits {
   /** Failing logins per minute and address. */
   readonly failedLogins: number;
   readonly socketsPerAddress: number;
-  /** How long headers, a whole request and an idle upload may take. */
+  /** Maximum times for the headers, for a whole request, and for a pause in an upload. */
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
@@ -27,7 +27,7 @@ export const defaultLimits: ServerLimits = {
   idleMs: 60_000,
 };
 
-/** What the HTTP front is given: everything below it, already open. */
+/** The opened services that the HTTP front works with. */
 export interface AppServices {
   readonly catalog: Catalog;
   readonly store: Store;
@@ -40,7 +40,7 @@ export interface AppServices {
   readonly log?: LogSink;
 }
 
-/** The parts as Nest injects them: a class, because injection needs a value. */
+/** The services and limits that handlers use. A class, because Nest injects by value. */
 export class AppContext {
   readonly catalog: Catalog;
   readonly store: Store;
@@ -53,16 +53,16 @@ export class AppContext {
   readonly limits: ServerLimits;
   readonly log: LogSink;
 
-  constructor(parts: AppServices, log: LogSink) {
-    this.catalog = parts.catalog;
-    this.store = parts.store;
-    this.queryEngine = parts.queryEngine;
-    this.scheduler = parts.scheduler;
-    this.data = parts.data;
-    this.config = parts.config;
-    this.signingKey = parts.signingKey;
-    this.signer = urlSigner(parts.signingKey);
-    this.limits = { ...defaultLimits, ...parts.limits };
+  constructor(services: AppServices, log: LogSink) {
+    this.catalog = services.catalog;
+    this.store = services.store;
+    this.queryEngine = services.queryEngine;
+    this.scheduler = services.scheduler;
+    this.data = services.data;
+    this.config = services.config;
+    this.signingKey = services.signingKey;
+    this.signer = urlSigner(services.signingKey);
+    this.limits = { ...defaultLimits, ...services.limits };
     this.log = log;
   }
 }

@@ -7,7 +7,7 @@ import { AppContext } from './app-context.js';
 import type { ApiRequest } from './request.js';
 import { requireResource } from './require-resource.js';
 
-/** Decides before every handler who calls and whether the handler's rule lets them; without a rule nobody gets in. */
+/** Authenticates the caller and applies the handler's access rule; a handler without a rule is refused. */
 @Injectable()
 export class AuthGuard implements CanActivate {
   constructor(
@@ -15,9 +15,9 @@ export class AuthGuard implements CanActivate {
     private readonly authenticator: Authenticator,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<ApiRequest>();
-    const rule: AccessRule | undefined = Reflect.getMetadata(accessKey, context.getHandler());
+  async canActivate(execution: ExecutionContext): Promise<boolean> {
+    const request = execution.switchToHttp().getRequest<ApiRequest>();
+    const rule: AccessRule | undefined = Reflect.getMetadata(accessKey, execution.getHandler());
     if (!rule) throw new AppError('forbidden', 'This route has no access rule.');
     if (rule.kind === 'public') {
       this.authenticator.admitAnyone(request);

@@ -5,7 +5,7 @@ import type { AppContext } from './app-context.js';
 import { rateLimiter, type RateLimiter, type Verdict } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './request.js';
 
-/** Finds out who sends a request, once for each, and keeps within limits how often anyone may ask. */
+/** Authenticates each request once and applies the rate limits. */
 export class Authenticator {
   readonly #requests: RateLimiter;
   readonly #failures: RateLimiter;
@@ -26,19 +26,19 @@ export class Authenticator {
     }
     const found = await this.#find(secret);
     if (!found) {
-      // Only wrong secrets count, and a right one is never refused for others' failures: behind one address sit many
-      // users, and 30 random characters cannot be guessed at any rate (threat A9).
-      limited(this.#failures.take(request.ip));
+      // Only wrong secrets are counted, and a right one is never refused because of them: many users may share one
+      // address, and a secret of 30 random characters cannot be guessed at any rate (threat A9).
+      limited(this.#failures.acquire(request.ip));
       throw unauthenticated();
     }
-    limited(this.#requests.take(`token ${found.tokenId}`));
+    limited(this.#requests.acquire(`token ${found.tokenId}`));
     request.caller = found.caller;
     return found.caller;
   }
 
-  /** Counts a request that needs no credentials by its address. */
+  /** Applies the rate limit to a request without credentials, by its address. */
   admitAnyone(request: ApiRequest): void {
-    limited(this.#requests.take(request.ip));
+    limited(this.#requests.acquire(request.ip));
   }
 
   async #find(

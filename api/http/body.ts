@@ -4,10 +4,10 @@ import { budgets } from '../../engine/core/budgets.js';
 import { AppError } from '../../engine/core/errors.js';
 import { JsonError, parseJson } from '../../engine/core/json.js';
 
-/** Where signed uploads arrive: these bodies stay raw, whatever their content type says (contract 6.5). */
+/** Path prefix of signed uploads, whose bodies are not parsed, whatever their content type (contract 6.5). */
 export const uploadPrefix = '/v2/uploads/';
 
-/** The one media type that Fastify sees; the hook below puts it in place of whatever the client sent. */
+/** The media type that Fastify sees; a hook replaces whatever the client sent by it. */
 const anyBody = 'application/octet-stream';
 
 /**
@@ -51,7 +51,7 @@ async function readBody(
     stream.resume();
     return undefined;
   }
-  // Strangers must not make the server hold 64 MB each: only uploads take a body without credentials.
+  // Authenticate first: a stranger must not make the server buffer 64 MB.
   await admit(request);
   refuseEncoded(request.headers['content-encoding']);
   const bytes = await collect(stream, request.headers['content-length']);
@@ -87,15 +87,15 @@ function refuseEncoded(encoding: string | undefined): void {
   );
 }
 
-/** Counts what arrives, whatever the header promised. (Without an iterator, which costs a small body more than all else here.) */
-function collect(stream: Readable, promised: string | undefined): Promise<Buffer> {
+/** Collects a body up to the limit, whatever its header announces. (An async iterator would cost a small body more than all else here.) */
+function collect(stream: Readable, announced: string | undefined): Promise<Buffer> {
   const max = budgets.jsonBodyBytes;
   const tooLarge = (): AppError =>
     new AppError(
       'too-large',
       `the request body is larger than ${max >> 20} MB (budget jsonBodyBytes)`,
     );
-  if (Number(promised) > max) return Promise.reject(tooLarge());
+  if (Number(announced) > max) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -1,9 +1,9 @@
 import { AppError } from '../../engine/core/errors.js';
 
-/** The text that every client expects on a 401 (contract 2.1). */
+/** The message that clients expect on a 401 (contract 2.1). */
 export const notProvided = 'Authentication credentials were not provided.';
 
-/** The error for missing, wrong or contradicting credentials: one text, so that it tells nothing. */
+/** The error for missing, wrong or contradicting credentials: the same message for all, so that it reveals nothing. */
 export function unauthenticated(): AppError {
   return new AppError('unauthenticated', notProvided);
 }
@@ -45,7 +45,7 @@ function basicUser(encoded: string): string {
   const colon = text.indexOf(':');
   const user = colon === -1 ? text : text.slice(0, colon);
   const password = colon === -1 ? '' : text.slice(colon + 1);
-  // A key given as password would be a third secret: only the form of the contract counts.
+  // The token is the user name; a password is refused, because it would be a second secret.
   if (user === '' || password !== '') throw unauthenticated();
   return user;
 }

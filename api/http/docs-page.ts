@@ -15,7 +15,7 @@ input{width:60%}
 small{opacity:.75}
 `;
 
-/** Builds everything with textContent: no text of an answer ever becomes markup. */
+/** Builds the page with textContent alone, so that no text of an answer becomes markup. */
 const script = `
 const el=(tag,props,...kids)=>{const e=Object.assign(document.createElement(tag),props);e.append(...kids);return e};
 const main=document.querySelector('main');
@@ -31,9 +31,12 @@ fetch('/openapi.json').then(r=>r.json()).then(doc=>{
 });
 function show(doc,path,method,op){
   const inputs=op.parameters.map(p=>{const i=el('input',{placeholder:p.description||''});return {p,i,row:el('label',{},el('code',{textContent:p.name+' '}),i)}});
-  const schema=deref(doc,op.requestBody&&op.requestBody.content['application/json']&&op.requestBody.content['application/json'].schema);
+  const content=op.requestBody&&op.requestBody.content['application/json'];
+  const schema=deref(doc,content&&content.schema);
+  const success=Object.entries(op.responses).find(([status])=>status!=='default')[1];
+  const answer=success.content&&success.content['application/json'];
   const keys=schema&&schema.properties?Object.entries(schema.properties).map(([k,v])=>k+(v.description?': '+v.description:'')).join('\\n'):'';
-  const body=schema?el('textarea',{rows:5,value:'{}'}):null;
+  const body=schema?el('textarea',{rows:8,value:JSON.stringify(content.example,null,2)}):null;
   const out=el('pre',{hidden:true});
   const send=el('button',{textContent:'Send'});
   send.onclick=async()=>{
@@ -49,16 +52,17 @@ function show(doc,path,method,op){
   };
   return el('details',{},el('summary',{},el('b',{textContent:method.toUpperCase()}),el('code',{textContent:path})),
     el('p',{textContent:op.summary}),...inputs.map(x=>x.row),
-    ...(body?[body,el('pre',{textContent:keys})]:[]),send,out);
+    ...(body?[body,el('pre',{textContent:keys})]:[]),send,out,
+    ...(answer?[el('small',{textContent:'Example of the answer'}),el('pre',{textContent:JSON.stringify(answer.example,null,2)})]:[]));
 }
 `;
 
-/** A page to read and try the interface: everything in it, nothing loaded from elsewhere. */
+/** The page that documents every operation and can send requests. It loads nothing but /openapi.json. */
 export const docsPage = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Strandlake API</title><style>${style}</style>
 <h1>Strandlake API</h1>
-<p>Every operation, to read and to try. The machine-readable form is <a href="/openapi.json">/openapi.json</a>.</p>
+<p>Every operation, with examples that can be sent. The machine-readable form is <a href="/openapi.json">/openapi.json</a>.</p>
 <label>Token <input id="token" type="password" autocomplete="off" placeholder="30 characters"></label>
 <main></main><script>${script}</script></html>
 `;
@@ -66,7 +70,7 @@ export const docsPage = `<!doctype html>
 const hash = (text: string): string =>
   `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** What that page may do: run its own script, call this server, nothing else; not framed (threat D9). */
+/** The content security policy of that page: its own script and style, calls to this server, no framing (threat D9). */
 export const docsPolicy = [
   "default-src 'none'",
   `script-src ${hash(script)}`,

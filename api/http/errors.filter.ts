@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../engine/core/errors.js';
 import { logLine, withoutSecrets, type LogSink } from './log.js';
 import type { ApiReply, ApiRequest } from './request.js';
 
-/** The HTTP status of every error code: the one place that decides. Never 502 to 504: clients repeat those (contract 2.3). */
+/** The HTTP status of every error code. Never 502 to 504, because clients repeat those requests (contract 2.3). */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
   invalid: 400,
   input: 400,
@@ -26,20 +26,20 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
 
 const diskFull = 'No space left on the disk of the server; nothing was changed.';
 
-/** What an error answers; always an object (contract 2.2). */
+/** The answer to an error; always an object (contract 2.2). */
 export interface ErrorAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Whether the fault is ours, and so belongs in the log with its stack. */
+  /** Whether the server is at fault; such errors are logged with their stack. */
   readonly isBug: boolean;
 }
 
-/** Turns anything thrown into an answer; what is not an AppError tells the client nothing but its status. */
+/** Turns anything thrown into an answer. Of an error that is no AppError the client learns the status alone. */
 export function answerTo(error: unknown): ErrorAnswer {
   const code = (error as { code?: unknown } | null)?.code;
   if (isAppError(error)) {
     const status = statusOf[error.code];
-    // Where and why is for the log; that the disk is full, a client should know.
+    // The client learns that the disk is full; the path and the cause are logged.
     if (error.code === 'no-space') return { status, body: { detail: diskFull }, isBug: true };
     if (status >= 500) return { status, body: { detail: 'Internal server error' }, isBug: true };
     return { status, body: error.fields ?? { detail: error.message }, isBug: false };
@@ -47,7 +47,7 @@ export function answerTo(error: unknown): ErrorAnswer {
   if (error instanceof HttpException) {
     return frameworkAnswer(error.getStatus(), error.message);
   }
-  // The client went away in the middle of its body: nobody hears the answer, and it is no fault of ours.
+  // The client disconnected while sending its body: nobody reads the answer, and the server is not at fault.
   if (code === 'ECONNRESET') return frameworkAnswer(400, 'the request broke off');
   const status = (error as { statusCode?: unknown } | null)?.statusCode;
   if (typeof code === 'string' && code.startsWith('FST_') && typeof status === 'number') {
@@ -62,7 +62,7 @@ interface KnownError {
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** By shape, not by class: errors of another realm or process keep only their properties. */
+/** Tests the properties, not the class: errors of another realm or process lose their class. */
 function isAppError(error: unknown): error is KnownError {
   const known = error as { name?: unknown; code?: unknown; message?: unknown } | null;
   return (
@@ -87,7 +87,7 @@ function frameworkAnswer(status: number, message: string): ErrorAnswer {
 export class ErrorsFilter implements ExceptionFilter {
   constructor(
     private readonly log: LogSink,
-    /** The methods that a path serves, for the 405 of a known path. */
+    /** The methods that a path serves, for the answer 405. */
     private readonly methodsOf: (path: string) => readonly string[],
   ) {}
 
@@ -97,7 +97,7 @@ export class ErrorsFilter implements ExceptionFilter {
     const answer = this.forUnknownMethod(error, request, reply) ?? answerTo(error);
     if (answer.isBug) this.report(error, request);
     if (reply.sent || reply.raw.headersSent) {
-      reply.raw.destroy(); // half an answer is out: cut it, so that nobody takes it for whole
+      reply.raw.destroy(); // part of an answer has been sent: abort it, so that it is not taken for complete
       return;
     }
     const retryAfter = (error as { retryAfter?: unknown } | null)?.retryAfter;

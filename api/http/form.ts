@@ -2,9 +2,9 @@ import type { JsonObject } from '../../engine/core/types.js';
 import { AppError } from '../../engine/core/errors.js';
 
 /**
- * Reads a JSON body key by key and collects everything that is wrong, so that one answer names all of it
- * (contract 2.2). Lenient as the contract asks: null means not given, unknown keys are ignored, numbers and booleans
- * may be text, a single value may stand for a list.
+ * Reads a JSON body key by key and collects every mistake, so that one answer reports all of them (contract 2.2).
+ * Lenient, as the contract requires: null counts as absent, unknown keys are ignored, numbers and booleans may be strings,
+ * a single value may stand for a list.
  */
 export class Form {
   readonly #values: Readonly<Record<string, unknown>>;
@@ -16,17 +16,17 @@ export class Form {
     else throw new AppError('invalid', 'the request body must be a JSON object');
   }
 
-  /** Whether the key stands in the body at all, be it with null. */
+  /** Whether the body has the key, even with null. */
   has(key: string): boolean {
     return Object.hasOwn(this.#values, key);
   }
 
-  /** The value as it came; undefined when absent or null. */
+  /** The value as sent; undefined when absent or null. */
   raw(key: string): unknown {
     return this.has(key) ? (this.#values[key] ?? undefined) : undefined;
   }
 
-  /** Text; numbers are taken as text. */
+  /** A string; a number is read as its text. */
   text(key: string): string | undefined {
     const value = this.raw(key);
     if (value === undefined || typeof value === 'string') return value;
@@ -34,7 +34,7 @@ export class Form {
     return this.fail(key, 'Not a valid string.');
   }
 
-  /** Text that must be there and not blank. */
+  /** A string that must be present and not blank; the empty string when it is not. */
   requiredText(key: string): string {
     const value = this.text(key);
     if (value !== undefined && value.trim() !== '') return value;
@@ -42,7 +42,7 @@ export class Form {
     return '';
   }
 
-  /** Text where null is a value of its own: undefined only when absent. */
+  /** A string or null; undefined only when the key is absent. */
   nullableText(key: string): string | null | undefined {
     if (this.has(key) && this.#values[key] === null) return null;
     return this.text(key);
@@ -60,14 +60,21 @@ export class Form {
     return readInteger(value) ?? this.fail(key, 'A valid integer is required.');
   }
 
-  /** An id: a number or its digits. An impossible one is `undefined` in `problem`'s words. */
+  /** An id: a positive whole number or its digits; `problem` is the message for anything else. */
   id(key: string, problem: string): number | undefined {
     const value = this.raw(key);
     if (value === undefined || value === '') return undefined;
     return readId(value) ?? this.fail(key, problem);
   }
 
-  /** A list of texts, also given as one text. */
+  /** An id that must be present. */
+  requiredId(key: string): number | undefined {
+    const value = this.raw(key);
+    if (value === undefined || value === '') return this.fail(key, 'This field is required.');
+    return this.id(key, 'A valid integer is required.');
+  }
+
+  /** A list of strings; a single string or number stands for a list of one. */
   textList(key: string): readonly string[] | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
@@ -77,7 +84,7 @@ export class Form {
     return this.fail(key, 'Must be a list of strings.');
   }
 
-  /** One of a few words. */
+  /** One of a few strings; their case matters. */
   choice<T extends string>(key: string, choices: readonly T[]): T | undefined {
     const value = this.text(key);
     if (value === undefined) return undefined;
@@ -102,7 +109,7 @@ export class Form {
     return list ?? this.fail(key, 'Must be a list of objects.');
   }
 
-  /** Notes what is wrong with a key; `done` throws it. */
+  /** Notes a mistake in a key; `done` throws it. Returns undefined. */
   fail(key: string, message: string | object): undefined {
     const messages = this.#errors.get(key) ?? [];
     if (!messages.includes(message)) messages.push(message);
@@ -121,7 +128,22 @@ export class Form {
     }
   }
 
-  /** Throws all that `fail` was told, as one error. */
+  /**
+   * Notes the mistakes of a form of a part of this body under one key, each worded by `describe` from the key in
+   * the part and its messages. Returns whether the part has none.
+   */
+  absorbInto(
+    key: string,
+    part: Form,
+    describe: (key: string, messages: string) => string,
+  ): boolean {
+    for (const [name, messages] of part.#errors) {
+      this.fail(key, describe(name, messages.join(' ')));
+    }
+    return part.#errors.size === 0;
+  }
+
+  /** Throws all noted mistakes as one error. */
   done(): void {
     if (this.#errors.size === 0) return;
     throw new AppError('invalid', 'the request is not valid', Object.fromEntries(this.#errors));

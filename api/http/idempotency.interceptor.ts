@@ -11,29 +11,40 @@ import { withIdempotencyKey } from '../../engine/catalog/idempotency-keys.js';
 import { AppError } from '../../engine/core/errors.js';
 import { stringifyJson } from '../../engine/core/json.js';
 import type { Value } from '../../engine/core/types.js';
-import { madeBy } from '../resources/replays.js';
-import { operationKey, type OperationId } from './operations.js';
 import { AppContext } from './app-context.js';
-import type { ApiReply, ApiRequest } from './request.js';
+import type { ApiReply, ApiRequest, Caller } from './request.js';
 
-/** This process: what another one has begun and not ended, it will not end any more. */
+/** Shows the resource that an earlier request created, as the create itself would answer it now. */
+export type Replay = (
+  context: AppContext,
+  caller: Caller,
+  id: number,
+  request: ApiRequest,
+) => Promise<object>;
+
+/** The metadata keys of a handler: the id of its operation, and for a create its replay. */
+export const operationKey = 'strandlake:operation';
+export const replayKey = 'strandlake:replay';
+
+/** Identifies this process: a request that another process began and did not end will never end. */
 const owner = randomUUID();
 
 /**
- * Makes creates safe to send again: with the header `Idempotency-Key`, the second request of a user gets what the first
- * has made, for a day (IETF draft-ietf-httpapi-idempotency-key-header). Stands before every handler that makes something.
+ * Makes creates safe to repeat: with the header `Idempotency-Key`, a second request of the same user within a day answers
+ * the resource that the first one created (IETF draft-ietf-httpapi-idempotency-key-header).
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
   constructor(private readonly context: AppContext) {}
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    const request = context.switchToHttp().getRequest<ApiRequest>();
-    const operation = Reflect.getMetadata(operationKey, context.getHandler()) as OperationId;
-    const show = madeBy[operation];
+  async intercept(execution: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const request = execution.switchToHttp().getRequest<ApiRequest>();
+    const handler = execution.getHandler();
+    const operation = Reflect.getMetadata(operationKey, handler) as string;
+    const replay = Reflect.getMetadata(replayKey, handler) as Replay;
     const header = request.headers['idempotency-key'];
     const { caller } = request;
-    if (!show || !caller || header === undefined) return next.handle();
+    if (!caller || header === undefined) return next.handle();
     const keyed = {
       userId: caller.user.id,
       key: keyOf(header),
@@ -54,10 +65,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
           'conflict',
           'A request with this Idempotency-Key is being carried out; try again in a moment.',
         );
-      case 'replay': {
-        context.switchToHttp().getResponse<ApiReply>().header('Idempotent-Replayed', 'true');
-        return of(await show(this.context, caller, begun.id, request));
-      }
+      case 'replay':
+        execution.switchToHttp().getResponse<ApiReply>().header('Idempotent-Replayed', 'true');
+        return of(await replay(this.context, caller, begun.id, request));
       case 'new':
         return from(
           withIdempotencyKey(keyed, () => lastValueFrom(next.handle())).catch(
@@ -71,7 +81,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-/** The draft has a quoted string, most clients send the text alone: `"a"` and `a` are the same key. */
+/** The draft requires a quoted string, most clients send a bare one: `"a"` and `a` are the same key. */
 function keyOf(header: string | readonly string[]): string {
   const text = String(header).trim();
   const key = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? text;

@@ -3,8 +3,8 @@ import { readId, readInteger } from './form.js';
 import type { Query } from './page.js';
 
 /*
- * Reads the filters of a list from its query string: every value is text, a repeated parameter means "any of"
- * (contract 1.2), an empty one counts as not given.
+ * Reads the filters of a list from its query string. Every value is a string; a repeated parameter means "any of"
+ * (contract 1.2); an empty one counts as absent.
  */
 
 /** All values of a parameter that are not empty. */
@@ -41,18 +41,32 @@ export function whole(query: Query, name: string): number | undefined {
   return number;
 }
 
-/** Words of a fixed set, separated by commas or repeated; a word outside the set is refused. */
-export function words<T extends string>(
+/** Members of a fixed set, separated by commas or repeated; throws a 400 for any other. */
+export function anyOf<T extends string>(
   query: Query,
   name: string,
   allowed: readonly T[],
 ): readonly T[] | undefined {
   const given = values(query, name).flatMap((text) => text.split(','));
   if (given.length === 0) return undefined;
-  return given.map((word) => {
-    const found = allowed.find((one) => one === word.trim().toLowerCase());
+  return given.map((member) => {
+    const found = allowed.find((one) => one === member.trim().toLowerCase());
     if (found !== undefined) return found;
-    const shown = JSON.stringify(word.slice(0, 100));
+    const shown = JSON.stringify(member.slice(0, 100));
     throw invalid(name, `${shown} is not a valid choice; use ${allowed.join(', ')}.`);
   });
+}
+
+/** An id; one that cannot be read matches nothing. */
+export function oneId(query: Query, name: string): number | undefined {
+  const text = value(query, name);
+  return text === undefined ? undefined : (readId(text) ?? 0);
+}
+
+/** The object without its undefined properties, as `exactOptionalPropertyTypes` requires. */
+export function omitUndefined<T extends object>(values: {
+  -readonly [K in keyof T]?: T[K] | undefined;
+}): Partial<T> {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Partial<T>;
 }

@@ -1,4 +1,4 @@
-/** Takes one finished line, without its line end. */
+/** Receives one line of the log, without the line end. */
 export type LogSink = (line: string) => void;
 
 /** One line of the log is at most this long (threat catalogue, section 2). */

@@ -1,56 +1,63 @@
+import { Injectable } from '@nestjs/common';
 import { budgets } from '../../engine/core/budgets.js';
-import { operations, type OperationRow } from './operations.js';
-import { schemas, type Schema } from './schemas.js';
+import type { ListAnswer, OperationRow } from './operation-row.js';
+import type { NamedSchema, Schema } from './schema.js';
 
-/** The description of the interface, OpenAPI 3.1, made from the table of operations and the schemas. */
-export function openapiDocument(): Schema {
-  document ??= {
-    openapi: '3.1.0',
-    info: {
-      title: 'Strandlake',
-      version: '2',
-      description:
-        'Genomic data platform: vaults, objects, datasets, imports, queries, exports. ' +
-        'Every error is a JSON object.',
-    },
-    security: [{ bearer: [] }, { basic: [] }, { query: [] }],
-    paths: paths(),
-    components: {
-      schemas,
-      securitySchemes: {
-        bearer: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'A token; `Token` works as `Bearer`.',
-        },
-        basic: { type: 'http', scheme: 'basic', description: 'The token as user name.' },
-        query: { type: 'apiKey', in: 'query', name: 'access_token' },
+/** The OpenAPI 3.1 description of the interface, made from its operations and schemas. */
+@Injectable()
+export class OpenapiDocument {
+  readonly json: Schema;
+
+  constructor(operations: readonly OperationRow[], schemas: readonly NamedSchema[]) {
+    this.json = {
+      openapi: '3.1.0',
+      info: {
+        title: 'Strandlake',
+        version: '2',
+        description:
+          'Genomic data platform: vaults, objects, datasets, imports, queries, exports. ' +
+          'Every error is a JSON object.',
       },
-    },
-  };
-  return document;
+      security: [{ bearer: [] }, { basic: [] }, { query: [] }],
+      paths: pathsOf(operations),
+      components: {
+        schemas: Object.fromEntries(schemas.map(({ name, schema }) => [name, schema])),
+        securitySchemes: {
+          bearer: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'A token. `Token` is accepted in the place of `Bearer`.',
+          },
+          basic: { type: 'http', scheme: 'basic', description: 'The token as user name.' },
+          query: { type: 'apiKey', in: 'query', name: 'access_token' },
+        },
+      },
+    };
+  }
 }
-let document: Schema | undefined;
 
-function paths(): Schema {
+function pathsOf(operations: readonly OperationRow[]): Schema {
   const found: Record<string, Record<string, Schema>> = {};
-  for (const [id, row] of Object.entries(operations) as [string, OperationRow][]) {
+  for (const row of operations) {
     row.paths.forEach((path, index) => {
       const key = path.replaceAll(/:(\w+)/g, '{$1}');
       found[key] ??= {};
-      found[key][row.method.toLowerCase()] = describe(id, row, path, index);
+      found[key][row.method.toLowerCase()] = describe(row, path, index);
     });
   }
   return found;
 }
 
-function describe(id: string, row: OperationRow, path: string, index: number): Schema {
-  const name = id.replaceAll('.', '_');
+function describe(row: OperationRow, path: string, index: number): Schema {
+  const name = row.id.replaceAll('.', '_');
   return {
     operationId: index === 0 ? name : `${name}_${index + 1}`,
     tags: [row.tag],
     summary: row.summary,
-    ...(index > 0 && { deprecated: true, description: `Another spelling of ${row.paths[0]}.` }),
+    ...(index > 0 && {
+      deprecated: true,
+      description: `An alternative spelling of ${row.paths[0]}.`,
+    }),
     parameters: [
       ...[...path.matchAll(/:(\w+)/g)].map(([, key]) => ({
         name: key,
@@ -66,53 +73,75 @@ function describe(id: string, row: OperationRow, path: string, index: number): S
       })),
       ...(row.status === 201 ? [idempotencyKey] : []),
     ],
-    ...(row.body && {
-      requestBody: {
-        content:
-          row.body === 'bytes'
-            ? { '*/*': { schema: { type: 'string', format: 'binary' } } }
-            : { 'application/json': { schema: ref(row.body) } },
-      },
-    }),
+    ...(row.body && { requestBody: { content: bodyContent(row.body) } }),
     responses: {
-      [row.status]: { description: 'Success', ...content(row.answer) },
-      default: { description: 'An error', ...content('Error') },
+      [row.status]: { description: 'Success', ...answerContent(row.answer) },
+      default: {
+        description: 'An error',
+        content: { 'application/json': { schema: reference('Error') } },
+      },
     },
   };
 }
 
-function content(answer: OperationRow['answer']): Schema {
-  if (answer === 'nothing' || answer === 'page') return {};
-  if (answer === 'bytes') {
-    return { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
-  }
-  const item = /^list of (.+)$/.exec(answer)?.[1];
-  return { content: { 'application/json': { schema: item ? listOf(item) : ref(answer) } } };
+const bytes = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+
+function bodyContent(body: NamedSchema | 'bytes'): Schema {
+  if (body === 'bytes') return bytes;
+  return { 'application/json': { schema: reference(body.name), example: body.example } };
 }
 
-/** The envelope of every list (contract 3.1). */
-function listOf(name: string): Schema {
+function answerContent(answer: OperationRow['answer']): Schema {
+  if (answer === 'nothing' || answer === 'page') return {};
+  if (answer === 'bytes') return { content: bytes };
+  const schema = schemaOfAnswer(answer);
+  return { content: { 'application/json': { schema, example: exampleOfAnswer(answer) } } };
+}
+
+/** The schema of an answer that is JSON. */
+export function schemaOfAnswer(answer: NamedSchema | ListAnswer): Schema {
+  if (!('listOf' in answer)) return reference(answer.name);
   const link = { type: ['string', 'null'] };
   return {
     type: 'object',
     properties: {
       class_name: { enum: ['list'] },
-      url: { type: 'string' },
-      total: { type: 'integer' },
-      links: { type: 'object', properties: { next: link, prev: link } },
-      data: { type: 'array', items: ref(name) },
+      url: { type: 'string', description: 'The address of this page.' },
+      total: { type: 'integer', description: 'Number of rows on all pages.' },
+      links: {
+        type: 'object',
+        properties: { next: link, prev: link },
+        required: ['next', 'prev'],
+        additionalProperties: false,
+      },
+      data: { type: 'array', items: reference(answer.listOf.name) },
     },
+    required: ['class_name', 'url', 'total', 'links', 'data'],
+    additionalProperties: false,
   };
 }
 
-function ref(name: string): Schema {
+/** The example of an answer that is JSON. */
+export function exampleOfAnswer(answer: NamedSchema | ListAnswer): unknown {
+  if (!('listOf' in answer)) return answer.example;
+  return {
+    class_name: 'list',
+    url: 'http://localhost:7878/v2/…',
+    total: 1,
+    links: { next: null, prev: null },
+    data: [answer.listOf.example],
+  };
+}
+
+function reference(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** What creates look at besides the body. */
+/** The header of operations that create. */
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'For a day, the same key and body lead to what the first request made.',
+  description:
+    'Makes the request safe to repeat: for a day, the same key and body answer what the first request created.',
   schema: { type: 'string', maxLength: budgets.idempotencyKeyBytes },
 };

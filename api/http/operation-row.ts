@@ -1,52 +1,110 @@
-import type { SchemaName } from './schemas.js';
+import type { NamedSchema } from './schema.js';
 
-/** One operation of the interface: routing, the description at /openapi.json and docs/coverage.md come from this table. */
+/** One operation of the interface: its route, its OpenAPI description and docs/coverage.md come from this row. */
 export interface OperationRow {
+  /** `<resource>.<action>`; `operationId` in OpenAPI. */
+  readonly id: string;
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** All spellings; the first is the one to use. */
+  /** All spellings of the path; the first is the one to use. */
   readonly paths: readonly [string, ...string[]];
+  /** The status of success. */
   readonly status: number;
   readonly tag: string;
   readonly summary: string;
   /** Query parameters, name to meaning. */
   readonly query?: Readonly<Record<string, string>>;
-  readonly body?: SchemaName | 'bytes';
-  /** What it answers: a schema, a list of them, or something that is not JSON. */
-  readonly answer: SchemaName | `list of ${SchemaName}` | 'bytes' | 'page' | 'nothing';
+  readonly body?: NamedSchema | 'bytes';
+  readonly answer: NamedSchema | ListAnswer | 'bytes' | 'page' | 'nothing';
+}
+
+/** The envelope of a list (contract 3.1). */
+export interface ListAnswer {
+  readonly listOf: NamedSchema;
+}
+
+/** A row as it is declared: without the id, with the status 200 unless it gives another. */
+export type OperationDeclaration = Omit<OperationRow, 'id' | 'status' | 'tag'> & {
+  readonly status?: number;
+  readonly tag?: string;
+};
+
+/** Declares the operations of a resource; their ids are `<resource>.<key>`, or the key alone without a resource. */
+export function declareOperations<K extends string>(
+  resource: string,
+  tag: string,
+  declarations: Readonly<Record<K, OperationDeclaration>>,
+): Readonly<Record<K, OperationRow>> {
+  const rows = Object.entries(declarations) as [K, OperationDeclaration][];
+  return Object.fromEntries(
+    rows.map(([key, row]) => [
+      key,
+      { tag, status: 200, ...row, id: resource === '' ? key : `${resource}.${key}` },
+    ]),
+  ) as Record<K, OperationRow>;
 }
 
 /** The query parameters of every list. */
 export const paging = {
   limit: 'Page size, 1 to 10,000.',
   page: 'Page number, from 1.',
-  offset: 'First row, from 0; wins over page.',
+  offset: 'Number of rows to skip; takes precedence over page.',
 };
-/** What every PUT and PATCH says. */
-export const updating = 'Changes the keys that the body gives; PUT and PATCH do the same.';
 
-/** A row of the table, with the status 200 unless another is given. */
-export function row(
-  method: OperationRow['method'],
-  paths: OperationRow['paths'],
-  tag: string,
-  summary: string,
-  answer: OperationRow['answer'],
-  more: Partial<OperationRow> = {},
-): OperationRow {
-  return { method, paths, tag, summary, answer, status: 200, ...more };
+/** The operations that every ordinary resource has. */
+export type CrudAction = 'create' | 'list' | 'get' | 'put' | 'patch' | 'delete';
+export type CrudOperations = Readonly<Record<CrudAction, OperationRow>>;
+
+/** What the descriptions of the ordinary operations need. */
+export interface CrudDescription {
+  readonly tag: string;
+  /** `/v2/vaults`. */
+  readonly path: string;
+  /** `a vault`. */
+  readonly noun: string;
+  readonly resource: {
+    readonly schema: NamedSchema;
+    readonly createSchema: NamedSchema;
+    readonly updateSchema: NamedSchema;
+  };
+  /** The query parameters of the list besides those of paging. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Summaries, where the ordinary ones do not say enough. */
+  readonly summaries?: Partial<Readonly<Record<CrudAction, string>>>;
 }
 
-/** Clients write datasets' paths in three ways (contract 1.1, specification "Versioning"). */
-export function dataset(rest: string): [string, ...string[]] {
-  return [`/v2/datasets/:id${rest}`, `/v2/dataset/:id${rest}`, `/v1/datasets/:id${rest}`];
+/** The six operations of an ordinary resource. */
+export function crudOperations(name: string, description: CrudDescription): CrudOperations {
+  const { tag, path, noun, resource, query, summaries = {} } = description;
+  const answer = resource.schema;
+  const one: [string] = [`${path}/:id`];
+  const change = summaries.patch ?? updating;
+  return declareOperations(name, tag, {
+    create: {
+      method: 'POST',
+      paths: [path],
+      summary: summaries.create ?? `Creates ${noun}.`,
+      body: resource.createSchema,
+      status: 201,
+      answer,
+    },
+    list: {
+      method: 'GET',
+      paths: [path],
+      summary: summaries.list ?? `Lists what the user may read.`,
+      query: { ...query, ...paging },
+      answer: { listOf: answer },
+    },
+    get: { method: 'GET', paths: one, summary: summaries.get ?? `Returns ${noun}.`, answer },
+    put: { method: 'PUT', paths: one, summary: change, body: resource.updateSchema, answer },
+    patch: { method: 'PATCH', paths: one, summary: change, body: resource.updateSchema, answer },
+    delete: {
+      method: 'DELETE',
+      paths: one,
+      summary: summaries.delete ?? `Deletes ${noun} and returns it as it was.`,
+      answer,
+    },
+  });
 }
 
-export function field(rest: string): [string, ...string[]] {
-  return [`/v2/dataset_fields/:id${rest}`, `/v1/dataset_fields/:id${rest}`];
-}
-
-/** The specification spells the cancel path with `datasets_`. */
-export function job(name: string, isCancel: boolean): [string, ...string[]] {
-  const path = `/v2/dataset_${name}/:id`;
-  return isCancel ? [path, `${path}/cancel`, `/v2/datasets_${name}/:id/cancel`] : [path];
-}
+/** The summary of PUT and PATCH. */
+export const updating = 'Changes the given keys; PUT and PATCH do the same.';

@@ -2,20 +2,35 @@ import {
   HttpCode,
   RequestMapping,
   RequestMethod,
-  applyDecorators,
   SetMetadata,
   UseInterceptors,
+  applyDecorators,
 } from '@nestjs/common';
-import { IdempotencyInterceptor } from './idempotency.interceptor.js';
-import { operationKey, operations, type OperationId } from './operations.js';
+import {
+  IdempotencyInterceptor,
+  operationKey,
+  replayKey,
+  type Replay,
+} from './idempotency.interceptor.js';
+import type { OperationRow } from './operation-row.js';
 
-/** Makes a handler serve an operation of the table: its method, all its paths and its status; what creates, once for each key. */
-export function Operation(id: OperationId): MethodDecorator {
-  const { method, paths, status } = operations[id];
+/** Makes a handler serve an operation: its method, all its paths and its status. */
+export function Operation({ id, method, paths, status }: OperationRow): MethodDecorator {
   return applyDecorators(
     RequestMapping({ method: RequestMethod[method], path: [...paths] }),
     HttpCode(status),
     SetMetadata(operationKey, id),
-    ...(status === 201 ? [UseInterceptors(IdempotencyInterceptor)] : []),
+  );
+}
+
+/**
+ * Makes a handler serve an operation that creates. With the header `Idempotency-Key` a repeated request answers
+ * what `replay` shows of the resource that the first one created.
+ */
+export function CreateOperation(row: OperationRow, replay: Replay): MethodDecorator {
+  return applyDecorators(
+    Operation(row),
+    SetMetadata(replayKey, replay),
+    UseInterceptors(IdempotencyInterceptor),
   );
 }

@@ -1,13 +1,13 @@
 import { budgets } from '../../engine/core/budgets.js';
 import { invalid } from '../../engine/core/errors.js';
 
-/** Which rows of a list a request asks for. */
+/** The rows of a list that a request asks for. */
 export interface Page {
   readonly limit: number;
   readonly offset: number;
 }
 
-/** A query string as Fastify hands it over: repeated keys are lists. */
+/** A parsed query string; the value of a repeated key is a list. */
 export type Query = Readonly<Record<string, unknown>>;
 
 /** Reads `limit`, `page` and `offset` (contract 3.2); `offset` wins over `page`. */
@@ -62,11 +62,11 @@ function link(origin: string, target: string, limit: number, offset: number | nu
   return `${base}${base.includes('?') ? '&' : '?'}${last}`;
 }
 
-/** Cuts parameters out of the raw text, so that the rest stays as the client wrote it; never emits a token (threat A8). */
+/** Removes parameters from the raw text, so that the rest stays as the client wrote it and no token is emitted (threat A8). */
 function addressWithout(origin: string, target: string, names: ReadonlySet<string>): string {
   const [path = '/', query = ''] = split(target);
-  const kept = query.split('&').filter((part) => part !== '' && !names.has(nameOf(part)));
-  return origin + path + (kept.length > 0 ? `?${kept.join('&')}` : '');
+  const parameters = query.split('&').filter((part) => part !== '' && !names.has(nameOf(part)));
+  return origin + path + (parameters.length > 0 ? `?${parameters.join('&')}` : '');
 }
 
 function split(target: string): [string, string] {

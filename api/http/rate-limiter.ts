@@ -1,15 +1,15 @@
-/** A verdict: allowed, or the whole seconds to wait (`Retry-After` must be an integer, contract 2.3). */
+/** Allowed, or the seconds to wait, a whole number because `Retry-After` must be one (contract 2.3). */
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly retryAfter: number };
 
 /** Counts events by key in fixed windows. */
 export interface RateLimiter {
-  /** Counts one event and says whether it is still within the limit. */
-  take(key: string, now?: number): Verdict;
-  /** Says whether one more would be allowed, without counting it. */
+  /** Counts one event and returns whether it is within the limit. */
+  acquire(key: string, now?: number): Verdict;
+  /** Returns whether one more event would be allowed, without counting it. */
   peek(key: string, now?: number): Verdict;
 }
 
-/** Keys kept at most: a flood of distinct addresses must not grow the map without bound (threat W4). */
+/** Maximum number of keys counted separately: a flood of distinct addresses must not fill the memory (threat W4). */
 const maxKeys = 100_000;
 
 /** At most `limit` events per key and window; 0 turns the limit off. */
@@ -20,22 +20,22 @@ export function rateLimiter(limit: number, windowMs = 60_000): RateLimiter {
     limit === 0 || count <= limit
       ? { ok: true }
       : { ok: false, retryAfter: Math.max(1, Math.ceil((windowStart + windowMs - now) / 1000)) };
-  const turn = (now: number): void => {
+  const startWindow = (now: number): void => {
     if (now - windowStart < windowMs && now >= windowStart) return;
     windowStart = now;
     counts = new Map();
   };
   return {
-    take(key, now = Date.now()) {
-      turn(now);
+    acquire(key, now = Date.now()) {
+      startWindow(now);
       const count = (counts.get(key) ?? 0) + 1;
-      // Choice: beyond maxKeys new keys share one counter, so that memory stays bounded and a flood limits itself.
+      // Choice: beyond maxKeys, new keys share one counter, so that memory stays bounded and a flood is limited as a whole.
       const slot = counts.has(key) || counts.size < maxKeys ? key : '';
       counts.set(slot, slot === key ? count : (counts.get('') ?? 0) + 1);
       return verdict(counts.get(slot) ?? 1, now);
     },
     peek(key, now = Date.now()) {
-      turn(now);
+      startWindow(now);
       return verdict((counts.get(key) ?? 0) + 1, now);
     },
   };

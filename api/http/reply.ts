@@ -2,7 +2,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { stringifyJson } from '../../engine/core/json.js';
 import type { ApiReply } from './request.js';
 
-/** An answer that is JSON text already: the page of a query, put together without parsing it. */
+/** An answer that is already JSON text: the page of a query, assembled without parsing it. */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
@@ -22,6 +22,6 @@ export class JsonAdapter extends FastifyAdapter {
     reply.header('Content-Type', 'application/json');
     const text =
       value instanceof JsonText ? value.text : stringifyJson(value, { nonFinite: 'null' });
-    return reply.send(Buffer.from(text)); // to a text Fastify would add a charset
+    return reply.send(Buffer.from(text)); // Fastify would add a charset to a string
   }
 }

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../engine/catalog/access.js';
 
-/** CurrentCaller sends a request: the user, the account and what the token allows. */
+/** Who sends a request: the user, the account and what the token allows. */
 export type Caller = Principal;
 
-/** A request with what the guard has found out about it. */
+/** A request with what the guard found out about it. */
 export interface ApiRequest extends FastifyRequest {
   caller?: Caller;
-  /** The row that the path's id names, already checked. */
+  /** The row that the id of the path names, after the access check. */
   resource?: unknown;
   /** The public base address that links in the answer start with. */
   origin: string;
@@ -16,7 +16,7 @@ export interface ApiRequest extends FastifyRequest {
 /** An answer as Fastify gives it. */
 export type ApiReply = FastifyReply;
 
-/** The signal that fires when the client gives up, so that work for it can stop (threats W6, Q9). */
+/** A signal that aborts when the client disconnects, so that work for it stops (threats W6, Q9). */
 export function abortOnDisconnect(request: ApiRequest, reply: ApiReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once('close', () => {

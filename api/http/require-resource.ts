@@ -5,7 +5,7 @@ import type { VaultRow } from '../../engine/catalog/vaults.js';
 import type { ResourceKind } from './access.js';
 import type { Caller } from './request.js';
 
-/** The row of an id that a path or a body names, if the caller has that permission on it: 404 or 403 otherwise. */
+/** The row of an id in a path or a body. Throws 404 if the caller may not read it, 403 without that permission. */
 export function requireResource<K extends ResourceKind>(
   tables: Tables,
   caller: Caller,
@@ -16,7 +16,7 @@ export function requireResource<K extends ResourceKind>(
   return requireOn(tables, caller, kind, id, level);
 }
 
-/** The vault that something is to be made in. */
+/** The vault in which something is created. */
 export function requireVault(tables: Tables, caller: Caller, id: number): Promise<VaultRow> {
   return requireOn(tables, caller, 'vault', id, 'write');
 }

@@ -1,38 +1,128 @@
-import { BeaconsController } from './beacons/beacons.controller.js';
+import type { Type } from '@nestjs/common';
+import type { OperationRow } from '../http/operation-row.js';
+import type { NamedSchema } from '../http/schema.js';
+import { beacon, beaconSet } from './beacons/beacon.js';
+import {
+  BeaconQueriesController,
+  beaconQueryOperations,
+  beaconQuerySchemas,
+  beaconSetQueryOperations,
+} from './beacons/beacon-queries.controller.js';
+import {
+  BeaconSetsController,
+  BeaconsController,
+  beaconOperations,
+  beaconSetOperations,
+} from './beacons/beacons.controller.js';
+import { commit } from './commits/commit.js';
 import { CommitsController } from './commits/commits.controller.js';
-import { DataController } from './records/records.controller.js';
+import { dataset } from './datasets/dataset.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
+import { datasetOperations } from './datasets/datasets.operations.js';
 import { DownloadsController } from './downloads/downloads.controller.js';
+import { exportJob, signedDownload } from './exports/export.js';
 import { ExportsController } from './exports/exports.controller.js';
+import { field, fieldDefinition } from './fields/field.js';
 import { FieldsController } from './fields/fields.controller.js';
+import { fieldFacets, fieldOperations } from './fields/fields.operations.js';
+import { globalBeacon } from './global-beacons/global-beacon.js';
 import { GlobalBeaconsController } from './global-beacons/global-beacons.controller.js';
+import { globalBeaconOperations } from './global-beacons/global-beacons.operations.js';
+import { importJob } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
+import { object, objectSummary } from './objects/object.js';
 import { ObjectsController } from './objects/objects.controller.js';
-import { RootController } from './service/service.controller.js';
-import { SavedQueriesController } from './saved-queries/saved-queries.controller.js';
+import {
+  downloadOperations,
+  objectOperations,
+  objectSchemas,
+  uploadOperations,
+} from './objects/objects.operations.js';
+import { recordSchemas } from './records/query.js';
+import { RecordsController } from './records/records.controller.js';
+import { recordOperations } from './records/records.operations.js';
+import { savedQuery } from './saved-queries/saved-query.js';
+import {
+  SavedQueriesController,
+  savedQueryOperations,
+} from './saved-queries/saved-queries.controller.js';
 import { SearchController } from './search/search.controller.js';
+import { searchOperations, searchSchemas } from './search/search.operations.js';
+import { ServiceController } from './service/service.controller.js';
+import { rootOperations, serviceOperations, serviceSchemas } from './service/service.operations.js';
+import { cancelBody } from './tasks/job.js';
+import {
+  commitOperations,
+  exportOperations,
+  importOperations,
+  taskOperations,
+} from './tasks/jobs.operations.js';
+import { task } from './tasks/task.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
+import { user, userSummary } from './users/user.js';
 import { UsersController } from './users/users.controller.js';
-import { VaultsController } from './vaults/vaults.controller.js';
+import { currentUserOperations, userOperations } from './users/users.operations.js';
+import { vault, vaultSummary } from './vaults/vault.js';
+import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
+
+/** What a resource adds to the server. */
+export interface ResourceEntry {
+  readonly controller: Type;
+  readonly operations: readonly Readonly<Record<string, OperationRow>>[];
+  /** The declarations whose schemas stand in OpenAPI. */
+  readonly declarations?: readonly {
+    readonly schema: NamedSchema;
+    readonly createSchema: NamedSchema;
+    readonly updateSchema: NamedSchema;
+  }[];
+  /** Schemas of bodies and answers that no resource declares. */
+  readonly schemas?: readonly NamedSchema[];
+}
+
+/** Every resource of the interface: one line each. */
+// prettier-ignore
+export const resources: readonly ResourceEntry[] = [
+  { controller: ServiceController, operations: [rootOperations, serviceOperations], schemas: serviceSchemas },
+  { controller: UsersController, operations: [currentUserOperations, userOperations], declarations: [user, userSummary] },
+  { controller: VaultsController, operations: [vaultOperations], declarations: [vault, vaultSummary] },
+  { controller: ObjectsController, operations: [objectOperations], declarations: [object, objectSummary], schemas: objectSchemas },
+  { controller: UploadsController, operations: [uploadOperations] },
+  { controller: DownloadsController, operations: [downloadOperations] },
+  { controller: DatasetsController, operations: [datasetOperations], declarations: [dataset] },
+  { controller: RecordsController, operations: [recordOperations], schemas: recordSchemas },
+  { controller: SearchController, operations: [searchOperations], schemas: searchSchemas },
+  { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },
+  { controller: FieldsController, operations: [fieldOperations], declarations: [field, fieldDefinition], schemas: [fieldFacets] },
+  { controller: ImportsController, operations: [importOperations], declarations: [importJob] },
+  { controller: ExportsController, operations: [exportOperations], declarations: [exportJob], schemas: [signedDownload] },
+  { controller: CommitsController, operations: [commitOperations], declarations: [commit] },
+  { controller: TasksController, operations: [taskOperations], declarations: [task], schemas: [cancelBody] },
+  { controller: SavedQueriesController, operations: [savedQueryOperations], declarations: [savedQuery] },
+  { controller: BeaconSetsController, operations: [beaconSetOperations], declarations: [beaconSet] },
+  { controller: BeaconsController, operations: [beaconOperations], declarations: [beacon] },
+  { controller: BeaconQueriesController, operations: [beaconSetQueryOperations, beaconQueryOperations], schemas: beaconQuerySchemas },
+];
 
 /** Every controller of the interface. */
-export const controllers = [
-  RootController,
-  UsersController,
-  VaultsController,
-  ObjectsController,
-  UploadsController,
-  DownloadsController,
-  DatasetsController,
-  DataController,
-  SearchController,
-  GlobalBeaconsController,
-  FieldsController,
-  ImportsController,
-  ExportsController,
-  CommitsController,
-  TasksController,
-  SavedQueriesController,
-  BeaconsController,
-] as const;
+export const controllers = resources.map(({ controller }) => controller);
+
+/** Every operation that this server serves, by id. */
+export const operations: Readonly<Record<string, OperationRow>> = Object.fromEntries(
+  resources.flatMap((entry) =>
+    entry.operations.flatMap((rows) => Object.values(rows).map((row) => [row.id, row])),
+  ),
+);
+
+/** Every schema of OpenAPI. */
+export const schemas: readonly NamedSchema[] = resources.flatMap(
+  ({ declarations = [], schemas: more = [] }) => [
+    ...declarations.flatMap(({ schema, createSchema, updateSchema }) => [
+      schema,
+      ...[createSchema, updateSchema].filter(
+        (one) => Object.keys(one.schema['properties'] as object).length > 0,
+      ),
+    ]),
+    ...more,
+  ],
+);

@@ -3,20 +3,19 @@ import type { AccountRow } from '../../engine/catalog/accounts.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../engine/catalog/object-row.js';
-import type { Permission } from '../../engine/catalog/permission.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
 import { canImport } from '../../scheduler/jobs/import/check.js';
 import type { AppContext } from '../http/app-context.js';
 import type { ApiRequest, Caller } from '../http/request.js';
+import { dataset } from './datasets/dataset.js';
 import {
-  datasetView,
-  objectView,
-  shortObjectView,
-  shortVaultView,
-  vaultView,
-  type ObjectParts,
-} from './views.js';
+  object,
+  objectSummary,
+  type ObjectContext,
+  type ObjectSummaryContext,
+} from './objects/object.js';
+import { vaultSummary, type VaultContext } from './vaults/vault.js';
 
 /** The presenter of a request whose caller is known. */
 export function presenterFor(context: AppContext, request: ApiRequest): Presenter {
@@ -24,7 +23,7 @@ export function presenterFor(context: AppContext, request: ApiRequest): Presente
   return new Presenter(context.catalog, request.caller, request.origin);
 }
 
-/** Looks up what views show besides their row; one per request, so each neighbour is read once. */
+/** Looks up what answers show besides a row; one per request, so that each related row is read once. */
 export class Presenter {
   readonly #users = new Map<number, Promise<UserRow | undefined>>();
   readonly #accounts = new Map<number, Promise<AccountRow | undefined>>();
@@ -46,38 +45,39 @@ export class Presenter {
     return row;
   }
 
-  async vaultRow(id: number): Promise<VaultRow> {
+  async vault(id: number): Promise<VaultRow> {
     const row = await once(this.#vaults, id, () => this.tables.vaults.get(id));
     if (!row) throw new Error(`vault ${id} is missing`);
     return row;
   }
 
-  async vaults(rows: readonly VaultRow[], isDeleted = false): Promise<readonly object[]> {
+  /** What vaults show besides their rows. */
+  async vaultContexts(
+    rows: readonly VaultRow[],
+    isDeleted = false,
+  ): Promise<readonly VaultContext[]> {
     const ids = rows.map((row) => row.id);
     const permissions = await this.tables.vaults.permissions(accessOf(this.caller), ids);
     const counts = await this.tables.vaults.childCounts(ids);
     return Promise.all(
       rows.map(async (row) => {
-        const below = counts.get(row.id);
-        const parts = {
+        const count = counts.get(row.id);
+        return {
           account: await this.account(row.accountId),
           user: await this.user(row.userId),
-          permission: permissions.get(row.id) ?? null,
-          hasChildren: (below?.children ?? 0) > 0,
-          hasFolderChildren: (below?.folders ?? 0) > 0,
+          permission: isDeleted ? null : (permissions.get(row.id) ?? null),
+          hasChildren: (count?.children ?? 0) > 0,
+          hasFolderChildren: (count?.folders ?? 0) > 0,
+          isDeleted,
+          origin: this.origin,
         };
-        return vaultView(row, parts, this.origin, isDeleted);
       }),
     );
   }
 
-  async vault(row: VaultRow): Promise<object> {
-    return (await this.vaults([row]))[0] ?? {};
-  }
-
   async objects(
     rows: readonly ObjectRow[],
-    extra: { readonly uploadUrl?: string; readonly isDeleted?: boolean } = {},
+    extra: Pick<ObjectContext, 'uploadUrl' | 'isDeleted'> = {},
   ): Promise<readonly object[]> {
     const folders = rows.filter((row) => row.objectType === 'folder').map((row) => row.id);
     const counts = await this.tables.objects.counts(folders);
@@ -85,63 +85,64 @@ export class Presenter {
     const beacons = await this.tables.globalBeacons.of(datasets);
     return Promise.all(
       rows.map(async (row) => {
-        const below = counts.get(row.id);
-        const parts: ObjectParts = {
-          ...(await this.neighbours(row)),
+        const count = counts.get(row.id);
+        return object.view(row, {
+          ...extra,
+          ...(await this.#surroundings(row)),
           user: await this.user(row.userId),
-          numChildren: below?.children ?? 0,
-          numDescendants: below?.descendants ?? 0,
-          hasFolderChildren: (below?.folders ?? 0) > 0,
+          numChildren: count?.children ?? 0,
+          numDescendants: count?.descendants ?? 0,
+          hasFolderChildren: (count?.folders ?? 0) > 0,
           globalBeacon: beacons.get(row.id),
           isTransformable: row.objectType === 'file' && canImport(row.filename),
-        };
-        return objectView(row, parts, this.origin, extra);
+        });
       }),
     );
   }
 
   async object(
     row: ObjectRow,
-    extra: { readonly uploadUrl?: string; readonly isDeleted?: boolean } = {},
+    extra: Pick<ObjectContext, 'uploadUrl' | 'isDeleted'> = {},
   ): Promise<object> {
     return (await this.objects([row], extra))[0] ?? {};
   }
 
-  /** The object inside another resource; null if it is gone. */
-  async shortObject(id: number | null): Promise<object | null> {
+  /** The object inside another resource; null if it no longer exists. */
+  async objectSummary(id: number | null): Promise<object | null> {
     const row = id === null ? undefined : await this.tables.objects.get(id);
-    return row ? shortObjectView(row, await this.neighbours(row), this.origin) : null;
+    return row ? objectSummary.view(row, await this.#surroundings(row)) : null;
   }
 
-  /** The vault of an object inside another resource; null if it is gone. */
-  async shortVaultOf(objectId: number | null): Promise<object | null> {
+  /** The vault of an object inside another resource; null if the object no longer exists. */
+  async vaultSummaryOf(objectId: number | null): Promise<object | null> {
     const row = objectId === null ? undefined : await this.tables.objects.get(objectId);
     if (!row) return null;
-    const vault = await this.vaultRow(row.vaultId);
+    const vault = await this.vault(row.vaultId);
     const permissions = await this.tables.vaults.permissions(accessOf(this.caller), [vault.id]);
-    const permission: Permission | null = permissions.get(vault.id) ?? null;
-    return shortVaultView(vault, await this.account(vault.accountId), permission, this.origin);
+    return vaultSummary.view(vault, {
+      account: await this.account(vault.accountId),
+      permission: permissions.get(vault.id) ?? null,
+      origin: this.origin,
+    });
   }
 
-  async dataset(row: DatasetRow, object?: ObjectRow): Promise<object> {
-    const own = object ?? (await this.tables.objects.get(row.id));
-    if (!own) throw new Error(`dataset ${row.id} has no object`);
-    const { vault, account } = await this.neighbours(own);
+  async dataset(row: DatasetRow, ownObject?: ObjectRow): Promise<object> {
+    const found = ownObject ?? (await this.tables.objects.get(row.id));
+    if (!found) throw new Error(`dataset ${row.id} has no object`);
+    const { vault, account, origin } = await this.#surroundings(found);
     const fields = await this.tables.fields.all(row.id);
-    const entityTypes = fields.flatMap((field) => field.entityType ?? []);
-    const user = await this.user(own.userId);
-    const parts = { object: own, vault, account, user, entityTypes: [...new Set(entityTypes)] };
-    return datasetView(row, parts, this.origin);
+    const entityTypes = [...new Set(fields.flatMap((field) => field.entityType ?? []))];
+    const user = await this.user(found.userId);
+    return dataset.view(row, { object: found, vault, account, user, entityTypes, origin });
   }
 
-  private async neighbours(
-    row: ObjectRow,
-  ): Promise<{ vault: VaultRow; account: AccountRow; dataset: DatasetRow | undefined }> {
-    const vault = await this.vaultRow(row.vaultId);
+  async #surroundings(row: ObjectRow): Promise<ObjectSummaryContext> {
+    const vault = await this.vault(row.vaultId);
     const isDataset = row.objectType === 'dataset';
     return {
       vault,
       account: await this.account(vault.accountId),
+      origin: this.origin,
       dataset: isDataset ? await this.tables.datasets.get(row.id) : undefined,
     };
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
-import { operations } from '../../api/http/operations.js';
+import { operations } from '../../api/resources/index.js';
 import type { OperationRow } from '../../api/http/operation-row.js';
 import {
   idOf,

@@ -10,7 +10,7 @@ import { ask } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 
-/** What beacons are asked (contract 14.3). */
+/** What beacons are queried for (contract 14.3). */
 export interface Question {
   /** As it was sent. */
   readonly query: unknown;
@@ -44,7 +44,7 @@ export function readQuestion(body: unknown): Question {
   return { query, entityType, values: values as readonly string[] };
 }
 
-/** Asks a beacon, with the rights of who asks and not of who made it (threats E4). What goes wrong is part of the answer. */
+/** Queries a beacon with the rights of the caller, not of its owner (threats E4). An error is part of the answer. */
 export async function askBeacon(
   context: AppContext,
   caller: Caller,
@@ -73,7 +73,7 @@ export async function askBeacon(
   }
 }
 
-/** Asks beacons, a few at a time, in their order. */
+/** Queries beacons concurrently; the answers are in their order. */
 export async function askBeacons(
   context: AppContext,
   caller: Caller,
@@ -85,8 +85,8 @@ export async function askBeacons(
 }
 
 /**
- * The query that a question is to one dataset. Choice: without an entity type a single text is a query string and may use its
- * grammar; the members of a list are phrases, any of which is enough.
+ * The query that a question is to one dataset. Choice: without an entity type, a single string is a query string with its
+ * grammar; the members of a list are phrases, one of which must match.
  */
 function queryOf({ params }: BeaconRow, { entityType, values }: Question): object {
   const scope = scopeOf(params);
@@ -106,14 +106,6 @@ function scopeOf(params: BeaconRow['params']): Readonly<Record<string, unknown>>
   if (Array.isArray(params)) return { filters: params };
   const { filters, query, genome_build } = params as Readonly<Record<string, unknown>>;
   return { filters, query, genome_build };
-}
-
-/** Checks the shape of a beacon's `params`; whether its dataset has the fields shows when it is asked. */
-export function readParams(form: Form): BeaconRow['params'] | undefined {
-  const params = form.raw('params');
-  if (params === undefined) return undefined;
-  if (Array.isArray(params)) return params as readonly unknown[];
-  return isObject(params) ? params : form.fail('params', 'Must be a list of filters or an object.');
 }
 
 function textOf(body: Readonly<Record<string, unknown>>): string {

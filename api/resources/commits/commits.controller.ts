@@ -4,10 +4,11 @@ import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { cancelAsked, cancelJob } from '../tasks/cancel-job.js';
+import { isCancelRequest, cancelJob } from '../tasks/cancel-job.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { jobFilter } from '../tasks/job-filter.js';
 import { Operation } from '../../http/operation.js';
+import { commitOperations } from '../tasks/jobs.operations.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
@@ -17,7 +18,7 @@ import type { ApiRequest, Caller } from '../../http/request.js';
 export class CommitsController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('commits.list')
+  @Operation(commitOperations.list)
   @Access('read')
   list(
     @Query() query: QueryString,
@@ -27,7 +28,7 @@ export class CommitsController {
     return this.page(jobFilter(query, caller), query, request);
   }
 
-  @Operation('commits.ofDataset')
+  @Operation(commitOperations.ofDataset)
   @Access('read', 'dataset')
   ofDataset(
     @Resource() dataset: DatasetRow,
@@ -38,13 +39,13 @@ export class CommitsController {
     return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
   }
 
-  @Operation('commits.get')
+  @Operation(commitOperations.get)
   @Access('read', 'commit')
   get(@Resource() row: CommitRow, @Req() request: ApiRequest): Promise<object> {
     return new JobPresenter(this.context, request).ofCommit(row);
   }
 
-  @Operation('commits.put')
+  @Operation(commitOperations.put)
   @Access('write', 'commit', 'read')
   put(
     @Resource() row: CommitRow,
@@ -54,14 +55,14 @@ export class CommitsController {
     return this.patch(row, body, request);
   }
 
-  @Operation('commits.patch')
+  @Operation(commitOperations.patch)
   @Access('write', 'commit', 'read')
   async patch(
     @Resource() row: CommitRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    if (cancelAsked(body, request)) await cancelJob(this.context, row);
+    if (isCancelRequest(body, request)) await cancelJob(this.context, row);
     return new JobPresenter(this.context, request).ofCommit(row);
   }
 

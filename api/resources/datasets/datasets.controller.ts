@@ -4,23 +4,29 @@ import type { DatasetFilter, DatasetRow } from '../../../engine/catalog/datasets
 import { notFound } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { createObject } from '../objects/create-object.js';
-import { dropRemoved } from '../objects/remove-files.js';
+import { removeFiles } from '../objects/remove-files.js';
 import { Form } from '../../http/form.js';
-import { ids, value } from '../../http/list-query.js';
-import { Operation } from '../../http/operation.js';
+import { ids, omitUndefined, value } from '../../http/list-query.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
+import { datasetOperations } from './datasets.operations.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { presenterFor } from '../presenter.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
-import { datasetNew, datasetPatch, omitUndefined } from '../shape.js';
-import { setStorageClass } from '../objects/storage-class.js';
+import { requireResource } from '../../http/require-resource.js';
+import { setStorageClass } from '../storage-class.js';
+import { dataset as declared } from './dataset.js';
 
 /** Datasets: collections of records with typed fields (contract 7). */
 @Controller()
 export class DatasetsController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('datasets.create')
+  @CreateOperation(datasetOperations.create, async (context, caller, id, request) =>
+    presenterFor(context, request).dataset(
+      await requireResource(context.catalog, caller, 'dataset', id, 'read'),
+    ),
+  )
   @Access('write')
   async create(
     @Body() body: unknown,
@@ -28,12 +34,15 @@ export class DatasetsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const { object, dataset } = await createObject(this.context, caller, form, datasetNew(form));
-    if (!dataset) throw new Error('a dataset was to be made');
+    const { object, dataset } = await createObject(this.context, caller, form, {
+      ...declared.readCreate(form),
+      objectType: 'dataset',
+    });
+    if (!dataset) throw new Error('createObject returned no dataset');
     return presenterFor(this.context, request).dataset(dataset, object);
   }
 
-  @Operation('datasets.list')
+  @Operation(datasetOperations.list)
   @Access('read')
   async list(
     @Query() query: QueryString,
@@ -57,13 +66,13 @@ export class DatasetsController {
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 
-  @Operation('datasets.get')
+  @Operation(datasetOperations.get)
   @Access('read', 'dataset')
   get(@Resource() dataset: DatasetRow, @Req() request: ApiRequest): Promise<object> {
     return presenterFor(this.context, request).dataset(dataset);
   }
 
-  @Operation('datasets.put')
+  @Operation(datasetOperations.put)
   @Access('write', 'dataset')
   put(
     @Resource() dataset: DatasetRow,
@@ -73,7 +82,7 @@ export class DatasetsController {
     return this.patch(dataset, body, request);
   }
 
-  @Operation('datasets.patch')
+  @Operation(datasetOperations.patch)
   @Access('write', 'dataset')
   async patch(
     @Resource() dataset: DatasetRow,
@@ -81,22 +90,22 @@ export class DatasetsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const patch = datasetPatch(form);
+    const { storageClass, ...patch } = declared.readUpdate(form);
     form.done();
     const row = await this.context.catalog.transaction(async (tx) => {
-      await setStorageClass(tx, dataset.id, patch.storageClass);
-      await tx.objects.update(dataset.id, patch.object);
+      await setStorageClass(tx, dataset.id, storageClass);
+      await tx.objects.update(dataset.id, patch);
       return tx.datasets.get(dataset.id);
     });
     if (!row) throw notFound();
     return presenterFor(this.context, request).dataset(row);
   }
 
-  @Operation('datasets.delete')
+  @Operation(datasetOperations.delete)
   @Access('write', 'dataset')
   async delete(@Resource() dataset: DatasetRow, @Req() request: ApiRequest): Promise<object> {
     const view = await presenterFor(this.context, request).dataset(dataset);
-    await dropRemoved(this.context, await this.context.catalog.objects.delete(dataset.id));
+    await removeFiles(this.context, await this.context.catalog.objects.delete(dataset.id));
     return view;
   }
 }

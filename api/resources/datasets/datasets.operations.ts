@@ -1,119 +1,59 @@
-import {
-  paging,
-  dataset,
-  field,
-  row,
-  updating,
-  type OperationRow,
-} from '../../http/operation-row.js';
+import { declareOperations, paging, updating } from '../../http/operation-row.js';
+import { dataset } from './dataset.js';
 
-/** Datasets, their records and their fields. */
-export const datasetOperations = {
-  'datasets.create': row('POST', ['/v2/datasets'], 'Datasets', 'Creates a dataset.', 'Dataset', {
-    body: 'DatasetCreate',
+/** The three spellings of a dataset's path that clients use (contract 1.1, specification "Versioning"). */
+export function datasetPaths(rest: string): [string, ...string[]] {
+  return [`/v2/datasets/:id${rest}`, `/v2/dataset/:id${rest}`, `/v1/datasets/:id${rest}`];
+}
+
+/** The operations on datasets. */
+export const datasetOperations = declareOperations('datasets', 'Datasets', {
+  create: {
+    method: 'POST',
+    paths: ['/v2/datasets'],
+    summary: 'Creates a dataset.',
+    body: dataset.createSchema,
     status: 201,
-  }),
-  'datasets.list': row(
-    'GET',
-    ['/v2/datasets'],
-    'Datasets',
-    'The datasets that the user may read.',
-    'list of Dataset',
-    {
-      query: { vault_id: 'Vault.', name: 'Exact name.', tags: 'One tag.', ...paging },
+    answer: dataset.schema,
+  },
+  list: {
+    method: 'GET',
+    paths: ['/v2/datasets'],
+    summary: 'Lists the datasets that the user may read.',
+    query: {
+      id: 'One dataset.',
+      vault_id: 'Vault.',
+      name: 'Exact name.',
+      tags: 'One tag.',
+      storage_class: 'Storage class.',
+      ...paging,
     },
-  ),
-  'datasets.get': row('GET', dataset(''), 'Datasets', 'A dataset.', 'Dataset'),
-  'datasets.put': row('PUT', dataset(''), 'Datasets', updating, 'Dataset', {
-    body: 'DatasetUpdate',
-  }),
-  'datasets.patch': row('PATCH', dataset(''), 'Datasets', updating, 'Dataset', {
-    body: 'DatasetUpdate',
-  }),
-  'datasets.delete': row('DELETE', dataset(''), 'Datasets', 'Deletes a dataset.', 'Dataset'),
-  'datasets.query': row(
-    'POST',
-    [...dataset('/data'), ...dataset('/query')],
-    'Datasets',
-    'A page of records, and facets. `Accept: application/vnd.apache.arrow.stream`, `application/x-ndjson` or `text/csv` answers the page in that form.',
-    'QueryAnswer',
-    { body: 'Query' },
-  ),
-  'datasets.lookup': row(
-    'GET',
-    dataset('/data/:ids'),
-    'Datasets',
-    'Records by `_id`, in the order asked; unknown ones are left out.',
-    'Lookup',
-  ),
-  'datasets.batch': row(
-    'POST',
-    ['/v2/batch_query', '/v1/batch_query'],
-    'Datasets',
-    'Several queries at once; a list in their order, each with its `status_code`.',
-    'BatchAnswer',
-    { body: 'BatchQuery' },
-  ),
-  'search.find': row(
-    'POST',
-    ['/v2/search'],
-    'Search',
-    'Vaults, folders, files and datasets that the user may read, by the filters, query strings, facets and ordering of queries.',
-    'SearchAnswer',
-    { body: 'Search' },
-  ),
-  'fields.create': row(
-    'POST',
-    ['/v2/dataset_fields', '/v1/dataset_fields'],
-    'Dataset fields',
-    'Adds a field.',
-    'DatasetField',
-    {
-      body: 'FieldCreate',
-      status: 201,
-    },
-  ),
-  'fields.list': row(
-    'GET',
-    dataset('/fields'),
-    'Dataset fields',
-    'The fields of a dataset.',
-    'list of DatasetField',
-    {
-      query: { name: 'Exact name.', ...paging },
-    },
-  ),
-  'fields.get': row('GET', field(''), 'Dataset fields', 'A field.', 'DatasetField'),
-  'fields.put': row('PUT', field(''), 'Dataset fields', updating, 'DatasetField', {
-    body: 'FieldUpdate',
-  }),
-  'fields.patch': row('PATCH', field(''), 'Dataset fields', updating, 'DatasetField', {
-    body: 'FieldUpdate',
-  }),
-  'fields.delete': row(
-    'DELETE',
-    field(''),
-    'Dataset fields',
-    'Removes a field of an empty dataset.',
-    'DatasetField',
-  ),
-  'fields.facets': row(
-    'GET',
-    field('/facets'),
-    'Dataset fields',
-    'A facet of a field over all records, with its options; `total` counts the different values.',
-    'FieldFacets',
-    {
-      query: {
-        facet_type: 'terms, count, stats, histogram or percentiles.',
-        limit: 'Terms at most; 10 when absent, 0 for all.',
-        interval:
-          'Of a histogram: a number, a unit of dates, or with `scale=log` the step of the exponent.',
-        scale: 'Of a histogram of numbers: linear or log.',
-        extended: 'true adds the deviation and the like to stats.',
-        percents: 'Of percentiles: numbers from 0 to 100, separated by commas or repeated.',
-        facets: 'Facets of each term or bin: names of fields, repeated, or facets as JSON.',
-      },
-    },
-  ),
-} satisfies Readonly<Record<string, OperationRow>>;
+    answer: { listOf: dataset.schema },
+  },
+  get: {
+    method: 'GET',
+    paths: datasetPaths(''),
+    summary: 'Returns a dataset.',
+    answer: dataset.schema,
+  },
+  put: {
+    method: 'PUT',
+    paths: datasetPaths(''),
+    summary: updating,
+    body: dataset.updateSchema,
+    answer: dataset.schema,
+  },
+  patch: {
+    method: 'PATCH',
+    paths: datasetPaths(''),
+    summary: updating,
+    body: dataset.updateSchema,
+    answer: dataset.schema,
+  },
+  delete: {
+    method: 'DELETE',
+    paths: datasetPaths(''),
+    summary: 'Deletes a dataset.',
+    answer: dataset.schema,
+  },
+});

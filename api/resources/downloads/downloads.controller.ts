@@ -6,6 +6,7 @@ import { Public } from '../../http/access.js';
 import { sendFile } from './send-file.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
+import { downloadOperations } from '../objects/objects.operations.js';
 import type { Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
@@ -16,7 +17,7 @@ import { exportFile, nameIn } from './signed-addresses.js';
 export class DownloadsController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('downloads.object')
+  @Operation(downloadOperations.object)
   @Public()
   async object(
     @Param('id') id: string,
@@ -40,7 +41,7 @@ export class DownloadsController {
     );
   }
 
-  @Operation('downloads.rejected')
+  @Operation(downloadOperations.rejected)
   @Public()
   async rejected(
     @Param('id') id: string,
@@ -64,7 +65,7 @@ export class DownloadsController {
     );
   }
 
-  @Operation('downloads.export')
+  @Operation(downloadOperations.export)
   @Public()
   async export(
     @Param('id') id: string,

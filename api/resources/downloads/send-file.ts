@@ -5,10 +5,10 @@ import { readRange, type ByteRange } from '../../http/range.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { attachment } from '../../http/signed-url.js';
 
-/** Every reader that stops reading holds up to three pieces: pieces of 256 kB came to 690 MB for 600 of them (threat D6). */
-const pieceBytes = 32 << 10;
+/** Each stalled download buffers up to three chunks: with chunks of 256 kB, 600 of them held 690 MB (threat D6). */
+const chunkBytes = 32 << 10;
 
-/** A file to send. */
+/** A stored file as a download. */
 export interface Download {
   readonly path: string;
   readonly name: string;
@@ -41,11 +41,11 @@ export async function sendFile(
       await file.close();
       return Readable.from([]); // to empty bytes Fastify would set a length of 0
     }
-    // A reader that stops reading must not hold the descriptor for ever (threat D6).
+    // A stalled client must not hold the file descriptor forever (threat D6).
     request.raw.socket.setTimeout(download.idleMs);
-    const stream = Readable.from(file.stream(start, end, pieceBytes), {
+    const stream = Readable.from(file.stream(start, end, chunkBytes), {
       objectMode: false,
-      highWaterMark: pieceBytes,
+      highWaterMark: chunkBytes,
     });
     // Not in the generator: one that was never started runs no `finally`.
     stream.once('close', () => void file.close());

@@ -3,6 +3,8 @@ import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { readBoolean } from '../../http/form.js';
+import type { Query } from '../../http/page.js';
 import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
 
 /** Where the bytes of a new file go: a signed address for this object and this revision alone. */
@@ -44,4 +46,11 @@ export function exportFile(data: DataFolder, id: number, filename: string): stri
   const mark = `${id}.`;
   const at = filename.lastIndexOf(mark);
   return data.export(id, filename.slice(at === -1 ? filename.indexOf('.') + 1 : at + mark.length));
+}
+
+/** Whether a download answers 302: yes unless `redirect` is false or empty, as clients send it (contract 11.4). */
+export function isRedirect(query: Query): boolean {
+  if (!Object.hasOwn(query, 'redirect')) return true;
+  const values = query['redirect'];
+  return readBoolean(Array.isArray(values) ? values.at(-1) : values) ?? true;
 }

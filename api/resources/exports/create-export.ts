@@ -7,12 +7,11 @@ import { AppError } from '../../../engine/core/errors.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { checkFormat } from '../../../scheduler/jobs/export/format.js';
 import type { Form } from '../../http/form.js';
-import { priority } from '../imports/import-options.js';
+import { exportJob } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
 import { countOf } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { omitUndefined, requiredId } from '../shape.js';
 
 /** Checks an export whole, tells all that is wrong at once, and queues it (contract 11.2). */
 export async function createExport(
@@ -21,7 +20,7 @@ export async function createExport(
   form: Form,
 ): Promise<ExportRow> {
   const { catalog } = context;
-  const datasetId = requiredId(form, 'dataset_id');
+  const datasetId = form.requiredId('dataset_id');
   const dataset =
     datasetId === undefined
       ? undefined
@@ -30,17 +29,14 @@ export async function createExport(
   const params = dataset && paramsOf(form, await catalog.fields.all(dataset.id));
   refuseAnnotation(form);
   const targetFullPath = await targetOf(context, caller, form);
-  const options = omitUndefined({
-    targetFullPath,
-    priority: priority(form),
-    sendEmailOnCompletion: form.boolean('send_email_on_completion'),
-  });
+  const options = exportJob.readCreate(form);
   form.done();
   if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
   const total = await countOf(context, dataset, params);
   const limit = Number(params['limit'] ?? total);
   const { row } = await catalog.exports.create({
     ...options,
+    ...(targetFullPath !== undefined && { targetFullPath }),
     datasetId: dataset.id,
     userId: caller.user.id,
     accountId: caller.account.id,

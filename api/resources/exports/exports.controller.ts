@@ -7,24 +7,29 @@ import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { cancelAsked, cancelJob } from '../tasks/cancel-job.js';
+import { isCancelRequest, cancelJob } from '../tasks/cancel-job.js';
 import { createExport } from './create-export.js';
 import { Form } from '../../http/form.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { isUnderWay, jobFilter } from '../tasks/job-filter.js';
-import { Operation } from '../../http/operation.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
+import { exportOperations } from '../tasks/jobs.operations.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
-import { isRedirect } from '../downloads/redirect.js';
-import { exportFile, exportTarget } from '../downloads/signed-addresses.js';
+import { requireResource } from '../../http/require-resource.js';
+import { exportFile, exportTarget, isRedirect } from '../downloads/signed-addresses.js';
 
 /** Exports: what a query finds, as a file (contract 11). */
 @Controller()
 export class ExportsController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('exports.create')
+  @CreateOperation(exportOperations.create, async (context, caller, id, request) =>
+    new JobPresenter(context, request).ofExport(
+      await requireResource(context.catalog, caller, 'export', id, 'read'),
+    ),
+  )
   @Access('write')
   async create(
     @Body() body: unknown,
@@ -34,7 +39,7 @@ export class ExportsController {
     return this.view(await createExport(this.context, caller, new Form(body)), request);
   }
 
-  @Operation('exports.list')
+  @Operation(exportOperations.list)
   @Access('read')
   list(
     @Query() query: QueryString,
@@ -44,7 +49,7 @@ export class ExportsController {
     return this.page(jobFilter(query, caller), query, request);
   }
 
-  @Operation('exports.ofDataset')
+  @Operation(exportOperations.ofDataset)
   @Access('read', 'dataset')
   ofDataset(
     @Resource() dataset: DatasetRow,
@@ -55,13 +60,13 @@ export class ExportsController {
     return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
   }
 
-  @Operation('exports.get')
+  @Operation(exportOperations.get)
   @Access('read', 'export')
   get(@Resource() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
     return this.view(row, request);
   }
 
-  @Operation('exports.put')
+  @Operation(exportOperations.put)
   @Access('write', 'export', 'read')
   put(
     @Resource() row: ExportRow,
@@ -71,20 +76,20 @@ export class ExportsController {
     return this.patch(row, body, request);
   }
 
-  @Operation('exports.patch')
+  @Operation(exportOperations.patch)
   @Access('write', 'export', 'read')
   async patch(
     @Resource() row: ExportRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    if (cancelAsked(body, request)) await cancelJob(this.context, row);
+    if (isCancelRequest(body, request)) await cancelJob(this.context, row);
     const changed = await this.context.catalog.exports.get(row.id);
     if (!changed) throw notFound();
     return this.view(changed, request);
   }
 
-  @Operation('exports.delete')
+  @Operation(exportOperations.delete)
   @Access('write', 'export')
   async delete(@Resource() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
     if (isUnderWay(row)) await cancelJob(this.context, row);
@@ -96,7 +101,7 @@ export class ExportsController {
     return view;
   }
 
-  @Operation('exports.download')
+  @Operation(exportOperations.download)
   @Access('read', 'export')
   download(
     @Resource() row: ExportRow,

@@ -5,10 +5,12 @@ import type { FieldFilter, FieldRow } from '../../../engine/catalog/fields.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { fieldNew, fieldPatch } from './field-shape.js';
+import { field as declared } from './field.js';
+import { readFieldDefinition, readFieldPatch } from './read-field.js';
 import { Form } from '../../http/form.js';
-import { value, values } from '../../http/list-query.js';
-import { Operation } from '../../http/operation.js';
+import { omitUndefined, value, values } from '../../http/list-query.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
+import { fieldOperations } from './fields.operations.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { fieldFacets } from '../records/query-records.js';
@@ -19,15 +21,16 @@ import {
   type Caller,
 } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { omitUndefined, requiredId } from '../shape.js';
-import { fieldView } from '../views.js';
 
 /** The fields of datasets (contract 9). */
 @Controller()
 export class FieldsController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('fields.create')
+  @CreateOperation(fieldOperations.create, async (context, caller, id, request) => {
+    const field = await requireResource(context.catalog, caller, 'field', id, 'read');
+    return viewOf(context, field, request);
+  })
   @Access('write')
   async create(
     @Body() body: unknown,
@@ -35,18 +38,22 @@ export class FieldsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const datasetId = requiredId(form, 'dataset_id');
-    const field = fieldNew(form);
+    const datasetId = form.requiredId('dataset_id');
+    const field = readFieldDefinition(form);
     const { catalog } = this.context;
     const dataset =
       datasetId !== undefined &&
       (await requireResource(catalog, caller, 'dataset', datasetId, 'write'));
     form.done();
     if (!dataset) throw new Error('done() lets no form without a dataset pass');
-    return this.view(await catalog.fields.create({ ...field, datasetId: dataset.id }), request);
+    return viewOf(
+      this.context,
+      await catalog.fields.create({ ...field, datasetId: dataset.id }),
+      request,
+    );
   }
 
-  @Operation('fields.list')
+  @Operation(fieldOperations.list)
   @Access('read', 'dataset')
   async list(
     @Resource() dataset: DatasetRow,
@@ -61,18 +68,19 @@ export class FieldsController {
       ...omitUndefined<FieldFilter>({ name: value(query, 'name') }),
     };
     const { rows, total } = await this.context.catalog.fields.list(filter, page);
-    const vaultId = await this.vaultOf(dataset.id);
-    const views = rows.map((row) => fieldView(row, vaultId, request.origin));
+    const vaultId = await vaultOf(this.context, dataset.id);
+    const shown = { vaultId, origin: request.origin };
+    const views = rows.map((row) => declared.view(row, shown));
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 
-  @Operation('fields.get')
+  @Operation(fieldOperations.get)
   @Access('read', 'field')
   get(@Resource() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
-    return this.view(field, request);
+    return viewOf(this.context, field, request);
   }
 
-  @Operation('fields.put')
+  @Operation(fieldOperations.put)
   @Access('write', 'field')
   put(
     @Resource() field: FieldRow,
@@ -82,7 +90,7 @@ export class FieldsController {
     return this.patch(field, body, request);
   }
 
-  @Operation('fields.patch')
+  @Operation(fieldOperations.patch)
   @Access('write', 'field')
   async patch(
     @Resource() field: FieldRow,
@@ -90,27 +98,27 @@ export class FieldsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const patch = fieldPatch(form, field);
+    const patch = readFieldPatch(form, field);
     form.done();
     const row = await this.context.catalog.fields.update(field.id, patch);
     if (!row) throw notFound();
-    return this.view(row, request);
+    return viewOf(this.context, row, request);
   }
 
-  @Operation('fields.delete')
+  @Operation(fieldOperations.delete)
   @Access('write', 'field')
   async delete(@Resource() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
     const dataset = await this.context.catalog.datasets.get(field.datasetId);
-    // Choice: the documentation has no deletion; a client does. Only what no record knows can go.
+    // Choice: the documentation has no deletion of fields, but a client has: only a field without data of a dataset without records is deleted.
     if (field.isValid || (dataset?.documentsCount ?? 0) > 0) {
       throw new AppError('invalid', 'A field of a dataset with records cannot be deleted.');
     }
-    const view = await this.view(field, request);
+    const view = await viewOf(this.context, field, request);
     await this.context.catalog.fields.delete(field.id);
     return view;
   }
 
-  @Operation('fields.facets')
+  @Operation(fieldOperations.facets)
   @Access('read', 'field')
   async facets(
     @Resource() field: FieldRow,
@@ -123,19 +131,20 @@ export class FieldsController {
     const signal = abortOnDisconnect(request, reply);
     return fieldFacets(this.context, dataset, field, facetOptions(query), signal);
   }
-
-  private async view(field: FieldRow, request: ApiRequest): Promise<object> {
-    return fieldView(field, await this.vaultOf(field.datasetId), request.origin);
-  }
-
-  private async vaultOf(datasetId: number): Promise<number> {
-    const object = await this.context.catalog.objects.get(datasetId);
-    if (!object) throw notFound();
-    return object.vaultId;
-  }
 }
 
-/** The options of a facet, as a query string says them; those of facets below it are JSON, or their fields' names. */
+async function viewOf(context: AppContext, field: FieldRow, request: ApiRequest): Promise<object> {
+  const vaultId = await vaultOf(context, field.datasetId);
+  return declared.view(field, { vaultId, origin: request.origin });
+}
+
+async function vaultOf(context: AppContext, datasetId: number): Promise<number> {
+  const object = await context.catalog.objects.get(datasetId);
+  if (!object) throw notFound();
+  return object.vaultId;
+}
+
+/** The options of a facet from a query string; nested facets are field names, or facets as JSON. */
 function facetOptions(query: QueryString): Readonly<Record<string, unknown>> {
   const percents = values(query, 'percents').flatMap((text) => text.split(','));
   const single = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
@@ -153,7 +162,7 @@ function nestedFacets(texts: readonly string[]): unknown {
   try {
     return parseJson(first);
   } catch {
-    // A field's name may begin with a bracket; what is none is refused by that name.
+    // The name of a field may begin with a bracket.
     return first;
   }
 }

@@ -8,12 +8,11 @@ import { removeFile, writeStream } from '../../../engine/core/files.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import { checkReader } from '../../../scheduler/jobs/import/check.js';
 import { isObject, readId, type Form } from '../../http/form.js';
-import { importOptions, type ImportOptions } from './import-options.js';
+import { importJob } from './import.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { objectsIn } from '../shape.js';
 import { checkTargetFields } from './target-fields.js';
 
 /**
@@ -27,7 +26,7 @@ export async function createImport(
 ): Promise<ImportRow> {
   const dataset = await datasetOf(context, caller, form);
   const source = await sourceOf(context, caller, form);
-  const options = importOptions(form);
+  const options = importJob.readCreate(form);
   if (source) checkReaders(form, source, options);
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
@@ -142,8 +141,10 @@ function isAbsent(value: unknown): boolean {
 function recordSource(form: Form, key: string): Source | undefined {
   const value = form.raw(key);
   // One client unboxes a list of length one.
-  const records = objectsIn(isObject(value) ? [value] : value);
-  if (!records) return form.fail(key, 'Must be a list of objects.');
+  const records = isObject(value) ? [value] : value;
+  if (!Array.isArray(records) || !records.every(isObject)) {
+    return form.fail(key, 'Must be a list of objects.');
+  }
   const max = budgets.inlineRecords;
   if (records.length > max) {
     const message = `At most ${max} records, not ${records.length} (budget inlineRecords); upload a file instead.`;
@@ -200,7 +201,7 @@ async function manifestSource(
   return { kind: 'manifest', key: 'manifest', manifest: kept, files };
 }
 
-function checkReaders(form: Form, { object, files }: Source, options: ImportOptions): void {
+function checkReaders(form: Form, { object, files }: Source, options: Partial<NewImport>): void {
   const readerParams = options.readerParams ?? null;
   const genomeBuild = options.genomeBuild ?? null;
   if (files) checkManifestReaders(form, files, readerParams, genomeBuild);

@@ -1,31 +1,36 @@
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { accessOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
-import type { ImportRow } from '../../../engine/catalog/imports.js';
+import type { ImportPatch, ImportRow } from '../../../engine/catalog/imports.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { fileStats, removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { cancelAsked, cancelJob } from '../tasks/cancel-job.js';
+import { isCancelRequest, cancelJob } from '../tasks/cancel-job.js';
 import { Form } from '../../http/form.js';
 import { createImport } from './create-import.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
 import { isUnderWay, jobFilter } from '../tasks/job-filter.js';
-import { Operation } from '../../http/operation.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
+import { importOperations } from '../tasks/jobs.operations.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
-import { isRedirect } from '../downloads/redirect.js';
+import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
-import { omitUndefined } from '../shape.js';
-import { rejectedTarget } from '../downloads/signed-addresses.js';
+import { importJob } from './import.js';
+import { rejectedTarget, isRedirect } from '../downloads/signed-addresses.js';
 
 /** Imports: from a file object or from records of the request (contract 10). */
 @Controller()
 export class ImportsController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('imports.create')
+  @CreateOperation(importOperations.create, async (context, caller, id, request) =>
+    new JobPresenter(context, request).ofImport(
+      await requireResource(context.catalog, caller, 'import', id, 'read'),
+    ),
+  )
   @Access('write')
   async create(
     @Body() body: unknown,
@@ -35,7 +40,7 @@ export class ImportsController {
     return this.view(await createImport(this.context, caller, new Form(body)), request);
   }
 
-  @Operation('imports.list')
+  @Operation(importOperations.list)
   @Access('read')
   list(
     @Query() query: QueryString,
@@ -45,7 +50,7 @@ export class ImportsController {
     return this.page(jobFilter(query, caller), query, request);
   }
 
-  @Operation('imports.ofDataset')
+  @Operation(importOperations.ofDataset)
   @Access('read', 'dataset')
   ofDataset(
     @Resource() dataset: DatasetRow,
@@ -56,13 +61,13 @@ export class ImportsController {
     return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
   }
 
-  @Operation('imports.get')
+  @Operation(importOperations.get)
   @Access('read', 'import')
   get(@Resource() row: ImportRow, @Req() request: ApiRequest): Promise<object> {
     return this.view(row, request);
   }
 
-  @Operation('imports.put')
+  @Operation(importOperations.put)
   @Access('write', 'import')
   put(
     @Resource() row: ImportRow,
@@ -72,20 +77,17 @@ export class ImportsController {
     return this.patch(row, body, request);
   }
 
-  @Operation('imports.patch')
+  @Operation(importOperations.patch)
   @Access('write', 'import')
   async patch(
     @Resource() row: ImportRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const isCancel = cancelAsked(body, request);
+    const isCancel = isCancelRequest(body, request);
     const form = new Form(body);
-    // `metadata` comes along with every save of one client, stale progress and all: it stays ours.
-    const patch = omitUndefined<Pick<ImportRow, 'description' | 'tags'>>({
-      description: form.nullableText('description'),
-      tags: form.textList('tags'),
-    });
+    // One client sends all of a resource when it saves, with outdated progress in `metadata`, which is therefore ignored.
+    const patch = importJob.readUpdate(form) as ImportPatch;
     form.done();
     if (isCancel) await cancelJob(this.context, row);
     const { imports } = this.context.catalog;
@@ -97,7 +99,7 @@ export class ImportsController {
     return this.view(changed, request);
   }
 
-  @Operation('imports.delete')
+  @Operation(importOperations.delete)
   @Access('write', 'import')
   async delete(@Resource() row: ImportRow, @Req() request: ApiRequest): Promise<object> {
     if (isUnderWay(row)) await cancelJob(this.context, row);
@@ -108,7 +110,7 @@ export class ImportsController {
     return view;
   }
 
-  @Operation('imports.rejected')
+  @Operation(importOperations.rejected)
   @Access('read', 'import')
   async rejected(
     @Resource() row: ImportRow,

@@ -4,9 +4,9 @@ import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { checkFile } from '../../../scheduler/jobs/import/check.js';
 import { fileNameOf, readUrl } from '../../../scheduler/fetch/url.js';
 import { hintsOf, manifestEntries } from '../../../scheduler/jobs/import/manifest.js';
-import { entityParams } from './entity-params.js';
+import { readEntityParams } from './entity-params.js';
 import { Form, isObject } from '../../http/form.js';
-import { flags } from './import-options.js';
+import { readFlags } from './import-options.js';
 
 /** A file of a manifest after its check. */
 export interface ManifestFile {
@@ -123,8 +123,8 @@ function entryShape(own: Form): JsonObject {
     own.fail('base64_md5', 'Is not the same as md5.');
   }
   own.object('reader_params');
-  const entities = entityParams(own);
-  const validation = flags(own, 'validation_params');
+  const entities = readEntityParams(own, 'entity_params');
+  const validation = readFlags(own, 'validation_params');
   return {
     ...(size !== undefined && { size }),
     ...(entities !== undefined && { entity_params: entities }),

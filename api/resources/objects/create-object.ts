@@ -1,55 +1,54 @@
-import { requireVault } from '../../http/require-resource.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { fieldList } from '../fields/field-shape.js';
-import type { Form } from '../../http/form.js';
 import type { AppContext } from '../../http/app-context.js';
+import type { Form } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
-import type { ObjectBody } from '../shape.js';
+import { requireVault } from '../../http/require-resource.js';
+import { readFieldList } from '../fields/read-field.js';
+import type { ObjectValues } from './object.js';
 
 const folderType = 'application/vnd.solvebio.folder';
 
-/** What has been made; `dataset` is there when it is one. */
+/** A created object, with its dataset if it is one. */
 export interface Created {
   readonly object: ObjectRow;
   readonly dataset?: DatasetRow;
 }
 
-/** Makes a file, a folder or a dataset with its fields: all or nothing, with all that is wrong told at once. */
+/**
+ * Creates a file, a folder or a dataset with its fields, from a request whose `values` have been read: all or nothing, and
+ * all mistakes of the request are reported at once.
+ */
 export async function createObject(
   context: AppContext,
   caller: Caller,
   form: Form,
-  body: ObjectBody,
+  values: ObjectValues,
 ): Promise<Created> {
-  const fields = fieldList(form, body.dataset.fields);
-  if (body.objectType !== 'dataset' && fields.length > 0) {
+  const vaultId = form.requiredId('vault_id');
+  const { fields: definitions = [], capacity, storageClass, ...rest } = values;
+  const { parentId = null, objectType = 'file', filename = '', ...object } = rest;
+  const fields = readFieldList(form, definitions);
+  if (objectType !== 'dataset' && fields.length > 0) {
     form.fail('fields', 'Only datasets have fields.');
   }
-  if (body.dataset.storageClass === 'Archive') {
-    form.fail('storage_class', 'Archiving is not available yet.');
-  }
-  // An id that cannot be read answers as if it did not exist, before anything else is said about the request.
+  if (storageClass === 'Archive') form.fail('storage_class', 'Archiving is not available yet.');
+  // A vault that does not exist is answered before all other mistakes.
   const vault =
-    body.vaultId === undefined
-      ? undefined
-      : await requireVault(context.catalog, caller, body.vaultId);
+    vaultId === undefined ? undefined : await requireVault(context.catalog, caller, vaultId);
   form.done();
   if (!vault) throw new Error('done() lets no form without a vault pass');
-  const place = { vaultId: vault.id, parentId: body.parentId, userId: caller.user.id };
-  const { objectType, object } = body;
+  const owned = { ...object, filename, vaultId: vault.id, parentId, userId: caller.user.id };
   if (objectType !== 'dataset') {
     const mimetype = objectType === 'folder' ? folderType : (object.mimetype ?? null);
-    return {
-      object: await context.catalog.objects.create({ ...object, ...place, objectType, mimetype }),
-    };
+    const created = { ...owned, objectType, mimetype };
+    return { object: await context.catalog.objects.create(created) };
   }
-  const { capacity, storageClass } = body.dataset;
+  const { size: _size, md5: _md5, ...dataset } = owned;
   return context.catalog.transaction(async (tx) => {
     const created = await tx.datasets.create({
-      ...object,
-      ...place,
-      description: object.description ?? object.filename,
+      ...dataset,
+      description: object.description ?? filename,
       ...(capacity !== undefined && { capacity }),
       storageClass: storageClass ?? vault.defaultStorageClass ?? 'Standard',
     });

@@ -2,15 +2,17 @@ import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { accessOf } from '../../../engine/catalog/access.js';
 import type { ObjectFilter } from '../../../engine/catalog/object-list.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { ObjectPatch } from '../../../engine/catalog/objects.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { createObject } from './create-object.js';
-import { dropRemoved } from './remove-files.js';
+import { removeFiles } from './remove-files.js';
 import { fileAnswer, fileFields } from './query-file.js';
 import { Form, readBoolean } from '../../http/form.js';
-import { idOrNull, ids, value, whole, words } from '../../http/list-query.js';
-import { Operation } from '../../http/operation.js';
+import { anyOf, idOrNull, ids, omitUndefined, value, whole } from '../../http/list-query.js';
+import { CreateOperation, Operation } from '../../http/operation.js';
+import { objectOperations } from './objects.operations.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { presenterFor } from '../presenter.js';
@@ -21,8 +23,9 @@ import {
   type ApiRequest,
   type Caller,
 } from '../../http/request.js';
-import { omitUndefined, objectNew, objectPatch, storageClass } from '../shape.js';
-import { setStorageClass } from './storage-class.js';
+import { requireResource } from '../../http/require-resource.js';
+import { readStorageClass, setStorageClass } from '../storage-class.js';
+import { object as declared } from './object.js';
 import { downloadTarget, uploadTarget } from '../downloads/signed-addresses.js';
 
 /** Files, folders and datasets as objects of a vault (contract 6). */
@@ -30,7 +33,14 @@ import { downloadTarget, uploadTarget } from '../downloads/signed-addresses.js';
 export class ObjectsController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('objects.create')
+  @CreateOperation(objectOperations.create, async (context, caller, id, request) => {
+    const row = await requireResource(context.catalog, caller, 'object', id, 'read');
+    const isWaiting = row.objectType === 'file' && row.revision === 0;
+    return presenterFor(context, request).object(
+      row,
+      isWaiting ? uploadOf(context, row, request) : {},
+    );
+  })
   @Access('write')
   async create(
     @Body() body: unknown,
@@ -38,13 +48,12 @@ export class ObjectsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const { object } = await createObject(this.context, caller, form, objectNew(form));
-    const uploadUrl = request.origin + uploadTarget(this.context.signer, object);
-    const extra = object.objectType === 'file' ? { uploadUrl } : {};
+    const { object } = await createObject(this.context, caller, form, declared.readCreate(form));
+    const extra = object.objectType === 'file' ? uploadOf(this.context, object, request) : {};
     return presenterFor(this.context, request).object(object, extra);
   }
 
-  @Operation('objects.list')
+  @Operation(objectOperations.list)
   @Access('read')
   async list(
     @Query() query: QueryString,
@@ -58,13 +67,13 @@ export class ObjectsController {
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 
-  @Operation('objects.get')
+  @Operation(objectOperations.get)
   @Access('read', 'object')
   get(@Resource() object: ObjectRow, @Req() request: ApiRequest): Promise<object> {
     return presenterFor(this.context, request).object(object);
   }
 
-  @Operation('objects.put')
+  @Operation(objectOperations.put)
   @Access('write', 'object')
   put(
     @Resource() object: ObjectRow,
@@ -74,7 +83,7 @@ export class ObjectsController {
     return this.patch(object, body, request);
   }
 
-  @Operation('objects.patch')
+  @Operation(objectOperations.patch)
   @Access('write', 'object')
   async patch(
     @Resource() object: ObjectRow,
@@ -82,9 +91,9 @@ export class ObjectsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const patch = objectPatch(form);
+    const patch = declared.readUpdate(form) as ObjectPatch;
     const newClass =
-      object.objectType === 'dataset' ? storageClass(form, 'storage_class') : undefined;
+      object.objectType === 'dataset' ? readStorageClass(form, 'storage_class') : undefined;
     form.done();
     const row = await this.context.catalog.transaction(async (tx) => {
       await setStorageClass(tx, object.id, newClass);
@@ -94,15 +103,15 @@ export class ObjectsController {
     return presenterFor(this.context, request).object(row);
   }
 
-  @Operation('objects.delete')
+  @Operation(objectOperations.delete)
   @Access('write', 'object')
   async delete(@Resource() object: ObjectRow, @Req() request: ApiRequest): Promise<object> {
     const view = await presenterFor(this.context, request).object(object, { isDeleted: true });
-    await dropRemoved(this.context, await this.context.catalog.objects.delete(object.id));
+    await removeFiles(this.context, await this.context.catalog.objects.delete(object.id));
     return view;
   }
 
-  @Operation('objects.download')
+  @Operation(objectOperations.download)
   @Access('read', 'object')
   async download(
     @Resource() object: ObjectRow,
@@ -119,12 +128,12 @@ export class ObjectsController {
     if (object.revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
     const expiresAt = Date.now() + budgets.objectUrlMs;
     const url = request.origin + downloadTarget(this.context.signer, object, expiresAt);
-    // Choice: JSON unless asked to redirect: one client sends no parameter and expects JSON (contract 6.6).
+    // Choice: without `redirect` the answer is JSON, because one client sends no parameter and expects JSON (contract 6.6).
     if (readBoolean(value(query, 'redirect')) === true) reply.code(302).header('Location', url);
     return { download_url: url, object_id: null };
   }
 
-  @Operation('objects.fields')
+  @Operation(objectOperations.fields)
   @Access('read', 'object')
   async fields(
     @Resource() object: ObjectRow,
@@ -134,7 +143,7 @@ export class ObjectsController {
     return { fields: await fileFields(this.context, object, abortOnDisconnect(request, reply)) };
   }
 
-  @Operation('objects.query')
+  @Operation(objectOperations.query)
   @Access('read', 'object')
   query(
     @Resource() object: ObjectRow,
@@ -144,6 +153,15 @@ export class ObjectsController {
   ): Promise<JsonText> {
     return fileAnswer(this.context, object, body, abortOnDisconnect(request, reply));
   }
+}
+
+/** The address that the bytes of a new file are sent to. */
+function uploadOf(
+  context: AppContext,
+  object: ObjectRow,
+  request: ApiRequest,
+): { readonly uploadUrl: string } {
+  return { uploadUrl: request.origin + uploadTarget(context.signer, object) };
 }
 
 function objectFilter(query: QueryString, caller: Caller): ObjectFilter {
@@ -167,14 +185,14 @@ function objectFilter(query: QueryString, caller: Caller): ObjectFilter {
       minDistance: whole(query, 'min_distance'),
       tag: value(query, 'tags', 'tag'),
       storageClass: value(query, 'storage_class'),
-      permission: words(query, 'permission', ['read', 'write', 'admin'])?.[0],
+      permission: anyOf(query, 'permission', ['read', 'write', 'admin'])?.[0],
     }),
   };
 }
 
-/** Choice: a type that nothing has yet (`shortcut`) finds nothing, as clients ask for it. */
+/** Choice: `object_type=shortcut` finds nothing instead of being an error: clients send it, and no object has that type yet. */
 function types(query: QueryString): ObjectFilter['objectTypes'] {
   const known = ['file', 'folder', 'dataset', 'shortcut'] as const;
-  const wanted = words(query, 'object_type', known) ?? words(query, 'type', known);
+  const wanted = anyOf(query, 'object_type', known) ?? anyOf(query, 'type', known);
   return wanted?.filter((type) => type !== 'shortcut');
 }

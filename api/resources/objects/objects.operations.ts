@@ -1,186 +1,195 @@
-import { paging, row, updating, type OperationRow } from '../../http/operation-row.js';
+import { declareOperations, paging, updating } from '../../http/operation-row.js';
+import {
+  answerSchema,
+  bodySchema,
+  boolean,
+  id,
+  integer,
+  nothing,
+  nullable,
+  oneOf,
+  reference,
+  strings,
+  text,
+} from '../../http/schema.js';
+import { explainKey } from '../records/query.js';
+import { object } from './object.js';
 
-/** Vaults, objects, uploads and downloads. */
-export const objectOperations = {
-  'vaults.create': row('POST', ['/v2/vaults'], 'Vaults', 'Creates a vault.', 'Vault', {
-    body: 'VaultCreate',
+const download = answerSchema('Download', 'Where a file can be downloaded.', {
+  download_url: {
+    type: text,
+    description: 'A signed address that works without credentials until it expires.',
+    example: 'http://localhost:7878/v2/downloads/objects/4811/1?expires=1772530841&signature=q0…',
+  },
+  object_id: { type: nothing, example: null },
+});
+
+const fileFields = answerSchema('FileFields', 'The columns of an uploaded file.', {
+  fields: {
+    type: strings,
+    description: 'The names of the columns, in the order of the file.',
+    example: ['gene', 'variant', 'clinical_significance'],
+  },
+});
+
+const fileQuery = bodySchema('FileQuery', 'A query of an uploaded file.', {
+  filters: {
+    type: { schema: {} },
+    description: 'As for a dataset, without `regexp` and `regex`.',
+    example: [['gene', 'MYH7']],
+  },
+  fields: { type: strings, example: ['gene', 'variant'] },
+  exclude_fields: { type: strings },
+  ordering: { type: strings, example: ['gene'] },
+  limit: { type: integer, description: '0 to 10,000; 100 when absent.', example: 10 },
+  offset: { type: integer },
+  output_format: {
+    type: oneOf('json', 'csv', 'tsv'),
+    description: 'With csv and tsv, each result is a line of text.',
+    example: 'json',
+  },
+  explain: { type: boolean, description: explainKey },
+});
+
+const fileAnswer = answerSchema('FileAnswer', 'A page of the records of an uploaded file.', {
+  object_id: { type: id, example: 4811 },
+  results: {
+    type: { schema: { type: 'array' } },
+    description: 'Records; lines of text with output_format csv or tsv.',
+    example: [{ gene: 'MYH7', variant: 'GRCH38-14-23424840-23424840-T' }],
+  },
+  total: { type: integer, description: 'Number of matching records.', example: 1 },
+  offset: {
+    type: nullable(integer),
+    description: 'Offset of the next page; null when there is none.',
+    example: null,
+  },
+  took: { type: integer, description: 'Milliseconds.', example: 12 },
+  explain: {
+    type: reference('Explanation'),
+    description: 'Only if requested.',
+    optional: true,
+  },
+});
+
+export const objectSchemas = [download, fileFields, fileQuery, fileAnswer];
+
+const one: [string] = ['/v2/objects/:id'];
+const changing = `${updating} \`parent_object_id\` moves an object, \`filename\` renames it.`;
+
+/** The operations on files, folders and datasets as objects. */
+export const objectOperations = declareOperations('objects', 'Objects', {
+  create: {
+    method: 'POST',
+    paths: ['/v2/objects'],
+    summary: 'Creates a file, a folder or a dataset. The answer for a file has an `upload_url`.',
+    body: object.createSchema,
     status: 201,
-  }),
-  'vaults.list': row(
-    'GET',
-    ['/v2/vaults'],
-    'Vaults',
-    'The vaults that the user may read.',
-    'list of Vault',
-    {
-      query: {
-        id: 'One vault.',
-        name: 'Exact, case-insensitive.',
-        full_path: '`domain:vault`, or a path in it.',
-        account_domain: 'Domain of the account.',
-        account_id: 'Account.',
-        user_id: 'Creator.',
-        vault_type: 'user, personal or general.',
-        provider: 'Provider.',
-        tags: 'One tag.',
-        storage_class: 'Default storage class.',
-        query: 'Text in name or description.',
-        ...paging,
-      },
+    answer: object.schema,
+  },
+  list: {
+    method: 'GET',
+    paths: ['/v2/objects'],
+    summary: 'Lists the objects in the vaults that the user may read.',
+    query: {
+      id: 'One object.',
+      full_path: 'Exact full path.',
+      vault_id: 'Vault.',
+      vault_name: 'Name of the vault.',
+      vault_full_path: '`domain:vault`.',
+      path: 'Exact path.',
+      filename: 'Exact name.',
+      object_type: 'file, folder or dataset.',
+      parent_object_id: 'Children of this folder; null: of the root.',
+      ancestor_id: 'Everything below this folder; null: below the root.',
+      min_distance: 'With ancestor_id: minimum number of levels below that folder.',
+      depth: 'Level in the vault, 0 at the root.',
+      query: 'Text in the path.',
+      regex: 'Regular expression found anywhere in the path, case-insensitive.',
+      glob: 'Pattern of the full path with `*`, `?` and `**`.',
+      tags: 'One tag.',
+      storage_class: 'Datasets with this storage class.',
+      permission: 'read, write or admin: what the user may do in the vault.',
+      ...paging,
     },
-  ),
-  'vaults.get': row('GET', ['/v2/vaults/:id'], 'Vaults', 'A vault.', 'Vault'),
-  'vaults.put': row('PUT', ['/v2/vaults/:id'], 'Vaults', updating, 'Vault', {
-    body: 'VaultUpdate',
-  }),
-  'vaults.patch': row('PATCH', ['/v2/vaults/:id'], 'Vaults', updating, 'Vault', {
-    body: 'VaultUpdate',
-  }),
-  'vaults.delete': row(
-    'DELETE',
-    ['/v2/vaults/:id'],
-    'Vaults',
-    'Deletes a vault with all in it.',
-    'Vault',
-  ),
-  'objects.create': row(
-    'POST',
-    ['/v2/objects'],
-    'Objects',
-    'Creates a file, a folder or a dataset; a file answers an `upload_url`.',
-    'Object',
-    {
-      body: 'ObjectCreate',
-      status: 201,
-    },
-  ),
-  'objects.list': row(
-    'GET',
-    ['/v2/objects'],
-    'Objects',
-    'Objects in vaults that the user may read.',
-    'list of Object',
-    {
-      query: {
-        id: 'One object.',
-        full_path: 'Exact full path.',
-        vault_id: 'Vault.',
-        vault_name: 'Name of the vault.',
-        vault_full_path: '`domain:vault`.',
-        path: 'Exact path.',
-        filename: 'Exact name.',
-        object_type: 'file, folder or dataset.',
-        parent_object_id: 'Children of this folder; null: of the root.',
-        ancestor_id: 'Everything below this folder; null: below the root.',
-        min_distance: 'With ancestor_id: at least so many levels below it.',
-        depth: 'Level, 0 at the root.',
-        query: 'Text in the path.',
-        regex: 'Linear-time regular expression, anywhere in the path, case-insensitive.',
-        glob: '`*`, `?` and `**` over the full path.',
-        tags: 'One tag.',
-        storage_class: 'Datasets with this class.',
-        permission: 'read, write or admin: what the user has on the vault.',
-        ...paging,
-      },
-    },
-  ),
-  'objects.get': row('GET', ['/v2/objects/:id'], 'Objects', 'An object.', 'Object'),
-  'objects.put': row(
-    'PUT',
-    ['/v2/objects/:id'],
-    'Objects',
-    `${updating} \`parent_object_id\` moves, \`filename\` renames.`,
-    'Object',
-    { body: 'ObjectUpdate' },
-  ),
-  'objects.patch': row(
-    'PATCH',
-    ['/v2/objects/:id'],
-    'Objects',
-    `${updating} \`parent_object_id\` moves, \`filename\` renames.`,
-    'Object',
-    { body: 'ObjectUpdate' },
-  ),
-  'objects.delete': row(
-    'DELETE',
-    ['/v2/objects/:id'],
-    'Objects',
-    'Deletes an object with all below it.',
-    'Object',
-  ),
-  'objects.download': row(
-    'GET',
-    ['/v2/objects/:id/download'],
-    'Objects',
-    'A signed address of a file.',
-    'Download',
-    {
-      query: { redirect: 'true: answer 302 to the address.' },
-    },
-  ),
-  'objects.fields': row(
-    'GET',
-    ['/v2/objects/:id/fields'],
-    'Objects',
-    'The names of the columns of an uploaded file, in its order: .txt, .csv, .tsv, .bed, .json, .jsonl, also with .gz or .bz2.',
-    'FileFields',
-  ),
-  'objects.query': row(
-    'POST',
-    ['/v2/objects/:id/data'],
-    'Objects',
-    'A page of the records of an uploaded file, without an import.',
-    'FileAnswer',
-    { body: 'FileQuery' },
-  ),
-  'globalBeacons.get': row(
-    'GET',
-    ['/v2/objects/:id/beacon'],
-    'Search',
-    'The global beacon of a dataset; 404 without one.',
-    'GlobalBeacon',
-  ),
-  'globalBeacons.enable': row(
-    'POST',
-    ['/v2/objects/:id/beacon'],
-    'Search',
-    'Lets searches by entity look into a dataset; again changes nothing.',
-    'GlobalBeacon',
-  ),
-  'globalBeacons.disable': row(
-    'DELETE',
-    ['/v2/objects/:id/beacon'],
-    'Search',
-    'Keeps searches by entity out of a dataset.',
-    'GlobalBeacon',
-  ),
-  'uploads.put': row(
-    'PUT',
-    ['/v2/uploads/:id/:revision'],
-    'Objects',
-    'Takes the bytes of a file at its signed `upload_url`.',
-    'nothing',
-    { body: 'bytes' },
-  ),
-  'downloads.object': row(
-    'GET',
-    ['/v2/downloads/objects/:id/:revision'],
-    'Objects',
-    'The bytes of a file, at a signed address.',
-    'bytes',
-  ),
-  'downloads.export': row(
-    'GET',
-    ['/v2/downloads/exports/:id'],
-    'Exports',
-    'The file of an export, at a signed address.',
-    'bytes',
-  ),
-  'downloads.rejected': row(
-    'GET',
-    ['/v2/downloads/rejected/:id'],
-    'Exports',
-    'The file of an export, at a signed address.',
-    'bytes',
-  ),
-} satisfies Readonly<Record<string, OperationRow>>;
+    answer: { listOf: object.schema },
+  },
+  get: { method: 'GET', paths: one, summary: 'Returns an object.', answer: object.schema },
+  put: {
+    method: 'PUT',
+    paths: one,
+    summary: changing,
+    body: object.updateSchema,
+    answer: object.schema,
+  },
+  patch: {
+    method: 'PATCH',
+    paths: one,
+    summary: changing,
+    body: object.updateSchema,
+    answer: object.schema,
+  },
+  delete: {
+    method: 'DELETE',
+    paths: one,
+    summary: 'Deletes an object with everything below it.',
+    answer: object.schema,
+  },
+  download: {
+    method: 'GET',
+    paths: ['/v2/objects/:id/download'],
+    summary: 'Returns a signed address of the bytes of a file.',
+    query: { redirect: 'true: answer 302 to the address.' },
+    answer: download,
+  },
+  fields: {
+    method: 'GET',
+    paths: ['/v2/objects/:id/fields'],
+    summary:
+      'Returns the column names of an uploaded file: .txt, .csv, .tsv, .bed, .json or .jsonl, also with .gz or .bz2.',
+    answer: fileFields,
+  },
+  query: {
+    method: 'POST',
+    paths: ['/v2/objects/:id/data'],
+    summary: 'Returns a page of the records of an uploaded file, without an import.',
+    body: fileQuery,
+    answer: fileAnswer,
+  },
+});
+
+/** Where the bytes of files arrive. */
+export const uploadOperations = declareOperations('uploads', 'Objects', {
+  put: {
+    method: 'PUT',
+    paths: ['/v2/uploads/:id/:revision'],
+    summary: 'Stores the bytes of a file, sent to its signed `upload_url`.',
+    body: 'bytes',
+    answer: 'nothing',
+  },
+});
+
+/** Where the bytes of files leave. */
+export const downloadOperations = declareOperations('downloads', 'Objects', {
+  object: {
+    method: 'GET',
+    paths: ['/v2/downloads/objects/:id/:revision'],
+    summary: 'Returns the bytes of a file. The signed address is the credential.',
+    answer: 'bytes',
+  },
+  export: {
+    method: 'GET',
+    paths: ['/v2/downloads/exports/:id'],
+    tag: 'Exports',
+    summary: 'Returns the file of an export. The signed address is the credential.',
+    answer: 'bytes',
+  },
+  rejected: {
+    method: 'GET',
+    paths: ['/v2/downloads/rejected/:id'],
+    tag: 'Imports',
+    summary:
+      'Returns the records that a failed import rejected, with the reasons, as gzipped JSON lines. The signed address is the credential.',
+    answer: 'bytes',
+  },
+});

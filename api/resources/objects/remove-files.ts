@@ -6,14 +6,14 @@ import type { AppContext } from '../../http/app-context.js';
 import { exportFile } from '../downloads/signed-addresses.js';
 
 /**
- * Removes the files of what the catalogue has let go, and stops the tasks that worked on it. The rows are gone already, so
- * a failure here leaves files that nobody can reach: it is logged, not answered, and the next start removes them.
+ * Removes the files of deleted rows and cancels the tasks that worked on them. A failure leaves files that nothing refers
+ * to: it is logged, not reported to the client, and the next start removes them.
  */
-export async function dropRemoved(context: AppContext, removed: Deletion): Promise<void> {
+export async function removeFiles(context: AppContext, removed: Deletion): Promise<void> {
   crashpoint('delete.before-drop');
-  const works: Promise<unknown>[] = [
-    ...removed.activeTaskIds.map((id) => context.scheduler.cancel(id).catch(ignoreGone)),
-    ...removed.datasetIds.map((id) => dropDataset(context, id)),
+  const removals: Promise<unknown>[] = [
+    ...removed.activeTaskIds.map((id) => context.scheduler.cancel(id).catch(ignoreNotFound)),
+    ...removed.datasetIds.map((id) => removeDataset(context, id)),
     ...removed.files
       .filter(({ revision }) => revision > 0)
       .flatMap(({ objectId, revision }) => [
@@ -30,20 +30,20 @@ export async function dropRemoved(context: AppContext, removed: Deletion): Promi
       removeFile(context.data.rejectedLines(id)),
     ]),
   ];
-  for (const result of await Promise.allSettled(works)) {
+  for (const result of await Promise.allSettled(removals)) {
     if (result.status === 'rejected') {
       context.log(logLine('error', { error: `not removed: ${String(result.reason)}` }));
     }
   }
 }
 
-async function dropDataset({ store, catalog }: AppContext, id: number): Promise<void> {
+async function removeDataset({ store, catalog }: AppContext, id: number): Promise<void> {
   await store.drop(id);
   crashpoint('delete.dropped');
   await catalog.datasets.forget(id);
 }
 
-/** A task whose row has gone with its dataset cannot be found any more; it has been stopped all the same. */
-function ignoreGone(error: unknown): void {
+/** The row of a canceled task may have been deleted with its dataset. */
+function ignoreNotFound(error: unknown): void {
   if ((error as { code?: unknown }).code !== 'not-found') throw error;
 }

@@ -3,6 +3,7 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { batchAnswer } from './batch-query.js';
 import { Operation } from '../../http/operation.js';
+import { recordOperations } from './records.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import { lookupAnswer, pageAnswer, pageTypes, queryAnswer } from './query-records.js';
 import type { JsonText } from '../../http/reply.js';
@@ -27,10 +28,10 @@ function otherType(accept: string | undefined): PageType | undefined {
 
 /** The records of datasets (contract 8). */
 @Controller()
-export class DataController {
+export class RecordsController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('datasets.query')
+  @Operation(recordOperations.query)
   @Access('read', 'dataset')
   async query(
     @Resource() dataset: DatasetRow,
@@ -50,7 +51,7 @@ export class DataController {
     return bytes;
   }
 
-  @Operation('datasets.batch')
+  @Operation(recordOperations.batch)
   @Access('read')
   batch(
     @CurrentCaller() caller: Caller,
@@ -61,7 +62,7 @@ export class DataController {
     return batchAnswer(this.context, caller, body, abortOnDisconnect(request, reply));
   }
 
-  @Operation('datasets.lookup')
+  @Operation(recordOperations.lookup)
   @Access('read', 'dataset')
   lookup(
     @Resource() dataset: DatasetRow,

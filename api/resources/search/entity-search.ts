@@ -19,9 +19,9 @@ export interface EntityAnswer {
 }
 
 /**
- * Asks datasets for the entities of a search, with the rights of who searches. Choice: a dataset has an entity if any of its records
- * has; several entities may stand in different records. One that cannot be asked, archived or without a field of that
- * entity type, has none.
+ * Asks datasets for the entities of a search, with the rights of who searches. Choice: a dataset has an entity if any of its
+ * records has it; several entities may be in different records. A dataset that cannot be queried, because it is archived or
+ * has no field of that entity type, has none.
  */
 export function askDatasets(
   context: AppContext,

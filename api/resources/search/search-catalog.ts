@@ -9,7 +9,7 @@ import { askDatasets } from './entity-search.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 
-/** What the caller finds of all that they may read (contract 8.7). */
+/** Searches the vaults and objects that the caller may read (contract 8.7). */
 export async function searchAnswer(
   context: AppContext,
   caller: Caller,
@@ -38,14 +38,14 @@ export async function searchAnswer(
     }),
     ...(among !== null &&
       asked.includeSubjects !== 'none' && {
-        subjects: asked.includeSubjects === 'all' ? subjects : subjects.slice(0, someSubjects),
+        subjects: asked.includeSubjects === 'all' ? subjects : subjects.slice(0, maxSubjects),
       }),
     subjects_count: subjects.length,
   };
 }
 
-/** Choice: how many subjects are told unless all are asked for; they are counted in full. */
-const someSubjects = 1_000;
+/** Choice: an answer lists at most this many subjects unless all are requested; `subjects_count` counts all of them. */
+const maxSubjects = 1_000;
 
 /**
  * The datasets with what a search asks of their records, and the subjects in each. Only those with a global beacon that satisfy

@@ -1,6 +1,7 @@
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { Access, CurrentCaller } from '../../http/access.js';
 import { Operation } from '../../http/operation.js';
+import { searchOperations } from './search.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import {
   abortOnDisconnect,
@@ -15,7 +16,7 @@ import { searchAnswer } from './search-catalog.js';
 export class SearchController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('search.find')
+  @Operation(searchOperations.find)
   @Access('read')
   find(
     @CurrentCaller() caller: Caller,

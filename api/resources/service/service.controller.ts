@@ -1,29 +1,33 @@
 import { Controller, Header, Redirect, Res } from '@nestjs/common';
 import { Access, Public, CurrentCaller } from '../../http/access.js';
 import { docsPage, docsPolicy } from '../../http/docs-page.js';
-import { openapiDocument } from '../../http/openapi.js';
+import { OpenapiDocument } from '../../http/openapi.js';
 import { Operation } from '../../http/operation.js';
+import { rootOperations, serviceOperations } from './service.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, Caller } from '../../http/request.js';
 
 /** The service itself: credentials, health and the description of the interface. */
 @Controller()
-export class RootController {
-  constructor(private readonly context: AppContext) {}
+export class ServiceController {
+  constructor(
+    private readonly context: AppContext,
+    private readonly document: OpenapiDocument,
+  ) {}
 
-  @Operation('root.head')
+  @Operation(rootOperations.head)
   @Public()
   head(): object {
     return {};
   }
 
-  @Operation('root.get')
+  @Operation(rootOperations.get)
   @Access('read')
   get(@CurrentCaller() caller: Caller): object {
     return { detail: `The credentials are valid: ${caller.user.email}.` };
   }
 
-  @Operation('health')
+  @Operation(serviceOperations.health)
   @Public()
   health(): object {
     const { workerPid } = this.context.scheduler.status();
@@ -32,13 +36,13 @@ export class RootController {
       : { status: 'ok', detail: 'The server can work.' };
   }
 
-  @Operation('openapi')
+  @Operation(serviceOperations.openapi)
   @Public()
   openapi(): object {
-    return openapiDocument();
+    return this.document.json;
   }
 
-  @Operation('docs')
+  @Operation(serviceOperations.docs)
   @Public()
   @Header('Content-Type', 'text/html; charset=utf-8')
   docs(@Res({ passthrough: true }) reply: ApiReply): string {
@@ -46,7 +50,7 @@ export class RootController {
     return docsPage;
   }
 
-  @Operation('swagger')
+  @Operation(serviceOperations.swagger)
   @Public()
   @Redirect('/docs', 302)
   swagger(): void {}

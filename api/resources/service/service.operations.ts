@@ -1,13 +1,71 @@
-import { row, type OperationRow } from '../../http/operation-row.js';
+import { answerSchema, oneOf, text } from '../../http/schema.js';
+import { declareOperations } from '../../http/operation-row.js';
 
-/** The service itself and its users. */
-export const serviceOperations = {
-  'root.head': row('HEAD', ['/'], 'Service', 'Says that the server is there.', 'nothing'),
-  'root.get': row('GET', ['/'], 'Service', 'Confirms the credentials.', 'Detail'),
-  health: row('GET', ['/health'], 'Service', 'Says whether the server can work.', 'Health'),
-  openapi: row('GET', ['/openapi.json'], 'Service', 'This description.', 'page'),
-  docs: row('GET', ['/docs'], 'Service', 'A page to read and try the interface.', 'page'),
-  swagger: row('GET', ['/swagger'], 'Service', 'Leads to /docs.', 'nothing', { status: 302 }),
-  'user.get': row('GET', ['/v1/user'], 'Users', 'The current user and account.', 'User'),
-  'users.get': row('GET', ['/v1/users/:id'], 'Users', 'A user of the same account.', 'User'),
-} satisfies Readonly<Record<string, OperationRow>>;
+/** An error of any operation. */
+export const errorSchema = {
+  name: 'Error',
+  schema: {
+    type: 'object',
+    description:
+      'Either `{"detail": "…"}`, or messages by key of the request; `non_field_errors` holds those of no single key.',
+  },
+  example: { dataset_id: ['This field is required.'] },
+};
+
+const confirmation = answerSchema('Detail', 'A message for people.', {
+  detail: { type: text, example: 'The credentials are valid: ada@acme.org.' },
+});
+
+const health = answerSchema('Health', 'Whether the server can work.', {
+  status: { type: oneOf('ok', 'degraded'), example: 'ok' },
+  detail: { type: text, example: 'The server can work.' },
+});
+
+export const serviceSchemas = [errorSchema, confirmation, health];
+
+const get = 'GET' as const;
+
+/** The operations at the root of the server. */
+export const rootOperations = declareOperations('root', 'Service', {
+  head: {
+    method: 'HEAD',
+    paths: ['/'],
+    summary: 'Answers 200 when the server runs.',
+    answer: 'nothing',
+  },
+  get: {
+    method: get,
+    paths: ['/'],
+    summary: 'Confirms that the credentials are valid.',
+    answer: confirmation,
+  },
+});
+
+/** The operations that tell about the service. */
+export const serviceOperations = declareOperations('', 'Service', {
+  health: {
+    method: get,
+    paths: ['/health'],
+    summary: 'Reports whether the server can work.',
+    answer: health,
+  },
+  openapi: {
+    method: get,
+    paths: ['/openapi.json'],
+    summary: 'Returns this description, OpenAPI 3.1.',
+    answer: 'page',
+  },
+  docs: {
+    method: get,
+    paths: ['/docs'],
+    summary: 'A page that documents every operation and can send requests.',
+    answer: 'page',
+  },
+  swagger: {
+    method: get,
+    paths: ['/swagger'],
+    summary: 'Redirects to /docs.',
+    answer: 'nothing',
+    status: 302,
+  },
+});

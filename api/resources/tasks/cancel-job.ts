@@ -3,17 +3,19 @@ import { invalid } from '../../../engine/core/errors.js';
 import { Form } from '../../http/form.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
-import { cancelRequest } from '../shape.js';
 
-/** Whether a PUT or PATCH asks to cancel: by `status`, or by the path that says so. Any other status is refused. */
-export function cancelAsked(body: unknown, request: ApiRequest): boolean {
+/** Whether a PUT or PATCH cancels: by `status`, or by a path that ends in `/cancel`. Any other status is a 400 (contract 15.4). */
+export function isCancelRequest(body: unknown, request: ApiRequest): boolean {
   const form = new Form(body);
-  const isAsked = cancelRequest(form);
+  const status = form.text('status');
+  if (status !== undefined && status !== 'canceled') {
+    form.fail('status', 'The status can only be set to "canceled".');
+  }
   form.done();
-  return isAsked || (request.url.split('?', 1)[0] ?? '').endsWith('/cancel');
+  return status === 'canceled' || (request.url.split('?', 1)[0] ?? '').endsWith('/cancel');
 }
 
-/** Cancels the task behind a job and waits until nothing of it is left. */
+/** Cancels the task of a job and waits for its end. */
 export async function cancelJob(context: AppContext, job: JobRow): Promise<void> {
   if (job.taskId === null) {
     throw invalid('status', `It is ${job.status} and cannot be canceled.`);

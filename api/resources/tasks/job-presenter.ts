@@ -3,14 +3,20 @@ import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { JobRow } from '../../../engine/catalog/jobs.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { commitView, exportView, importView, taskView, type JobParts } from './job-views.js';
 import type { AppContext } from '../../http/app-context.js';
-import { presenterFor, type Presenter } from '../presenter.js';
 import type { ApiRequest } from '../../http/request.js';
+import { commit } from '../commits/commit.js';
+import { exportJob } from '../exports/export.js';
+import { importJob } from '../imports/import.js';
+import { presenterFor, type Presenter } from '../presenter.js';
+import type { JobContext } from './job.js';
+import { task } from './task.js';
 
-/** Looks up what the views of jobs and tasks show besides their row; one per request. */
+type DatasetOfJob = Pick<JobContext, 'dataset' | 'vaultId'>;
+
+/** Looks up what the answers for jobs and tasks show besides their row; one per request. */
 export class JobPresenter {
-  readonly #datasets = new Map<number, Promise<Pick<JobParts, 'dataset' | 'vaultId'>>>();
+  readonly #datasets = new Map<number, Promise<DatasetOfJob>>();
   readonly #presenter: Presenter;
 
   constructor(context: AppContext, request: ApiRequest) {
@@ -18,45 +24,43 @@ export class JobPresenter {
   }
 
   async ofImport(row: ImportRow): Promise<object> {
-    const { tables, origin } = this.#presenter;
-    const commits = await tables.commits.ofImport(row.id);
-    const parts = {
-      ...(await this.#parts(row)),
-      commits: await this.each(commits, (commit) => this.ofCommit(commit)),
-      sourceObject: await this.#presenter.shortObject(row.objectId),
-    };
-    return importView(row, parts, origin);
+    const commits = await this.#presenter.tables.commits.ofImport(row.id);
+    return importJob.view(row, {
+      ...(await this.#context(row)),
+      commits: await this.each(commits, (one) => this.ofCommit(one)),
+      sourceObject: await this.#presenter.objectSummary(row.objectId),
+    });
   }
 
   async ofExport(row: ExportRow): Promise<object> {
-    return exportView(row, await this.#parts(row), this.#presenter.origin);
+    return exportJob.view(row, await this.#context(row));
   }
 
   async ofCommit(row: CommitRow): Promise<object> {
-    return commitView(row, await this.#parts(row), this.#presenter.origin);
+    return commit.view(row, await this.#context(row));
   }
 
-  /** A task; with the resource that it runs where `isWhole`. */
-  async ofTask(row: TaskRow, isWhole = false): Promise<object> {
-    const parts = {
-      targetObject: await this.#presenter.shortObject(row.targetObjectId),
-      targetVault: await this.#presenter.shortVaultOf(row.targetObjectId),
-      sourceObject: await this.#presenter.shortObject(row.sourceObjectId),
-      sourceVault: await this.#presenter.shortVaultOf(row.sourceObjectId),
+  /** A task, with the import, export or commit that it runs if `isComplete`. */
+  async ofTask(row: TaskRow, isComplete = false): Promise<object> {
+    return task.view(row, {
+      targetObject: await this.#presenter.objectSummary(row.targetObjectId),
+      targetVault: await this.#presenter.vaultSummaryOf(row.targetObjectId),
+      sourceObject: await this.#presenter.objectSummary(row.sourceObjectId),
+      sourceVault: await this.#presenter.vaultSummaryOf(row.sourceObjectId),
       user: await this.#presenter.user(row.userId),
-    };
-    const { origin } = this.#presenter;
-    return taskView(row, parts, origin, isWhole ? await this.#resource(row) : undefined);
+      origin: this.#presenter.origin,
+      ...(isComplete && { taskObject: await this.#job(row) }),
+    });
   }
 
-  /** One after another: the catalogue has one connection, so nothing is gained by asking at once. */
+  /** The views of rows, one after another: the catalogue has one connection, so nothing is gained by asking at once. */
   async each<R>(rows: readonly R[], view: (row: R) => Promise<object>): Promise<readonly object[]> {
     const views: object[] = [];
     for (const row of rows) views.push(await view(row));
     return views;
   }
 
-  async #resource({ kind, resourceId }: TaskRow): Promise<object | null> {
+  async #job({ kind, resourceId }: TaskRow): Promise<object | null> {
     const { tables } = this.#presenter;
     if (kind === 'import') {
       const row = await tables.imports.get(resourceId);
@@ -70,13 +74,14 @@ export class JobPresenter {
     return row ? this.ofCommit(row) : null;
   }
 
-  async #parts(row: JobRow): Promise<JobParts> {
+  async #context(row: JobRow): Promise<JobContext> {
     const found = this.#datasets.get(row.datasetId) ?? this.#dataset(row.datasetId);
     this.#datasets.set(row.datasetId, found);
-    return { ...(await found), user: await this.#presenter.user(row.userId) };
+    const user = await this.#presenter.user(row.userId);
+    return { ...(await found), user, origin: this.#presenter.origin };
   }
 
-  async #dataset(id: number): Promise<Pick<JobParts, 'dataset' | 'vaultId'>> {
+  async #dataset(id: number): Promise<DatasetOfJob> {
     const { tables } = this.#presenter;
     const row = await tables.datasets.get(id);
     const object = row && (await tables.objects.get(id));

@@ -1,192 +1,200 @@
-import { dataset, job, paging, row, type OperationRow } from '../../http/operation-row.js';
+import {
+  declareOperations,
+  paging,
+  type OperationDeclaration,
+  type OperationRow,
+} from '../../http/operation-row.js';
+import type { NamedSchema } from '../../http/schema.js';
+import { commit } from '../commits/commit.js';
+import { datasetPaths } from '../datasets/datasets.operations.js';
+import { exportJob, signedDownload } from '../exports/export.js';
+import { importJob } from '../imports/import.js';
+import { cancelBody } from './job.js';
+import { task } from './task.js';
 
-/** Imports, exports, commits and tasks. */
-export const jobOperations = {
-  'imports.create': row(
-    'POST',
-    ['/v2/dataset_imports'],
-    'Imports',
-    'Imports a file object, or records of the body.',
-    'DatasetImport',
-    {
-      body: 'ImportCreate',
+interface JobDescription {
+  /** `imports`, as in `/v2/dataset_imports`. */
+  readonly name: string;
+  readonly tag: string;
+  readonly noun: string;
+  readonly answer: NamedSchema;
+  readonly body: NamedSchema;
+  /** Added to the summary of PUT and PATCH. */
+  readonly note?: string;
+}
+
+type JobAction = 'list' | 'ofDataset' | 'get' | 'put' | 'patch';
+
+/** The operations that imports, exports and commits have in common. */
+function jobOperations<K extends string>(
+  { name, tag, noun, answer, body, note = '' }: JobDescription,
+  more: Readonly<Record<K, OperationDeclaration>>,
+): Readonly<Record<JobAction | K, OperationRow>> {
+  const path = `/v2/dataset_${name}`;
+  const filters = {
+    dataset_id: 'Dataset.',
+    vault_id: 'Vault.',
+    user_id: 'The user who started it.',
+  };
+  const list = { status: 'One or several statuses, separated by commas.', ...filters, ...paging };
+  const common: Readonly<Record<JobAction, OperationDeclaration>> = {
+    list: {
+      method: 'GET',
+      paths: [path],
+      summary: `Lists the ${name} of all datasets that the user may read.`,
+      query: list,
+      answer: { listOf: answer },
+    },
+    ofDataset: {
+      method: 'GET',
+      paths: datasetPaths(`/${name}`),
+      summary: `Lists the ${name} of a dataset.`,
+      query: paging,
+      answer: { listOf: answer },
+    },
+    get: { method: 'GET', paths: [`${path}/:id`], summary: `Returns ${noun}.`, answer },
+    put: {
+      method: 'PUT',
+      // The specification spells the cancel path with `datasets_`.
+      paths: [`${path}/:id`, `${path}/:id/cancel`, `/v2/datasets_${name}/:id/cancel`],
+      summary: `Cancels ${noun}${note}.`,
+      body,
+      answer,
+    },
+    patch: {
+      method: 'PATCH',
+      paths: [`${path}/:id`],
+      summary: `Cancels ${noun}${note}.`,
+      body,
+      answer,
+    },
+  };
+  return declareOperations(name, tag, { ...common, ...more });
+}
+
+const redirect = { redirect: 'false or empty: answer the address as JSON instead of a redirect.' };
+
+/** The operations on imports. */
+export const importOperations = jobOperations(
+  {
+    name: 'imports',
+    tag: 'Imports',
+    noun: 'an import',
+    answer: importJob.schema,
+    body: cancelBody,
+    note: ', or changes its description and tags',
+  },
+  {
+    create: {
+      method: 'POST',
+      paths: ['/v2/dataset_imports'],
+      summary: 'Imports an uploaded file, the files of a manifest, or records of the request.',
+      body: importJob.createSchema,
       status: 201,
+      answer: importJob.schema,
     },
-  ),
-  'imports.list': row(
-    'GET',
-    ['/v2/dataset_imports'],
-    'Imports',
-    'Imports into datasets that the user may read.',
-    'list of DatasetImport',
-    { query: { dataset_id: 'Dataset.', status: 'One or several, with commas.', ...paging } },
-  ),
-  'imports.ofDataset': row(
-    'GET',
-    dataset('/imports'),
-    'Imports',
-    'The imports of a dataset.',
-    'list of DatasetImport',
-    { query: paging },
-  ),
-  'imports.get': row('GET', ['/v2/dataset_imports/:id'], 'Imports', 'An import.', 'DatasetImport'),
-  'imports.put': row(
-    'PUT',
-    job('imports', true),
-    'Imports',
-    'Cancels an import.',
-    'DatasetImport',
-    { body: 'Cancel' },
-  ),
-  'imports.patch': row(
-    'PATCH',
-    job('imports', false),
-    'Imports',
-    'Cancels an import.',
-    'DatasetImport',
-    { body: 'Cancel' },
-  ),
-  'imports.delete': row(
-    'DELETE',
-    job('imports', false),
-    'Imports',
-    'Forgets an import that has ended; its records stay.',
-    'DatasetImport',
-  ),
-  'imports.rejected': row(
-    'GET',
-    ['/v2/dataset_imports/:id/rejected'],
-    'Imports',
-    'Leads to the records that a failed import rejected, with the reasons (302), or answers the address; 404 without any.',
-    'RejectedDownload',
-    {
-      query: { redirect: 'false or empty: answer the address as JSON.' },
+    delete: {
+      method: 'DELETE',
+      paths: ['/v2/dataset_imports/:id'],
+      summary: 'Deletes an import, canceling it first if it runs. Imported records stay.',
+      answer: importJob.schema,
     },
-  ),
-  'exports.create': row(
-    'POST',
-    ['/v2/dataset_exports'],
-    'Exports',
-    'Writes what a query finds to a file.',
-    'DatasetExport',
-    {
-      body: 'ExportCreate',
+    rejected: {
+      method: 'GET',
+      paths: ['/v2/dataset_imports/:id/rejected'],
+      summary:
+        'Redirects (302) to the records that a failed import rejected, with the reasons; 404 without any.',
+      query: redirect,
+      answer: signedDownload,
+    },
+  },
+);
+
+/** The operations on exports. */
+export const exportOperations = jobOperations(
+  {
+    name: 'exports',
+    tag: 'Exports',
+    noun: 'an export',
+    answer: exportJob.schema,
+    body: cancelBody,
+  },
+  {
+    create: {
+      method: 'POST',
+      paths: ['/v2/dataset_exports'],
+      summary: 'Writes the records that a query finds to a file.',
+      body: exportJob.createSchema,
       status: 201,
+      answer: exportJob.schema,
     },
-  ),
-  'exports.list': row(
-    'GET',
-    ['/v2/dataset_exports'],
-    'Exports',
-    'Exports of datasets that the user may read.',
-    'list of DatasetExport',
-    { query: { dataset_id: 'Dataset.', status: 'One or several, with commas.', ...paging } },
-  ),
-  'exports.ofDataset': row(
-    'GET',
-    dataset('/exports'),
-    'Exports',
-    'The exports of a dataset.',
-    'list of DatasetExport',
-    { query: paging },
-  ),
-  'exports.get': row('GET', ['/v2/dataset_exports/:id'], 'Exports', 'An export.', 'DatasetExport'),
-  'exports.put': row(
-    'PUT',
-    job('exports', true),
-    'Exports',
-    'Cancels an export.',
-    'DatasetExport',
-    { body: 'Cancel' },
-  ),
-  'exports.patch': row(
-    'PATCH',
-    job('exports', false),
-    'Exports',
-    'Cancels an export.',
-    'DatasetExport',
-    { body: 'Cancel' },
-  ),
-  'exports.delete': row(
-    'DELETE',
-    job('exports', false),
-    'Exports',
-    'Deletes an export and its file.',
-    'DatasetExport',
-  ),
-  'exports.download': row(
-    'GET',
-    ['/v2/dataset_exports/:id/download'],
-    'Exports',
-    'Leads to the file (302), or answers its address.',
-    'ExportDownload',
-    {
-      query: { redirect: 'false or empty: answer the address as JSON.' },
+    delete: {
+      method: 'DELETE',
+      paths: ['/v2/dataset_exports/:id'],
+      summary: 'Deletes an export and its file.',
+      answer: exportJob.schema,
     },
-  ),
-  'commits.list': row(
-    'GET',
-    ['/v2/dataset_commits'],
-    'Commits',
-    'Commits of datasets that the user may read.',
-    'list of DatasetCommit',
-    { query: { dataset_id: 'Dataset.', ...paging } },
-  ),
-  'commits.ofDataset': row(
-    'GET',
-    dataset('/commits'),
-    'Commits',
-    'The commits of a dataset.',
-    'list of DatasetCommit',
-    { query: paging },
-  ),
-  'commits.get': row('GET', ['/v2/dataset_commits/:id'], 'Commits', 'A commit.', 'DatasetCommit'),
-  'commits.put': row(
-    'PUT',
-    job('commits', true),
-    'Commits',
-    'Cancels a commit; 400 once it has completed.',
-    'DatasetCommit',
-    { body: 'Cancel' },
-  ),
-  'commits.patch': row(
-    'PATCH',
-    job('commits', false),
-    'Commits',
-    'Cancels a commit; 400 once it has completed.',
-    'DatasetCommit',
-    { body: 'Cancel' },
-  ),
-  'tasks.list': row(
-    'GET',
-    ['/v2/tasks'],
-    'Tasks',
-    'The tasks of the account that the user may read, newest first.',
-    'list of Task',
-    {
-      query: {
-        status: 'One or several, with commas.',
-        task_type: 'For example datasets.DatasetImport.',
-        target_object_id: 'Dataset being written.',
-        source_object_id: 'Dataset being read.',
-        parent_task_id: 'Tasks made by this one.',
-        user: 'CurrentCaller started it.',
-        ordering: 'created_at, updated_at, priority or status; `-` in front for descending.',
-        ...paging,
-      },
+    download: {
+      method: 'GET',
+      paths: ['/v2/dataset_exports/:id/download'],
+      summary: 'Redirects (302) to the file of an export.',
+      query: redirect,
+      answer: signedDownload,
     },
-  ),
-  'tasks.get': row(
-    'GET',
-    ['/v2/tasks/:id'],
-    'Tasks',
-    'A task with the resource that it works on.',
-    'Task',
-  ),
-  'tasks.put': row('PUT', ['/v2/tasks/:id'], 'Tasks', 'Cancels a task.', 'Task', {
-    body: 'Cancel',
-  }),
-  'tasks.patch': row('PATCH', ['/v2/tasks/:id'], 'Tasks', 'Cancels a task.', 'Task', {
-    body: 'Cancel',
-  }),
-} satisfies Readonly<Record<string, OperationRow>>;
+  },
+);
+
+/** The operations on commits. */
+export const commitOperations = jobOperations(
+  {
+    name: 'commits',
+    tag: 'Commits',
+    noun: 'a commit',
+    answer: commit.schema,
+    body: cancelBody,
+    note: '; 400 once it has completed',
+  },
+  {},
+);
+
+const oneTask: [string] = ['/v2/tasks/:id'];
+
+/** The operations on tasks. */
+export const taskOperations = declareOperations('tasks', 'Tasks', {
+  list: {
+    method: 'GET',
+    paths: ['/v2/tasks'],
+    summary: 'Lists the tasks of the account that the user may read, newest first.',
+    query: {
+      status: 'One or several statuses, separated by commas.',
+      task_type: 'For example datasets.DatasetImport.',
+      target_object_id: 'The dataset that is written.',
+      source_object_id: 'The object that is read.',
+      parent_task_id: 'Tasks that this task created.',
+      user: 'The user who started it.',
+      ordering: 'created_at, updated_at, priority or status; `-` in front for descending.',
+      ...paging,
+    },
+    answer: { listOf: task.schema },
+  },
+  get: {
+    method: 'GET',
+    paths: oneTask,
+    summary: 'Returns a task with the import, export or commit that it runs.',
+    answer: task.schema,
+  },
+  put: {
+    method: 'PUT',
+    paths: oneTask,
+    summary: 'Cancels a task.',
+    body: cancelBody,
+    answer: task.schema,
+  },
+  patch: {
+    method: 'PATCH',
+    paths: oneTask,
+    summary: 'Cancels a task.',
+    body: cancelBody,
+    answer: task.schema,
+  },
+});

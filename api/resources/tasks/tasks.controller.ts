@@ -4,23 +4,23 @@ import type { TaskKind, TaskRow } from '../../../engine/catalog/task-row.js';
 import type { TaskFilter, TaskOrdering } from '../../../engine/catalog/tasks.js';
 import { invalid, notFound } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { cancelAsked } from './cancel-job.js';
+import { isCancelRequest } from './cancel-job.js';
 import { JobPresenter } from './job-presenter.js';
-import { oneId, taskStatuses } from './job-filter.js';
-import { taskTypes } from './job-views.js';
-import { ids, value, values, words } from '../../http/list-query.js';
+import { taskStatuses } from './job.js';
+import { taskTypes } from './task.js';
+import { anyOf, ids, oneId, omitUndefined, value, values } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
+import { taskOperations } from './jobs.operations.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
-import { omitUndefined } from '../shape.js';
 
 /** Tasks: what clients wait for (contract 15). */
 @Controller()
 export class TasksController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('tasks.list')
+  @Operation(taskOperations.list)
   @Access('read')
   async list(
     @Query() query: QueryString,
@@ -34,13 +34,13 @@ export class TasksController {
     return listEnvelope(request.origin, request.url, page, total, views);
   }
 
-  @Operation('tasks.get')
+  @Operation(taskOperations.get)
   @Access('read', 'task')
   get(@Resource() task: TaskRow, @Req() request: ApiRequest): Promise<object> {
     return new JobPresenter(this.context, request).ofTask(task, true);
   }
 
-  @Operation('tasks.put')
+  @Operation(taskOperations.put)
   @Access('write', 'task')
   put(
     @Resource() task: TaskRow,
@@ -50,14 +50,14 @@ export class TasksController {
     return this.patch(task, body, request);
   }
 
-  @Operation('tasks.patch')
+  @Operation(taskOperations.patch)
   @Access('write', 'task')
   async patch(
     @Resource() task: TaskRow,
     @Body() body: unknown,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    if (cancelAsked(body, request)) await this.context.scheduler.cancel(task.id);
+    if (isCancelRequest(body, request)) await this.context.scheduler.cancel(task.id);
     const row = await this.context.catalog.tasks.get(task.id);
     if (!row) throw notFound();
     return new JobPresenter(this.context, request).ofTask(row, true);
@@ -69,7 +69,7 @@ function taskFilter(query: QueryString, caller: Caller): TaskFilter {
     access: accessOf(caller),
     ...omitUndefined<TaskFilter>({
       ids: ids(query, 'id'),
-      statuses: words(query, 'status', taskStatuses),
+      statuses: anyOf(query, 'status', taskStatuses),
       kinds: kinds(query),
       targetObjectId: oneId(query, 'target_object_id'),
       sourceObjectId: oneId(query, 'source_object_id'),

@@ -2,6 +2,7 @@ import { Controller, Headers, Param, Req, Res } from '@nestjs/common';
 import { Public } from '../../http/access.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
+import { uploadOperations } from '../objects/objects.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { receiveUpload } from './receive-upload.js';
@@ -11,7 +12,7 @@ import { receiveUpload } from './receive-upload.js';
 export class UploadsController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('uploads.put')
+  @Operation(uploadOperations.put)
   @Public()
   async put(
     @Param('id') id: string,

@@ -5,20 +5,21 @@ import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
-import { userView } from '../views.js';
+import { user as declared } from './user.js';
+import { currentUserOperations, userOperations } from './users.operations.js';
 
 /** The people of the caller's account. */
 @Controller()
 export class UsersController {
   constructor(private readonly context: AppContext) {}
 
-  @Operation('user.get')
+  @Operation(currentUserOperations.get)
   @Access('read')
   current(@CurrentCaller() caller: Caller, @Req() request: ApiRequest): object {
-    return userView(caller.user, caller.account, request.origin);
+    return declared.view(caller.user, { account: caller.account, origin: request.origin });
   }
 
-  @Operation('users.get')
+  @Operation(userOperations.get)
   @Access('read')
   async get(
     @Param('id') id: string,
@@ -26,8 +27,8 @@ export class UsersController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const user = await this.context.catalog.users.get(readId(id) ?? 0);
-    // People of other accounts do not exist for this one.
+    // A user of another account does not exist for this one.
     if (!user || user.accountId !== caller.account.id) throw notFound();
-    return userView(user, caller.account, request.origin);
+    return declared.view(user, { account: caller.account, origin: request.origin });
   }
 }

@@ -1,95 +1,55 @@
-import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../../engine/catalog/access.js';
-import type { VaultFilter, VaultRow } from '../../../engine/catalog/vaults.js';
-import { notFound } from '../../../engine/core/errors.js';
-import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { dropRemoved } from '../objects/remove-files.js';
-import { Form } from '../../http/form.js';
-import { ids, value, words } from '../../http/list-query.js';
-import { Operation } from '../../http/operation.js';
-import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { AppContext } from '../../http/app-context.js';
+import type { VaultFilter } from '../../../engine/catalog/vaults.js';
+import { crudController } from '../../http/crud.js';
+import { ids, omitUndefined, value, anyOf } from '../../http/list-query.js';
+import { crudOperations } from '../../http/operation-row.js';
+import type { Query as QueryString } from '../../http/page.js';
+import type { Caller } from '../../http/request.js';
+import { removeFiles } from '../objects/remove-files.js';
 import { presenterFor } from '../presenter.js';
-import type { ApiRequest, Caller } from '../../http/request.js';
-import { omitUndefined, vaultNew, vaultPatch } from '../shape.js';
-import { provider } from '../views.js';
+import { provider, vault, type VaultContext } from './vault.js';
+
+/** The operations on vaults. */
+export const vaultOperations = crudOperations('vaults', {
+  tag: 'Vaults',
+  path: '/v2/vaults',
+  noun: 'a vault',
+  resource: vault,
+  query: {
+    id: 'One vault.',
+    name: 'Exact name, case-insensitive.',
+    full_path: '`domain:vault`, or a path in the vault.',
+    account_domain: 'Domain of the account.',
+    account_id: 'Account.',
+    user_id: 'Creator.',
+    vault_type: 'user, personal or general.',
+    provider: 'Provider.',
+    tags: 'One tag.',
+    storage_class: 'Default storage class.',
+    query: 'Text in the name or the description.',
+    permission: 'read, write or admin: what the user may do in the vault.',
+  },
+  summaries: {
+    list: 'Lists the vaults that the user may read.',
+    delete: 'Deletes a vault with everything in it.',
+  },
+});
 
 /** Vaults: the top-level containers (contract 5). */
-@Controller()
-export class VaultsController {
-  constructor(private readonly context: AppContext) {}
+export const VaultsController = crudController<'vault', VaultContext, VaultFilter>({
+  kind: 'vault',
+  deletePermission: 'admin',
+  operations: vaultOperations,
+  declaration: vault,
+  table: ({ vaults }) => vaults,
+  filter,
+  contexts: (context, request, rows, options) =>
+    presenterFor(context, request).vaultContexts(rows, options?.isDeleted),
+  delete: async (context, { id }) => removeFiles(context, await context.catalog.vaults.delete(id)),
+});
 
-  @Operation('vaults.create')
-  @Access('write')
-  async create(
-    @Body() body: unknown,
-    @CurrentCaller() caller: Caller,
-    @Req() request: ApiRequest,
-  ): Promise<object> {
-    const form = new Form(body);
-    const vault = vaultNew(form);
-    form.done();
-    const owner = { accountId: caller.account.id, userId: caller.user.id };
-    const row = await this.context.catalog.vaults.create({ ...vault, ...owner });
-    return presenterFor(this.context, request).vault(row);
-  }
-
-  @Operation('vaults.list')
-  @Access('read')
-  async list(
-    @Query() query: QueryString,
-    @CurrentCaller() caller: Caller,
-    @Req() request: ApiRequest,
-  ): Promise<object> {
-    const page = readPage(query);
-    const filter = vaultFilter(query, caller);
-    const { rows, total } = await this.context.catalog.vaults.list(filter, page);
-    const views = await presenterFor(this.context, request).vaults(rows);
-    return listEnvelope(request.origin, request.url, page, total, views);
-  }
-
-  @Operation('vaults.get')
-  @Access('read', 'vault')
-  get(@Resource() vault: VaultRow, @Req() request: ApiRequest): Promise<object> {
-    return presenterFor(this.context, request).vault(vault);
-  }
-
-  @Operation('vaults.put')
-  @Access('write', 'vault')
-  put(
-    @Resource() vault: VaultRow,
-    @Body() body: unknown,
-    @Req() request: ApiRequest,
-  ): Promise<object> {
-    return this.patch(vault, body, request);
-  }
-
-  @Operation('vaults.patch')
-  @Access('write', 'vault')
-  async patch(
-    @Resource() vault: VaultRow,
-    @Body() body: unknown,
-    @Req() request: ApiRequest,
-  ): Promise<object> {
-    const form = new Form(body);
-    const patch = vaultPatch(form);
-    form.done();
-    const row = await this.context.catalog.vaults.update(vault.id, patch);
-    if (!row) throw notFound();
-    return presenterFor(this.context, request).vault(row);
-  }
-
-  @Operation('vaults.delete')
-  @Access('write', 'vault', 'admin')
-  async delete(@Resource() vault: VaultRow, @Req() request: ApiRequest): Promise<object> {
-    const [view] = await presenterFor(this.context, request).vaults([vault], true);
-    await dropRemoved(this.context, await this.context.catalog.vaults.delete(vault.id));
-    return view ?? {};
-  }
-}
-
-function vaultFilter(query: QueryString, caller: Caller): VaultFilter {
-  const type = words(query, 'vault_type', ['user', 'personal', 'general'])?.[0];
+function filter(query: QueryString, caller: Caller): VaultFilter {
+  const type = anyOf(query, 'vault_type', ['user', 'personal', 'general'])?.[0];
   const wantedProvider = value(query, 'provider');
   // All vaults have the one provider: any other finds none.
   const noIds = wantedProvider !== undefined && wantedProvider !== provider ? [0] : undefined;
@@ -106,7 +66,7 @@ function vaultFilter(query: QueryString, caller: Caller): VaultFilter {
       tag: value(query, 'tags', 'tag'),
       storageClass: value(query, 'storage_class'),
       query: value(query, 'query', 'q'),
-      permission: words(query, 'permission', ['read', 'write', 'admin'])?.[0],
+      permission: anyOf(query, 'permission', ['read', 'write', 'admin'])?.[0],
     }),
   };
 }

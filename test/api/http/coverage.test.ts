@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readFile, writeFile } from 'node:fs/promises';
-import { operations, type OperationRow } from '../../../api/http/operations.js';
+import type { OperationRow } from '../../../api/http/operation-row.js';
+import { operations } from '../../../api/resources/index.js';
 
 const source = 'test/api/interface.txt';
 const target = 'docs/coverage.md';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { madeBy } from '../../../api/resources/replays.js';
-import { operations } from '../../../api/http/operations.js';
+import { operationKey, replayKey } from '../../../api/http/idempotency.interceptor.js';
+import { controllers, operations } from '../../../api/resources/index.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { openCatalog } from '../../../engine/catalog/catalog.js';
 import { random } from '../../random.js';
@@ -37,9 +37,16 @@ function post(path: string, body: unknown, key: string, client = ann): Promise<A
 }
 const records = (n: number): object => ({ dataset_id: datasetId, records: [{ n }] });
 
-test('every operation that creates something knows how to show it again', () => {
-  const creating = Object.entries(operations).filter(([, { status }]) => status === 201);
-  expect(Object.keys(madeBy).toSorted()).toEqual(creating.map(([id]) => id).toSorted());
+test('every operation that creates something can show it again', () => {
+  const creating = Object.values(operations).filter(({ status }) => status === 201);
+  const replayable = controllers.flatMap(({ prototype }) =>
+    Object.getOwnPropertyNames(prototype).flatMap((name) => {
+      const handler = (prototype as Record<string, object>)[name]!;
+      const id = Reflect.getMetadata(operationKey, handler) as string | undefined;
+      return id !== undefined && Reflect.hasMetadata(replayKey, handler) ? [id] : [];
+    }),
+  );
+  expect(replayable.toSorted()).toEqual(creating.map(({ id }) => id).toSorted());
 });
 
 describe('C8: the same key and body', () => {

@@ -2,19 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import 'reflect-metadata';
 import { accessKey, type AccessRule } from '../../../api/http/access.js';
-import { controllers } from '../../../api/resources/index.js';
-import {
-  operationKey,
-  operations,
-  type OperationId,
-  type OperationRow,
-} from '../../../api/http/operations.js';
+import { controllers, operations } from '../../../api/resources/index.js';
+import { operationKey } from '../../../api/http/idempotency.interceptor.js';
+import type { OperationRow } from '../../../api/http/operation-row.js';
 import { startServer, type TestServer } from '../server.js';
 import { readingPosts } from '../reading-posts.js';
 
 interface Handler {
   readonly name: string;
-  readonly operation: OperationId | undefined;
+  readonly operation: string | undefined;
   readonly rule: AccessRule | undefined;
 }
 
@@ -28,15 +24,15 @@ const handlers: readonly Handler[] = controllers.flatMap((controller) =>
     return [
       {
         name: `${controller.name}.${name}`,
-        operation: Reflect.getMetadata(operationKey, method) as OperationId | undefined,
+        operation: Reflect.getMetadata(operationKey, method) as string | undefined,
         rule: Reflect.getMetadata(accessKey, method) as AccessRule | undefined,
       },
     ];
   }),
 );
 
-const rows: readonly (readonly [OperationId, OperationRow])[] = Object.entries(operations) as [
-  OperationId,
+const rows: readonly (readonly [string, OperationRow])[] = Object.entries(operations) as [
+  string,
   OperationRow,
 ][];
 
@@ -71,7 +67,7 @@ describe('every route (A1)', () => {
   test('needs the scope write unless it only reads', () => {
     for (const { operation, rule } of handlers) {
       if (!operation || !rule || rule.kind === 'public') continue;
-      const { method } = operations[operation];
+      const { method } = operations[operation]!;
       const reads = method === 'GET' || method === 'HEAD' || readingPosts.has(operation);
       expect([operation, rule.scope]).toEqual([operation, reads ? 'read' : 'write']);
     }
@@ -80,7 +76,7 @@ describe('every route (A1)', () => {
   test('with an id in its path looks up what the id names, or belongs to the few that do it themselves', () => {
     const own = ['users.get', 'uploads.put', ...downloads];
     for (const { operation, rule } of handlers) {
-      const hasId = operation && operations[operation].paths[0].includes(':id');
+      const hasId = operation && operations[operation]!.paths[0].includes(':id');
       if (!hasId || own.includes(operation)) continue;
       expect([operation, rule?.kind]).toEqual([operation, 'resource']);
     }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { operations, type OperationRow } from '../../../api/http/operations.js';
+import type { OperationRow } from '../../../api/http/operation-row.js';
+import { operations } from '../../../api/resources/index.js';
 import {
   clientFor,
   grant,

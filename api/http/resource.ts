@@ -1,0 +1,154 @@
+import type { Form } from './form.js';
+import {
+  answerSchema,
+  bodySchema,
+  type NamedSchema,
+  type Property,
+  type ValueType,
+} from './schema.js';
+
+/** One field of a resource: its type, who writes it, how it is shown and described. */
+export interface ResourceField<Row, Context> {
+  readonly type: ValueType;
+  readonly description?: string;
+  readonly example: unknown;
+  /** Whether a request that creates the resource may or must give it; no request may when absent. */
+  readonly create?: 'required' | 'optional';
+  /** Whether a request may change it. */
+  readonly update?: boolean;
+  /** The resource's own code reads and checks it, because that needs the catalogue. */
+  readonly lookup?: true;
+  /** The value of a created resource whose request leaves it out; the catalogue decides when absent. */
+  readonly initial?: unknown;
+  /** The property of the row, if it is not the key in camelCase. */
+  readonly property?: string;
+  /** The value in answers, if it is not that property of the row; null for a field that answers do not have. */
+  readonly show?: ((row: Row, context: Context) => unknown) | null;
+  /** In answers only sometimes there; left out when undefined. */
+  readonly optional?: boolean;
+}
+
+/** The declaration of a resource, from which its parsing, its answers and its description come. */
+export interface ResourceDeclaration<Row, Context> {
+  /** The name of its schema; requests are `<name>Create` and `<name>Update`. */
+  readonly name: string;
+  readonly description: string;
+  readonly fields: Readonly<Record<string, ResourceField<Row, Context>>>;
+  /** Request examples, where all fields together would make no sensible one. */
+  readonly examples?: { readonly create?: object; readonly update?: object };
+}
+
+/** A declared resource. `Values` is what requests may write, in camelCase. */
+export interface Resource<Row, Context, Values> {
+  readonly schema: NamedSchema;
+  readonly createSchema: NamedSchema;
+  readonly updateSchema: NamedSchema;
+  /** The JSON of a row; `Context` is what it shows besides. Every key is there, null or empty without a value (contract 1.3). */
+  view(row: Row, context: Context): Readonly<Record<string, unknown>>;
+  /** Reads a request that creates; notes all mistakes in the form and returns what it could read. */
+  readCreate(form: Form): Values;
+  /** Reads a request that changes: only the keys that it gives. */
+  readUpdate(form: Form): Values;
+}
+
+/** A field that always has the same value. */
+export function constant(value: string | number | boolean | null): {
+  readonly type: ValueType;
+  readonly example: unknown;
+  readonly show: () => unknown;
+} {
+  return { type: { schema: { enum: [value] } }, example: value, show: () => value };
+}
+
+/** A field that always holds an empty object or list, kept for clients that read it. */
+export function empty(value: readonly [] | object): {
+  readonly type: ValueType;
+  readonly example: unknown;
+  readonly show: () => unknown;
+} {
+  const schema = Array.isArray(value)
+    ? { type: 'array', maxItems: 0 }
+    : { type: 'object', maxProperties: 0 };
+  return { type: { schema }, example: value, show: () => value };
+}
+
+/** Declares a resource: the one place where the interface's snake_case and the code's camelCase meet. */
+export function declareResource<Row extends object, Context = object, Values = Partial<Row>>(
+  declaration: ResourceDeclaration<Row, Context>,
+): Resource<Row, Context, Values> {
+  const { name, description, examples = {} } = declaration;
+  const fields = Object.entries(declaration.fields).map(([key, field]) => ({
+    ...field,
+    key,
+    property: field.property ?? camelCase(key),
+  }));
+  const shown = fields.filter(({ show }) => show !== null);
+  const created = fields.filter(({ create }) => create !== undefined);
+  const readable = created.filter(({ lookup }) => lookup === undefined);
+  const updated = fields.filter(({ update }) => update === true);
+  const properties = (
+    list: typeof fields,
+    extra: (field: (typeof fields)[number]) => Partial<Property> = () => ({}),
+  ): Readonly<Record<string, Property>> =>
+    Object.fromEntries(list.map((field) => [field.key, { ...propertyOf(field), ...extra(field) }]));
+  return {
+    schema: answerSchema(name, description, properties(shown)),
+    createSchema: bodySchema(
+      `${name}Create`,
+      `The body of a request that creates: ${description}`,
+      properties(created, ({ create }) => ({ required: create === 'required' })),
+      examples.create,
+    ),
+    updateSchema: bodySchema(
+      `${name}Update`,
+      'The keys that it gives are changed, the others stay.',
+      properties(updated),
+      examples.update,
+    ),
+    view: (row, context) => {
+      const answer: Record<string, unknown> = {};
+      for (const { key, property, type, show } of shown) {
+        const value = show ? show(row, context) : (row as Record<string, unknown>)[property];
+        if (value !== undefined) answer[key] = type.format && !show ? type.format(value) : value;
+      }
+      return answer;
+    },
+    readCreate: (form) => {
+      const values: Record<string, unknown> = {};
+      for (const { key, property, type, create, initial } of readable) {
+        if (create === 'required' && form.raw(key) === undefined) {
+          form.fail(key, 'This field is required.');
+          continue;
+        }
+        const value = form.has(key) ? type.read?.(form, key) : undefined;
+        if (value !== undefined) values[property] = value;
+        else if (initial !== undefined) values[property] = initial;
+      }
+      return values as Values;
+    },
+    readUpdate: (form) => {
+      const values: Record<string, unknown> = {};
+      for (const { key, property, type, lookup } of updated) {
+        if (lookup) continue;
+        const value = form.has(key) ? type.read?.(form, key) : undefined;
+        if (value !== undefined) values[property] = value;
+      }
+      return values as Values;
+    },
+  };
+}
+
+function propertyOf<Row, Context>(field: ResourceField<Row, Context>): Property {
+  const { type, description, example, optional } = field;
+  return {
+    type,
+    example,
+    ...(description !== undefined && { description }),
+    ...(optional !== undefined && { optional }),
+  };
+}
+
+/** `default_storage_class` as `defaultStorageClass`. */
+function camelCase(key: string): string {
+  return key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,172 @@
+import { type Form } from './form.js';
+
+/** A JSON schema (2020-12), as OpenAPI 3.1 embeds it. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** A schema of `#/components/schemas`, with an example that satisfies it. */
+export interface NamedSchema {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly example: unknown;
+}
+
+/** How a value looks in JSON, and how a request body gives it. */
+export interface ValueType {
+  readonly schema: Schema;
+  /** Reads the value of a key; notes a mistake in the form. Absent for types that only answers use. */
+  readonly read?: (form: Form, key: string) => unknown;
+  /** Turns the stored value into its JSON; the identity when absent. */
+  readonly format?: (value: unknown) => unknown;
+}
+
+export const text: ValueType = { schema: { type: 'string' }, read: (form, key) => form.text(key) };
+/** Text that must not be blank. */
+export const filledText: ValueType = {
+  schema: { type: 'string' },
+  read: (form, key) => form.requiredText(key),
+};
+export const nullableText: ValueType = {
+  schema: { type: ['string', 'null'] },
+  read: (form, key) => form.nullableText(key),
+};
+export const integer: ValueType = {
+  schema: { type: 'integer' },
+  read: (form, key) => form.integer(key),
+};
+export const boolean: ValueType = {
+  schema: { type: 'boolean' },
+  read: (form, key) => form.boolean(key),
+};
+/** A JSON object of any keys; a request may write an empty one as `[]`. */
+export const jsonObject: ValueType = {
+  schema: { type: 'object' },
+  read: (form, key) => form.object(key),
+};
+export const jsonObjects: ValueType = {
+  schema: { type: 'array', items: { type: 'object' } },
+  read: (form, key) => form.objectList(key),
+};
+export const strings: ValueType = {
+  schema: { type: 'array', items: { type: 'string' } },
+  read: (form, key) => form.textList(key),
+};
+export const integers: ValueType = { schema: { type: 'array', items: { type: 'integer' } } };
+/** Any JSON value. */
+export const anything: ValueType = { schema: {} };
+export const nothing: ValueType = { schema: { type: 'null' } };
+/** An id: a positive whole number; a request may write its digits as a string. */
+export const id: ValueType = { schema: { type: 'integer', minimum: 1 } };
+/** A time, stored in milliseconds since 1970; ISO 8601 with milliseconds in UTC in JSON. */
+export const timestamp: ValueType = {
+  schema: { type: 'string', format: 'date-time' },
+  format: (millis) => (millis === null ? null : new Date(millis as number).toISOString()),
+};
+
+/** One of a few strings; their case matters. */
+export function oneOf(...values: readonly string[]): ValueType {
+  return { schema: { enum: values }, read: (form, key) => form.choice(key, values) };
+}
+
+/** The same type or null. An explicit null in a request removes the value. */
+export function nullable({ schema, read, format }: ValueType): ValueType {
+  const orNull = 'enum' in schema ? { enum: [...(schema['enum'] as unknown[]), null] } : null;
+  const type = schema['type'];
+  return {
+    schema:
+      orNull ??
+      (typeof type === 'string'
+        ? { ...schema, type: [type, 'null'] }
+        : { anyOf: [schema, { type: 'null' }] }),
+    ...(read && {
+      read: (form: Form, key: string) =>
+        form.has(key) && form.raw(key) === undefined ? null : read(form, key),
+    }),
+    ...(format && { format }),
+  };
+}
+
+/** A reference to a schema by its name. */
+export function reference(name: string): ValueType {
+  return { schema: { $ref: `#/components/schemas/${name}` } };
+}
+
+/** A list of a type. */
+export function listOf({ schema }: ValueType): ValueType {
+  return { schema: { type: 'array', items: schema } };
+}
+
+/** The same type, read from a request by a function of its own. */
+export function readBy(type: ValueType, read: (form: Form, key: string) => unknown): ValueType {
+  return { ...type, read };
+}
+
+/** A key of a body or of an answer that no resource declares. */
+export interface Property {
+  readonly type: ValueType;
+  readonly description?: string;
+  /** Left out of examples when absent. */
+  readonly example?: unknown;
+  /** In a body: must be there. */
+  readonly required?: boolean;
+  /** In an answer: only sometimes there. */
+  readonly optional?: boolean;
+}
+type Properties = Readonly<Record<string, Property>>;
+
+/** The schema of a property with its description. */
+export function describedSchema({
+  type,
+  description,
+}: Pick<Property, 'type' | 'description'>): Schema {
+  return description === undefined ? type.schema : { ...type.schema, description };
+}
+
+/** Declares an answer: all keys are there but the optional ones, and no others. */
+export function answerSchema(
+  name: string,
+  description: string,
+  properties: Properties,
+  example: unknown = examplesOf(properties),
+): NamedSchema {
+  const required = Object.entries(properties).flatMap(([key, { optional }]) =>
+    optional === true ? [] : [key],
+  );
+  const schema = {
+    ...objectSchema(description, properties),
+    required,
+    additionalProperties: false,
+  };
+  return { name, schema: { ...schema, example }, example };
+}
+
+/** Declares a request body. Unknown keys are ignored, so the schema admits them. */
+export function bodySchema(
+  name: string,
+  description: string,
+  properties: Properties,
+  example: unknown = examplesOf(properties),
+): NamedSchema {
+  const required = Object.entries(properties).flatMap(([key, property]) =>
+    property.required === true ? [key] : [],
+  );
+  const schema = {
+    ...objectSchema(description, properties),
+    ...(required.length > 0 && { required }),
+  };
+  return { name, schema: { ...schema, example }, example };
+}
+
+function objectSchema(description: string, properties: Properties): Schema {
+  return {
+    type: 'object',
+    description,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([key, property]) => [key, describedSchema(property)]),
+    ),
+  };
+}
+
+function examplesOf(properties: Properties): unknown {
+  const entries = Object.entries(properties).filter(([, { example }]) => example !== undefined);
+  return Object.fromEntries(entries.map(([key, { example }]) => [key, example]));
+}

@@ -1,0 +1,191 @@
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import { accessOf } from '../../../engine/catalog/access.js';
+import type { BeaconSetRow } from '../../../engine/catalog/beacon-sets.js';
+import type { BeaconRow } from '../../../engine/catalog/beacons.js';
+import { wholeList } from '../../../engine/catalog/list-page.js';
+import { stringifyJson } from '../../../engine/core/json.js';
+import { entityTypes } from '../../../engine/core/types.js';
+import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Operation } from '../../http/operation.js';
+import { declareOperations } from '../../http/operation-row.js';
+import { JsonText } from '../../http/reply.js';
+import {
+  abortOnDisconnect,
+  type ApiReply,
+  type ApiRequest,
+  type Caller,
+} from '../../http/request.js';
+import {
+  anything,
+  answerSchema,
+  bodySchema,
+  integer,
+  jsonObjects,
+  nullable,
+  nullableText,
+  oneOf,
+  reference,
+} from '../../http/schema.js';
+import {
+  askBeacon,
+  askBeacons,
+  readQuestion,
+  requireAnswer,
+  type BeaconAnswer,
+} from './ask-beacon.js';
+import { beacon, beaconSet } from './beacon.js';
+import { beaconContexts, beaconSetContexts } from './beacons.controller.js';
+
+const body = bodySchema('BeaconQuery', 'What beacons are asked for.', {
+  query: {
+    type: anything,
+    description: 'An entity, a list of entities, or a query string.',
+    example: 'MYH7',
+    required: true,
+  },
+  entity_type: {
+    type: nullable(oneOf(...entityTypes)),
+    description: 'The type of the entities. Without it, all string and text fields are searched.',
+    example: 'gene',
+  },
+});
+
+const asked = {
+  query: { type: anything, description: 'As it was sent.', example: 'MYH7' },
+  entity_type: { type: nullableText, example: 'gene' },
+};
+const summaryKeys = {
+  status: { type: oneOf('found', 'not_found', 'failed'), example: 'found' },
+  total: {
+    type: nullable(integer),
+    description: 'Number of matching records; null if the query failed.',
+    example: 1,
+  },
+  took: { type: integer, description: 'Milliseconds.', example: 5 },
+  error: { type: nullableText, example: null },
+};
+const beaconProperties = beacon.schema.schema['properties'] as Readonly<Record<string, object>>;
+const beaconExample = beacon.schema.example as Readonly<Record<string, unknown>>;
+/** The keys of a beacon, as properties of the answer that it gives. */
+const beaconKeys = Object.fromEntries(
+  Object.entries(beaconProperties).map(([key, schema]) => [
+    key,
+    { type: { schema: schema as Readonly<Record<string, unknown>> }, example: beaconExample[key] },
+  ]),
+);
+
+const answeringBeacon = answerSchema('AnsweringBeacon', 'A beacon of a set and its answer.', {
+  ...beaconKeys,
+  ...summaryKeys,
+});
+const answer = answerSchema('BeaconAnswer', 'The answer of one beacon.', {
+  ...beaconKeys,
+  ...summaryKeys,
+  ...asked,
+  results: {
+    type: jsonObjects,
+    description: 'The first ten records.',
+    example: [{ gene: 'MYH7', variant: 'GRCH38-14-23424840-23424840-T' }],
+  },
+});
+const setAnswer = answerSchema('BeaconSetAnswer', 'The answers of all beacons of a set.', {
+  ...asked,
+  beacon_set: { type: reference('BeaconSet'), example: beaconSet.schema.example },
+  beacons: {
+    type: { schema: { type: 'array', items: reference('AnsweringBeacon').schema } },
+    example: [answeringBeacon.example],
+  },
+  found_count: { type: integer, example: 1 },
+  not_found_count: { type: integer, example: 0 },
+  failed_count: { type: integer, example: 0 },
+});
+
+export const beaconQuerySchemas = [body, answeringBeacon, answer, setAnswer];
+
+const summary = 'Queries {} for an entity, with the rights of the caller.';
+export const beaconSetQueryOperations = declareOperations('beaconSets', 'Beacons', {
+  query: {
+    method: 'POST',
+    paths: ['/v2/beacon_sets/:id/query'],
+    summary: summary.replace('{}', 'every beacon of a set'),
+    body,
+    answer: setAnswer,
+  },
+});
+export const beaconQueryOperations = declareOperations('beacons', 'Beacons', {
+  query: {
+    method: 'POST',
+    paths: ['/v2/beacons/:id/query'],
+    summary: summary.replace('{}', 'one beacon'),
+    body,
+    answer,
+  },
+});
+
+/** Queries of beacons: one entity asked of many datasets (contract 14.3). */
+@Controller()
+export class BeaconQueriesController {
+  constructor(private readonly context: AppContext) {}
+
+  @Operation(beaconSetQueryOperations.query)
+  @Access('read', 'beacon set')
+  async querySet(
+    @Resource() set: BeaconSetRow,
+    @Body() requestBody: unknown,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object> {
+    const question = readQuestion(requestBody);
+    const signal = abortOnDisconnect(request, reply);
+    const filter = { access: accessOf(caller), beaconSetId: set.id };
+    const { rows } = await this.context.catalog.beacons.list(filter, wholeList);
+    const inOrder = rows.toReversed();
+    const answers = await askBeacons(this.context, caller, inOrder, question, signal);
+    const contexts = await beaconContexts(this.context, request, inOrder);
+    const [setContext] = await beaconSetContexts(this.context, request, [set]);
+    const count = (status: BeaconAnswer['status']): number =>
+      answers.filter((one) => one.status === status).length;
+    return {
+      query: question.query,
+      entity_type: question.entityType,
+      beacon_set: beaconSet.view(set, setContext!),
+      beacons: inOrder.map((row, i) => ({
+        ...beacon.view(row, contexts[i]!),
+        ...summaryOf(answers[i]!),
+      })),
+      found_count: count('found'),
+      not_found_count: count('not_found'),
+      failed_count: count('failed'),
+    };
+  }
+
+  @Operation(beaconQueryOperations.query)
+  @Access('read', 'beacon')
+  async query(
+    @Resource() row: BeaconRow,
+    @Body() requestBody: unknown,
+    @CurrentCaller() caller: Caller,
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<JsonText> {
+    const question = readQuestion(requestBody);
+    const signal = abortOnDisconnect(request, reply);
+    const found = await askBeacon(this.context, caller, row, question, signal);
+    requireAnswer(found);
+    const [context] = await beaconContexts(this.context, request, [row]);
+    const view = {
+      ...beacon.view(row, context!),
+      ...summaryOf(found),
+      query: question.query,
+      entity_type: question.entityType,
+    };
+    // The engine's JSON of the records is appended without parsing it.
+    return new JsonText(`${stringifyJson(view).slice(0, -1)},"results":${found.results}}`);
+  }
+}
+
+function summaryOf({ status, total, took, error }: BeaconAnswer): object {
+  return { status, total, took, error };
+}

@@ -1,0 +1,57 @@
+import type { CommitRow } from '../../../engine/catalog/commits.js';
+import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
+import { id, integer, nullableText, oneOf, text, type ValueType } from '../../http/schema.js';
+import { jobFields, type JobContext } from '../tasks/job.js';
+
+const newFields: ValueType = {
+  schema: {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: { name: { type: 'string' }, is_new: { type: 'boolean' } },
+      required: ['name', 'is_new'],
+    },
+  },
+};
+
+/** A commit: one version of a dataset (contract 16). */
+export const commit = declareResource<CommitRow, JobContext>({
+  name: 'DatasetCommit',
+  description: 'A commit: one change of the records of a dataset.',
+  fields: {
+    class_name: constant('DatasetCommit'),
+    ...(jobFields as Readonly<Record<string, ResourceField<CommitRow, JobContext>>>),
+    url: {
+      type: text,
+      example: 'http://localhost:7878/v2/dataset_commits/5109',
+      show: (row, { origin }) => `${origin}/v2/dataset_commits/${row.id}`,
+    },
+    title: { type: text, example: 'Import of family-17.vcf.gz' },
+    description: { type: nullableText, example: null },
+    mode: {
+      type: oneOf('append', 'overwrite', 'upsert', 'delete', 'rollback'),
+      example: 'append',
+    },
+    parent_job_model: { type: text, example: 'datasets.DatasetImport' },
+    parent_job_id: { type: id, example: 5107 },
+    parent_commit_id: constant(null),
+    parent_commit_job_id: constant(null),
+    rollback_commit_id: constant(null),
+    rollback_commit_job_id: constant(null),
+    records_total: {
+      type: integer,
+      description: 'Records of the dataset after the commit.',
+      example: 1204,
+    },
+    records_modified: { type: integer, example: 1204 },
+    fields: {
+      type: newFields,
+      description: 'The fields of its records.',
+      example: [{ name: 'gene', is_new: true }],
+    },
+    size: { type: integer, description: 'Bytes that it added.', example: 88_120 },
+    md5: constant(null),
+    genome_build: { type: nullableText, example: 'GRCh38' },
+    tags: empty([]),
+  },
+});

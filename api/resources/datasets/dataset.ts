@@ -1,0 +1,194 @@
+import type { AccountRow } from '../../../engine/catalog/accounts.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { UserRow } from '../../../engine/catalog/users.js';
+import type { VaultRow } from '../../../engine/catalog/vaults.js';
+import { checkFilename } from '../../../engine/catalog/names.js';
+import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import {
+  boolean,
+  id,
+  integer,
+  listOf,
+  nullable,
+  oneOf,
+  readBy,
+  reference,
+  strings,
+  text,
+} from '../../http/schema.js';
+import { checkedName } from '../checked-name.js';
+import {
+  createdAndUpdated,
+  descriptionField,
+  metadataField,
+  ownerFields,
+  tagsField,
+} from '../common-fields.js';
+import { storageClass } from '../storage-class.js';
+
+/** What a dataset shows besides its row. */
+export interface DatasetContext {
+  readonly object: ObjectRow;
+  readonly vault: VaultRow;
+  readonly account: AccountRow;
+  readonly user: UserRow | undefined;
+  readonly entityTypes: readonly string[];
+  readonly origin: string;
+}
+
+/** The values of a request that creates or changes a dataset. */
+export interface DatasetValues {
+  readonly filename?: string;
+  readonly parentId?: number | null;
+  readonly description?: string | null;
+  readonly metadata?: ObjectRow['metadata'];
+  readonly tags?: readonly string[];
+  readonly mimetype?: string | null;
+  readonly capacity?: DatasetRow['capacity'];
+  readonly storageClass?: string;
+  readonly fields?: readonly ObjectRow['metadata'][];
+}
+
+type Field = ResourceField<DatasetRow, DatasetContext>;
+const ofObject = (read: (object: ObjectRow) => unknown): Pick<Field, 'show'> => ({
+  show: (_, { object }) => read(object),
+});
+const address = (rest: string): Field => ({
+  type: text,
+  example: `http://localhost:7878/v2/datasets/4812${rest}`,
+  show: ({ id: datasetId }, { origin }) => `${origin}/v2/datasets/${datasetId}${rest}`,
+});
+
+/** The capacity of a dataset in a request that creates it. */
+export const capacityField = {
+  type: oneOf('small', 'medium', 'large', 'xlarge'),
+  example: 'small',
+} as const;
+
+/** A dataset (contract 7.1); its name, place and description are those of its object. */
+export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues>({
+  name: 'Dataset',
+  description: 'A dataset: a table of records with typed fields.',
+  fields: {
+    class_name: constant('Dataset'),
+    id: { type: id, example: 4812 },
+    url: address(''),
+    name: {
+      ...ofObject(({ filename }) => filename),
+      type: readBy(text, (form, key) => checkedName(form, key, checkFilename)),
+      property: 'filename',
+      example: 'variants',
+      create: 'required',
+    },
+    full_path: {
+      type: text,
+      example: 'acme:Cardiomyopathy families:/variants',
+      show: (_, { object, vault, account }) => `${account.domain}:${vault.name}:${object.path}`,
+    },
+    description: {
+      ...descriptionField,
+      type: readBy(text, (form, key) => form.nullableText(key)),
+      description: 'Empty without one; null in a request removes it.',
+      ...ofObject(({ description }) => description ?? ''),
+    },
+    documents_count: { type: integer, description: 'Number of records.', example: 1204 },
+    account_id: { type: id, example: 1, show: (_, { account }) => account.id },
+    vault_id: {
+      type: id,
+      example: 12,
+      create: 'required',
+      lookup: true,
+      show: (_, { vault }) => vault.id,
+    },
+    vault_name: {
+      type: text,
+      example: 'Cardiomyopathy families',
+      show: (_, { vault }) => vault.name,
+    },
+    vault_object_id: { type: id, example: 4812, ...ofObject((object) => object.id) },
+    vault_object_filename: {
+      type: text,
+      example: 'variants',
+      ...ofObject(({ filename }) => filename),
+    },
+    vault_object_path: { type: text, example: '/variants', ...ofObject(({ path }) => path) },
+    vault_parent_object_id: {
+      type: readBy(nullable(id), (form, key) =>
+        form.raw(key) === undefined || form.raw(key) === ''
+          ? null
+          : (form.id(key, 'The parent must be a folder in the same vault.') ?? null),
+      ),
+      property: 'parentId',
+      description: 'The folder that holds it; null: the root of the vault.',
+      example: null,
+      create: 'optional',
+      ...ofObject(({ parentId }) => parentId),
+    },
+    capacity: { ...capacityField, create: 'optional' },
+    storage_class: { type: storageClass, example: 'Standard', create: 'optional', update: true },
+    availability: {
+      type: oneOf('available', 'unavailable', 'restoring', 'archived'),
+      example: 'available',
+    },
+    status: constant('open'),
+    health: constant('green'),
+    replicas: constant(0),
+    entity_types: {
+      type: strings,
+      description: 'The entity types of its fields.',
+      example: ['gene', 'variant'],
+      show: (_, { entityTypes }) => entityTypes,
+    },
+    is_genomic: {
+      type: boolean,
+      description: 'Whether it has a genome build.',
+      example: true,
+      show: ({ genomeBuilds }) => genomeBuilds.length > 0,
+    },
+    genome_builds: { type: strings, example: ['GRCh38'] },
+    metadata: { ...metadataField, ...ofObject(({ metadata }) => metadata) },
+    tags: { ...tagsField, ...ofObject(({ tags }) => tags) },
+    user: ownerFields.user,
+    user_id: { type: id, example: 3, ...ofObject(({ userId }) => userId) },
+    ...createdAndUpdated,
+    data_url: address('/data'),
+    fields_url: address('/fields'),
+    commits_url: address('/commits'),
+    imports_url: address('/imports'),
+    exports_url: address('/exports'),
+    template_url: address('/template'),
+    beacon_url: address('/beacon'),
+    changelog_url: address('/changelog'),
+    mimetype: {
+      type: readBy(nullable(text), (form, key) => form.nullableText(key)),
+      example: null,
+      create: 'optional',
+      show: null,
+    },
+    fields: {
+      type: readBy(listOf(reference('FieldCreate')), (form, key) => form.objectList(key)),
+      description: 'The fields that exist before the first import.',
+      example: [
+        { name: 'gene', data_type: 'string', entity_type: 'gene', title: 'Gene' },
+        { name: 'info.AF', data_type: 'double', is_list: true, title: 'Allele frequency' },
+      ],
+      create: 'optional',
+      show: null,
+    },
+  },
+  examples: {
+    create: {
+      name: 'variants',
+      vault_id: 12,
+      description: 'Germline variants of 120 families with cardiomyopathy.',
+      metadata: { study: 'CMP-2026' },
+      tags: ['germline', 'GRCh38'],
+      capacity: 'small',
+      fields: [
+        { name: 'gene', data_type: 'string', entity_type: 'gene', title: 'Gene' },
+        { name: 'info.AF', data_type: 'double', is_list: true, title: 'Allele frequency' },
+      ],
+    },
+  },
+});

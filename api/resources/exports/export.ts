@@ -1,0 +1,105 @@
+import type { ExportRow, NewExport } from '../../../engine/catalog/exports.js';
+import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import {
+  answerSchema,
+  boolean,
+  id,
+  integer,
+  jsonObject,
+  jsonObjects,
+  nullable,
+  nullableText,
+  text,
+  timestamp,
+} from '../../http/schema.js';
+import { jobFields, priority, type JobContext } from '../tasks/job.js';
+
+/** An export (contract 11.1). It has no key `filename`, because one client would take it for a local name. */
+export const exportJob = declareResource<ExportRow, JobContext, Partial<NewExport>>({
+  name: 'DatasetExport',
+  description: 'An export: the records that a query finds, written to a file.',
+  fields: {
+    class_name: constant('DatasetExport'),
+    ...(jobFields as Readonly<Record<string, ResourceField<ExportRow, JobContext>>>),
+    dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
+    url: {
+      type: text,
+      example: 'http://localhost:7878/v2/dataset_exports/5107',
+      show: (row, { origin }) => `${origin}/v2/dataset_exports/${row.id}`,
+    },
+    format: {
+      type: text,
+      lookup: true,
+      description: 'The file format; an unknown one answers the list of formats.',
+      example: 'csv',
+      create: 'required',
+    },
+    documents_count: {
+      type: nullable(integer),
+      description: 'Number of records in the file.',
+      example: 1204,
+    },
+    params: {
+      type: jsonObject,
+      lookup: true,
+      description: 'The query; its limit may be 1 to 1,000,000.',
+      example: { filters: [['clinical_significance', 'Pathogenic']], fields: ['gene', 'variant'] },
+      create: 'optional',
+    },
+    target_fields: { type: jsonObjects, example: [], show: (row) => row.targetFields ?? [] },
+    annotator_params: { type: jsonObject, example: {}, show: (row) => row.annotatorParams ?? {} },
+    target_full_path: {
+      type: nullableText,
+      lookup: true,
+      description: 'Full path under which the file is also stored: `vault:/folder/name`.',
+      example: null,
+      create: 'optional',
+    },
+    target_object_id: {
+      type: nullable(id),
+      description: 'The file stored at target_full_path.',
+      example: null,
+    },
+    send_email_on_completion: { type: boolean, example: false, create: 'optional' },
+    priority: {
+      type: priority,
+      description: 'A lower number runs first.',
+      example: 0,
+      create: 'optional',
+    },
+    metadata: {
+      ...(jobFields['metadata'] as ResourceField<ExportRow, JobContext>),
+      show: (row) => ({ progress: { processed_records: 0 }, ...row.metadata }),
+    },
+    expires_at: {
+      type: nullable(timestamp),
+      description: 'When the file is removed.',
+      example: '2026-03-03T09:20:41.120Z',
+    },
+    download_url: constant(null),
+  },
+  examples: {
+    create: {
+      dataset_id: 4812,
+      format: 'csv',
+      params: { filters: [['gene', 'MYH7']], fields: ['gene', 'variant'], limit: 1000 },
+    },
+  },
+});
+
+/** Where a file can be downloaded without credentials. */
+export const signedDownload = answerSchema(
+  'SignedDownload',
+  'A signed address that works without credentials until it expires.',
+  {
+    url: {
+      type: text,
+      example: 'http://localhost:7878/v2/downloads/exports/5107?expires=1772530841&signature=q0…',
+    },
+    download_url: {
+      type: text,
+      description: 'The same address.',
+      example: 'http://localhost:7878/v2/downloads/exports/5107?expires=1772530841&signature=q0…',
+    },
+  },
+);

@@ -1,0 +1,128 @@
+import type { FieldRow, NewFieldRow } from '../../../engine/catalog/fields.js';
+import { entityTypes, type DataType } from '../../../engine/core/types.js';
+import { constant, declareResource, type ResourceField } from '../../http/resource.js';
+import {
+  boolean,
+  filledText,
+  id,
+  integer,
+  nullable,
+  nullableText,
+  oneOf,
+  readBy,
+  strings,
+  text,
+} from '../../http/schema.js';
+import { createdAndUpdated } from '../common-fields.js';
+
+/** What a field shows besides its row. */
+export interface FieldContext {
+  readonly vaultId: number;
+  readonly origin: string;
+}
+
+/** The data types of the interface. */
+export const dataTypes: readonly DataType[] = [
+  'auto',
+  'boolean',
+  'date',
+  'double',
+  'float',
+  'integer',
+  'long',
+  'object',
+  'string',
+  'text',
+  'blob',
+];
+
+const written = { create: 'optional', update: true } as const;
+
+/** What a request may say of a field. */
+const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
+  name: {
+    type: filledText,
+    description: 'The key in records; dots separate the levels of objects.',
+    example: 'review_status',
+    create: 'required',
+  },
+  title: { ...written, type: text, example: 'Review status' },
+  description: {
+    ...written,
+    type: text,
+    example: 'How well the ClinVar classification is reviewed.',
+  },
+  data_type: {
+    type: oneOf(...dataTypes),
+    description: 'auto: decided by the first import. Other types do not change.',
+    example: 'string',
+    create: 'optional',
+  },
+  entity_type: { ...written, type: nullable(oneOf(...entityTypes)), example: null },
+  expression: { ...written, type: nullableText, example: null },
+  is_hidden: { ...written, type: boolean, example: false },
+  is_list: {
+    type: readBy(nullable(boolean), (form, key) => form.boolean(key)),
+    description: 'null: decided by the first import. Fixed once the field holds data.',
+    example: false,
+    create: 'optional',
+  },
+  ordering: { ...written, type: nullable(integer), example: 7 },
+  depends_on: { ...written, type: strings, example: [] },
+  url_template: {
+    ...written,
+    type: readBy(nullableText, (form, key) => {
+      const template = form.nullableText(key);
+      if (!template || isWebAddress(template)) return template;
+      return form.fail(key, 'Must be a http or https address, with {value} where the value goes.');
+    }),
+    description: 'A http or https address with `{value}` in the place of the value.',
+    example: 'https://www.ncbi.nlm.nih.gov/clinvar/?term={value}',
+  },
+};
+
+/** The definition of a field, in the request that creates its dataset or imports into it. */
+export const fieldDefinition = declareResource<FieldRow, unknown, Partial<NewFieldRow>>({
+  name: 'Field',
+  description: 'A field of a dataset.',
+  fields: definition,
+  examples: {
+    update: { title: 'ClinVar review status', description: 'ClinVar, release of March 2026.' },
+  },
+});
+
+/** A dataset field: exactly these keys, clients compare the set (contract 9). */
+export const field = declareResource<FieldRow, FieldContext>({
+  name: 'DatasetField',
+  description: 'A field of a dataset.',
+  fields: {
+    class_name: constant('DatasetField'),
+    id: { type: id, example: 9021 },
+    dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
+    vault_id: { type: id, example: 12, show: (_, { vaultId }) => vaultId },
+    ...(definition as Readonly<Record<string, ResourceField<FieldRow, FieldContext>>>),
+    is_read_only: { type: boolean, example: false },
+    is_valid: {
+      type: boolean,
+      description: 'Whether the field holds data.',
+      example: false,
+    },
+    facets_url: {
+      type: text,
+      example: 'http://localhost:7878/v2/dataset_fields/9021/facets',
+      show: (row, { origin }) => `${origin}/v2/dataset_fields/${row.id}/facets`,
+    },
+    url: {
+      type: text,
+      example: 'http://localhost:7878/v2/dataset_fields/9021',
+      show: (row, { origin }) => `${origin}/v2/dataset_fields/${row.id}`,
+    },
+    ...createdAndUpdated,
+  },
+});
+
+/** Whether a value is an address that a browser may follow: http and https alone (threat A12). */
+function isWebAddress(template: string): boolean {
+  const filled = template.replaceAll('{value}', 'x');
+  return URL.canParse(filled) && /^https?:$/.test(new URL(filled).protocol);
+}

@@ -1,0 +1,79 @@
+import { declareOperations, paging, updating } from '../../http/operation-row.js';
+import { anything, answerSchema, integer } from '../../http/schema.js';
+import { datasetPaths } from '../datasets/datasets.operations.js';
+import { field, fieldDefinition } from './field.js';
+
+/** A facet of one field. */
+export const fieldFacets = answerSchema('FieldFacets', 'A facet of one field over all records.', {
+  facets: {
+    type: anything,
+    description: 'The facet, in the form that its facet_type has in a query.',
+    example: [
+      ['Pathogenic', 412],
+      ['Benign', 388],
+    ],
+  },
+  total: { type: integer, description: 'Number of distinct values.', example: 6 },
+  took: { type: integer, description: 'Milliseconds.', example: 3 },
+});
+
+const paths = (rest: string): [string, string] => [
+  `/v2/dataset_fields/:id${rest}`,
+  `/v1/dataset_fields/:id${rest}`,
+];
+
+/** The operations on the fields of datasets. */
+export const fieldOperations = declareOperations('fields', 'Dataset fields', {
+  create: {
+    method: 'POST',
+    paths: ['/v2/dataset_fields', '/v1/dataset_fields'],
+    summary: 'Adds a field to a dataset.',
+    body: field.createSchema,
+    status: 201,
+    answer: field.schema,
+  },
+  list: {
+    method: 'GET',
+    paths: datasetPaths('/fields'),
+    summary: 'Lists the fields of a dataset.',
+    query: { name: 'Exact name.', ...paging },
+    answer: { listOf: field.schema },
+  },
+  get: { method: 'GET', paths: paths(''), summary: 'Returns a field.', answer: field.schema },
+  put: {
+    method: 'PUT',
+    paths: paths(''),
+    summary: updating,
+    body: fieldDefinition.updateSchema,
+    answer: field.schema,
+  },
+  patch: {
+    method: 'PATCH',
+    paths: paths(''),
+    summary: updating,
+    body: fieldDefinition.updateSchema,
+    answer: field.schema,
+  },
+  delete: {
+    method: 'DELETE',
+    paths: paths(''),
+    summary: 'Removes a field of a dataset without records.',
+    answer: field.schema,
+  },
+  facets: {
+    method: 'GET',
+    paths: paths('/facets'),
+    summary: 'Returns a facet of a field over all records.',
+    query: {
+      facet_type: 'terms, count, stats, histogram or percentiles.',
+      limit: 'Maximum number of terms; 10 when absent, 0 for all.',
+      interval:
+        'Width of a histogram bin: a number, a unit of time, or with `scale=log` the step of the exponent.',
+      scale: 'Of a histogram of numbers: linear or log.',
+      extended: 'true: stats with standard deviation, variance and sum of squares.',
+      percents: 'Of percentiles: numbers from 0 to 100, separated by commas or repeated.',
+      facets: 'Facets of each term or bin: field names, repeated, or facets as JSON.',
+    },
+    answer: fieldFacets,
+  },
+});

@@ -1,0 +1,241 @@
+import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
+import type { JsonObject } from '../../../engine/core/types.js';
+import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
+import {
+  boolean,
+  id,
+  jsonObject,
+  jsonObjects,
+  listOf,
+  nullable,
+  nullableText,
+  oneOf,
+  readBy,
+  reference,
+  strings,
+  text,
+} from '../../http/schema.js';
+import { commit } from '../commits/commit.js';
+import { objectSummary } from '../objects/object.js';
+import { jobFields, priority, type JobContext } from '../tasks/job.js';
+import {
+  readAnnotatorParams,
+  readCommitMode,
+  readFlags,
+  readGenomeBuild,
+  readTargetFields,
+} from './import-options.js';
+import { readEntityParams } from './entity-params.js';
+
+/** What an import shows besides its row. */
+export interface ImportContext extends JobContext {
+  /** The views of the commits that it made. */
+  readonly commits: readonly object[];
+  readonly sourceObject: object | null;
+}
+
+const initialMetadata = {
+  progress: {
+    processed_records: 0,
+    records_per_second: 0,
+    errors: { records: 0, fields: 0, examples: [] },
+  },
+  validation: {
+    errors: [],
+    warnings: [],
+    errors_count: 0,
+    warnings_count: 0,
+    error_codes: [],
+    detections: null,
+  },
+};
+const entityDefaults = {
+  disable: null,
+  entity_types: null,
+  sample_rate: null,
+  sample_count: null,
+  apply_detection: null,
+};
+const validationDefaults = {
+  disable: null,
+  raise_on_errors: null,
+  strict_validation: null,
+  allow_new_fields: null,
+};
+const annotatorDefaults = {
+  annotator: 'simple',
+  block_size: 10,
+  chunk_size: 1000,
+  data: {},
+  debug: false,
+  include_errors: true,
+  keep_order: true,
+  pool_size: 100,
+  timeout: 900,
+  pre_annotation_expression: '',
+  post_annotation_expression: '',
+};
+
+const written = { create: 'optional' } as const;
+const source = { create: 'optional', lookup: true } as const;
+type Field = ResourceField<ImportRow, ImportContext>;
+
+/** An import (contract 10.1), with the commits that it made. */
+export const importJob = declareResource<ImportRow, ImportContext, Partial<NewImport>>({
+  name: 'DatasetImport',
+  description: 'An import: the records of files, or of the request itself, added to a dataset.',
+  fields: {
+    class_name: constant('DatasetImport'),
+    ...(jobFields as Readonly<Record<string, Field>>),
+    dataset_id: { type: id, example: 4812, create: 'required', lookup: true },
+    url: {
+      type: text,
+      example: 'http://localhost:7878/v2/dataset_imports/5107',
+      show: (row, { origin }) => `${origin}/v2/dataset_imports/${row.id}`,
+    },
+    title: { type: text, example: 'Import of family-17.vcf.gz' },
+    description: {
+      type: readBy(nullableText, (form, key) => form.nullableText(key)),
+      example: 'Joint calls of family 17.',
+      create: 'optional',
+      update: true,
+    },
+    source: { type: oneOf('data_records', 'object', 'manifest'), example: 'object' },
+    object_id: {
+      ...source,
+      type: nullable(id),
+      description: 'The uploaded file.',
+      example: 4811,
+    },
+    logical_object: { type: nullable(id), property: 'objectId', example: 4811 },
+    source_object: {
+      type: nullable(reference('ObjectSummary')),
+      example: objectSummary.schema.example,
+      show: (_, { sourceObject }) => sourceObject,
+    },
+    manifest: {
+      ...source,
+      type: jsonObject,
+      description:
+        'Files to import together: {"files": [{url or object_id, name, format, size, md5, base64_md5, reader_params, entity_params, validation_params}]}.',
+      example: {},
+    },
+    data_records: {
+      ...source,
+      type: jsonObjects,
+      description: 'Up to 5,000 records; the answer comes when they are imported.',
+      example: [{ gene: 'MYH7', variant: 'GRCH38-14-23424840-23424840-T' }],
+      show: null,
+    },
+    records: {
+      ...source,
+      type: jsonObjects,
+      description: 'The same as data_records.',
+      example: [],
+      show: null,
+    },
+    commit_mode: {
+      ...written,
+      type: readBy(oneOf('append', 'overwrite', 'upsert', 'delete'), readCommitMode),
+      description: 'append; other modes are not available yet.',
+      example: 'append',
+    },
+    target_fields: {
+      ...written,
+      type: readBy(jsonObjects, readTargetFields),
+      description: 'Definitions of fields: types, titles, entity types and more.',
+      example: [],
+      show: ({ targetFields }) => targetFields.map(targetFieldView),
+    },
+    entity_params: {
+      ...written,
+      type: readBy(jsonObject, readEntityParams),
+      example: entityDefaults,
+      show: ({ entityParams }) => ({ ...entityDefaults, ...entityParams }),
+    },
+    reader_params: {
+      ...written,
+      type: jsonObject,
+      example: {},
+      show: ({ readerParams }) => readerParams ?? {},
+    },
+    validation_params: {
+      ...written,
+      type: readBy(jsonObject, readFlags),
+      example: validationDefaults,
+      show: ({ validationParams }) => ({ ...validationDefaults, ...validationParams }),
+    },
+    annotator_params: {
+      ...written,
+      type: readBy(jsonObject, readAnnotatorParams),
+      example: annotatorDefaults,
+      show: ({ annotatorParams }) => ({ ...annotatorDefaults, ...annotatorParams }),
+    },
+    include_errors: { ...written, type: boolean, example: false },
+    genome_build: { ...written, type: readBy(nullableText, readGenomeBuild), example: 'GRCh38' },
+    priority: {
+      ...written,
+      type: priority,
+      description: 'A lower number runs first.',
+      example: 10,
+    },
+    dry_run: {
+      ...written,
+      type: boolean,
+      property: 'isDryRun',
+      description: 'Reports in metadata.dry_run what would be imported, and imports nothing.',
+      example: false,
+    },
+    import_messages: empty({}),
+    metadata: {
+      ...(jobFields['metadata'] as Field),
+      example: initialMetadata,
+      show: ({ metadata }) => ({ ...initialMetadata, ...metadata }),
+    },
+    tags: { type: strings, example: ['germline'], create: 'optional', update: true },
+    dataset_commits: {
+      type: listOf(reference('DatasetCommit')),
+      description: 'The commits that it made.',
+      example: [commit.schema.example],
+      show: (_, { commits }) => commits,
+    },
+  },
+  examples: {
+    create: {
+      dataset_id: 4812,
+      data_records: [
+        {
+          gene: 'MYH7',
+          variant: 'GRCH38-14-23424840-23424840-T',
+          clinical_significance: 'Pathogenic',
+        },
+        {
+          gene: 'MYBPC3',
+          variant: 'GRCH38-11-47346205-47346205-A',
+          clinical_significance: 'Likely pathogenic',
+        },
+      ],
+      description: 'Curated variants of March 2026.',
+      genome_build: 'GRCh38',
+      tags: ['curated'],
+    },
+  },
+});
+
+/** A target field with all its keys (contract 10.1). */
+function targetFieldView(target: JsonObject): JsonObject {
+  return {
+    name: target['name'] ?? null,
+    title: target['title'] ?? target['name'] ?? null,
+    description: target['description'] ?? '',
+    data_type: target['data_type'] ?? 'auto',
+    entity_type: target['entity_type'] ?? null,
+    expression: target['expression'] ?? null,
+    is_hidden: target['is_hidden'] ?? false,
+    is_list: target['is_list'] ?? null,
+    is_transient: target['is_transient'] ?? false,
+    ordering: target['ordering'] ?? null,
+    depends_on: target['depends_on'] ?? [],
+    url_template: target['url_template'] ?? null,
+  };
+}

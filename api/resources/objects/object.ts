@@ -1,0 +1,299 @@
+import type { AccountRow } from '../../../engine/catalog/accounts.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import type { GlobalBeaconRow } from '../../../engine/catalog/global-beacons.js';
+import { checkFilename } from '../../../engine/catalog/names.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { UserRow } from '../../../engine/catalog/users.js';
+import type { VaultRow } from '../../../engine/catalog/vaults.js';
+import type { Form } from '../../http/form.js';
+import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
+import {
+  boolean,
+  id,
+  integer,
+  integers,
+  listOf,
+  nullable,
+  nullableText,
+  oneOf,
+  readBy,
+  reference,
+  text,
+} from '../../http/schema.js';
+import { checkedName } from '../checked-name.js';
+import {
+  createdAndUpdated,
+  descriptionField,
+  metadataField,
+  ownerFields,
+  tagsField,
+} from '../common-fields.js';
+import { capacityField } from '../datasets/dataset.js';
+import { globalBeacon } from '../global-beacons/global-beacon.js';
+import { readStorageClass, storageClass } from '../storage-class.js';
+
+/** What an object inside another resource shows besides its row. */
+export interface ObjectSummaryContext {
+  readonly vault: VaultRow;
+  readonly account: AccountRow;
+  /** The dataset that the object is. */
+  readonly dataset: DatasetRow | undefined;
+  readonly origin: string;
+}
+
+/** What an object shows besides its row. */
+export interface ObjectContext extends ObjectSummaryContext {
+  readonly user: UserRow | undefined;
+  readonly numChildren: number;
+  readonly numDescendants: number;
+  readonly hasFolderChildren: boolean;
+  /** The file has a format that can be imported. */
+  readonly isTransformable: boolean;
+  readonly globalBeacon: GlobalBeaconRow | undefined;
+  /** Set in the answer to creating a file. */
+  readonly uploadUrl?: string;
+  /** The object is being deleted; it is shown as it was. */
+  readonly isDeleted?: boolean;
+}
+
+/** The values of a request that creates or changes an object. */
+export interface ObjectValues {
+  readonly filename?: string;
+  readonly parentId?: number | null;
+  readonly objectType?: ObjectRow['objectType'];
+  readonly description?: string | null;
+  readonly metadata?: ObjectRow['metadata'];
+  readonly tags?: readonly string[];
+  readonly mimetype?: string | null;
+  readonly size?: number;
+  readonly md5?: string;
+  readonly capacity?: DatasetRow['capacity'];
+  readonly storageClass?: string;
+  readonly fields?: readonly ObjectRow['metadata'][];
+}
+
+/** The type of a file name in a request; a null in an update is no change. */
+export const filename = readBy(text, (form, key) =>
+  form.raw(key) === undefined ? undefined : checkedName(form, key, checkFilename),
+);
+
+/** The type of a parent folder's id in a request: null or blank for the root. */
+export const parent = readBy(nullable(id), (form, key) => {
+  if (form.raw(key) === undefined || form.raw(key) === '') return null;
+  return form.id(key, 'The parent must be a folder in the same vault.') ?? null;
+});
+
+const isDataset = ({ objectType }: ObjectRow): boolean => objectType === 'dataset';
+const documentsCount = (row: ObjectRow, { dataset }: ObjectSummaryContext): number | null =>
+  dataset?.documentsCount ?? row.documentsCount;
+const optional = { create: 'optional' } as const;
+
+const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSummaryContext>>> = {
+  class_name: constant('Object'),
+  id: { type: id, example: 4811 },
+  object_type: {
+    type: oneOf('file', 'folder', 'dataset'),
+    example: 'file',
+    create: 'required',
+  },
+  filename: {
+    type: filename,
+    description: 'Without slashes. If the name is taken, `-1`, `-2` … is appended to it.',
+    example: 'family-17.vcf.gz',
+    create: 'required',
+    update: true,
+  },
+  path: { type: text, example: '/calls/family-17.vcf.gz' },
+  full_path: {
+    type: text,
+    description: '`domain:vault:/path`',
+    example: 'acme:Cardiomyopathy families:/calls/family-17.vcf.gz',
+    show: (row, { vault, account }) => `${account.domain}:${vault.name}:${row.path}`,
+  },
+  vault_id: {
+    type: id,
+    example: 12,
+    create: 'required',
+    lookup: true,
+  },
+  vault_name: {
+    type: text,
+    example: 'Cardiomyopathy families',
+    show: (_, { vault }) => vault.name,
+  },
+  parent_object_id: {
+    type: parent,
+    property: 'parentId',
+    description: 'The folder that holds it; null: the root of the vault.',
+    example: 4810,
+    create: 'optional',
+    update: true,
+  },
+  documents_count: {
+    type: nullable(integer),
+    description: 'Number of records of a dataset.',
+    example: null,
+    show: documentsCount,
+  },
+  dataset_id: {
+    type: nullable(id),
+    example: null,
+    show: (row) => (isDataset(row) ? row.id : null),
+  },
+  dataset_documents_count: {
+    type: nullable(integer),
+    example: null,
+    show: (row, context) => (isDataset(row) ? documentsCount(row, context) : null),
+  },
+  dataset_description: {
+    type: nullableText,
+    example: null,
+    show: (row) => (isDataset(row) ? row.description : null),
+  },
+  dataset_full_name: {
+    type: nullableText,
+    example: null,
+    show: (row) => (isDataset(row) ? String(row.id) : null),
+  },
+  is_deleted: { type: boolean, example: false, show: () => false },
+  ...createdAndUpdated,
+  last_accessed: { ...createdAndUpdated.updated_at, property: 'updatedAt' },
+  last_modified: { ...createdAndUpdated.updated_at, property: 'updatedAt' },
+  url: {
+    type: nullableText,
+    description: 'Address of the dataset.',
+    example: null,
+    show: (row, { origin }) => (isDataset(row) ? `${origin}/v2/datasets/${row.id}` : null),
+  },
+};
+
+/** The object inside a task (contract 15.1). */
+export const objectSummary = declareResource<ObjectRow, ObjectSummaryContext>({
+  name: 'ObjectSummary',
+  description: 'An object inside another resource.',
+  fields: summaryFields,
+});
+
+/** An object (contract 6.1). */
+export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
+  name: 'Object',
+  description: 'An object: a file, a folder or a dataset in a vault.',
+  fields: {
+    ...(summaryFields as Readonly<Record<string, ResourceField<ObjectRow, ObjectContext>>>),
+    ancestor_object_ids: {
+      type: integers,
+      property: 'ancestorIds',
+      description: 'The folders that hold it, from the root downwards.',
+      example: [4810],
+    },
+    depth: { type: integer, description: 'Level in the vault, 0 at the root.', example: 1 },
+    description: descriptionField,
+    metadata: metadataField,
+    tags: tagsField,
+    mimetype: { ...optional, type: nullableText, example: 'application/gzip', update: true },
+    size: {
+      ...optional,
+      type: readBy(nullable(integer), readSize),
+      description: 'Bytes of a file.',
+      example: 48_112_901,
+    },
+    md5: {
+      ...optional,
+      type: readBy(nullableText, readMd5),
+      description: 'Of the bytes of a file, 32 hex digits.',
+      example: '9e107d9d372bb6826bd81d3542a419d6',
+    },
+    storage_class: {
+      ...optional,
+      type: readBy(nullable(storageClass), readStorageClass),
+      description: 'Of a dataset; null for files and folders.',
+      example: null,
+      show: (_, { dataset }) => dataset?.storageClass ?? null,
+    },
+    availability: {
+      type: nullableText,
+      description: 'available once the bytes of a file have arrived.',
+      example: 'available',
+      show: (row, { dataset }) => dataset?.availability ?? row.availability,
+    },
+    has_children: { type: boolean, example: false, show: (_, { numChildren }) => numChildren > 0 },
+    has_folder_children: {
+      type: boolean,
+      example: false,
+      show: (_, { hasFolderChildren }) => hasFolderChildren,
+    },
+    num_children: { type: integer, example: 0, show: (_, { numChildren }) => numChildren },
+    num_descendants: { type: integer, example: 0, show: (_, { numDescendants }) => numDescendants },
+    is_deleted: { type: boolean, example: false, show: (_, { isDeleted }) => isDeleted ?? false },
+    is_transformable: {
+      type: boolean,
+      description: 'Whether the file has a format that can be imported.',
+      example: true,
+      show: (_, { isTransformable }) => isTransformable,
+    },
+    upload_url: {
+      type: nullableText,
+      description: 'Address to PUT the bytes to; only in the answer to creating a file.',
+      example: null,
+      show: (_, { uploadUrl }) => uploadUrl ?? null,
+    },
+    is_multipart: constant(false),
+    upload_id: constant(null),
+    upload_key: constant(null),
+    presigned_urls: empty([]),
+    version_count: {
+      type: integer,
+      example: 1,
+      show: ({ objectType }) => (objectType === 'file' ? 1 : 0),
+    },
+    global_beacon: {
+      type: nullable(reference('GlobalBeacon')),
+      example: null,
+      show: (_, { globalBeacon: row }) =>
+        row ? globalBeacon.view(row, { isDeleted: false }) : null,
+    },
+    target: constant(null),
+    ...ownerFields,
+    updated_by: ownerFields.user,
+    account_id: { type: id, example: 1, show: (_, { account }) => account.id },
+    inherited_metadata: empty({}),
+    url: constant(null),
+    capacity: { ...capacityField, show: null, create: 'optional' },
+    fields: {
+      ...optional,
+      type: readBy(listOf(reference('FieldCreate')), (form, key) => form.objectList(key)),
+      description: 'The fields of a dataset.',
+      example: [],
+      show: null,
+    },
+  },
+  examples: {
+    create: {
+      vault_id: 12,
+      object_type: 'file',
+      filename: 'family-17.vcf.gz',
+      parent_object_id: 4810,
+      description: 'Joint calls of family 17, GRCh38.',
+      metadata: { family: 17 },
+      tags: ['germline'],
+      mimetype: 'application/gzip',
+    },
+    update: {
+      filename: 'family-17.grch38.vcf.gz',
+      description: 'Joint calls of family 17, GRCh38, with ClinVar annotation.',
+      tags: ['germline', 'annotated'],
+    },
+  },
+});
+
+function readSize(form: Form, key: string): number | undefined {
+  const bytes = form.integer(key);
+  return bytes !== undefined && bytes < 0 ? form.fail(key, 'Must not be negative.') : bytes;
+}
+
+function readMd5(form: Form, key: string): string | undefined {
+  const digest = form.text(key);
+  if (digest === undefined || digest === '') return undefined;
+  if (/^[0-9a-fA-F]{32}$/.test(digest)) return digest.toLowerCase();
+  return form.fail(key, 'Must be 32 hex digits.');
+}

@@ -1,0 +1,28 @@
+import { declareOperations } from '../../http/operation-row.js';
+import { datasetPaths } from '../datasets/datasets.operations.js';
+import { batchAnswer, batchQuery, lookup, query, queryAnswer } from './query.js';
+
+/** The operations on the records of datasets. */
+export const recordOperations = declareOperations('datasets', 'Datasets', {
+  query: {
+    method: 'POST',
+    paths: [...datasetPaths('/data'), ...datasetPaths('/query')],
+    summary:
+      'Returns a page of records, and facets. `Accept: application/vnd.apache.arrow.stream`, `application/x-ndjson` or `text/csv` chooses another format.',
+    body: query,
+    answer: queryAnswer,
+  },
+  lookup: {
+    method: 'GET',
+    paths: datasetPaths('/data/:ids'),
+    summary: 'Returns records by `_id`, in the order of the ids; unknown ids are left out.',
+    answer: lookup,
+  },
+  batch: {
+    method: 'POST',
+    paths: ['/v2/batch_query', '/v1/batch_query'],
+    summary: 'Runs several queries. One that fails does not affect the others.',
+    body: batchQuery,
+    answer: batchAnswer,
+  },
+});

@@ -1,0 +1,67 @@
+import type { SavedQueryRow } from '../../../engine/catalog/saved-queries.js';
+import { constant, declareResource } from '../../http/resource.js';
+import { filledText, id, jsonObject, nullable, strings, text } from '../../http/schema.js';
+import {
+  createdAndUpdated,
+  descriptionField,
+  ownerFields,
+  sharedField,
+  type WithUser,
+} from '../common-fields.js';
+import { fieldsNamed } from './fields-named.js';
+
+/** What a saved query shows besides its row. */
+export interface SavedQueryContext extends WithUser {
+  readonly origin: string;
+}
+
+/** A saved query (contract 17). */
+export const savedQuery = declareResource<SavedQueryRow, SavedQueryContext>({
+  name: 'SavedQuery',
+  description: 'A saved query: the parameters of a query under a name.',
+  fields: {
+    class_name: constant('SavedQuery'),
+    id: { type: id, example: 7 },
+    url: {
+      type: text,
+      example: 'http://localhost:7878/v2/saved_queries/7',
+      show: (row, { origin }) => `${origin}/v2/saved_queries/${row.id}`,
+    },
+    name: {
+      type: filledText,
+      example: 'Pathogenic variants in sarcomere genes',
+      create: 'required',
+      update: true,
+    },
+    description: { ...descriptionField, initial: null, example: 'MYH7 and MYBPC3, ClinVar.' },
+    params: {
+      type: jsonObject,
+      description:
+        'A query: filters, query, fields, entities, ordering …; answered as it was sent.',
+      example: { filters: [['gene__in', ['MYH7', 'MYBPC3']]], fields: ['gene', 'variant'] },
+      create: 'optional',
+      initial: {},
+      update: true,
+    },
+    fields: {
+      type: strings,
+      description: 'The fields that the parameters name.',
+      example: ['gene', 'variant'],
+      show: ({ params }) => fieldsNamed(params),
+    },
+    is_shared: sharedField,
+    dataset: {
+      type: { schema: { type: ['integer', 'string', 'null'] } },
+      lookup: true,
+      property: 'datasetId',
+      description:
+        'Id of the dataset that the parameters were checked with; a request may give its full path.',
+      example: 4812,
+      create: 'optional',
+      update: true,
+    },
+    dataset_id: { type: nullable(id), example: 4812 },
+    ...ownerFields,
+    ...createdAndUpdated,
+  },
+});

@@ -1,0 +1,116 @@
+import { isActive, type TaskKind, type TaskRow } from '../../../engine/catalog/task-row.js';
+import { constant, declareResource } from '../../http/resource.js';
+import {
+  id,
+  integer,
+  jsonObject,
+  nullable,
+  oneOf,
+  reference,
+  strings,
+  text,
+} from '../../http/schema.js';
+import { createdAndUpdated, ownerFields, type WithUser } from '../common-fields.js';
+import { objectSummary } from '../objects/object.js';
+import { vaultSummary } from '../vaults/vault.js';
+import { taskStatuses } from './job.js';
+
+/** What a task shows of the resources that it works on; null where they have been deleted. */
+export interface TaskContext extends WithUser {
+  readonly targetObject: object | null;
+  readonly targetVault: object | null;
+  readonly sourceObject: object | null;
+  readonly sourceVault: object | null;
+  /** The import, export or commit; undefined where the answer leaves it out. */
+  readonly taskObject?: object | null;
+  readonly origin: string;
+}
+
+/** The name of each kind of task in the interface: `<anything>.<class name>` (contract 15.1). */
+export const taskTypes: Readonly<Record<TaskKind, readonly [type: string, display: string]>> = {
+  import: ['datasets.DatasetImport', 'Dataset Import'],
+  export: ['datasets.DatasetExport', 'Dataset Export'],
+  commit: ['datasets.DatasetCommit', 'Dataset Commit'],
+};
+
+const objectType = nullable(reference('ObjectSummary'));
+const vaultType = nullable(reference('VaultSummary'));
+
+/** A task (contract 15.1). */
+export const task = declareResource<TaskRow, TaskContext>({
+  name: 'Task',
+  description: 'A task of the queue: the work of an import, an export or a commit.',
+  fields: {
+    class_name: constant('ECSTask'),
+    id: { type: id, example: 5108 },
+    url: {
+      type: text,
+      example: 'http://localhost:7878/v2/tasks/5108',
+      show: (row, { origin }) => `${origin}/v2/tasks/${row.id}`,
+    },
+    task_type: {
+      type: text,
+      example: 'datasets.DatasetImport',
+      show: ({ kind }) => taskTypes[kind][0],
+    },
+    task_display_name: {
+      type: text,
+      example: 'Dataset Import',
+      show: ({ kind }) => taskTypes[kind][1],
+    },
+    task_id: {
+      type: id,
+      property: 'resourceId',
+      description: 'The import, export or commit that the task runs.',
+      example: 5107,
+    },
+    status: { type: oneOf(...taskStatuses), example: 'running' },
+    description: { type: text, example: 'Validate and transform uploaded file' },
+    priority: { type: integer, description: 'A lower number runs first.', example: 0 },
+    parent_id: {
+      type: nullable(id),
+      description: 'The task that created it.',
+      example: null,
+    },
+    available_actions: {
+      type: strings,
+      example: ['cancel'],
+      show: ({ status }) => (isActive(status) ? ['cancel'] : []),
+    },
+    target_object: {
+      type: objectType,
+      description: 'The dataset that is written.',
+      example: objectSummary.schema.example,
+      show: (_, { targetObject }) => targetObject,
+    },
+    target_vault: {
+      type: vaultType,
+      example: vaultSummary.schema.example,
+      show: (_, { targetVault }) => targetVault,
+    },
+    source_object: {
+      type: objectType,
+      description: 'The object that is read.',
+      example: null,
+      show: (_, { sourceObject }) => sourceObject,
+    },
+    source_vault: {
+      type: vaultType,
+      example: null,
+      show: (_, { sourceVault }) => sourceVault,
+    },
+    require_idle_source: constant(false),
+    require_idle_target: constant(false),
+    schedule_info: constant(null),
+    cron_schedule: constant(null),
+    ...ownerFields,
+    ...createdAndUpdated,
+    task_object: {
+      type: nullable(jsonObject),
+      description: 'The import, export or commit; only in the answer for a single task.',
+      example: null,
+      show: (_, { taskObject }) => taskObject,
+      optional: true,
+    },
+  },
+});

@@ -1,0 +1,143 @@
+import type { AccountRow } from '../../../engine/catalog/accounts.js';
+import { checkVaultName } from '../../../engine/catalog/names.js';
+import type { Permission } from '../../../engine/catalog/permission.js';
+import type { UserRow } from '../../../engine/catalog/users.js';
+import type { VaultRow } from '../../../engine/catalog/vaults.js';
+import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
+import { boolean, id, nullable, oneOf, readBy, text, type ValueType } from '../../http/schema.js';
+import {
+  createdAndUpdated,
+  descriptionField,
+  metadataField,
+  ownerFields,
+  tagsField,
+} from '../common-fields.js';
+import { checkedName } from '../checked-name.js';
+import { storageClass } from '../storage-class.js';
+
+/** What a vault inside another resource shows besides its row. */
+export interface VaultSummaryContext {
+  readonly account: AccountRow;
+  /** The caller's permission; null for none. */
+  readonly permission: Permission | null;
+  readonly origin: string;
+}
+
+/** What a vault shows besides its row. */
+export interface VaultContext extends VaultSummaryContext {
+  readonly user: UserRow | undefined;
+  readonly hasChildren: boolean;
+  readonly hasFolderChildren: boolean;
+  /** The vault is being deleted; it is shown as it was, without permissions. */
+  readonly isDeleted: boolean;
+}
+
+/** The provider of all vaults, as clients expect it. */
+export const provider = 'EDP';
+
+const levels: readonly Permission[] = ['read', 'write', 'admin'];
+const permissions: ValueType = {
+  schema: {
+    type: 'object',
+    properties: { read: boolean.schema, write: boolean.schema, admin: boolean.schema },
+    required: ['read', 'write', 'admin'],
+    additionalProperties: false,
+  },
+};
+
+const name: ResourceField<VaultRow, unknown> = {
+  // A null in an update is no change.
+  type: readBy(text, (form, key) =>
+    form.raw(key) === undefined ? undefined : checkedName(form, key, checkVaultName),
+  ),
+  description: 'Unique in the account, without `/` and `:`.',
+  example: 'Cardiomyopathy families',
+  create: 'required',
+  update: true,
+};
+
+const summaryFields: Readonly<Record<string, ResourceField<VaultRow, VaultSummaryContext>>> = {
+  class_name: constant('Vault'),
+  id: { type: id, example: 12 },
+  name,
+  full_path: {
+    type: text,
+    description: '`domain:vault`',
+    example: 'acme:Cardiomyopathy families',
+    show: (vault, { account }) => `${account.domain}:${vault.name}`,
+  },
+  provider: constant(provider),
+  vault_type: {
+    type: oneOf('user', 'general'),
+    description: 'user: the personal vault of a user.',
+    example: 'general',
+  },
+  permissions: {
+    type: permissions,
+    description: 'What the caller may do.',
+    example: { read: true, write: true, admin: true },
+    show: (_, { permission }) => {
+      const level = permission === null ? 0 : levels.indexOf(permission) + 1;
+      return { read: level >= 1, write: level >= 2, admin: level >= 3 };
+    },
+  },
+  is_deleted: { type: boolean, example: false, show: () => false },
+  is_public: { type: boolean, example: false },
+  ...createdAndUpdated,
+  url: {
+    type: text,
+    example: 'http://localhost:7878/v2/vaults/12',
+    show: (vault, { origin }) => `${origin}/v2/vaults/${vault.id}`,
+  },
+};
+
+/** The vault inside a task (contract 15.1). */
+export const vaultSummary = declareResource<VaultRow, VaultSummaryContext>({
+  name: 'VaultSummary',
+  description: 'A vault inside another resource.',
+  fields: summaryFields,
+});
+
+/** A vault (contract 5.1). */
+export const vault = declareResource<VaultRow, VaultContext>({
+  name: 'Vault',
+  description:
+    'A vault: the top-level container of folders, files and datasets, with permissions of its own.',
+  fields: {
+    ...(summaryFields as Readonly<Record<string, ResourceField<VaultRow, VaultContext>>>),
+    ...ownerFields,
+    account_domain: { type: text, example: 'acme', show: (_, { account }) => account.domain },
+    description: descriptionField,
+    metadata: metadataField,
+    tags: tagsField,
+    default_storage_class: {
+      type: nullable(storageClass),
+      description: 'The storage class of new datasets; null: Standard.',
+      example: 'Standard',
+      create: 'optional',
+      update: true,
+    },
+    is_deleted: { type: boolean, example: false, show: (_, { isDeleted }) => isDeleted },
+    has_children: { type: boolean, example: true, show: (_, { hasChildren }) => hasChildren },
+    has_folder_children: {
+      type: boolean,
+      example: true,
+      show: (_, { hasFolderChildren }) => hasFolderChildren,
+    },
+    require_unique_paths: constant(true),
+    versioning: {
+      type: oneOf('disabled', 'enabled', 'suspended'),
+      example: 'disabled',
+      update: true,
+    },
+    last_synced: constant(null),
+    vault_properties: empty({}),
+  },
+  examples: {
+    update: {
+      name: 'Cardiomyopathy families 2026',
+      description: 'Germline variants of 131 families with cardiomyopathy.',
+      tags: ['germline', 'GRCh38', 'frozen'],
+    },
+  },
+});

@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { exampleOfAnswer, schemaOfAnswer } from '../../../api/http/openapi.js';
+import type { OperationRow } from '../../../api/http/operation-row.js';
+import type { NamedSchema } from '../../../api/http/schema.js';
+import { operations, schemas } from '../../../api/resources/index.js';
+import { mistakes } from '../json-schema.js';
+import {
+  idOf,
+  listOf,
+  makeFixture,
+  send,
+  startServer,
+  type Client,
+  type TestServer,
+} from '../server.js';
+
+/* The answers of a live server against the schemas and the examples of OpenAPI. */
+
+const rows = Object.values(operations);
+const withJson = rows.filter(({ answer }) => typeof answer === 'object');
+const withBody = rows.filter(({ body }) => typeof body === 'object');
+
+let server: TestServer;
+let ann: Client;
+/** Ids of the live server, by the keys of request examples and by the first segment of paths. */
+let ids: Record<string, number>;
+/** A dataset without records. */
+let empty: number;
+
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  const made = await makeFixture(ann);
+  const setId = idOf(await ann.post('/v2/beacon_sets', { title: 'Cohorts' }));
+  const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: made.vaultId, name: 'calls' }));
+  const records = [
+    {
+      gene: 'MYH7',
+      variant: 'GRCH38-14-23424840-23424840-T',
+      clinical_significance: 'Pathogenic',
+      info: { AF: 0.0001 },
+    },
+  ];
+  const target_fields = [{ name: 'gene', entity_type: 'gene' }];
+  const imported = await ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    records,
+    target_fields,
+  });
+  const [field] = listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=gene`));
+  const [commit] = listOf(await ann.get(`/v2/datasets/${datasetId}/commits`));
+  const bare = { vault_id: made.vaultId, name: 'empty' };
+  empty = idOf(await ann.post('/v2/datasets', bare));
+  const beacon = { beacon_set_id: setId, vault_object_id: datasetId, title: 'Cohort 2024' };
+  const file = await ann.post('/v2/objects', {
+    vault_id: made.vaultId,
+    object_type: 'file',
+    filename: 'genes.csv',
+  });
+  await send('', 'PUT', String(file.json['upload_url']), 'gene,variant\nMYH7,a\n');
+  await ann.post(`/v2/objects/${datasetId}/beacon`);
+  const patched = { vault_id: made.vaultId, object_type: 'file', filename: 'renamed.vcf' };
+  ids = {
+    patched: idOf(await ann.post('/v2/objects', patched)),
+    users: ann.user.id,
+    vaults: made.vaultId,
+    vault_id: made.vaultId,
+    objects: idOf(file),
+    parent_object_id: made.folderId,
+    datasets: datasetId,
+    dataset: datasetId,
+    dataset_id: datasetId,
+    vault_object_id: datasetId,
+    dataset_fields: Number(field?.['id']),
+    dataset_imports: idOf(imported),
+    dataset_exports: made.exportId,
+    dataset_commits: Number(commit?.['id']),
+    tasks: Number(imported.json['task_id']),
+    saved_queries: idOf(await ann.post('/v2/saved_queries', { name: 'MYH7' })),
+    beacon_sets: setId,
+    beacon_set_id: setId,
+    beacons: idOf(await ann.post('/v2/beacons', beacon)),
+  };
+});
+afterAll(() => server.close());
+
+/** The operations whose resource another segment of the path names, or that must not change what others read. */
+const special = new Map([
+  ['globalBeacons', 'datasets'],
+  ['objects.put', 'patched'],
+  ['objects.patch', 'patched'],
+]);
+
+/** The address of an operation on the live server. */
+function target({ paths: [path], id }: OperationRow): string {
+  const own =
+    ids[special.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ?? path.split('/')[2] ?? ''];
+  return path.replace(':ids', 'x').replace(':id', String(own));
+}
+
+/** A request example with the ids of the live server in the place of its own. */
+function withLiveIds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withLiveIds);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, ids[key] ?? withLiveIds(item)]),
+  );
+}
+
+function expectDeclared({ id, answer }: OperationRow, json: unknown): void {
+  if (typeof answer !== 'object') return;
+  expect([id, mistakes(schemaOfAnswer(answer), json)]).toEqual([id, []]);
+}
+
+describe('the schemas', () => {
+  test.each(schemas.map((one) => [one.name, one] as const))(
+    '%s: its example satisfies it',
+    (_, { schema, example }: NamedSchema) => {
+      expect(mistakes(schema, example)).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['an unknown key', { detail: 'a', other: 1 }, '$.other is not declared'],
+    ['a missing key', {}, '$.detail is missing'],
+    ['another type', { detail: 1 }, '$.detail is 1, not string'],
+  ])('the checker finds %s', (_, value, expected) => {
+    const { schema } = schemas.find(({ name }) => name === 'Detail')!;
+    expect(mistakes(schema, value)).toEqual([expected]);
+  });
+
+  test('every operation with a body has a request example, every one with JSON an example of its answer', () => {
+    expect(withBody.filter(({ body }) => (body as NamedSchema).example === undefined)).toEqual([]);
+    for (const row of withJson) expectDeclared(row, exampleOfAnswer(row.answer as NamedSchema));
+  });
+
+  test('all that operations use stand in the description', async () => {
+    const document = (await ann.get('/openapi.json')).text;
+    const used = [...document.matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name);
+    const known = new Set(schemas.map(({ name }) => name));
+    expect(used.filter((name) => !known.has(name!))).toEqual([]);
+  });
+});
+
+describe('the live answers', () => {
+  test.each(withJson.filter(({ method }) => method === 'GET').map((row) => [row.id, row] as const))(
+    '%s satisfies its schema',
+    async (_, row) => {
+      if (row.id === 'imports.rejected') return; // the fixture's import rejected nothing
+      const answer = await ann.get(`${target(row)}?redirect=`);
+      expect([row.id, answer.status]).toEqual([row.id, 200]);
+      expectDeclared(row, answer.json);
+    },
+  );
+
+  test.each(withBody.map((row) => [row.id, row] as const))(
+    '%s: its request example works and has the answer that its example shows',
+    async (id, row) => {
+      const { example } = row.body as NamedSchema;
+      const body = withLiveIds(example);
+      const answer = await ann.call(row.method, target(row), body);
+      // What has ended cannot be canceled any more; the request is understood.
+      const isCancel = (row.body as NamedSchema).name === 'Cancel';
+      if (isCancel) {
+        expect([id, answer.status === 400 || answer.status === 200]).toEqual([id, true]);
+        return;
+      }
+      expect([id, answer.status, answer.text]).toEqual([id, row.status, answer.text]);
+      const json: unknown = JSON.parse(answer.text);
+      expectDeclared(row, json);
+      const shown = exampleOfAnswer(row.answer as NamedSchema);
+      expect([id, shapeOf(json)]).toEqual([id, shapeOf(shown)]);
+    },
+  );
+
+  test.each(
+    withJson.filter(({ method }) => method === 'DELETE').map((row) => [row.id, row] as const),
+  )('%s satisfies its schema', async (_, row) => {
+    const name = row.id.split('.')[0]!;
+    const created = operations[`${name}.create`];
+    let path = target(row);
+    if (created !== undefined && name !== 'exports') {
+      const body = withLiveIds((created.body as NamedSchema).example) as object;
+      // A field of a dataset with records cannot be deleted, and a name may be taken.
+      const unique = {
+        ...body,
+        ...(name === 'fields' && { dataset_id: empty }),
+        ...(['fields', 'vaults'].includes(name) && { name: 'other' }),
+      };
+      const answer = await ann.call('POST', created.paths[0], unique);
+      path = row.paths[0].replace(':id', String(idOf(answer)));
+    }
+    const answer = await ann.delete(path);
+    expect([row.id, answer.status, answer.text]).toEqual([row.id, 200, answer.text]);
+    expectDeclared(row, answer.json);
+  });
+});
+
+/** The keys of an answer, or of the first element of a list of them. */
+function shapeOf(json: unknown): unknown {
+  if (Array.isArray(json)) return json.length;
+  return Object.keys(json as object).toSorted();
+}
