@@ -16,10 +16,11 @@ import { vcfOf } from '../scheduler/lake.js';
 import { until } from '../until.js';
 import { differences } from './differences.js';
 import { hostInProcess } from './in-process.js';
+import { byTier } from '../tier.js';
 
 /*
- * A disk that fails at its n-th step, for n = 1, 2, … until an operation comes through untouched (threats R5, R6). After
- * each: the error says what it was, nothing half-done shows or stays, and the next request works.
+ * A disk fails at the n-th step of an operation, for n = 1, 2, … until the operation has fewer steps than that (threats R5, R6).
+ * After each failure the error names its cause, nothing half-done shows or stays, and the next request works.
  */
 
 let server: TestServer;
@@ -45,6 +46,8 @@ afterEach(() => armFault(undefined));
 afterAll(() => server.close());
 
 const source = vcfOf(40);
+/** Distance between two steps at which the disk fails. */
+const stride = byTier(3, 1);
 const newFile = (filename: string): Promise<Answer> =>
   ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
 
@@ -61,13 +64,13 @@ const nameOf = ({ code, operations }: Omit<Fault, 'nth'>): string =>
 /** What a failed task says: the cause, never more than the last names of a path. */
 const reason = /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
 
-/** Runs an operation with the fault at its first, second, … step, until it does not strike any more. */
+/** Repeats an operation with the fault at a later step each time, until the operation has fewer steps. */
 async function atEveryStep(
   fault: Omit<Fault, 'nth'>,
   operation: (where: string) => Promise<'done' | 'failed'>,
 ): Promise<{ done: number; failed: number }> {
   const ends = { done: 0, failed: 0 };
-  for (let nth = 1; ; nth++) {
+  for (let nth = 1; ; nth += stride) {
     armFault({ ...fault, nth });
     const where = `${nameOf(fault)}, step ${nth}`;
     const end = await operation(where);
@@ -170,7 +173,7 @@ test('R5: a task that ends while the catalogue has no space ends when it has som
   expect(await differences(server)).toEqual([]);
 });
 
-describe.each(faults)('R5, R6: a disk with $code', (fault) => {
+describe.each(byTier(faults.slice(0, 1), faults))('R5, R6: a disk with $code', (fault) => {
   test(`${nameOf(fault)} at any step of an import from a file`, async () => {
     const datasetId = idOf(
       await ann.post('/v2/datasets', { vault_id: vaultId, name: nameOf(fault) }),
@@ -261,7 +264,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
   });
 
   test(`${nameOf(fault)} at any step of deleting a dataset: it is gone, and its files by the next start`, async () => {
-    for (let nth = 1, hits = 1; hits > 0; nth++) {
+    for (let nth = 1, hits = 1; hits > 0; nth += stride) {
       const name = { vault_id: vaultId, name: `delete ${nth}` };
       const datasetId = idOf(await ann.post('/v2/datasets', name));
       await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] });

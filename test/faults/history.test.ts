@@ -2,14 +2,15 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { idOf, listOf, send, startServer, type Client, type TestServer } from '../api/server.js';
 import { random } from '../random.js';
 import { differences } from './differences.js';
+import { byTier } from '../tier.js';
 
 /*
  * Several clients append, read, export and delete at once for some seconds. What they saw is compared with a plain model: the
  * commits in the order of their list, applied one after another (threats C5, C9).
  */
 
-/** Longer by STRANDLAKE_HISTORY_MS; others by STRANDLAKE_SEED. */
-const forMs = Number(process.env['STRANDLAKE_HISTORY_MS'] ?? 5_000);
+/** Milliseconds for which the clients send requests; STRANDLAKE_HISTORY_MS overrides it. */
+const forMs = Number(process.env['STRANDLAKE_HISTORY_MS'] ?? byTier(2_000, 10_000));
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
 const clients = 8;
 

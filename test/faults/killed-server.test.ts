@@ -10,6 +10,7 @@ import { createUser } from '../../engine/catalog/create-user.js';
 import { parseConfig } from '../../engine/core/config.js';
 import { clientFor, idOf, send, type Client } from '../api/server.js';
 import { collect } from '../cli/collect.js';
+import { byTier } from '../tier.js';
 
 /* The API process kills itself in the middle of an upload or a deletion (threats C2), and another starts on what is left. */
 
@@ -55,7 +56,7 @@ async function expectWhole(): Promise<void> {
   expect(scratch.filter((name) => !name.startsWith('spill-'))).toEqual([]);
 }
 
-test.each(['upload.partial', 'upload.renamed'])(
+test.each(byTier(['upload.renamed'], ['upload.partial', 'upload.renamed']))(
   'C2: killed at %s, the file is as before and can be sent again',
   async (point) => {
     const ann = await start(point);
@@ -78,7 +79,7 @@ test.each(['upload.partial', 'upload.renamed'])(
   },
 );
 
-test.each(['delete.before-drop', 'delete.dropped'])(
+test.each(byTier(['delete.dropped'], ['delete.before-drop', 'delete.dropped']))(
   'C2: killed at %s, the dataset is gone with its files after the next start',
   async (point) => {
     const ann = await start(point);

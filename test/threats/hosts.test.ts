@@ -276,7 +276,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
       expect(host.connections).toBeLessThanOrEqual(cuts + 1);
       for (const close of closers.splice(0).toReversed()) await close();
     }
-  }, 60_000);
+  });
 
   test.each([500, 502, 503, 504, 599, 408, 429])('status %i is tried again', async (status) => {
     const { host, get, url } = await against((socket, _, nth) =>

@@ -118,7 +118,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
     if (one.version !== undefined)
       expect([shown, atMost(one.version)]).toEqual([shown, one.total / perCommit]);
   }
-}, 30_000);
+});
 
 test('Q8: a commit that the log has and the catalogue not yet does not show, nor half of it', async () => {
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'late' }));

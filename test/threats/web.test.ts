@@ -67,7 +67,7 @@ test('W2: a client is answered beside a thousand slow connections from other add
     expect((await ann.get('/v1/user')).status).toBe(200);
   }
   await Promise.all(slow.map(({ answer }) => answer));
-}, 20_000);
+});
 
 test('W2: requests in one packet are answered in order, and a smuggled one is not taken for a second', async () => {
   const one = (path: string): string =>
@@ -134,7 +134,7 @@ test('W3: no spelling of any route gives more than the plain one', async () => {
       ]);
     }
   }
-}, 30_000);
+});
 
 test('W5: a fault at any step is a 500 with nothing in it, and the next request works', async () => {
   const fixture = await makeFixture(ann, 'Faults');

@@ -44,7 +44,7 @@ describe.each(engines)('by %s', (_, threads) => {
         throw new Error(`STRANDLAKE_SEED=${seed}: ${differences[first]!}\n${show(where)}`);
       }
     }
-  }, 300_000);
+  });
 
   function show(value: unknown): string {
     return JSON.stringify(value, (_, part: unknown) =>

@@ -9,21 +9,29 @@ import { Random } from './random.js';
 /** Cases of one seed, and of one dataset. */
 export const casesPerSeed = 500;
 const casesPerDataset = 50;
+const fresh = Date.now() % 1_000_000_007;
+
+/** Seeds of the fast tier: a fresh one, and one of seeds.txt that the day decides. STRANDLAKE_SEED runs that one alone. */
+export function fewSeeds(): readonly number[] {
+  const { STRANDLAKE_SEED: seed } = process.env;
+  if (seed !== undefined) return [Number(seed)];
+  const all = saved();
+  return [all[fresh % all.length]!, fresh];
+}
 
 /**
- * The seeds of this run: those of seeds.txt and a fresh one; with STRANDLAKE_SEED that one and as many behind it as make
- * STRANDLAKE_CASES. Each of `shares` test files takes its `share`.
+ * The seeds of one of two test files of the slow tier: together those of seeds.txt and a fresh one, which are 10,000 cases. With
+ * STRANDLAKE_CASES, as many random seeds as make that number of cases, from STRANDLAKE_SEED on if that is set.
  */
-export function seeds(share: number, shares: number): readonly number[] {
+export function halfOfSeeds(half: 0 | 1): readonly number[] {
   const { STRANDLAKE_SEED: seed, STRANDLAKE_CASES: cases } = process.env;
-  const fresh = Date.now() % 1_000_000_007;
   const count = Math.ceil(Number(cases ?? casesPerSeed) / casesPerSeed);
   const all =
     seed === undefined && cases === undefined
       ? [...saved(), fresh]
       : Array.from({ length: count }, (_, i) => Number(seed ?? fresh) + i);
-  // One seed alone is for every file: none may be without a test.
-  return all.length < shares ? all : all.filter((_, i) => i % shares === share);
+  // A single seed runs in both files: Jest fails a file without tests.
+  return all.length === 1 ? all : all.filter((_, i) => i % 2 === half);
 }
 
 function saved(): readonly number[] {

@@ -1,22 +1,5 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openBench, type Bench } from './dataset.js';
-import { casesPerSeed, runSeed, seeds } from './property-run.js';
+import { fewSeeds } from './property-run.js';
+import { testSeeds } from './property-tests.js';
 
-/*
- * Random schemas, records and requests against a loop over the records in plain TypeScript (naive.ts). STRANDLAKE_SEED runs one
- * seed again, STRANDLAKE_CASES as many cases as that; the second half of the seeds is in property-second.test.ts.
- */
-let columns: Bench;
-let sql: Bench;
-beforeAll(async () => {
-  [columns, sql] = [await openBench(0), await openBench()];
-});
-afterAll(async () => {
-  await columns.close();
-  await sql.close();
-});
-
-test.each(seeds(0, 2))(`answers as a loop over the records does (STRANDLAKE_SEED=%i, ${casesPerSeed} cases) (Q6, Q7, Q8, Q13)`, async (seed) => {
-  for (const bench of [columns, sql])
-    await expect(runSeed(bench, seed)).resolves.toBeUndefined();
-}, 300_000); // prettier-ignore
+// 1,000 random cases; property-first.slow.test.ts and property-second.slow.test.ts share 10,000.
+testSeeds(fewSeeds());

@@ -106,7 +106,7 @@ beforeAll(async () => {
     },
     { memory: engine.memory! },
   );
-}, 60_000);
+});
 afterAll(async () => {
   await ours.close();
   await theirs.close();
@@ -216,7 +216,7 @@ describe(`words of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
     }
     expect(seen.ranked).toBeGreaterThan(10);
     expect(seen.found).toBeGreaterThan(50);
-  }, 120_000);
+  });
 
   test('are ranked by clauses of several fields, strings among them, page by page, with the same doubles', async () => {
     const random = new Random(seed + 2);
@@ -234,7 +234,7 @@ describe(`words of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
         walk = { after: answer.position, total: answer.total, seen: walk.seen + answer.count };
       }
     }
-  }, 120_000);
+  });
 
   test('are ranked where most records that have the word are not on the page', async () => {
     const random = new Random(seed + 3);
@@ -248,7 +248,7 @@ describe(`words of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
         }
       }
     }
-  }, 60_000);
+  });
 
   test('are left to the SQL engine in lists, and with wildcards', async () => {
     const near = [['depth__gt', 10]];

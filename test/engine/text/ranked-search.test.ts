@@ -44,7 +44,7 @@ beforeAll(async () => {
   records = segments.flat();
   indexed = await bench.dataset(columns, segments);
   scanned = await withoutIndex(indexed);
-}, 60_000);
+});
 afterAll(() => bench.close());
 
 async function withoutIndex({ snapshot, fields }: Dataset): Promise<Dataset> {
@@ -123,7 +123,7 @@ describe(`the index of words (SEED=${seed})`, () => {
       found += got.total > 0 ? 1 : 0;
     }
     expect(found).toBeGreaterThan(40);
-  }, 60_000);
+  });
 
   test('is walked in pages that come to the whole, whatever their size', async () => {
     const one = random(seed + 2);
@@ -132,7 +132,7 @@ describe(`the index of words (SEED=${seed})`, () => {
       expect(whole.length).toBeGreaterThan(0);
       expect(await walk(body, indexed, 50 + below(one, 900))).toEqual(whole);
     }
-  }, 60_000);
+  });
 
   test('gives lines and typed values in the same order, and none where nothing is found', async () => {
     for (const wanted of ['cancer', 'nowhere']) {

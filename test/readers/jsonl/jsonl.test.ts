@@ -17,6 +17,7 @@ import {
   typesOf,
   type Imported,
 } from '../import-lines.js';
+import { byTier, casesByTier } from '../../tier.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
@@ -49,13 +50,14 @@ describe('F6: line ends', () => {
     }
   });
 
-  test('any split at line ends gives the same records, 10,000 times', () => {
+  const splits = casesByTier(1_000, 10_000);
+  test(`any split at line ends gives the same records, ${splits} times`, () => {
     console.log(`jsonl split seed ${seed}`);
     const next = random(seed);
     const samples = Array.from({ length: 100 }, () => randomText(next));
     for (const text of samples) {
       const whole = importLines(text);
-      for (let round = 0; round < 100; round++) {
+      for (let round = 0; round < splits / 100; round++) {
         const size = 1 + Math.floor(next() * text.length);
         expectSame(importLines(text, { chunkBytes: size }), whole);
       }
@@ -281,7 +283,7 @@ describe('differential', () => {
   test('records equal what JSON.parse gives, cast to the unified columns', () => {
     console.log(`jsonl differential seed ${seed}`);
     const next = random(seed + 1);
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < byTier(60, 300); round++) {
       const lines = randomText(next, 1 + Math.floor(next() * 30)).split('\n');
       const records = lines.map((line) => JSON.parse(line) as Row);
       const columns = unifyColumns([], records.map(seenIn)).columns;
@@ -302,7 +304,7 @@ describe('a line that breaks off', () => {
     const next = random(seed);
     const lines = Array.from({ length: 200 }, (_, i) => good(i));
     const whole = importLines(lines.join('\n'));
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < byTier(5, 20); round++) {
       const mixed = lines.flatMap((line) =>
         next() < 0.5 ? [line] : [line.slice(0, 1 + Math.floor(next() * (line.length - 2))), line],
       );

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import { openSource } from '../../../readers/source/open.js';
 import { bgzf } from './bgzf.js';
+import { byTier, casesByTier } from '../../tier.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-source-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -34,8 +35,10 @@ async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
 }
 
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
-/** More of them by STRANDLAKE_CASES: the threat catalogue asks for 10,000. */
-const splits = Number(process.env.STRANDLAKE_CASES ?? 1_000);
+/** Number of random splits. The threat catalogue asks for 10,000. */
+const splits = casesByTier(200, 10_000);
+/** Number of places at which each real file is cut. */
+const cuts = byTier(40, 500);
 let state = seed;
 function random(below: number): number {
   state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -65,15 +68,15 @@ describe('cutting', () => {
     const text = Buffer.concat(Array.from({ length: 9_000 }, (_, i) => line(i)));
     const path = file(text);
     const common = { kind: 'range', name: 'it', file: path, skip: 0 } as const;
-    // The first 64 kB, every offset of a run of lines that holds each remainder, by STRANDLAKE_CASES all of them.
-    const step = process.env.STRANDLAKE_CASES === undefined ? 41 : 1;
+    // Offsets in the first 64 kB. The step has no divisor in common with the length of a line, so that each remainder occurs.
+    const step = byTier(509, 7);
     for (let at = 1; at < 65_536; at += step) {
       const first = await loadChunk({ ...common, from: 0, to: at, isFirst: true });
       const second = await loadChunk({ ...common, from: at, to: text.length, isFirst: false });
       expect([at, first.at(-1)]).toEqual([at, 10]);
       if (!Buffer.concat([first, second]).equals(text)) throw new Error(`cut at ${at}`);
     }
-  }, 120_000);
+  });
 
   // What is read with a piece ends 64 kB behind it; the line may end before, there or later, or with the file.
   test.each([65_534, 65_535, 65_536, 65_537, 300_000])(
@@ -158,26 +161,22 @@ describe('damage', () => {
     'csv/tcga_brca.maf.gz',
   ];
 
-  test.each(real)(
-    '%s, cut at 500 places, never has fewer lines in silence (F2)',
-    async (name) => {
-      const bytes = readFileSync(`test/fixtures/${name}`);
-      const { text: whole } = await body(file(bytes));
-      for (let i = 0; i < 500; i++) {
-        const cut = Math.max(20, Math.floor((bytes.length * i) / 500));
-        const outcome = await body(file(bytes.subarray(0, cut)), 0, 50_000).catch(
-          (error: Error) => error.message,
-        );
-        if (typeof outcome === 'string') expect(outcome).toMatch(/^it\.vcf: /);
-        else if (outcome.text !== whole || outcome.layer !== 'bgzf')
-          expect([cut, outcome.warnings.join()]).toEqual([
-            cut,
-            expect.stringContaining('end block is missing'),
-          ]);
-      }
-    },
-    60_000,
-  );
+  test.each(real)(`%s, cut at ${cuts} places, never loses a line silently (F2)`, async (name) => {
+    const bytes = readFileSync(`test/fixtures/${name}`);
+    const { text: whole } = await body(file(bytes));
+    for (let i = 0; i < cuts; i++) {
+      const cut = Math.max(20, Math.floor((bytes.length * i) / cuts));
+      const outcome = await body(file(bytes.subarray(0, cut)), 0, 50_000).catch(
+        (error: Error) => error.message,
+      );
+      if (typeof outcome === 'string') expect(outcome).toMatch(/^it\.vcf: /);
+      else if (outcome.text !== whole || outcome.layer !== 'bgzf')
+        expect([cut, outcome.warnings.join()]).toEqual([
+          cut,
+          expect.stringContaining('end block is missing'),
+        ]);
+    }
+  });
 
   test('a flipped bit is an error (F2)', async () => {
     for (const bytes of [gzipSync(text), bgzf(text)]) {
@@ -240,11 +239,11 @@ describe('bombs', () => {
     );
   });
 
-  test('a million empty gzip members are an empty file (F1)', async () => {
+  test(`${byTier('a hundred thousand', 'a million')} empty gzip members are an empty file (F1)`, async () => {
     const member = gzipSync('');
-    const members = Buffer.concat(Array.from({ length: 1_000_000 }, () => member));
+    const members = Buffer.concat(Array.from({ length: byTier(100_000, 1_000_000) }, () => member));
     expect((await body(file(members))).text).toBe('');
-  }, 30_000);
+  });
 });
 
 describe('what no reader can use is named (F4)', () => {

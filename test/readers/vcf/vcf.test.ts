@@ -6,6 +6,7 @@ import VCF from '@gmod/vcf';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { bgzf } from '../source/bgzf.js';
 import { readAll } from '../read-all.js';
+import { byTier } from '../../tier.js';
 
 const fixtures = 'test/fixtures/vcf';
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-vcf-'));
@@ -145,19 +146,25 @@ describe('real files', () => {
         for (let allele = 0; allele < alternates; allele++) {
           const list = rows[at++]!.sample as Record<string, unknown>[];
           expect(list.map((one) => one.name)).toEqual(parser.samples);
-          for (const found of list) {
-            const want = samples[found.name as string]!;
-            for (const [key, values] of Object.entries(want)) {
-              const value = found[key] ?? null;
-              const is = Array.isArray(value) ? value : value === null ? null : [value];
-              const missing =
-                values === undefined ||
-                values === null ||
-                values.every((one) => one === undefined || one === null);
-              if (is === null) expect(missing).toBe(true);
-              else expect(is).toEqual(values.map((one) => one ?? null));
+          // One comparison for a whole line: a hundred samples have too many values for one each.
+          const [found, wanted]: [unknown[], unknown[]] = [[], []];
+          for (const sample of list) {
+            for (const [key, values] of Object.entries(samples[sample.name as string]!)) {
+              const value = sample[key] ?? null;
+              const isMissing = (values ?? []).every((one) => one === undefined || one === null);
+              found.push([
+                sample.name,
+                key,
+                value === null || Array.isArray(value) ? value : [value],
+              ]);
+              wanted.push([
+                sample.name,
+                key,
+                value === null && isMissing ? null : values.map((one) => one ?? null),
+              ]);
             }
           }
+          expect(found).toEqual(wanted);
         }
       }
     }
@@ -569,7 +576,7 @@ describe('any cut gives the same records', () => {
     for (const name of ['freebayes_7_samples.vcf', 'clinvar_grch38.vcf.gz', 'trio_sv_csq.vcf.gz']) {
       const text = textOf(name);
       const want = (await readAll(file('whole.vcf', text), 'vcf', { targetBytes: 1 << 30 })).rows;
-      for (let round = 0; round < 12; round++) {
+      for (let round = 0; round < byTier(4, 12); round++) {
         const hasCr = random(2) === 1;
         const ended = random(2) === 1 ? text : text.replace(/\n$/, '');
         const bytes = Buffer.from(hasCr ? ended.replaceAll('\n', '\r\n') : ended);

@@ -4,16 +4,17 @@ import { gunzipSync } from 'node:zlib';
 import { Lake, vcfOf } from '../lake.js';
 import { killed, KillableServer } from '../processes/killable.js';
 import { random } from '../../random.js';
+import { byTier } from '../../tier.js';
 
 /*
  * Kills at every named crash point and at random moments. Afterwards the server is started again on what is left, until it
  * has nothing more to do: then every task has ended, and `Lake.damage` looks for anything lost, doubled or left over.
  */
 
-/** More random kills by STRANDLAKE_CRASH_RUNS; others by STRANDLAKE_SEED. */
-const runs = Number(process.env['STRANDLAKE_CRASH_RUNS'] ?? 6);
+/** Number of kills at random moments; STRANDLAKE_CRASH_RUNS overrides it. */
+const runs = Number(process.env['STRANDLAKE_CRASH_RUNS'] ?? byTier(1, 6));
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
-const rows = 60_000;
+const rows = byTier(4_000, 60_000);
 
 let lake: Lake;
 let root: string;
@@ -68,14 +69,17 @@ async function away(work: () => Promise<void>): Promise<void> {
 }
 
 describe('C1: killed at', () => {
-  const inServer = [
-    'segment.renamed',
-    'log.temp-written',
-    'log.linked',
-    'catalog.before-commit',
-    'catalog.after-commit',
-    'task.before-done',
-  ];
+  const inServer = byTier(
+    ['log.linked'],
+    [
+      'segment.renamed',
+      'log.temp-written',
+      'log.linked',
+      'catalog.before-commit',
+      'catalog.after-commit',
+      'task.before-done',
+    ],
+  );
 
   test.each(inServer)('%s, the server recovers and the import completes', async (point) => {
     const taskId = await queued();
@@ -88,7 +92,7 @@ describe('C1: killed at', () => {
     expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
   });
 
-  test.each(['segment.partial', 'segment.flushed'])(
+  test.each(byTier(['segment.flushed'], ['segment.partial', 'segment.flushed']))(
     '%s, the worker is replaced and the import completes',
     async (point) => {
       const taskId = await queued();
@@ -143,35 +147,31 @@ describe('C1: killed at', () => {
 });
 
 describe('C1: killed at random', () => {
-  test(
-    'moments, the server with or without its worker: nothing is lost, doubled or left',
-    async () => {
-      const next = random(seed);
-      const attempts: number[] = [];
-      for (let run = 0; run < runs; run++) {
-        const tasks = [await queued(), await queued()];
-        const afterMs = next() * wholeMs * 1.2;
-        await away(async () => {
-          const server = new KillableServer(root);
-          // From the very start of the process, so that its recovery is hit as well.
-          const pid = server.ready();
-          await new Promise((resolve) => setTimeout(resolve, afterMs));
-          const worker = await Promise.race([pid, Promise.resolve(undefined)]);
-          await server.kill(next() < 0.5 ? worker : undefined);
-          await recovered();
-        });
-        const where = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
-        expect([where, await lake.damage()]).toEqual([where, []]);
-        for (const id of tasks) {
-          const task = await lake.task(id);
-          expect([where, task?.status]).toEqual([where, 'completed']);
-          attempts.push(task?.attempts ?? 0);
-        }
+  test('moments, the server with or without its worker: nothing is lost, doubled or left', async () => {
+    const next = random(seed);
+    const attempts: number[] = [];
+    for (let run = 0; run < runs; run++) {
+      const tasks = [await queued(), await queued()];
+      const afterMs = next() * wholeMs * 1.2;
+      await away(async () => {
+        const server = new KillableServer(root);
+        // From the very start of the process, so that its recovery is hit as well.
+        const pid = server.ready();
+        await new Promise((resolve) => setTimeout(resolve, afterMs));
+        const worker = await Promise.race([pid, Promise.resolve(undefined)]);
+        await server.kill(next() < 0.5 ? worker : undefined);
+        await recovered();
+      });
+      const where = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
+      expect([where, await lake.damage()]).toEqual([where, []]);
+      for (const id of tasks) {
+        const task = await lake.task(id);
+        expect([where, task?.status]).toEqual([where, 'completed']);
+        attempts.push(task?.attempts ?? 0);
       }
-      console.log(`crash, seed ${seed}: attempts ${attempts.join(' ')}`);
-    },
-    60_000 + runs * 20_000,
-  );
+    }
+    console.log(`crash, seed ${seed}: attempts ${attempts.join(' ')}`);
+  });
 
   test('moments, the worker alone: the server goes on and completes everything', async () => {
     const next = random(seed + 1);

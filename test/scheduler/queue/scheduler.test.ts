@@ -229,7 +229,7 @@ describe('the queue', () => {
   test('C3: puts a running task back when the server closes, without counting the attempt', async () => {
     await start();
     const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(300_000)));
+    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
     scheduler?.wake();
     await working(task.id);
     await scheduler?.close();

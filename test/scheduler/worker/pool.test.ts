@@ -74,7 +74,7 @@ test('R1: keeps its size after a hundred deaths', async () => {
   open();
   for (let i = 0; i < 50; i++) await expect(run('exit')).rejects.toThrow('twice');
   expect(await Promise.all([run('a'), run('b')])).toEqual(['a', 'b']);
-}, 60_000);
+});
 
 test('runs urgent jobs before those that wait, each in order', async () => {
   pool = openPool({ threads: 1, heapMb: 32, entry });

@@ -202,7 +202,7 @@ test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SE
   expect(answered).toBeGreaterThan(300);
   expect(matched).toBeGreaterThan(3_000);
   expect([...kinds]).toEqual(expect.arrayContaining(['and', 'not', 'or', 'phrase', 'words', 'wildcard', ...kindsOfConditions]));
-}, 60_000); // prettier-ignore
+}); // prettier-ignore
 
 test.each(seeds)('a region overlaps the same texts in memory and in SQL (STRANDLAKE_SEED=%i)', async (seed) => {
   const random = new Random(seed);
@@ -223,4 +223,4 @@ test.each(seeds)('a region overlaps the same texts in memory and in SQL (STRANDL
     }
   }
   expect(matched).toBeGreaterThan(100);
-}, 60_000); // prettier-ignore
+}); // prettier-ignore

@@ -152,7 +152,7 @@ describe('records read from their pages', () => {
       await expectAlike(dataset, { ...whole, fields: next.shuffled(fields) });
       await expectAlike(dataset, { ...whole, excludeFields: some() });
     }
-  }, 60_000);
+  });
 
   test(`are so for lists and objects in each other, over many pages (SEED=${seed})`, async () => {
     const next = random(seed);
@@ -161,7 +161,7 @@ describe('records read from their pages', () => {
       const rows = [1, 30, 2_000, 6_000][round % 4]!;
       await expectAlike(await oneSegment(columns, randomValues(next, columns, rows)));
     }
-  }, 60_000);
+  });
 
   test(`are so after segments with other columns were merged (SEED=${seed})`, async () => {
     const next = random(seed + 1);
@@ -182,7 +182,7 @@ describe('records read from their pages', () => {
       expect(unlike(byPages(after), texts)).toBeUndefined();
       expect(unlike(await bySql(after), texts)).toBeUndefined();
     }
-  }, 60_000);
+  });
 
   test('have every character as the SQL engine writes it', async () => {
     const values: string[] = [];
@@ -242,7 +242,7 @@ describe('records read from their pages', () => {
     await expectAlike(
       await oneSegment(columns, [list(double), list((i) => [double(i)]), list(float), list(long), integers, list(date), list((i) => [null, date(i)])]), // prettier-ignore
     );
-  }, 60_000);
+  });
 
   test('come in the order that was asked for, with pages read once, or again where nothing is kept', async () => {
     const next = random(seed + 3);

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { Lake, vcfOf } from '../../lake.js';
 import { until } from '../../../until.js';
 import { KillableServer } from '../../processes/killable.js';
+import { byTier, slowTest } from '../../../tier.js';
 
 /*
  * A segment is written once and then only moved: the time of its last change tells, whatever the server says, in which attempt
@@ -128,7 +129,7 @@ async function entriesOf(path: string): Promise<number> {
 }
 
 describe('C1: an import whose worker is killed', () => {
-  test.each([1, 5])('after %i chunks reads only the others again', async (chunks) => {
+  test.each(byTier([5], [1, 5]))('after %i chunks reads only the others again', async (chunks) => {
     await away(async () => {
       const server = new KillableServer(root, `journal.appended:${chunks}`, 'worker');
       await server.exit();
@@ -143,13 +144,13 @@ describe('C1: an import whose worker is killed', () => {
     expect(await lake.task(taskId)).toMatchObject({ attempts: 2 });
   });
 
-  test('in the middle of an entry of the journal loses that one', async () => {
+  slowTest('in the middle of an entry of the journal loses that one', async () => {
     await away(() => new KillableServer(root, 'journal.partial:5', 'worker').exit());
     expect(await resumedChunks()).toBe(4);
     await completed();
   });
 
-  test('in the second pass keeps what both passes have done', async () => {
+  slowTest('in the second pass keeps what both passes have done', async () => {
     await away(() =>
       new KillableServer(root, `journal.appended:${wanted.chunks + 1}`, 'worker').exit(),
     );
@@ -171,7 +172,7 @@ describe('C3: an import whose server is killed', () => {
     expect(await lake.task(taskId)).toMatchObject({ attempts: 3 });
   });
 
-  test('while it publishes reads again what had left the scratch folder', async () => {
+  slowTest('while it publishes reads again what had left the scratch folder', async () => {
     await away(async () => {
       await new KillableServer(root, 'segment.renamed').exit();
       await new KillableServer(root).exit();
@@ -179,7 +180,7 @@ describe('C3: an import whose server is killed', () => {
     expect(await completed()).toEqual({ 2: wanted.chunks });
   });
 
-  test('believes no file that has changed', async () => {
+  slowTest('believes no file that has changed', async () => {
     let before: readonly string[] = [];
     await away(async () => {
       await interrupted();
@@ -197,7 +198,7 @@ describe('C3: an import whose server is killed', () => {
     expect(counts[1] ?? 0).toBeLessThanOrEqual(before.length - Math.ceil(before.length / 3));
   });
 
-  test('starts over when its columns have become others', async () => {
+  slowTest('starts over when its columns have become others', async () => {
     await away(() => interrupted());
     await lake.catalog.fields.create({ datasetId, name: 'i', dataType: 'string' });
     await away(() => new KillableServer(root).exit());

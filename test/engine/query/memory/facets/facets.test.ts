@@ -56,4 +56,4 @@ test(`columns in memory answer trees of facets as the SQL engine and a loop over
     }
   }
   expect(covered).toBeGreaterThan(cases / 4);
-}, 120_000);
+});

@@ -1,0 +1,2 @@
+// Every kind of fault at every step.
+import './disk.test.js';

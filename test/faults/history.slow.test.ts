@@ -1,0 +1,2 @@
+// Clients that send requests for longer.
+import './history.test.js';

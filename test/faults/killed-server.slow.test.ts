@@ -1,0 +1,2 @@
+// Every crash point of uploads and deletions.
+import './killed-server.test.js';

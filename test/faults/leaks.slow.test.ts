@@ -1,0 +1,2 @@
+// Three times as many requests.
+import './leaks.test.js';

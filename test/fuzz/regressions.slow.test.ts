@@ -1,0 +1,2 @@
+// 1,000 random inputs of every reader.
+import './regressions.test.js';

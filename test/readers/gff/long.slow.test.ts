@@ -1,0 +1,2 @@
+// Also without odd lines, and without validation.
+import './long.test.js';

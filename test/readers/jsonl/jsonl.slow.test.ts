@@ -1,0 +1,2 @@
+// 10,000 random splits.
+import './jsonl.test.js';

@@ -1,0 +1,2 @@
+// More random cuts.
+import './vcf.test.js';

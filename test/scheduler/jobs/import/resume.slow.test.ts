@@ -1,0 +1,2 @@
+// Interruptions at more moments.
+import './resume.test.js';

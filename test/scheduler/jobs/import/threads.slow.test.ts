@@ -1,0 +1,2 @@
+// Pools of 1, 2, 4 and 8 threads.
+import './threads.test.js';

@@ -1,0 +1,2 @@
+// Larger imports, canceled at more moments.
+import './cancel.test.js';

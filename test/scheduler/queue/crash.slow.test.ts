@@ -1,0 +1,2 @@
+// Kills at every crash point, and more kills at random moments.
+import './crash.test.js';

@@ -1,0 +1,22 @@
+import { expect, test } from '@jest/globals';
+
+/*
+ * A test file whose cases can be few or many comes twice: `x.test.ts` holds the tests, and `x.slow.test.ts` imports them, so that
+ * they run again with the larger numbers of the slow tier.
+ */
+
+/** Whether the running test file is of the slow tier. */
+export const isSlow = /\.slow\.test\.js$/.test(expect.getState().testPath ?? '');
+
+/** The first value in the fast tier, the second in the slow one. */
+export function byTier<T>(fast: T, slow: T): T {
+  return isSlow ? slow : fast;
+}
+
+/** Number of random cases of the tier; STRANDLAKE_CASES overrides it. */
+export function casesByTier(fast: number, slow: number): number {
+  return Number(process.env['STRANDLAKE_CASES'] ?? byTier(fast, slow));
+}
+
+/** `test` in the slow tier; in the fast tier the test does not exist. */
+export const slowTest: typeof test = isSlow ? test : (Object.assign(() => undefined, { each: () => () => undefined }) as unknown as typeof test); // prettier-ignore
