@@ -1,5 +1,5 @@
 import { fewSeeds } from './property-run.js';
 import { testSeeds } from './property-tests.js';
 
-// 1,000 random cases; property-first.slow.test.ts and property-second.slow.test.ts share 10,000.
+// Q6, Q7, Q8, Q13: 1,000 random cases; property-first.slow.test.ts and property-second.slow.test.ts share 10,000.
 testSeeds(fewSeeds());
