@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** One block of block gzip (SAM specification, section 4.1); at most 65,280 bytes go in. */
+/** Compresses at most 65,280 bytes to one BGZF block (SAM specification, section 4.1). */
 export function bgzfBlock(bytes: Uint8Array): Uint8Array {
   const body = deflateRawSync(bytes, { level: 6 });
   const block = Buffer.alloc(18 + body.length + 8);
@@ -12,5 +12,5 @@ export function bgzfBlock(bytes: Uint8Array): Uint8Array {
   return block;
 }
 
-/** The empty block that says: this file is whole. */
+/** The empty block that marks the end of a complete file. */
 export const bgzfEnd: Uint8Array = bgzfBlock(new Uint8Array());

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** An answer's status and text. */
+/** Status and body of an HTTP response. */
 export interface Reply {
   readonly status: number;
   readonly text: string;
 }
 
-/** Connections to a server that are kept open, as a client in use keeps them. */
+/** A pool of keep-alive connections to one server. */
 export interface Connections {
   post(path: string, body: string): Promise<Reply>;
   close(): void;
@@ -52,7 +52,7 @@ export function openConnections(origin: string, token: string, count: number): C
   };
 }
 
-/** One connection: a request at a time. */
+/** One connection, which carries one request at a time. */
 class Connection {
   readonly #socket: Socket;
   readonly #opened: Promise<unknown>;

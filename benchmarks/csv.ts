@@ -25,7 +25,7 @@ export const csv: Format = {
   ],
 };
 
-/** The text of the file in pieces, header first. */
+/** Text of the file in pieces, header first. */
 function* csvLines(records: number): Generator<string> {
   const [head = '', ...rows] = readFileSync('benchmarks/rows/clinvar-gnomad.tsv', 'utf8')
     .trimEnd()
@@ -43,16 +43,16 @@ function* csvLines(records: number): Generator<string> {
   }
 }
 
-/** A cell made of a real one, for the variant at a position of the genome. */
+/** Makes a cell from a real one, for the variant at a position of the genome. */
 type Vary = (cell: string, random: Random, position: number) => string;
 
 const genome = 3.1e9;
 const same: Vary = (cell) => cell;
 const digits: Vary = (cell, random) => newDigits(cell, random);
-/** Neighbours share a gene: about 20,000 of them. */
+/** Name of the gene at a position. Neighbouring variants share one of about 20,000 genes. */
 const gene = (position: number): number => Math.floor(position / 150_000);
 
-/** A change of a gene's transcript or protein: `NM_198576.3:c.579G>A`. */
+/** A change in HGVS notation, such as `NM_198576.3:c.579G>A`. */
 const change: Vary = (cell, random, position) =>
   cell
     .replace(/_\d+/, `_${100_000 + gene(position)}`)

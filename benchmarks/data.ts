@@ -32,7 +32,7 @@ export const chromosomes: readonly (readonly [string, number])[] = [
 ];
 const genome = chromosomes.reduce((sum, [, millions]) => sum + millions, 0);
 
-/** One INFO key of the generated file: its header, and its text in a record (undefined: the key is left out). */
+/** An INFO key of the generated file: its declaration in the header, and a function that makes its value; undefined omits the key. */
 export interface InfoKey {
   readonly id: string;
   readonly number: '0' | '1' | 'A' | 'R' | '.';
@@ -58,7 +58,7 @@ const significances = [
   'Pathogenic',
 ];
 
-/** Every type and shape that VCF has: single values, lists, flags, keys that most records lack. */
+/** Keys of every type and number that VCF has: single values, lists, flags, and keys that most records lack. */
 export const infoKeys: readonly InfoKey[] = [
   { id: 'AC', number: 'A', type: 'Integer', make: (r) => String(1 + r.below(5000, 6)) },
   { id: 'AF', number: 'A', type: 'Float', make: (r) => (r.next() ** 8).toPrecision(4) },
@@ -66,7 +66,7 @@ export const infoKeys: readonly InfoKey[] = [
   { id: 'DP', number: '1', type: 'Integer', make: (r) => String(8 + r.below(90)) },
   { id: 'MQ', number: '1', type: 'Float', make: (r) => (20 + 40 * r.next()).toFixed(2) },
   { id: 'AD', number: 'R', type: 'Integer', make: (r) => `${r.below(60)},${r.below(60)}` },
-  // Neighbours share a gene, as they do in a genome: about 20,000 of them.
+  // Neighbouring records share a gene, as in a genome. There are about 20,000 genes.
   { id: 'GENE', number: '1', type: 'String', make: (_, at) => `GENE${Math.floor(at / 150_000)}` },
   { id: 'CSQ', number: '.', type: 'String', make: listOf(consequences, 3) },
   {
@@ -91,12 +91,12 @@ export const infoKeys: readonly InfoKey[] = [
   { id: 'DB', number: '0', type: 'Flag', make: (r) => (r.next() < 0.5 ? '' : undefined) },
 ];
 
-/** A bgzip-compressed VCF with this many records, sorted by coordinate; the same bytes for the same number. */
+/** Path of a BGZF-compressed VCF of `records` records, sorted by coordinate. The same number gives the same bytes. */
 export function vcfFile(records: number): Promise<string> {
   return generated(`${records}-${seed}.vcf.gz`, () => lines(records), 'bgzf');
 }
 
-/** The lines of the file, header first. What `more` keys say does not change the rest of a line. */
+/** Lines of the file, header first. The keys of `more` have a random sequence of their own and do not change the rest of a line. */
 export function* lines(records: number, more: readonly InfoKey[] = []): Generator<string> {
   yield '##fileformat=VCFv4.3\n##reference=GRCh38\n##FILTER=<ID=q20,Description="Quality below 20">\n';
   for (const [name, millions] of chromosomes) {
@@ -110,7 +110,7 @@ export function* lines(records: number, more: readonly InfoKey[] = []): Generato
   const others = seeded(seed + 1);
   let written = 0;
   let share = 0;
-  let before = 0; // millions of bases before this chromosome: genes go on over the whole genome
+  let before = 0; // millions of bases before this chromosome; the numbers of genes run through the whole genome
   for (const [name, millions] of chromosomes) {
     share += millions;
     const until = Math.round((records * share) / genome);

@@ -50,7 +50,7 @@ function* gtfLines(records: number): Generator<string> {
   yield* copies(genes, records, '');
 }
 
-/** The lines of one gene after the other. */
+/** Lines of the file, gene by gene. */
 function genesOf(text: string, dropped: RegExp, isGene: (line: string) => boolean): string[][] {
   const genes: string[][] = [[]];
   for (const line of text.split('\n')) {
@@ -61,7 +61,7 @@ function genesOf(text: string, dropped: RegExp, isGene: (line: string) => boolea
   return genes.filter((gene) => gene.length > 0);
 }
 
-/** Genes in random order along the genome: new coordinates, identifiers and names, the same structure. */
+/** Real genes in random order along the genome, with new coordinates, identifiers and names, and with their real structure. */
 function* copies(genes: readonly string[][], records: number, end: string): Generator<string> {
   const random = seeded(seed);
   const step = 3.1e9 / Math.max(1, records);

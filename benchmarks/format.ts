@@ -3,28 +3,28 @@ import type { Peer } from './peers/peer.js';
 import { childCpuSeconds, startServer, type BenchServer } from './server.js';
 import { type Line, machine, markdown, median, writeResult } from './table.js';
 
-/** One input format: its data, what imports it, and what it is compared with. */
+/** One input format: its data, the reader that imports it, and the programs that it is compared with. */
 export interface Format {
   readonly name: string;
-  /** What is in a file of the usual size. */
+  /** Content of the file, as the result table shows it. */
   readonly title: string;
-  /** Records that make about 200 MB of plain text. */
+  /** Number of records that make about 200 MB of uncompressed text. */
   readonly records: number;
-  /** The file with so many records, written when it is not there. */
+  /** Path of a file of that many records; generates the file unless it is cached. */
   readonly file: (records: number) => Promise<string>;
   readonly reader: string;
   readonly params?: Readonly<Record<string, unknown>>;
-  /** Records that our import makes of so many of the file, when they differ (VCF: one per alternate allele). */
+  /** Number of records that an import stores for that many records of the file, if it differs (VCF: one per alternate allele). */
   readonly stored?: (records: number) => number;
-  /** The ratio of wall times to the faster peer that the project promises. */
+  /** Highest allowed ratio of our wall time to that of the fastest peer. */
   readonly limit: number;
   readonly peers: readonly Peer[];
 }
 
-/** `--quick` shows that everything works; its numbers mean nothing. */
+/** Number of runs of each program. `--quick` only checks that the benchmark works; its numbers mean nothing. */
 const runs = { full: 5, quick: 2 };
 
-/** Compares imports of each format with its peers; prints the table, and with `--write` puts it into the README. */
+/** Compares the import of each format with its peers and prints the table; `--write` puts it into the README. */
 export async function compareFormats(
   name: string,
   formats: readonly Format[],
@@ -41,7 +41,7 @@ export async function compareFormats(
   if (flags.has('--write')) writeResult(name, text);
 }
 
-/** The number of records of a quick or a full run. */
+/** Number of records of a quick or a full run. */
 export function recordsOf(format: Format, isQuick: boolean): number {
   return isQuick ? Math.ceil(format.records / 50) : format.records;
 }
@@ -106,7 +106,7 @@ function timeLines(
         ours: shown(mine),
         peer: `${peer.name} ${shown(medians[i]!)}`,
         ratio: mine.seconds / seconds,
-        limit: seconds === best ? limit : null, // the fastest is what counts
+        limit: seconds === best ? limit : null, // the limit applies to the fastest peer
       };
     }),
     ...skipped.map((peer) => ({
@@ -134,7 +134,7 @@ async function importOnce(
   return take;
 }
 
-/** Seconds on the wall, and of all processors together. */
+/** Wall time, and processor time of all processes together, in seconds. */
 interface Take {
   readonly seconds: number;
   readonly cpuSeconds: number;

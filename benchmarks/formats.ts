@@ -7,10 +7,10 @@ import { profileFormats } from './profile.js';
 import { vcf, vcfSamples } from './vcf.js';
 import { xml } from './xml.js';
 
-/** Every input format; each is a benchmark of its own, and `formats` is all of them in one table. */
+/** Every input format. Each is a benchmark of its own; the benchmark `formats` runs all of them. */
 export const formats: readonly Format[] = [vcf, vcfSamples, csv, jsonl, gff3, gtf, xml, nirvana];
 
-/** The benchmark of one format, or of all. */
+/** Returns the benchmark of one format, or of all formats for the name `formats`. */
 export function runFormats(name: string): (flags: ReadonlySet<string>) => Promise<void> {
   const chosen = name === 'formats' ? formats : formats.filter((format) => format.name === name);
   return (flags) =>

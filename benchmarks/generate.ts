@@ -5,10 +5,10 @@ import { createGzip } from 'node:zlib';
 import { bgzfBlock, bgzfEnd } from './bgzf.js';
 import type { Random } from './random.js';
 
-/** Where generated files are kept between runs; deleting it is always safe. */
+/** Folder of generated files, which later runs use again. It may be deleted at any time. */
 export const cache = join('benchmarks', '.cache');
 
-/** Writes the pieces of a text to a file of the cache, unless it is there; packed by what its name ends in. */
+/** Writes a text to a file of the cache unless the file exists; returns its path. The extension of the name decides the compression. */
 export async function generated(
   name: string,
   pieces: () => Iterable<string>,
@@ -30,7 +30,7 @@ export async function generated(
   return file;
 }
 
-/** The text with other digits in place of its own; a number that does not begin with 0 goes on not to. */
+/** Replaces every digit of a text by a random one. A number that does not begin with 0 does not get a leading 0. */
 export function newDigits(text: string, random: Random): string {
   return text.replace(/\d+/g, (digits) => {
     let number = '';
@@ -42,7 +42,7 @@ export function newDigits(text: string, random: Random): string {
   });
 }
 
-/** The text in blocks of `size` bytes; the last one may be smaller. */
+/** Cuts a text into blocks of `size` bytes; the last block may be smaller. */
 function* blocks(pieces: Iterable<string>, size: number): Generator<Uint8Array> {
   let rest: Uint8Array = new Uint8Array(0);
   let text = '';

@@ -6,7 +6,7 @@ import { timeQueries } from './queries.js';
 import { startServer } from './server.js';
 import { type Line, machine, markdown, median, writeResult } from './table.js';
 
-/** How large a run is. `--quick` shows that everything works; its numbers mean nothing. */
+/** Size of a run. `--quick` only checks that the benchmark works; its numbers mean nothing. */
 interface Size {
   readonly small: number;
   readonly large: number;
@@ -16,7 +16,7 @@ interface Size {
 const full: Size = { small: 1_000_000, large: 5_000_000, runs: 5, queryRuns: 31 };
 const quick: Size = { small: 10_000, large: 50_000, runs: 2, queryRuns: 3 };
 
-/** `npm run bench -- import`: the whole import against bcftools and DuckDB, memory, and queries on the result. */
+/** `npm run bench -- import`: compares a whole import with bcftools and DuckDB, measures memory, and compares queries on the result. */
 export async function run(flags: ReadonlySet<string>): Promise<void> {
   const size = flags.has('--quick') ? quick : full;
   const lines = [...(await timeImports(size)), ...(await atLargeSize(size))];
@@ -31,8 +31,7 @@ let peakSmallMb = 0;
 async function timeImports(size: Size): Promise<Line[]> {
   const vcf = await vcfFile(size.small);
   const version = bcftoolsVersion();
-  if (version === undefined)
-    say('bcftools is not installed: its part of the comparison is skipped');
+  if (version === undefined) say('bcftools is not installed: the comparison with it is skipped');
   const peers =
     version === undefined ? [] : bcftoolsPeers([...fixedColumns, ...infoColumns(infoKeys)]);
   const ours: number[] = [];
@@ -65,7 +64,7 @@ async function timeImports(size: Size): Promise<Line[]> {
     ours: `${mine.toFixed(2)} s`,
     peer: `${name} ${medians[i]?.toFixed(2)} s`,
     ratio: mine / (medians[i] ?? Number.NaN),
-    limit: medians[i] === best ? 1 : null, // the faster of the two is what counts
+    limit: medians[i] === best ? 1 : null, // the limit applies to the faster of the two
   }));
   const alone = {
     question,
@@ -85,7 +84,7 @@ async function timeImports(size: Size): Promise<Line[]> {
   ];
 }
 
-/** Memory must not grow with the file; then the queries, on the larger dataset. */
+/** Imports the larger file: measures whether memory grows with the file, then compares queries on the dataset. */
 async function atLargeSize(size: Size): Promise<Line[]> {
   const vcf = await vcfFile(size.large);
   const server = await startServer();

@@ -7,7 +7,7 @@ import { type Random, seeded } from './random.js';
 
 const seed = 20_260_401;
 
-/** Variants as JSON lines: 30 keys of every type, objects and lists of objects among them. */
+/** Variants as JSON lines: 30 keys of every type, among them objects and lists of objects. */
 export const jsonl: Format = {
   name: 'jsonl',
   title: 'JSONL, 30 keys, some nested',
@@ -25,7 +25,7 @@ export const jsonl: Format = {
   ],
 };
 
-/** One key of the generated file: its value in a record, undefined where the record lacks it. */
+/** A key of the generated file, with a function that makes its value; undefined omits the key. */
 type JsonKey = readonly [name: string, make: (random: Random, position: number) => unknown];
 
 interface ClinvarRecord {
@@ -36,7 +36,7 @@ interface ClinvarRecord {
   };
 }
 
-/** Real names and titles, as long and as varied as they are (ClinVar, public domain, by way of clinvar-this, MIT). */
+/** Real names and titles, so that lengths and variety are realistic (ClinVar, public domain, by way of clinvar-this, MIT). */
 const real = readFileSync('test/fixtures/jsonl/clinvar_ten_records.json', 'utf8')
   .trim()
   .split('\n')
@@ -66,7 +66,7 @@ const list =
   (r, at) =>
     Array.from({ length: 1 + r.below(most, 2) }, () => make(r, at));
 
-/** What annotation services say of a variant. */
+/** Annotations of a variant, as annotation services return them. */
 const jsonKeys: readonly JsonKey[] = [
   ['chromosome', (_, at) => `chr${1 + Math.floor(at / 150_000_000)}`],
   ['position', (_, at) => at],
@@ -115,7 +115,7 @@ const jsonKeys: readonly JsonKey[] = [
   ['note', often(0.1, (r) => `seen ${r.below(9)} times,\nbut "unproven"`)],
 ];
 
-/** The lines of the file; the same for the same number. */
+/** Lines of the file. The same number of records gives the same lines. */
 function* jsonlLines(records: number): Generator<string> {
   const random = seeded(seed);
   const step = 3e9 / Math.max(1, records);

@@ -2,7 +2,7 @@ import { formats, runFormats } from './formats.js';
 import { run as runImport } from './import.js';
 import { runQueries } from './query.js';
 
-/** One entry per question. */
+/** All benchmarks by name. */
 const benchmarks: Readonly<Record<string, (flags: ReadonlySet<string>) => Promise<void>>> = {
   import: runImport,
   query: runQueries,
@@ -17,7 +17,7 @@ if (benchmark) {
 } else {
   const names = Object.keys(benchmarks).join(', ');
   process.stderr.write(
-    `Usage: npm run bench -- <name> [--quick] [--write] [--profile]\nThere are: ${names}\n`,
+    `Usage: npm run bench -- <name> [--quick] [--write] [--profile]\nNames: ${names}\n`,
   );
   process.exitCode = 2;
 }

@@ -5,7 +5,7 @@ import { type Random, seeded } from './random.js';
 
 const seed = 20_260_403;
 
-/** Annotated positions of one sample, as Nirvana writes them. */
+/** Annotated positions of one sample in the format of Nirvana. */
 export const nirvana: Format = {
   name: 'nirvana',
   title: 'Nirvana .json.gz, one sample',
@@ -18,8 +18,8 @@ export const nirvana: Format = {
 };
 
 /*
- * The layout of Nirvana 3.12 (schema 6), key by key as real files have it; those may not be copied (GPL, or no licence), so the
- * values are made here.
+ * The layout follows real files of Nirvana 3.12 (schema 6) key by key. Their licences (GPL, or none) do not allow copying them,
+ * so the values are generated.
  */
 const header = {
   annotator: 'Nirvana 3.12.0',
@@ -45,7 +45,7 @@ const consequences = [
 const biotypes = ['protein_coding', 'processed_transcript', 'unprocessed_pseudogene'];
 const significances = ['benign', 'likely benign', 'uncertain significance', 'pathogenic'];
 
-/** The lines of the file; the same for the same number. */
+/** Lines of the file. The same number of records gives the same lines. */
 function* nirvanaLines(positions: number): Generator<string> {
   yield `{"header":${JSON.stringify(header)},"positions":[\n`;
   const random = seeded(seed);

@@ -11,7 +11,7 @@ import { writeResult } from './table.js';
 const chunks = 12;
 const chunkBytes = 8 << 20;
 
-/** The parts of a chunk's work, by where the innermost named frame of a sample's stack is; the first that fits counts. */
+/** Phases of the work on a chunk, by the file of the innermost named frame of a sample's stack. The first match counts. */
 const phases: readonly (readonly [name: string, place: RegExp])[] = [
   ['read and unpack', /\/readers\/source\/|\/engine\/files\.js/],
   ['parse', /\/readers\//],
@@ -20,7 +20,7 @@ const phases: readonly (readonly [name: string, place: RegExp])[] = [
 ];
 const others = ['collect garbage', 'other'];
 
-/** `--profile`: where the processor time of a pool thread goes, from one thread that works on some chunks of each format. */
+/** `--profile`: share of each phase in the processor time of a pool thread, sampled while one thread reads chunks of each format. */
 export async function profileFormats(
   formats: readonly Format[],
   flags: ReadonlySet<string>,
@@ -61,7 +61,7 @@ async function profile(format: Format, isQuick: boolean) {
   }
 }
 
-/** Runs the first chunks of a file as a pool thread does; seconds and decoded bytes, without cutting the file up. */
+/** Reads the first chunks of a file as a pool thread does. Returns seconds and decoded bytes; splitting the file is not counted. */
 async function work(format: Format, path: string, folder: string, most: number) {
   const source = await openSource(join(process.cwd(), path), path);
   let [index, bytes, seconds] = [0, 0, 0];
@@ -99,7 +99,7 @@ async function work(format: Format, path: string, folder: string, most: number) 
   return { seconds, bytes };
 }
 
-/** The share of each phase, and the functions that took most by themselves. */
+/** Share of each phase, and the functions with the most time of their own. */
 function attributed({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((c) => [c, id])));
   const byId = new Map(nodes.map((node) => [node.id, node]));

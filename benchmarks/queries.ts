@@ -3,11 +3,11 @@ import { segmentsOf } from './segments.js';
 import type { BenchServer } from './server.js';
 import { type Line, median } from './table.js';
 
-/** One question, as a request to us and as SQL on the same files. `$t` is the table. */
+/** A query as a request to the server, and as SQL over the same files. `$t` stands for the table. */
 interface Question {
   readonly name: string;
   readonly request: object;
-  /** The first value of the last statement is the total, on which both must agree. */
+  /** The first value of the last statement is the total, which must equal the server's. */
   readonly sql: readonly string[];
 }
 
@@ -17,7 +17,7 @@ interface Sample {
   readonly start: number;
 }
 
-/** The question of the benchmark, about a record from the middle of the data. */
+/** Queries of the benchmark, about a record from the middle of the data. */
 function questions({ variant, chromosome, start }: Sample): readonly Question[] {
   const [from, to] = [start - 500_000, start + 500_000];
   const region = `genomic_coordinates.chromosome = '${chromosome}'
@@ -72,7 +72,7 @@ function questions({ variant, chromosome, start }: Sample): readonly Question[] 
   ];
 }
 
-/** Times every question `runs` times, ours and DuckDB's in turn; ours with HTTP and JSON, DuckDB's in this process. */
+/** Times every query `runs` times, the server and DuckDB in turn: the server over HTTP with JSON, DuckDB in this process. */
 export async function timeQueries(
   server: BenchServer,
   datasetId: number,

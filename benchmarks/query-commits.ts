@@ -11,10 +11,10 @@ import { type Line, markdown, median } from './table.js';
 const seed = 20_261_120;
 const warmups = 2;
 const runs = 9;
-/** The largest ratio that the project promises. */
+/** Highest allowed ratio. */
 const bar = 1.5;
 
-/** `--commits`: a thousand small commits against one of the same records, after the server has put them together. */
+/** `--commits`: compares a dataset of a thousand small commits with one commit of the same records, after merging has finished. */
 export async function measureCommits(numbers: Numbers, isQuick: boolean): Promise<string> {
   const commits = numbers.number('commits', isQuick ? 40 : 1000);
   const each = numbers.number('each', isQuick ? 100 : 1000);
@@ -36,18 +36,18 @@ export async function measureCommits(numbers: Numbers, isQuick: boolean): Promis
       if ((i + 1) % 100 === 0) say(`${i + 1} commits`);
     }
     const before = segmentsOf(server.data, many).length;
-    say('waiting for compaction …');
+    say('waiting for merges …');
     await server.idle();
     const files = segmentsOf(server.data, many).length;
     const table = markdown(await compared(server, one, many, commits));
-    return `${table}\n\n${commits} commits of ${each} records; ${before} files after the last, ${files} when the server rested`;
+    return `${table}\n\n${commits} commits of ${each} records; ${before} files after the last commit, ${files} after merging`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await server.stop();
   }
 }
 
-/** The same questions to both datasets, in turn. */
+/** Sends the same queries to both datasets in turn. */
 async function compared(
   server: BenchServer,
   one: number,
@@ -99,7 +99,7 @@ async function compared(
   return rows;
 }
 
-/** Records as JSON lines; those of one number are always the same. */
+/** Records as JSON lines. A row of the same number is always the same record. */
 function* lines(from: number, count: number): Generator<string> {
   for (let row = from; row < from + count; row++) {
     const random = seeded(seed + row);

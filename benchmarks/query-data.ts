@@ -3,7 +3,7 @@ import { generated } from './generate.js';
 
 const seed = 20_261_121;
 
-/** Parts of words that sound like medicine: put together, 20,000 different ones. */
+/** Parts of invented medical words; all combinations make 20,000 words. */
 const starts = (
   'cardio neuro osteo hepato nephro gastro dermo hemo myo chondro angio cyto cranio ' +
   'opto oto pneumo psycho rhino thyro uro veno adeno arthro audio broncho cholo colpo dento encephalo ' +
@@ -21,12 +21,12 @@ const words = middles.flatMap((middle) =>
   ends.flatMap((end) => starts.map((start) => `${start}${middle}${end}`)),
 );
 
-/** In about a fifth of the records, */
+/** A word in about a fifth of the records. */
 export const commonWord = words[0]!;
-/** and in about thirty of a million. */
+/** A word in about thirty of a million records. */
 export const rareWord = words.at(-2)!;
 
-/** Names of conditions as ClinVar gives them: a sentence of a few words, most of them common ones. */
+/** Names of conditions in the style of ClinVar: a few words each, most of them common ones. */
 const conditions: InfoKey = {
   id: 'CLNDN',
   number: '1',
@@ -42,10 +42,10 @@ const conditions: InfoKey = {
   },
 };
 
-/** The VCF of the import's benchmark, with a text in most records. */
+/** Path of the VCF of the import benchmark with one more INFO key, a text in most records. */
 export function textVcfFile(records: number): Promise<string> {
   return generated(`${records}-${seed}.text.vcf.gz`, () => lines(records, [conditions]), 'bgzf');
 }
 
-/** What makes the import store that text as text, whose words can be searched. */
+/** Target fields of the import: the text is stored with the type `text`, which has an index of its words. */
 export const targetFields: readonly object[] = [{ name: 'info.CLNDN', data_type: 'text' }];

@@ -1,42 +1,42 @@
 import { commonWord, rareWord } from './query-data.js';
 import type { PeerStatement } from './peers/query-peer.js';
 
-/** What we answer: as far as it is compared with the peers. */
+/** The parts of the server's answer that are compared with the peers. */
 export interface QueryAnswer {
   readonly total: number;
   readonly results: readonly Readonly<Record<string, unknown>>[];
   readonly facets?: Readonly<Record<string, unknown>>;
 }
 
-/** The values that questions are about; taken from the data. */
+/** Values of the data that queries ask for. */
 export interface Sample {
   readonly variant: string;
   readonly chromosome: string;
   readonly start: number;
   readonly gene: string;
   readonly rowId: string;
-  /** At random, 10,000 of them. */
+  /** 10,000 random variants. */
   readonly variants: readonly string[];
 }
 
-/** One question to all three; the last statement of a peer counts the matching records, as every answer of ours does. */
+/** One query for all three engines. The last statement of a peer counts the matching records, as every answer of the server does. */
 export interface Question {
   readonly name: string;
-  /** The largest ratio to the better of the peers that the project promises. */
+  /** Highest allowed ratio to the faster peer. */
   readonly bar: number;
   readonly request: Readonly<Record<string, unknown>>;
   readonly duckdb: readonly PeerStatement[];
   readonly chdb: readonly PeerStatement[];
-  /** What must be equal beside the total: ours, and that of a peer's first statement. */
+  /** Values that must be equal besides the total: of the server's answer, and of the peer's first statement. */
   readonly ours?: (answer: QueryAnswer) => unknown;
   readonly theirs?: (rows: readonly (readonly unknown[])[]) => unknown;
 }
 
 const usual = 1.5;
-/** Where other systems have an index, ours must not be slower at all. */
+/** Limit for queries that the peers answer by an index: the server must not be slower at all. */
 const indexed = 1;
 
-/** The questions of the benchmark. */
+/** Queries of the benchmark. */
 export function questions(sample: Sample): readonly Question[] {
   const { variant, chromosome, start, gene, rowId } = sample;
   const variants = sample.variants.slice(0, 1000);
@@ -111,7 +111,7 @@ export function questions(sample: Sample): readonly Question[] {
       bar: usual,
       request: { limit: 100, offset: 100_000 },
       duckdb: [records('SELECT * FROM t LIMIT 100 OFFSET 100000'), total()],
-      // Without an ordering its pages would differ from each other.
+      // DuckDB's pages would differ from run to run without an ordering.
       chdb: [
         records('SELECT * FROM t ORDER BY chromosome, "start" LIMIT 100 OFFSET 100000'),
         total(),
@@ -124,7 +124,7 @@ function count(name: string, filters: readonly unknown[], where: string): Questi
   return { name, bar: usual, request: { filters, limit: 0 }, ...same([total(where)]) };
 }
 
-/** A page of whole records, and how many there are. */
+/** Statements for a page of whole records and for the total. */
 function page(
   name: string,
   bar: number,
@@ -145,7 +145,7 @@ function page(
   };
 }
 
-/** With us the best hundred by relevance; with the peers any hundred. */
+/** The server answers the hundred most relevant records, the peers any hundred. */
 function word(name: string, wanted: string): Question {
   return page(
     name,
@@ -215,7 +215,7 @@ function numbers(rows: readonly (readonly unknown[])[]): readonly (readonly numb
   return rows.map((row) => row.map(Number));
 }
 
-/** Sums of the same numbers in another order differ in their last digits. */
+/** Rounds a sum: adding the same numbers in another order changes the last digits. */
 function rounded(value: number): string {
   return value.toPrecision(9);
 }

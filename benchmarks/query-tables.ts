@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { cache } from './generate.js';
 import { type PeerStatement, type QueryPeer, startPeer } from './peers/query-peer.js';
 
-/** The stored columns as both peers have them: what is within objects with us stands beside the rest, which is best for them. */
+/** Columns of the peers' tables. Members of objects are columns of their own there, which is the fastest layout for the peers. */
 const columns: readonly (readonly [name: string, source: string, clickhouse: string])[] = [
   ['_id', '_id', 'String'],
   ['_commit', '_commit', 'LowCardinality(String)'],
@@ -44,14 +44,14 @@ const clickhouseTable = `CREATE TABLE t (
   INDEX by_word CLNDN TYPE text(tokenizer = 'splitByNonAlpha', preprocessor = lower(CLNDN))
 ) ENGINE = MergeTree ORDER BY (chromosome, "start")`;
 
-/** Both peers, each with a table `t` of the same records. */
+/** Both peers. Each has a table `t` with the same records. */
 export interface Peers {
   readonly duckdb: QueryPeer;
   readonly chdb: QueryPeer;
   stop(): Promise<void>;
 }
 
-/** Throws when a peer is not there, before anything takes long. */
+/** Versions of the peers. Throws when one is missing, so that a run fails before its long steps. */
 export function peerVersions(): Readonly<Record<string, string>> {
   let chdb: { readonly version: string };
   try {
@@ -67,8 +67,8 @@ export function peerVersions(): Readonly<Record<string, string>> {
 }
 
 /**
- * Starts the peers. Their tables are made from the dataset's files once and kept; a folder without the mark at the end, left by
- * a run that was interrupted, is made again.
+ * Starts the peers. Their tables are made from the dataset's files once and kept in the cache. A file that is written last marks
+ * them as complete; without it, as after an interrupted run, they are made again.
  */
 export async function startPeers(
   source: string,
@@ -93,7 +93,7 @@ export async function startPeers(
     started.push(duckdb);
     if (!isMade) {
       await make(duckdb, duckdbStatements(segments, flat));
-      await duckdb.stop(); // what making took of memory is not what queries take
+      await duckdb.stop(); // a new process, whose peak memory is that of the queries alone
       duckdb = await startPeer('DuckDB', 'query-duckdb.js', [file]);
       started.push(duckdb);
     }

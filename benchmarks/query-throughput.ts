@@ -4,15 +4,15 @@ import { questions } from './query-questions.js';
 import type { Numbers, Ready } from './query.js';
 import { residentMb } from './server.js';
 
-/** What clients saw for a while. */
+/** Requests of one period of load. */
 interface Load {
-  /** Milliseconds of each request, ascending. */
+  /** Duration of each request in milliseconds, ascending. */
   readonly times: readonly number[];
   readonly errors: number;
   readonly seconds: number;
 }
 
-/** `--throughput`: lookups of random variants at 1, 8 and 64 connections; with `--minutes`, memory while all questions are asked. */
+/** `--throughput`: lookups of random variants over 1, 8 and 64 connections, then memory while all queries run for `--minutes`. */
 export async function measureThroughput(
   ready: Ready,
   numbers: Numbers,
@@ -26,7 +26,7 @@ export async function measureThroughput(
   ];
   const { variants } = ready.sample;
   const lookups = variants.map((one) => JSON.stringify({ filters: [['variant', one]] }));
-  await load(ready, lookups, 8, isQuick ? 0.5 : 3); // until it is warm
+  await load(ready, lookups, 8, isQuick ? 0.5 : 3); // warm-up
   for (const connections of [1, 8, 64]) {
     const { times, errors, ...took } = await load(ready, lookups, connections, seconds);
     const shares = [0.5, 0.95, 0.99].map((share) => quantile(times, share).toFixed(1));
@@ -39,7 +39,7 @@ export async function measureThroughput(
   return lines.join('\n');
 }
 
-/** So many clients, each sending one request after another until the time is over. */
+/** Runs `count` clients for a time. Each sends one request after another. */
 async function load(
   { server, path }: Ready,
   bodies: readonly string[],
@@ -70,7 +70,7 @@ async function load(
   return { times, errors, seconds: (performance.now() - from) / 1000 };
 }
 
-/** The API process's memory, sampled while eight clients ask every question of the benchmark in turn. */
+/** Samples the memory of the API process while eight clients send every query of the benchmark in turn. */
 async function memory(ready: Ready, minutes: number): Promise<string> {
   const pid = ready.server.apiPid();
   const every = minutes < 2 ? 1 : 10;
@@ -98,7 +98,7 @@ async function memory(ready: Ready, minutes: number): Promise<string> {
   );
 }
 
-/** The slope of the line nearest to the values, per step. */
+/** Slope of the least-squares line through the values, per step. */
 function slope(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

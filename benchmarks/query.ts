@@ -11,19 +11,19 @@ import { machine, median, writeResult } from './table.js';
 const warmups = 2;
 const runs = 9;
 /**
- * How often all questions are put to all three before the first one is timed: a server in use has its code compiled, which V8 does
- * after some dozens of requests. A variant lookup takes 2.4 ms after five, and 0.5 after a hundred.
+ * Number of times that every query runs on all three engines before the first is timed. V8 compiles hot code only after dozens of
+ * requests: a variant lookup takes 2.4 ms after five requests and 0.5 ms after a hundred.
  */
 const passes = 20;
 
-/** What the numbers of a run look like: `--records=200000`, `--seconds=20`, `--minutes=10`. */
+/** Numbers of the command line, such as `--records=200000` or `--seconds=20`. */
 export interface Numbers {
   number(name: string, usual: number): number;
 }
 
 /**
- * `npm run bench -- query`: every kind of question against DuckDB on a table of its own and ClickHouse with its indexes, on 5
- * and on 20 million records. `--throughput` and `--commits` ask other things of the same data, `--all` asks everything.
+ * `npm run bench -- query`: compares every kind of query with DuckDB on its own table and with ClickHouse with its indexes, on 5
+ * and 20 million records. `--throughput` and `--commits` are other measurements on the same data; `--all` runs all three.
  */
 export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
   const versions = peerVersions();
@@ -41,7 +41,7 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
     const tables: string[] = [];
     for (const records of given > 0 ? [given] : sizes) {
       tables.push(await withData(records, compare));
-      // Written after each, so that an interrupted run has left what it found.
+      // Written after each size, so that an interrupted run leaves its results.
       write('query', `${tables.join('\n\n')}\n\n${machine(versions)}`);
     }
   }
@@ -57,7 +57,7 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
   }
 }
 
-/** Everything that questions need. */
+/** A server with the dataset, the peers, and values to ask for. */
 export interface Ready {
   readonly records: number;
   readonly server: BenchServer;
@@ -118,7 +118,7 @@ async function compare({ records, server, path, peers, sample }: Ready): Promise
   return lines.join('\n');
 }
 
-/** The cells of one question; one that fails, or on whose answer the three do not agree, does not keep the others from being asked. */
+/** Cells of one query. A query that fails, or whose answers differ, is reported as failed and does not end the run. */
 async function lineOf(
   question: Question,
   path: string,
@@ -138,7 +138,7 @@ async function lineOf(
   }
 }
 
-/** The medians of all three, taken in turn. */
+/** Median times of all three engines in milliseconds, measured in turn. */
 async function timed(
   { name, request, duckdb, chdb, ours, theirs }: Question,
   path: string,

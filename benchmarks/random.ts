@@ -1,13 +1,13 @@
-/** Numbers that look random and are the same in every run: mulberry32. */
+/** A generator of pseudo-random numbers (mulberry32). */
 export interface Random {
-  /** At least 0, below 1. */
+  /** Next number in [0, 1). */
   next(): number;
-  /** A whole number below `limit`; small ones are more common the larger `skew` is. */
+  /** Integer in [0, limit). A larger `skew` makes small integers more frequent. */
   below(limit: number, skew?: number): number;
   pick<T>(values: readonly T[]): T;
 }
 
-/** The sequence that belongs to a seed. */
+/** Returns a generator whose sequence depends on the seed alone. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

@@ -1,13 +1,13 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One line of a Delta log, as far as it says which files there are. */
+/** An action of a Delta log that adds or removes a file. */
 interface Action {
   readonly add?: { readonly path: string };
   readonly remove?: { readonly path: string };
 }
 
-/** The files of a dataset's newest version, in the order in which they came. */
+/** Paths of the segments of a dataset's newest version, in the order in which they were added. */
 export function segmentsOf(data: string, datasetId: number): readonly string[] {
   const folder = join(data, 'datasets', String(datasetId));
   const log = join(folder, '_delta_log');

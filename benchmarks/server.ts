@@ -16,7 +16,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const token = 'b'.repeat(30);
 
-/** What the answers of the interface have that a benchmark looks at. */
+/** Members of the interface's answers that benchmarks read. */
 export interface Answer {
   readonly id: number;
   readonly upload_url: string;
@@ -27,20 +27,20 @@ export interface Answer {
   readonly results: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The real server in a data folder of its own, as `npm start` runs it, and what a benchmark asks of it. */
+/** A server as `npm start` runs it, with a temporary data folder. */
 export interface BenchServer {
   readonly data: string;
-  /** Where it answers, */
+  /** Origin of the server, such as `http://127.0.0.1:3000`. */
   readonly origin: string;
-  /** to whom. */
+  /** Token of the first user. */
   readonly token: string;
-  /** The process that answers requests. */
+  /** Process id of the API process. */
   apiPid(): number;
   call(method: string, path: string, body?: object): Promise<Answer>;
-  /** Sends a file to the first user's vault; returns the object's id. */
+  /** Uploads a file to the first user's vault; returns the object's id. */
   upload(file: string): Promise<number>;
   newDataset(name: string): Promise<number>;
-  /** Seconds from the request to the answer of a first query that counts `records`; not counting the upload. */
+  /** Imports an uploaded file; returns the seconds from the request until a query counts `records`. */
   import(
     datasetId: number,
     objectId: number,
@@ -48,11 +48,11 @@ export interface BenchServer {
     readerParams?: Readonly<Record<string, unknown>>,
     more?: Readonly<Record<string, unknown>>,
   ): Promise<number>;
-  /** Resolves when no task has waited or run for two seconds: what the server does by itself after a change is done. */
+  /** Resolves when no task has waited or run for two seconds, that is, when background work has ended. */
   idle(): Promise<void>;
-  /** Highest sum of the memory of API and worker process since the last call, in MB. */
+  /** Peak of the summed memory of API and worker process since the last call, in MB. */
   peakMb(): number;
-  /** Processor time of API and worker process so far, in seconds. */
+  /** Processor time of API and worker process since their start, in seconds. */
   cpuSeconds(): number;
   stop(): Promise<void>;
 }
@@ -194,13 +194,13 @@ async function answers(
   throw new Error('the server does not answer');
 }
 
-/** Samples the resident memory of all descendants (Linux): what is below the supervisor is the API and the worker process. */
+/** Samples the resident memory of all descendants (Linux): the API and the worker process are children of the supervisor. */
 function watchMemory(supervisor: number): { peakMb(): number; stop(): void } {
   let peakKb = 0;
   let processes: readonly number[] = [];
   let takes = 0;
   const timer = setInterval(() => {
-    // To look for them takes milliseconds, of the processors that are being measured.
+    // Looking for descendants takes milliseconds of the processors that are measured, so it is done rarely.
     if (takes++ % 40 === 0) processes = descendants(supervisor);
     peakKb = Math.max(peakKb, sum(processes.map(residentKb)));
   }, 25);
@@ -223,7 +223,7 @@ function descendants(pid: number): number[] {
 }
 
 function parentOf(pid: number): number {
-  // The name of the program stands in brackets and may hold anything.
+  // The name of the program is in brackets and may contain any character.
   return Number(proc(pid, 'stat').split(') ').at(-1)?.split(' ')[1] ?? 0);
 }
 
@@ -231,23 +231,23 @@ function residentKb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(proc(pid, 'status'))?.[1] ?? 0);
 }
 
-/** Memory of a process now, in MB. */
+/** Resident memory of a process, in MB. */
 export function residentMb(pid: number): number {
   return residentKb(pid) / 1024;
 }
 
-/** The most memory that a process has had, in MB. */
+/** Peak resident memory of a process since its start, in MB. */
 export function peakResidentMb(pid: number): number {
   return Number(/VmHWM:\s+(\d+)/.exec(proc(pid, 'status'))?.[1] ?? 0) / 1024;
 }
 
-/** Processor time of a process, with that of children it has waited for; 100 ticks make a second on every Linux. */
+/** Processor time of a process and of the children that it has waited for, in seconds. Linux counts 100 ticks a second. */
 function cpuOf(pid: number): number {
   const fields = proc(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
   return sum(fields.slice(11, 15).map(Number)) / 100;
 }
 
-/** Processor time in seconds of the programs that this process has run and waited for. */
+/** Processor time of the child processes that this process has waited for, in seconds. */
 export function childCpuSeconds(): number {
   const fields = proc(process.pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
   return sum(fields.slice(13, 15).map(Number)) / 100;

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 
-/** One line of the result. `limit` is the ratio that the project promises; null where there is no promise. */
+/** A row of a result table. `limit` is the highest allowed ratio, or null where none is set. */
 export interface Line {
   readonly question: string;
   readonly ours: string;
@@ -11,12 +11,12 @@ export interface Line {
   readonly limit: number | null;
 }
 
-/** The middle value; of an even number, the lower of the two. */
+/** Median; of an even number of values, the lower of the two middle ones. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
 }
 
-/** The lines as a Markdown table. */
+/** Formats rows as a Markdown table. */
 export function markdown(lines: readonly Line[]): string {
   const rows = lines.map(({ question, ours, peer, ratio, limit }) => {
     const shown = ratio === null ? '-' : ratio.toFixed(2);
@@ -27,7 +27,7 @@ export function markdown(lines: readonly Line[]): string {
   return [...head, ...rows].join('\n');
 }
 
-/** The machine and the versions, in one line. */
+/** Date, machine and versions in one line. */
 export function machine(versions: Readonly<Record<string, string>>): string {
   const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB`;
@@ -36,12 +36,15 @@ export function machine(versions: Readonly<Record<string, string>>): string {
   return `${day}, ${cores}, ${memory}, Node ${process.versions.node}, ${list.join(', ')}`;
 }
 
-/** Puts a result into benchmarks/README.md, in place of the last one of that name. */
+/** Replaces the result of that name in benchmarks/README.md. */
 export function writeResult(name: string, text: string): void {
   const file = join('benchmarks', 'README.md');
   const page = readFileSync(file, 'utf8');
   const [from, to] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
   const [start, end] = [page.indexOf(from), page.indexOf(to)];
-  if (start === -1 || end < start) throw new Error(`${file} has no place for ${name}`);
+  if (start === -1 || end < start)
+    throw new Error(
+      `${file} has no section for ${name}: add <!-- ${name} --> and <!-- end of ${name} -->`,
+    );
   writeFileSync(file, `${page.slice(0, start + from.length)}\n\n${text}\n\n${page.slice(end)}`);
 }

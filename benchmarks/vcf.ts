@@ -9,7 +9,7 @@ import { type Random, seeded } from './random.js';
 
 const seed = 20_261_123;
 
-/** Real lines whose keys and values the generated ones are made of. */
+/** A file of real lines from which others are generated, and the keys that are used. */
 interface Rows {
   readonly fixture: string;
   readonly info: readonly VcfKey[];
@@ -80,7 +80,7 @@ export const vcfSamples: Format = {
   ]),
 };
 
-/** The lines of a file, header first: real ones of two alleles at new positions, with new digits in their numbers. */
+/** Lines of a file, header first: real lines with one alternate allele, at new positions and with new digits in their numbers. */
 function* lines({ fixture, info, format }: Rows, records: number): Generator<string> {
   const bytes = readFileSync(`test/fixtures/vcf/${fixture}`);
   const all = (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');

@@ -6,7 +6,7 @@ import { type Random, seeded } from './random.js';
 
 const seed = 20_260_402;
 
-/** ClinVar's release as XML, one record for each variation. */
+/** ClinVar's XML release, one record per variation. */
 export const xml: Format = {
   name: 'xml',
   title: 'XML, ClinVar release',
@@ -22,13 +22,13 @@ const release = readFileSync('test/fixtures/xml/clinvar_ten_records.xml', 'utf8'
 const first = release.indexOf('<VariationArchive');
 const last = release.lastIndexOf('</ClinVarVariationRelease>');
 
-/** Each record as its text between the dates and numbers that differ from one record to the next. */
+/** The text of each record, split at the dates and numbers that are replaced. */
 const templates = release
   .slice(first, last)
   .split(/(?<=<\/VariationArchive>\s*)(?=<VariationArchive)/)
   .map((record) => record.split(/(\b\d{4}-\d\d-\d\d\b|\d{4,})/));
 
-/** The text of the file in pieces; the same for the same number. */
+/** Text of the file in pieces. The same number of records gives the same text. */
 function* xmlPieces(records: number): Generator<string> {
   yield release.slice(0, first);
   const random = seeded(seed);
@@ -41,7 +41,7 @@ function* xmlPieces(records: number): Generator<string> {
   yield release.slice(last);
 }
 
-/** Another date, or another number of as many digits. */
+/** A random date, or a random number of the same length. */
 function varied(text: string, random: Random): string {
   if (!text.includes('-')) {
     let digits = text[0]!;

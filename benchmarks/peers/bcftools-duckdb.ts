@@ -9,15 +9,15 @@ import type { Peer } from './peer.js';
 
 const toParquet = fileURLToPath(new URL('./to-parquet.js', import.meta.url));
 
-/** The installed version, or undefined without bcftools. */
+/** Version of the installed bcftools, or undefined. */
 export function bcftoolsVersion(): string | undefined {
   const { status, stdout } = spawnSync('bcftools', ['--version'], { encoding: 'utf8' });
   return status === 0 ? stdout.split('\n')[0]?.replace('bcftools ', '') : undefined;
 }
 
 /**
- * What a user would do instead of importing a VCF: bcftools to text, DuckDB from text to zstd Parquet. Both ways of joining the
- * two programs; the faster one is what counts.
+ * The alternative to importing a VCF: bcftools writes text, and DuckDB turns the text into Parquet with zstd. The programs are
+ * joined by a pipe or by a file; the limit applies to the faster way.
  */
 export function bcftoolsPeers(columns: readonly PeerColumn[]): readonly Peer[] {
   return [
@@ -49,7 +49,7 @@ async function timed(records: number, work: (target: string) => Promise<number>)
   return seconds;
 }
 
-/** By the shell, because DuckDB wants a real pipe and Node's are sockets. A broken first half shows in the count. */
+/** Runs both programs through the shell: DuckDB needs a real pipe, and Node's are sockets. The record count shows a failure of the first. */
 async function piped(vcf: string, columns: readonly PeerColumn[], target: string): Promise<number> {
   const script = 'bcftools query -f "$1" "$2" | "$3" "$4" /dev/stdin "$5" "$6"';
   const list = JSON.stringify(columns);

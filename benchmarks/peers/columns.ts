@@ -1,4 +1,4 @@
-/** The same columns with the same types as our import makes from the file's header, as the peer would name them. */
+/** Columns of the peer's table, with the types that our import gets from the file's header. */
 export interface PeerColumn {
   readonly name: string;
   /** How bcftools prints it. */
@@ -26,7 +26,7 @@ const fixed: readonly (readonly [string, string, string])[] = [
   ['filter', '%FILTER', `string_split(filter, ';')`],
 ];
 
-/** What every line has. */
+/** The columns that every line has. */
 export const fixedColumns: readonly PeerColumn[] = fixed.map(([name, format, expression]) => ({
   name,
   format,

@@ -2,8 +2,8 @@ import { util } from '@gmod/gff';
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 
 /*
- * What a user would do instead of importing GFF3: @gmod/gff line by line, without its linking of children to their parents,
- * which takes longer. node gff3-to-jsonl.js <GFF3 file> <JSON lines>
+ * The alternative to importing GFF3: @gmod/gff parses line by line. Linking children to their parents is left out, because it
+ * takes longer. node gff3-to-jsonl.js <GFF3 file> <JSON lines>
  */
 const [source = '', target = ''] = process.argv.slice(2);
 const out = openSync(target, 'w');

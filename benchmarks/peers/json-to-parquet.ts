@@ -1,7 +1,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 
 /*
- * What a user would do instead of importing a JSONL file, in a process of its own:
+ * The alternative to importing a JSONL file, in a process of its own:
  * node json-to-parquet.js <JSONL file> <Parquet file>
  */
 const [source = '', target = ''] = process.argv.slice(2);

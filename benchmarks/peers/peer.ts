@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cache } from '../generate.js';
 
-/** What a user would do with the file instead of importing it. */
+/** A program that a user could run on the file instead of importing it. */
 export interface Peer {
   readonly name: string;
   /** Its version; undefined when it is not installed: then it is skipped, and the table says so. */
@@ -51,7 +51,7 @@ export function nodeProgram(name: string, version: string, script: string, outpu
   return program(name, () => version, process.execPath, [file], output);
 }
 
-/** A Python program in this folder's sources. */
+/** A Python program in this folder. */
 export function pythonProgram(name: string, script: string, args: readonly string[] = []): Peer {
   const file = join('benchmarks', 'peers', script);
   return program(name, pythonVersion, 'python3', [file, ...args], 'peer.jsonl');

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { serve } from './query-peer.js';
 
-/** The part of chdb that is used here; its package is not among ours. */
+/** The functions of chdb that are used here. The package is installed in test/interop and has no types here. */
 interface Chdb {
   readonly Session: new (path: string) => { query(sql: string, format: string): string };
 }
@@ -10,10 +10,10 @@ interface Chdb {
 /* ClickHouse in this process, with its tables in a folder: node query-chdb.js <project> <folder> */
 const [project = '', folder = ''] = process.argv.slice(2);
 const { Session } = createRequire(join(project, 'test', 'interop', 'run.mjs'))('chdb') as Chdb;
-process.chdir(join(folder, '..')); // it opens files below its working folder only
+process.chdir(join(folder, '..')); // ClickHouse opens files below its working folder only
 const session = new Session(folder);
 session.query('SET max_threads = 2', 'CSV');
-// Fewer digits would do for people, but the others print all.
+// All digits of doubles, as the other engines print them.
 session.query('SET output_format_json_quote_64bit_integers = 0', 'CSV');
 
 serve(({ sql, shape }) => {

@@ -2,23 +2,23 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** One statement of a peer: its rows as JSON records, as a page is answered, or as plain values. */
+/** A statement for a peer. Its rows are returned as JSON records, like a page, or as plain values. */
 export interface PeerStatement {
   readonly sql: string;
   readonly shape: 'records' | 'values';
 }
 
-/** What a peer's process is sent: statements to run one after the other. */
+/** Message to a peer's process: statements to run one after another. */
 export interface PeerRequest {
   readonly statements: readonly PeerStatement[];
 }
 
-/** What it answers: the time for all of them, measured there, and the values of those that ask for values. */
+/** Answer of a peer's process: the time of all statements in milliseconds, measured there, and the values of those that return values. */
 export type PeerAnswer =
   | { readonly ms: number; readonly rows: readonly (readonly (readonly unknown[])[])[] }
   | { readonly error: string };
 
-/** An engine in a process of its own that stays, so that neither its start nor a transport is counted. */
+/** An engine in a process of its own. The process runs all queries, so that neither its start nor a transport is counted. */
 export interface QueryPeer {
   readonly name: string;
   readonly pid: number;
@@ -34,7 +34,7 @@ export async function startPeer(
 ): Promise<QueryPeer> {
   const file = fileURLToPath(new URL(script, import.meta.url));
   const child = fork(file, [...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  await answerOf(name, child); // it says that it is ready
+  await answerOf(name, child); // the first message says that the engine is ready
   return {
     name,
     pid: child.pid ?? 0,
@@ -59,7 +59,7 @@ async function answerOf(name: string, child: ChildProcess): Promise<PeerAnswer> 
   const exit = once(child, 'exit', { signal }).then(([code, kill]) => {
     throw new Error(`${name} ended with ${String(code ?? kill)}`);
   });
-  exit.catch(() => undefined); // also when it is only called off
+  exit.catch(() => undefined); // the listener may be removed before the process ends
   try {
     const [message] = (await Promise.race([once(child, 'message', { signal }), exit])) as [
       PeerAnswer,
@@ -70,7 +70,7 @@ async function answerOf(name: string, child: ChildProcess): Promise<PeerAnswer> 
   }
 }
 
-/** The part of the peer's process: answers requests with `one`, which makes the text of a statement's answer, until the parent goes. */
+/** Main loop of a peer's process: answers messages until the parent ends. `one` returns the text of a statement's result. */
 export function serve(
   one: (statement: PeerStatement) => Promise<() => readonly (readonly unknown[])[]>,
 ): void {

@@ -2,7 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { PeerColumn } from './columns.js';
 
 /*
- * The second half of the peer, in a process of its own as the duckdb command would be:
+ * The DuckDB half of the bcftools peer, in a process of its own:
  * node to-parquet.js <tab-separated text> <Parquet file> <columns as JSON>
  */
 const [source = '', target = '', list = '[]'] = process.argv.slice(2);

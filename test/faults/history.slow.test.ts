@@ -1,2 +1,2 @@
-// Clients that send requests for longer.
+// 1,000 operations.
 import './history.test.js';

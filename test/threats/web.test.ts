@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { operations } from '../../api/resources/index.js';
 import type { OperationRow } from '../../api/http/operation-row.js';
@@ -15,14 +16,17 @@ import { readingPosts } from '../api/reading-posts.js';
 let server: TestServer;
 let ann: Client;
 beforeAll(async () => {
-  server = await startServer({ limits: { headersMs: 400, idleMs: 400 } });
+  server = await startServer();
   ann = await server.user('ann');
 });
 afterAll(() => server.close());
 
 /** A bare connection; `local` lets it come from another address of this machine. */
-function open(text: string, local?: string): { socket: Socket; answer: Promise<string> } {
-  const where = { port: server.port, host: '127.0.0.1', ...(local && { localAddress: local }) };
+function open(
+  text: string,
+  { port = server.port, local }: { port?: number; local?: string | undefined } = {},
+): { socket: Socket; answer: Promise<string> } {
+  const where = { port, host: '127.0.0.1', ...(local && { localAddress: local }) };
   const socket = connect(where, () => socket.write(text));
   const answer = new Promise<string>((resolve) => {
     let all = '';
@@ -37,23 +41,30 @@ const ways = Object.entries(operations) as [string, OperationRow][];
 const pathOf = (row: OperationRow): string => row.paths[0].replaceAll(/:\w+/g, '1');
 
 describe('W2: a connection that is slow', () => {
+  let impatient: TestServer;
+  beforeAll(async () => {
+    impatient = await startServer({ limits: { headersMs: 400, idleMs: 400 } });
+  });
+  afterAll(() => impatient.close());
+
   test.each([
     ['to begin', ''],
     ['within its headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-A: '],
     ['before its headers end', 'GET / HTTP/1.1\r\nHost: x\r\n'],
   ])('%s is ended', async (_, text) => {
-    const { answer } = open(text);
+    const { answer } = open(text, { port: impatient.port });
     expect(await answer).toMatch(/^$|^HTTP\/1\.1 408 /);
   });
 
   test('in its upload is ended, however long it keeps sending headers first', async () => {
-    const { vaultId } = await makeFixture(ann, 'Slow');
+    const user = await impatient.user('ann');
+    const vaultId = idOf(await user.post('/v2/vaults', { name: 'Slow' }));
     const body = { vault_id: vaultId, object_type: 'file', filename: 'slow', size: 1_000 };
-    const made = await ann.post('/v2/objects', body);
+    const made = await user.post('/v2/objects', body);
     const { pathname, search } = new URL(String(made.json['upload_url']));
     const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc`;
-    await open(head).answer;
-    const shown = (await ann.get(`/v2/objects/${idOf(made)}`)).json;
+    await open(head, { port: impatient.port }).answer;
+    const shown = (await user.get(`/v2/objects/${idOf(made)}`)).json;
     expect(shown['availability']).toBe('unverified');
   });
 });
@@ -61,12 +72,13 @@ describe('W2: a connection that is slow', () => {
 test('W2: a client is answered beside a thousand slow connections from other addresses', async () => {
   const isLinux = process.platform === 'linux'; // elsewhere this machine has one loopback address
   const slow = Array.from({ length: isLinux ? 1_000 : 100 }, (_, i) =>
-    open('GET / HTTP/1.1\r\nX-Slow: ', isLinux ? `127.0.1.${1 + (i % 8)}` : undefined),
+    open('GET / HTTP/1.1\r\nX-Slow: ', { local: isLinux ? `127.0.1.${1 + (i % 8)}` : undefined }),
   );
+  await Promise.all(slow.map(({ socket }) => once(socket, 'connect')));
   for (let i = 0; i < 100; i += 1) {
     expect((await ann.get('/v1/user')).status).toBe(200);
   }
-  await Promise.all(slow.map(({ answer }) => answer));
+  for (const { socket } of slow) socket.destroy();
 });
 
 test('W2: requests in one packet are answered in order, and a smuggled one is not taken for a second', async () => {

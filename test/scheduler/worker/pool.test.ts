@@ -65,8 +65,8 @@ test.each(['before they start', 'while they run'])(
 );
 
 test('R1: ends a job that takes too long', async () => {
-  open(300);
-  await expect(run('spin')).rejects.toThrow('took more than 0.3 s');
+  open(2_000); // long enough for the next job on a busy machine
+  await expect(run('spin')).rejects.toThrow('took more than 2 s');
   expect(await run('next')).toBe('next');
 });
 
