@@ -1,6 +1,7 @@
-import { LongBuilder, Utf8Builder } from '../engine/ingest/builders.js';
-import { ObjectColumn, type ObjectFields } from '../engine/ingest/object-column.js';
-import type { ValueColumn } from '../engine/ingest/value-column.js';
+import { LongBuilder } from '../engine/ingest/fixed-width-builders.js';
+import { Utf8Builder } from '../engine/ingest/utf8-builder.js';
+import { ObjectColumn } from '../engine/ingest/object-column.js';
+import type { ObjectFields, ValueColumn } from '../engine/ingest/value-column.js';
 import type { Column, GenomeBuild } from '../engine/core/types.js';
 import type { TextWindow } from './text/scan-buffer.js';
 
@@ -75,7 +76,7 @@ export class Coordinates {
     const { fields } = this.column;
     this.#fields = fields;
     this.#members = coordinatesColumn.children!.map(({ name }) => fields.field(name));
-    const [build, chromosome, first, last] = this.#members.map((member) => member?.store);
+    const [build, chromosome, first, last] = this.#members.map((member) => member?.builder);
     const isPlain =
       build instanceof Utf8Builder &&
       chromosome instanceof Utf8Builder &&

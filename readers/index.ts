@@ -4,11 +4,11 @@ import { gff3 } from './gff/gff3.js';
 import { gtf } from './gff/gtf.js';
 import { jsonl } from './jsonl/jsonl.js';
 import { nirvana } from './nirvana/nirvana.js';
-import type { Reader } from './reader.js';
+import type { HeadSource, Reader } from './reader.js';
 import { vcf } from './vcf/vcf.js';
 import { xml } from './xml/xml.js';
 
-/** Every format; the first whose extension fits is taken. */
+/** All readers; a file is read by the first whose extensions include that of its name. */
 export const readers: readonly Reader[] = [
   opaque(vcf),
   opaque(jsonl),
@@ -20,12 +20,12 @@ export const readers: readonly Reader[] = [
   opaque(nirvana),
 ];
 
-/** A reader whose parameters and header nobody but itself looks into. */
+/** Erases the types of a reader's parameters and header, which only the reader itself examines. */
 function opaque<P, H>(reader: Reader<P, H>): Reader {
   return reader as unknown as Reader;
 }
 
-/** The reader of that name, whatever its letter case. */
+/** The reader of this name in any letter case; throws `invalid` when there is none. */
 export function readerNamed(name: string): Reader {
   const found = readers.find((reader) => reader.name === name.toLowerCase());
   if (found === undefined) {
@@ -38,7 +38,7 @@ export function readerNamed(name: string): Reader {
   return found;
 }
 
-/** The reader for a file name: its extension before `.gz`, `.bgz` or `.bz2`. */
+/** The reader for the extension of a file name, before `.gz`, `.bgz`, `.bgzf` or `.bz2`; throws `invalid` when there is none. */
 export function readerForFile(filename: string): Reader {
   const extension = filename
     .toLowerCase()
@@ -54,4 +54,18 @@ export function readerForFile(filename: string): Reader {
     );
   }
   return found;
+}
+
+/** Bytes from the start of a file by which its format is recognized. */
+const recognizedBytes = 64 << 10;
+
+/**
+ * The reader for a file whose name calls for `named`: that reader, unless the content certainly is of another format (a VCF named
+ * `.txt`, GTF named `.gff`). Not for files whose reader the request names.
+ */
+export async function readerOfContent(named: Reader, source: HeadSource): Promise<Reader> {
+  const { bytes } = await source.bytes(recognizedBytes);
+  const start = Buffer.from(bytes.subarray(0, recognizedBytes)).toString();
+  if (named.recognizes?.(start)) return named;
+  return readers.find((reader) => reader.recognizes?.(start)) ?? named;
 }

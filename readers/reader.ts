@@ -18,7 +18,7 @@ export interface Head<H> {
   /** What the format says about the file as a whole; kept in the import's metadata. */
   readonly about?: JsonObject;
   /** About how many bytes of memory a byte of text becomes, where that can be much: chunks are made smaller then. */
-  readonly growth?: number;
+  readonly memoryPerByte?: number;
   /** For formats that close their records with a mark: what is wrong when no chunk has reported the end. */
   readonly unended?: string;
 }

@@ -2,13 +2,13 @@ import type { Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
 import { ValueColumn } from './value-column.js';
 
-/** Takes the values of a reserved name and keeps none; it is in no batch. */
-export class DroppedColumn extends ValueColumn {
+/** Discards its values, and is part of no batch: for fields with a reserved name and for values that are only checked. */
+export class DiscardedColumn extends ValueColumn {
   column(): Column {
     return { name: this.name, physical: this.name, type: 'string', isList: false, seen: 'null' };
   }
   finish(): Data {
-    throw new Error(`the reserved column ${this.name} is in no batch`);
+    throw new Error(`the discarded column ${this.name} is part of no batch`);
   }
   addBoolean(): void {}
   addInteger(): void {}
@@ -23,7 +23,7 @@ export class DroppedColumn extends ValueColumn {
     return null;
   }
   endList(): void {}
-  // Its length stays 0, so that it never looks as if its record had it already.
+  // The length stays 0, so that no field looks repeated in its record.
   override appendNull(): void {}
   override padTo(): void {}
   override truncate(): void {}

@@ -1,64 +1,51 @@
 import type { Data } from 'apache-arrow';
 import { budgets } from '../core/budgets.js';
-import type { Column, Columns, StoredType } from '../core/types.js';
-import { BooleanBuilder, DoubleBuilder, LongBuilder, Utf8Builder } from './builders.js';
+import type { Column, StoredType } from '../core/types.js';
+import { BooleanBuilder, DoubleBuilder, LongBuilder } from './fixed-width-builders.js';
+import { Utf8Builder } from './utf8-builder.js';
 import { ListBuilder } from './nested-builders.js';
 import { isoMicros } from './iso-date.js';
-import { ObjectColumn, type ObjectFields } from './object-column.js';
-import { type Recording, ValueColumn } from './value-column.js';
+import { type ColumnSpec, type MakeColumn, ObjectColumn } from './object-column.js';
+import { type ObjectFields, ValueColumn } from './value-column.js';
 
-/** The kinds of values that a column has met, as bits. */
+/** The kinds of values found in a column, as bits. */
 const kinds = { boolean: 1, long: 2, double: 4, text: 8, object: 16, nested: 32 } as const;
 
-/** Objects nested deeper than this are kept as JSON text: schemas of more levels break other engines. */
+/** Objects nested deeper than this are stored as JSON text, because other query engines fail on schemas of more levels. */
 const maxLevels = 16;
 
 /**
- * A column whose type is found from its values. It stores them as the type that has fitted so far, longs becoming doubles on
- * the way. When kinds meet that share no such store (a number and a text, a value and a list), the column only goes on
- * finding its type: it comes out marked `mixed`, and the chunk is read a second time with the columns that all chunks came to.
- * So nothing is ever converted from a lossy form, and the outcome does not depend on the order of values.
+ * A column whose type is inferred from its values. It stores them as the first type that holds all values so far; integers
+ * become doubles when a fraction comes. Kinds that share no such type (a number and a text, a value and a list) make the column
+ * `mixed`: it goes on inferring its type without storing values, and the chunk is read again with the types unified over all
+ * chunks. So no value passes through a lossy form, and the result does not depend on the order of the values.
  */
-export class DynamicColumn extends ValueColumn {
-  readonly #physical: string;
-  readonly #depth: number;
+export class InferredColumn extends ValueColumn {
+  readonly #spec: ColumnSpec;
+  readonly #make: MakeColumn;
   #kinds = 0;
   #isMixed = false;
+  /** Every text so far is a date. */
   #areDates = true;
-  #store: BooleanBuilder | LongBuilder | DoubleBuilder | Utf8Builder | null = null;
+  #builder: BooleanBuilder | LongBuilder | DoubleBuilder | Utf8Builder | null = null;
   #object: ObjectColumn | null = null;
-  #list: ListBuilder<DynamicColumn> | null = null;
-  readonly #isItem: boolean;
-  readonly #members: Columns;
-  readonly #hint: Column | undefined;
-  /** The hint says that it comes to be JSON text: it takes nothing else. */
+  #list: ListBuilder<InferredColumn> | null = null;
+  /** The hint's type is `json`: the column accepts JSON text alone. */
   readonly #isJson: boolean;
-  /** The hint says that it comes to hold lists: it does from its first value on. */
+  /** The hint is a list: the first value starts one. */
   #becomesList: boolean;
 
   /**
-   * `isItem`: this column holds the elements of a list, so that a list here is a list in a list. `members` have their types,
-   * if it comes to hold objects. `hint` is what it has come to in values that count as well as its own (others of the chunk or of
-   * the chunks before): so what its own make of it changes nothing about what the import comes to.
+   * `make` makes the columns of members. A hint is the type inferred from other values of the import, and its type is as binding
+   * as the values of this column: so it does not change the unified type.
    */
-  constructor(
-    name: string,
-    physical: string,
-    path: string,
-    depth: number,
-    recording: Recording,
-    isItem = false,
-    members: Columns = [],
-    hint?: Column,
-  ) {
-    super(name, path, recording);
-    this.#physical = physical;
-    this.#depth = depth;
-    this.#isItem = isItem;
-    this.#members = members;
-    this.#hint = hint;
+  constructor(spec: ColumnSpec, make: MakeColumn) {
+    super(spec.name, spec.path, spec.context);
+    const { hint, isElement } = spec;
+    this.#spec = spec;
+    this.#make = make;
     this.#isJson = hint?.type === 'json';
-    this.#becomesList = !isItem && hint?.isList === true;
+    this.#becomesList = !isElement && hint?.isList === true;
     this.#areDates = hint?.type !== 'string' || hint.seen === 'null';
   }
 
@@ -67,13 +54,13 @@ export class DynamicColumn extends ValueColumn {
   }
 
   column(): Column {
-    const common = { name: this.name, physical: this.#physical };
+    const common = { name: this.name, physical: this.#spec.physical };
     if (this.#list) {
-      const items = this.#list.items.column();
-      const isMixed = this.#isMixed || items.seen === 'mixed';
+      const elements = this.#list.items.column();
+      const isMixed = this.#isMixed || elements.seen === 'mixed';
       return {
-        ...items,
-        isList: items.type !== 'json',
+        ...elements,
+        isList: elements.type !== 'json',
         ...(isMixed && { seen: 'mixed' }),
       };
     }
@@ -92,32 +79,33 @@ export class DynamicColumn extends ValueColumn {
 
   addBoolean(value: boolean): void {
     if (this.#list) this.#single().addBoolean(value);
-    else if (this.#meet(kinds.boolean)) {
-      this.#store ??= new BooleanBuilder(this.#as('boolean'));
-      this.#store.padTo(this.length);
-      (this.#store as BooleanBuilder).append(value);
+    else if (this.#addKind(kinds.boolean)) {
+      this.#builder ??= new BooleanBuilder(this.#as('boolean'));
+      this.#builder.padTo(this.length);
+      (this.#builder as BooleanBuilder).append(value);
     }
     this.#end();
   }
 
   addInteger(value: number): void {
     if (this.#list) this.#single().addInteger(value);
-    else if (this.#meet(kinds.long)) {
-      this.#store ??= new LongBuilder(this.#as('long'));
-      this.#store.padTo(this.length);
-      (this.#store as LongBuilder | DoubleBuilder).append(value);
+    else if (this.#addKind(kinds.long)) {
+      this.#builder ??= new LongBuilder(this.#as('long'));
+      this.#builder.padTo(this.length);
+      (this.#builder as LongBuilder | DoubleBuilder).append(value);
     }
     this.#end();
   }
 
   addBigint(value: bigint): void {
     if (this.#list) this.#single().addBigint(value);
-    else if (this.#meet(kinds.long)) {
-      this.#store ??= new LongBuilder(this.#as('long'));
-      this.#store.padTo(this.length);
-      if (this.#store instanceof DoubleBuilder) this.#store.append(Number(value));
-      else if (BigInt.asIntN(64, value) === value) (this.#store as LongBuilder).appendBigint(value);
-      // No long: the second pass says so, unless the column turns out to be a double or a string.
+    else if (this.#addKind(kinds.long)) {
+      this.#builder ??= new LongBuilder(this.#as('long'));
+      this.#builder.padTo(this.length);
+      if (this.#builder instanceof DoubleBuilder) this.#builder.append(Number(value));
+      else if (BigInt.asIntN(64, value) === value)
+        (this.#builder as LongBuilder).appendBigint(value);
+      // Beyond 64 bits: the second pass reports it, unless the column turns out to be a double or a string.
       else this.#isMixed = true;
     }
     this.#end();
@@ -125,11 +113,11 @@ export class DynamicColumn extends ValueColumn {
 
   addDouble(value: number): void {
     if (this.#list) this.#single().addDouble(value);
-    else if (this.#meet(kinds.double)) {
-      if (this.#store instanceof LongBuilder) this.#toDoubles(this.#store);
-      this.#store ??= new DoubleBuilder(this.#as('double'));
-      this.#store.padTo(this.length);
-      (this.#store as DoubleBuilder).append(value);
+    else if (this.#addKind(kinds.double)) {
+      if (this.#builder instanceof LongBuilder) this.#toDoubles(this.#builder);
+      this.#builder ??= new DoubleBuilder(this.#as('double'));
+      this.#builder.padTo(this.length);
+      (this.#builder as DoubleBuilder).append(value);
     }
     this.#end();
   }
@@ -139,17 +127,17 @@ export class DynamicColumn extends ValueColumn {
     if (this.#list) this.#single().addText(bytes, from, to);
     else if (this.#isJson) {
       this.#kinds = kinds.nested;
-      this.#store ??= new Utf8Builder(this.#as('json'));
-      this.#store.padTo(this.length);
-      (this.#store as Utf8Builder).appendBytes(bytes, from, to);
+      this.#builder ??= new Utf8Builder(this.#as('json'));
+      this.#builder.padTo(this.length);
+      (this.#builder as Utf8Builder).appendBytes(bytes, from, to);
     } else {
       if (this.#areDates && isoMicros(bytes, from, to) === undefined) this.#areDates = false;
-      // Too long for a string: the second pass says so, unless the column turns out to be something else.
-      if (to - from > budgets.stringBytes && !this.recording.isLenient) this.#isMixed = true;
-      if (this.#meet(kinds.text)) {
-        this.#store ??= new Utf8Builder(this.#as('string'));
-        this.#store.padTo(this.length);
-        (this.#store as Utf8Builder).appendBytes(bytes, from, to);
+      // Longer than a string may be: the second pass reports it, unless the column turns out to have another type.
+      if (to - from > budgets.stringBytes && !this.context.isLenient) this.#isMixed = true;
+      if (this.#addKind(kinds.text)) {
+        this.#builder ??= new Utf8Builder(this.#as('string'));
+        this.#builder.padTo(this.length);
+        (this.#builder as Utf8Builder).appendBytes(bytes, from, to);
       }
     }
     this.#end();
@@ -162,20 +150,20 @@ export class DynamicColumn extends ValueColumn {
       if (fields === null) this.#end();
       return fields;
     }
-    if (this.#depth >= maxLevels) this.#kinds |= kinds.nested;
-    if (!this.#meet(kinds.object)) {
+    if (this.#spec.depth >= maxLevels) this.#kinds |= kinds.nested;
+    if (!this.#addKind(kinds.object)) {
       this.#end();
       return null;
     }
-    const children = this.#members;
-    this.#object ??= new ObjectColumn(
-      { ...this.#as('object'), children },
-      this.path,
-      this.#depth,
-      this.recording,
-      undefined,
-      this.#hint?.children,
-    );
+    const { members: children, depth, hint } = this.#spec;
+    this.#object ??= new ObjectColumn({
+      column: { ...this.#as('object'), children },
+      path: this.path,
+      depth,
+      context: this.context,
+      make: this.#make,
+      hints: hint?.children,
+    });
     this.#object.padTo(this.length);
     return this.#object.beginObject();
   }
@@ -187,8 +175,8 @@ export class DynamicColumn extends ValueColumn {
   }
 
   beginList(): ValueColumn | null {
-    if (this.#isItem) {
-      this.#meet(kinds.nested);
+    if (this.#spec.isElement) {
+      this.#addKind(kinds.nested);
       this.length++;
       return null;
     }
@@ -202,7 +190,7 @@ export class DynamicColumn extends ValueColumn {
   }
 
   override truncate(length: number): void {
-    this.#store?.truncate(length);
+    this.#builder?.truncate(length);
     this.#object?.truncate(length);
     this.#list?.truncate(length);
     if (length < this.length) this.length = length;
@@ -211,14 +199,20 @@ export class DynamicColumn extends ValueColumn {
   finish(length: number): Data {
     if (this.#list) return this.#list.finish(length);
     if (this.#object) return this.#object.finish(length);
-    // Only the elements of lists that were all empty come here without a store.
-    const store = this.#store ?? new Utf8Builder(this.#as('string'));
-    const data = store.finish(length);
+    // Only the elements of lists that are all empty have no builder.
+    const builder = (this.#builder ??= new Utf8Builder(this.#as('string')));
+    const data = builder.finish(length);
     return this.#kinds === kinds.text && this.#areDates ? this.#toDates(data, length) : data;
   }
 
-  /** Notes a kind; false when its values can no longer be stored beside the others. */
-  #meet(kind: number): boolean {
+  override release(): void {
+    this.#builder?.release();
+    this.#object?.release();
+    this.#list?.release();
+  }
+
+  /** Records the kind of a value; returns whether values of this kind can be stored with the others. */
+  #addKind(kind: number): boolean {
     if (this.#kinds === kind) return true;
     this.#kinds |= kind;
     const isOne = this.#kinds === kind || this.#kinds === (kinds.long | kinds.double);
@@ -226,28 +220,28 @@ export class DynamicColumn extends ValueColumn {
     return isOne && kind !== kinds.nested;
   }
 
-  /** The values share no store: a hint would have told. */
+  /** Marks the column as mixed: its values share no builder. */
   #mix(): void {
-    if (!this.#isMixed) this.recording.mixed++;
+    if (!this.#isMixed) this.context.mixedColumns++;
     this.#isMixed = true;
   }
 
   #type(): StoredType {
-    const met = this.#kinds;
-    if (met === kinds.object) return 'object';
-    if (met & (kinds.nested | kinds.object)) return 'json';
-    if (met === kinds.boolean) return 'boolean';
-    if (met === kinds.long) return 'long';
-    if ((met & ~(kinds.long | kinds.double)) === 0) return 'double';
-    return met === kinds.text && this.#areDates ? 'date' : 'string';
+    const found = this.#kinds;
+    if (found === kinds.object) return 'object';
+    if (found & (kinds.nested | kinds.object)) return 'json';
+    if (found === kinds.boolean) return 'boolean';
+    if (found === kinds.long) return 'long';
+    if ((found & ~(kinds.long | kinds.double)) === 0) return 'double';
+    return found === kinds.text && this.#areDates ? 'date' : 'string';
   }
 
   #as(type: StoredType): Column {
-    return { name: this.name, physical: this.#physical, type, isList: false };
+    return { name: this.name, physical: this.#spec.physical, type, isList: false };
   }
 
-  /** The elements' column, ready for a value that stands alone: a list of one. */
-  #single(): DynamicColumn {
+  /** Returns the column of the elements, for a single value that becomes a list of one. */
+  #single(): InferredColumn {
     this.#list!.padTo(this.length);
     return this.#list!.items;
   }
@@ -257,34 +251,25 @@ export class DynamicColumn extends ValueColumn {
     this.length++;
   }
 
-  /** What was found so far is handed to the elements' column; values already stored wait for the second pass. */
+  /** Turns the column into one of lists. The kinds found so far pass to the elements; values stored before need a second pass. */
   #becomeList(): void {
-    const { name, path, recording } = this;
-    const items = new DynamicColumn(
-      name,
-      this.#physical,
-      path,
-      this.#depth,
-      recording,
-      true,
-      this.#members,
-      this.#hint,
-    );
+    const elements = new InferredColumn({ ...this.#spec, isElement: true }, this.#make);
     this.#becomesList = false;
-    items.#kinds = this.#kinds;
-    items.#areDates = this.#areDates;
-    items.#isMixed = this.#isMixed;
+    elements.#kinds = this.#kinds;
+    elements.#areDates = this.#areDates;
+    elements.#isMixed = this.#isMixed;
     if (this.#object) {
-      items.#object = this.#object;
-      items.#object.truncate(0);
+      elements.#object = this.#object;
+      elements.#object.truncate(0);
     }
     if (this.#kinds !== 0) this.#mix();
-    // The store of the elements must be of the kind that was met.
+    // Integers and doubles together are stored as doubles.
     if (this.#kinds === (kinds.long | kinds.double))
-      items.#store = new DoubleBuilder(this.#as('double'));
-    this.#store = null;
+      elements.#builder = new DoubleBuilder(this.#as('double'));
+    this.#builder?.release();
+    this.#builder = null;
     this.#object = null;
-    this.#list = new ListBuilder(items);
+    this.#list = new ListBuilder(elements);
   }
 
   #toDoubles(longs: LongBuilder): void {
@@ -294,7 +279,8 @@ export class DynamicColumn extends ValueColumn {
       if (data.getValid(i)) doubles.append(Number((data.values as BigInt64Array)[i]!));
       else doubles.appendNull();
     }
-    this.#store = doubles;
+    longs.release();
+    this.#builder = doubles;
   }
 
   #toDates(texts: Data, length: number): Data {
@@ -308,6 +294,8 @@ export class DynamicColumn extends ValueColumn {
         else dates.append(micros);
       }
     }
+    this.#builder?.release();
+    this.#builder = dates;
     return dates.finish(length);
   }
 }

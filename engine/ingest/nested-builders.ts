@@ -7,8 +7,8 @@ import {
   DoubleBuilder,
   IntegerBuilder,
   LongBuilder,
-  Utf8Builder,
-} from './builders.js';
+} from './fixed-width-builders.js';
+import { Utf8Builder } from './utf8-builder.js';
 import { ColumnBuilder } from './column-builder.js';
 
 /** A list column: append the elements to `items`, then call `endList`. */

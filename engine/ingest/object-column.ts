@@ -2,79 +2,76 @@ import { Field, makeData, Struct, type Data } from 'apache-arrow';
 import { budgets } from '../core/budgets.js';
 import type { Column, Columns } from '../core/types.js';
 import { grownBits } from '../core/buffers.js';
-import { DynamicColumn } from './inferred-column.js';
-import { DroppedColumn } from './discarded-column.js';
+import { DiscardedColumn } from './discarded-column.js';
 import { PhysicalNames, reservedNames } from './physical-names.js';
-import { typedColumn } from './typed-column.js';
-import { type Recording, ValueColumn } from './value-column.js';
+import type { RecordContext } from './record-context.js';
+import { type ObjectFields, ValueColumn } from './value-column.js';
 
-/** Makes the column of a field that no one has given a type. */
-export type MakeColumn = (
-  name: string,
-  physical: string,
-  path: string,
-  depth: number,
-  recording: Recording,
-  /** Members that have a type, if it comes to hold objects. */
-  members?: Columns,
-  /** What the column has come to elsewhere. */
-  hint?: Column,
-) => ValueColumn;
+/** What a column is made from. */
+export interface ColumnSpec {
+  readonly name: string;
+  /** The column's name in Parquet. */
+  readonly physical: string;
+  /** Dotted name, for messages. */
+  readonly path: string;
+  /** Objects around the field: 0 for the fields of a record. */
+  readonly depth: number;
+  readonly context: RecordContext;
+  /** The field's type, to which values are cast; undefined when it is inferred from them. */
+  readonly declared: Column | undefined;
+  /** Members with a declared type, for a field that may turn out to hold objects. */
+  readonly members: Columns;
+  /** The type that the same field was inferred to have in other values of the import. */
+  readonly hint: Column | undefined;
+  /** The column holds the elements of a list. */
+  readonly isElement: boolean;
+}
 
-const makeDynamic: MakeColumn = (name, physical, path, depth, recording, members, hint) =>
-  new DynamicColumn(name, physical, path, depth, recording, false, members, hint);
+/** Makes the column of a field. */
+export type MakeColumn = (spec: ColumnSpec) => ValueColumn;
 
-/** The members of an object, or the fields of a record: given ones with their types, others as they come. */
-export class ObjectFields {
-  /** The row that is being filled. */
+/** Options of `FieldColumns`. */
+export interface FieldOptions {
+  readonly declared: Columns;
+  readonly context: RecordContext;
+  /** The path of the object with a dot behind it; empty for the fields of a record. */
+  readonly prefix: string;
+  /** Objects around the fields: 0 for the fields of a record. */
+  readonly depth: number;
+  readonly make: MakeColumn;
+  readonly onNew?: (column: ValueColumn) => void;
+  readonly hints: Columns;
+}
+
+/** The columns of the members of an object, or of the fields of a record, created as they are met. */
+export class FieldColumns implements ObjectFields {
   row = 0;
-  /** The field that came first last time. */
   first: ValueColumn | null = null;
   readonly columns: ValueColumn[] = [];
   readonly #byName = new Map<string, ValueColumn>();
-  readonly #given: ReadonlyMap<string, Column>;
-  readonly #names: PhysicalNames;
-  readonly #recording: Recording;
-  readonly #prefix: string;
-  readonly #depth: number;
-  readonly #onNew: (column: ValueColumn) => void;
-  readonly #make: MakeColumn;
+  readonly #declared: ReadonlyMap<string, Column>;
+  readonly #physicalNames: PhysicalNames;
   readonly #hints: ReadonlyMap<string, Column>;
+  readonly #options: FieldOptions;
 
-  /**
-   * `depth` is 0 for the fields of a record; `make` is for formats whose values have a type from the start. `hints`: what fields
-   * have come to in values that count as well as those to come, to store them as that at once.
-   */
-  constructor(
-    given: Columns,
-    recording: Recording,
-    prefix: string,
-    depth: number,
-    onNew: (column: ValueColumn) => void = () => {},
-    make: MakeColumn = makeDynamic,
-    hints: Columns = [],
-  ) {
+  constructor(options: FieldOptions) {
+    const { declared, depth, hints } = options;
+    this.#options = options;
     this.#hints = new Map(hints.map((column) => [column.name, column]));
-    this.#given = new Map(given.map((column) => [column.name, column]));
-    this.#names = new PhysicalNames(
-      given.map((column) => column.physical),
+    this.#declared = new Map(declared.map((column) => [column.name, column]));
+    this.#physicalNames = new PhysicalNames(
+      declared.map((column) => column.physical),
       depth === 0,
     );
-    this.#recording = recording;
-    this.#prefix = prefix;
-    this.#depth = depth;
-    this.#onNew = onNew;
-    this.#make = make;
   }
 
-  /** The field of that name, made when first met; null when there are too many (the record has failed then). */
   field(name: string): ValueColumn | null {
     return this.#byName.get(name) ?? this.#add(name);
   }
 
-  /** Makes the given fields that no value has asked for. */
-  addGiven(): void {
-    for (const name of this.#given.keys()) this.field(name);
+  /** Creates the columns of declared fields that no record had. */
+  addDeclared(): void {
+    for (const name of this.#declared.keys()) this.field(name);
   }
 
   truncate(length: number): void {
@@ -82,76 +79,76 @@ export class ObjectFields {
   }
 
   #add(name: string): ValueColumn | null {
-    const given = this.#given.get(name);
-    const path = this.#prefix + name;
-    if (given === undefined && ++this.#recording.found > budgets.columnsPerImport) {
-      this.#recording.reject(
+    const { context, prefix, depth, make, onNew } = this.#options;
+    const declared = this.#declared.get(name);
+    const path = prefix + name;
+    if (declared === undefined && ++context.newFields > budgets.columnsPerImport) {
+      context.reject(
         400,
         null,
         `more than ${budgets.columnsPerImport} different fields (budget columnsPerImport)`,
       );
       return null;
     }
-    if (this.#depth === 0 && reservedNames.includes(name)) {
-      const dropped = new DroppedColumn(name, path, this.#recording);
-      this.#byName.set(name, dropped);
-      return dropped;
+    if (depth === 0 && reservedNames.includes(name)) {
+      const discarded = new DiscardedColumn(name, path, context);
+      this.#byName.set(name, discarded);
+      return discarded;
     }
-    const column =
-      given && !given.isOpen
-        ? typedColumn(given, path, this.#depth, this.#recording)
-        : this.#make(
-            name,
-            given?.physical ?? this.#names.give(name),
-            path,
-            this.#depth,
-            this.#recording,
-            given?.children,
-            this.#hints.get(name),
-          );
+    const column = make({
+      name,
+      physical: declared?.physical ?? this.#physicalNames.add(name),
+      path,
+      depth,
+      context,
+      declared: declared?.isOpen ? undefined : declared,
+      members: declared?.children ?? [],
+      hint: this.#hints.get(name),
+      isElement: false,
+    });
     this.#byName.set(name, column);
     this.columns.push(column);
-    this.#onNew(column);
+    onNew?.(column);
     return column;
   }
 }
 
-/** An object column: a struct of its fields. */
+/** A column of objects, stored as a struct of the columns of its members. */
 export class ObjectColumn extends ValueColumn {
-  readonly fields: ObjectFields;
+  readonly fields: FieldColumns;
   readonly #column: Column;
-  /** One bit per row that holds an object. */
+  /** One bit per row, set where the row has an object. */
   #present: Uint8Array = new Uint8Array(128);
-  /** Where a list began whose first element is to be the value; -1 outside one. */
-  #listFrom = -1;
+  /** The row of a list whose first element becomes the value; -1 outside of a list. */
+  #listRow = -1;
 
-  constructor(
-    column: Column,
-    path: string,
-    depth: number,
-    recording: Recording,
-    make: MakeColumn = makeDynamic,
-    hints: Columns = [],
-  ) {
-    super(column.name, path, recording);
+  constructor(options: {
+    readonly column: Column;
+    readonly path: string;
+    readonly depth: number;
+    readonly context: RecordContext;
+    readonly make: MakeColumn;
+    readonly hints?: Columns | undefined;
+  }) {
+    const { column, path, depth, context, make, hints = [] } = options;
+    super(column.name, path, context);
     const { isOpen: _, ...closed } = column;
     this.#column = closed;
-    this.fields = new ObjectFields(
-      column.children ?? [],
-      recording,
-      `${path}.`,
-      depth + 1,
-      () => {},
+    this.fields = new FieldColumns({
+      declared: column.children ?? [],
+      context,
+      prefix: `${path}.`,
+      depth: depth + 1,
       make,
       hints,
-    );
+    });
   }
 
   column(): Column {
     let children = this.fields.columns.map((child) => child.column());
-    // Parquet has no struct without members.
+    // Parquet has no struct without members, so an object whose members were all null gets its declared ones.
     if (children.every(({ seen }) => seen !== undefined)) {
-      this.fields.addGiven();
+      this.fields.addDeclared();
       children = this.fields.columns.map((child) => child.column());
     }
     return { ...this.#column, children };
@@ -174,7 +171,7 @@ export class ObjectColumn extends ValueColumn {
   }
 
   #refuse(found: string): void {
-    this.recording.fault(301, this.path, `${found} is not an object`);
+    this.context.fault(301, this.path, `${found} is not an object`);
     this.appendNull();
   }
 
@@ -191,24 +188,24 @@ export class ObjectColumn extends ValueColumn {
   }
 
   beginList(): ValueColumn | null {
-    if (this.#listFrom >= 0) {
+    if (this.#listRow >= 0) {
       this.#refuse('a list in a list');
       return null;
     }
-    this.recording.warn(303, this.path, 'a list where one object is expected: its first is taken');
-    this.#listFrom = this.length;
+    this.context.warn(303, this.path, 'a list where one object is expected: its first is taken');
+    this.#listRow = this.length;
     return this;
   }
 
   endList(): void {
-    const from = this.#listFrom;
-    this.#listFrom = -1;
+    const from = this.#listRow;
+    this.#listRow = -1;
     if (this.length === from) this.appendNull();
     else this.truncate(from + 1);
   }
 
   override truncate(length: number): void {
-    this.#listFrom = -1;
+    this.#listRow = -1;
     for (let i = length; i < this.length; i++) {
       if (i >> 3 < this.#present.length) this.#present[i >> 3]! &= ~(1 << (i & 7));
     }

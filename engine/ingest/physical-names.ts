@@ -1,22 +1,22 @@
-/** The columns that every segment has of its own; a record's own values of these names are dropped. */
+/** The columns that the platform adds to every segment; fields of a record with these names are discarded. */
 export const reservedNames: readonly string[] = ['_id', '_commit'];
 
 /**
- * Gives columns of one level their names in Parquet: engines compare those case-insensitively, and none takes an empty
- * name; control characters and byte order marks get lost on the way.
+ * The names in Parquet of the columns of one level. Query engines compare column names case-insensitively, refuse empty ones
+ * and lose control characters and byte order marks, so each column gets a name that differs in more than letter case.
  */
 export class PhysicalNames {
   readonly #taken = new Set<string>();
 
-  /** `physical` are names given before; at the top level the reserved names are taken too. */
+  /** `physical`: names already in use; at the top level the reserved names are too. */
   constructor(physical: Iterable<string>, isTop: boolean) {
     for (const name of physical) this.#taken.add(name.toLowerCase());
     if (isTop) for (const name of reservedNames) this.#taken.add(name);
   }
 
-  /** A name that no sibling has: the column's own where possible, else `<name>~2`, `~3`… */
-  give(name: string): string {
-    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  /** Returns the physical name for a new column: its own name if free, else `<name>~2`, `<name>~3` and so on. */
+  add(name: string): string {
+    // oxlint-disable-next-line no-control-regex -- control characters are to be replaced
     const plain = name.replace(/[\u0000-\u001f\u007f\ufeff]/g, '_');
     let physical = plain;
     for (let n = 2; physical === '' || this.#taken.has(physical.toLowerCase()); n++)

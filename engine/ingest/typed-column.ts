@@ -6,51 +6,39 @@ import {
   DoubleBuilder,
   type IntegerBuilder,
   LongBuilder,
-  Utf8Builder,
-} from './builders.js';
+} from './fixed-width-builders.js';
+import { Utf8Builder } from './utf8-builder.js';
 import type { ColumnBuilder } from './column-builder.js';
 import { ListBuilder, makeBuilder } from './nested-builders.js';
 import { castScalar, isMisfit, type Misfit, type Scalar, tooLong } from './cast.js';
 import { isoMicros } from './iso-date.js';
-import { ObjectColumn, type ObjectFields } from './object-column.js';
-import { type Recording, ValueColumn } from './value-column.js';
+import type { RecordContext } from './record-context.js';
+import { type ObjectFields, ValueColumn } from './value-column.js';
 
-/** The column for a field whose type is settled: values are cast to it or refused. */
-export function typedColumn(
-  column: Column,
-  path: string,
-  depth: number,
-  recording: Recording,
-): ValueColumn {
-  if (column.isList) return new ListColumn(column, path, depth, recording);
-  if (column.type === 'object') return new ObjectColumn(column, path, depth, recording);
-  return new ScalarColumn(column, path, recording);
-}
-
-/** A scalar column, `json` included, which takes every value as text. */
-class ScalarColumn extends ValueColumn {
+/** A column of a declared scalar type, or of `json`, which stores every value as JSON text. */
+export class ScalarColumn extends ValueColumn {
   readonly #column: Column;
-  readonly #store: ColumnBuilder;
+  readonly #builder: ColumnBuilder;
   readonly #maxBytes: number;
-  #listFrom = -1;
+  #listRow = -1;
 
-  constructor(column: Column, path: string, recording: Recording) {
-    super(column.name, path, recording);
+  constructor(column: Column, path: string, context: RecordContext) {
+    super(column.name, path, context);
     this.#column = column;
-    this.#store = makeBuilder(column);
+    this.#builder = makeBuilder(column);
     this.#maxBytes =
-      column.type === 'string' && !recording.isLenient ? budgets.stringBytes : Infinity;
+      column.type === 'string' && !context.isLenient ? budgets.stringBytes : Infinity;
   }
 
   override get takesJson(): boolean {
     return this.#column.type === 'json';
   }
 
-  override get store(): Utf8Builder | DoubleBuilder | LongBuilder | null {
+  override get builder(): Utf8Builder | DoubleBuilder | LongBuilder | null {
     const { type } = this.#column;
-    if (type === 'double') return this.#store as DoubleBuilder;
-    if (type === 'long') return this.#store as LongBuilder;
-    return type === 'string' || type === 'text' ? (this.#store as Utf8Builder) : null;
+    if (type === 'double') return this.#builder as DoubleBuilder;
+    if (type === 'long') return this.#builder as LongBuilder;
+    return type === 'string' || type === 'text' ? (this.#builder as Utf8Builder) : null;
   }
 
   column(): Column {
@@ -62,10 +50,10 @@ class ScalarColumn extends ValueColumn {
   }
 
   addInteger(value: number): void {
-    const store = this.#store;
-    if (store instanceof LongBuilder && this.#column.type === 'long') {
-      store.padTo(this.length++);
-      store.append(value);
+    const builder = this.#builder;
+    if (builder instanceof LongBuilder && this.#column.type === 'long') {
+      builder.padTo(this.length++);
+      builder.append(value);
     } else this.#add(value);
   }
 
@@ -75,18 +63,18 @@ class ScalarColumn extends ValueColumn {
 
   addDouble(value: number): void {
     if (this.#column.type === 'double') {
-      this.#store.padTo(this.length++);
-      (this.#store as DoubleBuilder).append(value);
+      this.#builder.padTo(this.length++);
+      (this.#builder as DoubleBuilder).append(value);
     } else this.#add(value);
   }
 
   addText(bytes: Uint8Array, from: number, to: number): void {
-    const store = this.#store;
-    if (store instanceof Utf8Builder) {
+    const builder = this.#builder;
+    if (builder instanceof Utf8Builder) {
       if (to - from > this.#maxBytes) this.#refuse(tooLong(to - from));
       else {
-        store.padTo(this.length++);
-        store.appendBytes(bytes, from, to);
+        builder.padTo(this.length++);
+        builder.appendBytes(bytes, from, to);
       }
       return;
     }
@@ -103,34 +91,34 @@ class ScalarColumn extends ValueColumn {
   endObject(): void {}
 
   beginList(): ValueColumn | null {
-    if (this.#listFrom >= 0) {
+    if (this.#listRow >= 0) {
       this.#refuse({ code: 301, message: `a list in a list is not a valid ${this.#column.type}` });
       return null;
     }
-    this.recording.warn(303, this.path, 'a list where one value is expected: its first is taken');
-    this.#listFrom = this.length;
+    this.context.warn(303, this.path, 'a list where one value is expected: its first is taken');
+    this.#listRow = this.length;
     return this;
   }
 
   endList(): void {
-    const from = this.#listFrom;
+    const from = this.#listRow;
     if (this.length === from) this.appendNull();
     else this.truncate(from + 1);
-    this.#listFrom = -1;
+    this.#listRow = -1;
   }
 
   override truncate(length: number): void {
-    this.#store.truncate(length);
+    this.#builder.truncate(length);
     if (length < this.length) this.length = length;
-    this.#listFrom = -1;
+    this.#listRow = -1;
   }
 
   finish(length: number): Data {
-    return this.#store.finish(length);
+    return this.#builder.finish(length);
   }
 
   override release(): void {
-    this.#store.release();
+    this.#builder.release();
   }
 
   #add(value: Scalar): void {
@@ -141,31 +129,31 @@ class ScalarColumn extends ValueColumn {
   }
 
   #append(value: Scalar): void {
-    const store = this.#store;
-    store.padTo(this.length++);
-    if (store instanceof Utf8Builder) store.appendString(value as string);
-    else if (store instanceof BooleanBuilder) store.append(value as boolean);
-    else if (typeof value === 'bigint') (store as LongBuilder).appendBigint(value);
+    const builder = this.#builder;
+    builder.padTo(this.length++);
+    if (builder instanceof Utf8Builder) builder.appendString(value as string);
+    else if (builder instanceof BooleanBuilder) builder.append(value as boolean);
+    else if (typeof value === 'bigint') (builder as LongBuilder).appendBigint(value);
     else if (this.#column.type === 'float')
-      (store as DoubleBuilder).append(Math.fround(value as number));
-    else (store as DoubleBuilder | IntegerBuilder | LongBuilder).append(value as number);
+      (builder as DoubleBuilder).append(Math.fround(value as number));
+    else (builder as DoubleBuilder | IntegerBuilder | LongBuilder).append(value as number);
   }
 
   #refuse(misfit: Misfit): void {
-    this.recording.fault(misfit.code, this.path, misfit.message);
+    this.context.fault(misfit.code, this.path, misfit.message);
     this.appendNull();
   }
 }
 
-/** A list column: a single value becomes a list of one, with a warning. */
-class ListColumn extends ValueColumn {
-  readonly #items: ValueColumn;
+/** A column of lists of a declared type; a single value is stored as a list of one, with a warning. */
+export class ListColumn extends ValueColumn {
+  readonly #elements: ValueColumn;
   readonly #list: ListBuilder<ValueColumn>;
 
-  constructor(column: Column, path: string, depth: number, recording: Recording) {
-    super(column.name, path, recording);
-    this.#items = typedColumn({ ...column, isList: false }, path, depth, recording);
-    this.#list = new ListBuilder(this.#items);
+  constructor(column: Column, path: string, context: RecordContext, element: ValueColumn) {
+    super(column.name, path, context);
+    this.#elements = element;
+    this.#list = new ListBuilder(this.#elements);
   }
 
   override get takesLists(): boolean {
@@ -178,45 +166,45 @@ class ListColumn extends ValueColumn {
 
   addBoolean(value: boolean): void {
     this.#expectList();
-    this.#items.addBoolean(value);
+    this.#elements.addBoolean(value);
     this.endList();
   }
   addInteger(value: number): void {
     this.#expectList();
-    this.#items.addInteger(value);
+    this.#elements.addInteger(value);
     this.endList();
   }
   addBigint(value: bigint): void {
     this.#expectList();
-    this.#items.addBigint(value);
+    this.#elements.addBigint(value);
     this.endList();
   }
   addDouble(value: number): void {
     this.#expectList();
-    this.#items.addDouble(value);
+    this.#elements.addDouble(value);
     this.endList();
   }
   addText(bytes: Uint8Array, from: number, to: number): void {
     this.#expectList();
-    this.#items.addText(bytes, from, to);
+    this.#elements.addText(bytes, from, to);
     this.endList();
   }
 
   beginObject(): ObjectFields | null {
     this.#expectList();
-    const fields = this.#items.beginObject();
+    const fields = this.#elements.beginObject();
     if (fields === null) this.endList();
     return fields;
   }
 
   endObject(): void {
-    this.#items.endObject();
+    this.#elements.endObject();
     this.endList();
   }
 
   beginList(): ValueColumn {
     this.#list.padTo(this.length);
-    return this.#items;
+    return this.#elements;
   }
 
   endList(): void {
@@ -238,7 +226,7 @@ class ListColumn extends ValueColumn {
   }
 
   #expectList(): void {
-    this.recording.warn(
+    this.context.warn(
       302,
       this.path,
       'one value where a list is expected: a list of one is stored',

@@ -124,7 +124,7 @@ function settle(
   });
   const added = seen
     .filter((column) => !known.has(column.name))
-    .map((column) => settleNew(column, names.give(column.name), prefix, conflicts));
+    .map((column) => settleNew(column, names.add(column.name), prefix, conflicts));
   return [...kept, ...added];
 }
 

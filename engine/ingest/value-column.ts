@@ -1,126 +1,72 @@
-import { budgets } from '../core/budgets.js';
-import type { DoubleBuilder, LongBuilder, Utf8Builder } from './builders.js';
 import { ColumnBuilder } from './column-builder.js';
-import type { ObjectFields } from './object-column.js';
+import type { DoubleBuilder, LongBuilder } from './fixed-width-builders.js';
+import type { RecordContext } from './record-context.js';
+import type { Utf8Builder } from './utf8-builder.js';
 
-/** Where a value's faults go; readers hand in what they were given to report to. */
-export interface FaultReport {
-  reject(line: number, code: number, field: string | null, message: string): void;
-  warn(line: number, code: number, field: string | null, message: string): boolean;
-  readonly isDisabled: boolean;
-}
-
-/** What all columns of a chunk share while it is read: the line they are at, and whether its record is still good. */
-export class Recording {
-  line = 0;
-  /** Counts the records begun, to tell whether a column has been met in this one. */
-  record = 0;
-  /** Columns met in this record, objects not counted (their members are). */
-  keys = 0;
-  /** The record has an error: it is to be taken back when it ends. */
-  hasFailed = false;
-  /** Columns found in this chunk beyond the given ones. */
-  found = 0;
-  /** Columns that will need a second pass because kinds of values met in them that share no store. */
-  mixed = 0;
-  readonly #report: FaultReport;
-
-  constructor(report: FaultReport) {
-    this.#report = report;
-  }
-
-  get isLenient(): boolean {
-    return this.#report.isDisabled;
-  }
-
-  /** A value that does not fit. Unless validation is off, the record fails. */
-  fault(code: number, field: string | null, message: string): void {
-    if (!this.#report.isDisabled) this.reject(code, field, message);
-  }
-
-  /** Something that no setting can excuse. */
-  reject(code: number, field: string | null, message: string): void {
-    this.hasFailed = true;
-    this.#report.reject(this.line, code, field, message);
-  }
-
-  /** Code 400: whether the record has more columns than a record may have. */
-  checkWidth(): void {
-    const { keys } = this;
-    const { recordKeysError: most, recordKeysWarning: many } = budgets;
-    if (keys >= most)
-      this.fault(
-        400,
-        null,
-        `the record has ${keys} columns, ${most} are too many (budget recordKeysError)`,
-      );
-    else if (keys >= many)
-      this.warn(
-        400,
-        null,
-        `the record has ${keys} columns, ${most} would be too many (budget recordKeysError)`,
-      );
-  }
-
-  warn(code: number, field: string | null, message: string): void {
-    if (this.#report.warn(this.line, code, field, message)) this.hasFailed = true;
-  }
+/** The fields of a record, or the members of an object, while a row of them is filled. */
+export interface ObjectFields {
+  /** The row being filled. */
+  row: number;
+  /** The field that came first in the row before: the first guess for this row. */
+  first: ValueColumn | null;
+  /** Returns the column of a field, created on first use; null when the import has too many fields, which fails the record. */
+  field(name: string): ValueColumn | null;
 }
 
 /**
- * A column that takes values of any kind as a reader meets them, and stores, converts or refuses them.
- * Rows are filled sparsely: `padTo(row)` first, then one `add…` per value. Stores lag behind `length` until then.
+ * A column that accepts values of any type and stores, casts or rejects them. Rows are sparse: call `padTo(row)`, then one
+ * `add…`, `appendNull`, `beginObject` or `beginList`. The underlying builders are padded only when a value is stored.
  */
 export abstract class ValueColumn extends ColumnBuilder {
   readonly name: string;
-  /** Dotted, for messages. */
+  /** Dotted name, for messages. */
   readonly path: string;
-  /** The name in UTF-8 as it stands in a JSON text; what matches nothing when it would need an escape. */
+  /** The name in UTF-8 as it is written in JSON; a byte that matches nothing when JSON would have to escape the name. */
   readonly key: Uint8Array;
-  /** The column whose key came after this one's last time: a guess that saves looking it up. */
+  /** The column that followed this one in the row before: the guess that saves a lookup by name. */
   next: ValueColumn | null = null;
-  /** The last record that this column was met in. */
-  metIn = -1;
-  protected readonly recording: Recording;
+  /** The last record (`RecordContext.record`) that had this field. */
+  lastRecord = -1;
+  protected readonly context: RecordContext;
 
-  constructor(name: string, path: string, recording: Recording) {
+  constructor(name: string, path: string, context: RecordContext) {
     super();
     this.name = name;
     this.path = path;
-    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    // oxlint-disable-next-line no-control-regex -- JSON has to escape control characters
     this.key = /["\\\u0000-\u001f]/.test(name) ? Uint8Array.of(0xff) : encoder.encode(name);
-    this.recording = recording;
+    this.context = context;
   }
 
-  /** Whether values are wanted as JSON text, whatever they are: then only `addText` and `appendNull` are called. */
+  /** The column stores JSON text: callers serialize every value and use `addText` and `appendNull` alone. */
   get takesJson(): boolean {
     return false;
   }
 
-  /** Whether values are wanted as lists; one that comes alone is worth a warning then. */
+  /** The column stores lists; a single value is stored as a list of one, with a warning. */
   get takesLists(): boolean {
     return false;
   }
 
   /**
-   * The store of a column that takes texts or numbers as they are, for whoever has whole runs of them: it is padded to the row
-   * first, and this column to its length afterwards. Null when each value has to be looked at.
+   * The builder behind a column that stores text or numbers unchanged, for callers that append whole runs of values; null when
+   * each value has to be checked. Callers pad the builder to the row first and this column to the builder's length afterwards.
    */
-  get store(): Utf8Builder | DoubleBuilder | LongBuilder | null {
+  get builder(): Utf8Builder | DoubleBuilder | LongBuilder | null {
     return null;
   }
 
   abstract addBoolean(value: boolean): void;
-  /** A whole number within +-2^53. */
+  /** Adds an integer within ±2^53. */
   abstract addInteger(value: number): void;
   abstract addBigint(value: bigint): void;
   abstract addDouble(value: number): void;
-  /** A text: `bytes[from..to)`, valid UTF-8. */
+  /** Adds the text `bytes[from..to)`, which must be valid UTF-8. */
   abstract addText(bytes: Uint8Array, from: number, to: number): void;
-  /** The fields to fill before `endObject`; null when the value is already dealt with and has only to be read past. */
+  /** Returns the members to fill before `endObject`; null when the column has dealt with the value and the caller skips it. */
   abstract beginObject(): ObjectFields | null;
   abstract endObject(): void;
-  /** The column that takes the elements before `endList`; null as for `beginObject`. */
+  /** Returns the column of the elements, to be filled before `endList`; null as for `beginObject`. */
   abstract beginList(): ValueColumn | null;
   abstract endList(): void;
 

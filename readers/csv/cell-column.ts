@@ -1,8 +1,10 @@
 import type { Data } from 'apache-arrow';
 import { ColumnBuilder } from '../../engine/ingest/column-builder.js';
-import { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
+import { DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
+import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { acquire, grown, release } from '../../engine/core/buffers.js';
 import type { Column, StoredType } from '../../engine/core/types.js';
+import { floatAt } from '../text/numbers.js';
 
 /** A column whose type its cells decide: doubles while all of them are numbers, else text as it stands in the file. */
 export class CellColumn extends ColumnBuilder {
@@ -71,4 +73,17 @@ export class CellColumn extends ColumnBuilder {
   #as(type: StoredType): Column {
     return { name: this.name, physical: this.#physical, type, isList: false };
   }
+}
+
+/**
+ * The number in a cell; NaN when the cell is text, as `nan`, `inf` and numbers beyond the range of a double are. Choice: a number
+ * with blanks around it is a number.
+ */
+export function numberIn(bytes: Uint8Array, from: number, to: number): number {
+  let start = from;
+  let end = to;
+  while (start < end && bytes[start] === 32) start++;
+  while (end > start && bytes[end - 1] === 32) end--;
+  const value = floatAt(bytes, start, end);
+  return value - value === 0 ? value : NaN;
 }

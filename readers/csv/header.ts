@@ -4,7 +4,7 @@ import { reservedNames } from '../../engine/ingest/physical-names.js';
 import type { Head, HeadSource } from '../reader.js';
 import { refuseOtherFormats } from '../text/other-formats.js';
 import { CellScanner } from './cell-scanner.js';
-import { numberIn } from './number.js';
+import { numberIn } from './cell-column.js';
 import type { CsvParams } from './params.js';
 
 /** What every chunk needs to know. */

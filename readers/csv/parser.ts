@@ -1,17 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import { budgets } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
+import { DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
+import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { tooLong } from '../../engine/ingest/cast.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical-names.js';
-import { typedColumn } from '../../engine/ingest/typed-column.js';
-import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
+import { typedColumn } from '../../engine/ingest/make-column.js';
+import { RecordContext } from '../../engine/ingest/record-context.js';
+import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column, Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { CellScanner } from './cell-scanner.js';
-import { CellColumn } from './cell-column.js';
+import { CellColumn, numberIn } from './cell-column.js';
 import { neverClosed, type CsvHeader } from './header.js';
-import { numberIn } from './number.js';
 import type { CsvParams } from './params.js';
 import { PlainRows } from './fast-rows.js';
 
@@ -23,7 +24,7 @@ export class CsvParser extends CellScanner {
   readonly #params: CsvParams;
   readonly #out: BatchBuilder;
   readonly #report: Report;
-  readonly #recording: Recording;
+  readonly #context: RecordContext;
   /** One for each cell of a row: a column found here, one declared, or undefined where nothing is read. */
   readonly #found: (CellColumn | undefined)[] = [];
   readonly #declared: (ValueColumn | undefined)[] = [];
@@ -43,7 +44,7 @@ export class CsvParser extends CellScanner {
     this.#params = params;
     this.#out = out;
     this.#report = report;
-    this.#recording = new Recording(report);
+    this.#context = new RecordContext(report);
     this.#width = header.columns.length;
     this.#keys = header.columns.filter((column) => column !== null).length;
     this.#maxText = report.isDisabled ? budgets.textBytes : budgets.stringBytes;
@@ -58,14 +59,14 @@ export class CsvParser extends CellScanner {
       const declared = byName.get(name);
       if (declared) this.#declare(k, declared);
       else {
-        this.#found[k] = new CellColumn(name, names.give(name), holdsText);
+        this.#found[k] = new CellColumn(name, names.add(name), holdsText);
         out.add(name, this.#found[k]);
       }
     }
   }
 
   #declare(k: number, column: Column): void {
-    this.#declared[k] = typedColumn(column, column.name, 0, this.#recording);
+    this.#declared[k] = typedColumn(column, column.name, 0, this.#context);
     this.#out.add(column.name, this.#declared[k]);
   }
 
@@ -104,7 +105,7 @@ export class CsvParser extends CellScanner {
       !this.#isDamaged &&
       PlainRows.fits(this.#params, this.#width) &&
       this.#keys < budgets.recordKeysWarning &&
-      this.#declared.every((column) => column === undefined || takesRuns(column.store));
+      this.#declared.every((column) => column === undefined || takesRuns(column.builder));
     return isPlain ? new PlainRows(this.bytes, this.#params, this.#width, this.#maxText) : null;
   }
 
@@ -115,10 +116,10 @@ export class CsvParser extends CellScanner {
   #run(plain: PlainRows, count: number): number {
     const row = this.#out.rows;
     for (let k = 0; k < this.#width; k++) {
-      const store = this.#declared[k]?.store;
-      if (!(store instanceof DoubleBuilder)) continue;
-      store.padTo(row);
-      const numbers = takeNumbers(plain, k, count, store.reserveRun(count));
+      const builder = this.#declared[k]?.builder;
+      if (!(builder instanceof DoubleBuilder)) continue;
+      builder.padTo(row);
+      const numbers = takeNumbers(plain, k, count, builder.reserveRun(count));
       if (numbers < count) return numbers;
     }
     plain.settle();
@@ -127,13 +128,13 @@ export class CsvParser extends CellScanner {
       const found = this.#found[k];
       if (found !== undefined) this.#runOf(found, plain, k, row, count);
       else if (declared !== undefined) {
-        const { store } = declared;
-        if (store instanceof DoubleBuilder) store.commitRun(count);
-        else if (store instanceof Utf8Builder) takeTexts(plain, k, row, count, store);
+        const { builder } = declared;
+        if (builder instanceof DoubleBuilder) builder.commitRun(count);
+        else if (builder instanceof Utf8Builder) takeTexts(plain, k, row, count, builder);
         declared.padTo(row + count);
       }
     }
-    this.#recording.record += count;
+    this.#context.record += count;
     this.#out.endRecords(count);
     return count;
   }
@@ -169,10 +170,10 @@ export class CsvParser extends CellScanner {
 
   /** Reads the row that begins at `at`; returns where the next line begins. */
   #record(start: number): number {
-    const recording = this.#recording;
-    recording.line = this.line;
-    recording.record++;
-    recording.hasFailed = false;
+    const context = this.#context;
+    context.line = this.line;
+    context.record++;
+    context.hasFailed = false;
     const row = this.#out.rows;
     let surplus = 0;
     let k = 0;
@@ -189,7 +190,7 @@ export class CsvParser extends CellScanner {
       at = this.afterDelimiter(at);
     }
     this.#checkRow(k + 1, surplus);
-    if (recording.hasFailed) this.#out.rollback(row);
+    if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord();
     return this.afterLineEnd(at);
   }
@@ -221,7 +222,7 @@ export class CsvParser extends CellScanner {
     if (size > budgets.textBytes) return this.#tooLong(column.name, size);
     column.padTo(row);
     const value =
-      column.store instanceof DoubleBuilder ? numberIn(this.source, this.from, this.to) : NaN;
+      column.builder instanceof DoubleBuilder ? numberIn(this.source, this.from, this.to) : NaN;
     if (value === value) column.addDouble(value);
     else if (column.takesJson) {
       const json = encoder.encode(JSON.stringify(decoder.decode(this.#cell())));
@@ -232,15 +233,15 @@ export class CsvParser extends CellScanner {
   #tooLong(field: string, size: number): void {
     if (size > budgets.textBytes) {
       const message = `a cell of ${size} bytes is longer than ${budgets.textBytes} bytes (budget textBytes)`;
-      this.#recording.reject(0, field, message);
-    } else this.#recording.fault(306, field, tooLong(size).message);
+      this.#context.reject(0, field, message);
+    } else this.#context.fault(306, field, tooLong(size).message);
   }
 
   /** Bytes that are no UTF-8 give way to U+FFFD. */
   #repair(field: string): void {
     const cell = this.#cell();
     if (isUtf8(cell)) return;
-    this.#recording.warn(0, field, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    this.#context.warn(0, field, 'bytes that are not UTF-8 were replaced by U+FFFD');
     this.source = encoder.encode(decoder.decode(cell));
     this.from = 0;
     this.to = this.source.length;
@@ -255,28 +256,28 @@ export class CsvParser extends CellScanner {
    * ones are null, with a warning.
    */
   #checkRow(cells: number, surplus: number): void {
-    const recording = this.#recording;
+    const context = this.#context;
     if (this.openedOnLine > 0) {
-      if (recording.hasFailed) return;
-      recording.line = this.openedOnLine;
-      return recording.reject(0, null, neverClosed);
+      if (context.hasFailed) return;
+      context.line = this.openedOnLine;
+      return context.reject(0, null, neverClosed);
     }
-    if (surplus > 0) recording.reject(0, null, `${cells} cells, but ${this.#width} columns`);
+    if (surplus > 0) context.reject(0, null, `${cells} cells, but ${this.#width} columns`);
     else if (cells < this.#width)
-      recording.warn(0, null, `${cells} of ${this.#width} cells: the missing ones are null`);
+      context.warn(0, null, `${cells} of ${this.#width} cells: the missing ones are null`);
     if (this.#keys >= budgets.recordKeysWarning) this.#checkWidth();
   }
 
   #checkWidth(): void {
     const { recordKeysError: most } = budgets;
     const message = `the record has ${this.#keys} columns, ${most} `;
-    if (this.#keys >= most) this.#recording.fault(400, null, `${message}are too many`);
-    else this.#recording.warn(400, null, `${message}would be too many`);
+    if (this.#keys >= most) this.#context.fault(400, null, `${message}are too many`);
+    else this.#context.warn(400, null, `${message}would be too many`);
   }
 }
 
-function takesRuns(store: ValueColumn['store']): boolean {
-  return store instanceof DoubleBuilder || store instanceof Utf8Builder;
+function takesRuns(builder: ValueColumn['builder']): boolean {
+  return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
 }
 
 function isEmpty({ window: { from, to }, most }: PlainRows, k: number, count: number): boolean {

@@ -2,7 +2,8 @@ import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/core/budgets.js';
 import { acquire, grown, release } from '../../engine/core/buffers.js';
 import { tooLong } from '../../engine/ingest/cast.js';
-import { type Recording, ValueColumn } from '../../engine/ingest/value-column.js';
+import type { ColumnSpec } from '../../engine/ingest/object-column.js';
+import { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/core/types.js';
 import type { TextWindow } from '../text/scan-buffer.js';
 
@@ -24,12 +25,13 @@ export class AttributeColumn extends ValueColumn {
   #from: Int32Array | null = null;
   #to: Int32Array | null = null;
 
-  constructor(name: string, physical: string, path: string, recording: Recording, isList: boolean) {
-    super(name, path, recording);
+  /** `isList`: the values are lists even when no record has several. */
+  constructor({ name, physical, path, context }: ColumnSpec, isList: boolean) {
+    super(name, path, context);
     this.#physical = physical;
     this.#isList = isList;
     this.#ends[0] = this.#lists[0] = 0;
-    this.#maxBytes = recording.isLenient ? Infinity : budgets.stringBytes;
+    this.#maxBytes = context.isLenient ? Infinity : budgets.stringBytes;
   }
 
   column(): Column {
@@ -41,7 +43,7 @@ export class AttributeColumn extends ValueColumn {
     const size = to - from;
     if (size > this.#maxBytes) {
       const { code, message } = tooLong(size);
-      this.recording.fault(code, this.path, message);
+      this.context.fault(code, this.path, message);
     }
     if (this.length > row) this.#isList = true;
     else this.padTo(row + 1);

@@ -1,10 +1,7 @@
-import {
-  ObjectColumn,
-  type MakeColumn,
-  type ObjectFields,
-} from '../../engine/ingest/object-column.js';
-import { typedColumn } from '../../engine/ingest/typed-column.js';
-import type { Recording, ValueColumn } from '../../engine/ingest/value-column.js';
+import { ObjectColumn, type MakeColumn } from '../../engine/ingest/object-column.js';
+import { makeColumn, typedColumn } from '../../engine/ingest/make-column.js';
+import type { RecordContext } from '../../engine/ingest/record-context.js';
+import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/core/types.js';
 import { AttributeColumn } from './attribute-column.js';
 import { AttributeKeys } from './attribute-keys.js';
@@ -22,7 +19,7 @@ export class Attributes {
   /** Whether all columns are new to the dataset, so that values need no cast. */
   readonly takesNotes: boolean;
   readonly #fields: ObjectFields | null;
-  readonly #recording: Recording;
+  readonly #context: RecordContext;
   #row = 0;
   #keys = 0;
   #last: ValueColumn | null = null;
@@ -38,18 +35,26 @@ export class Attributes {
   readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
 
   /** `lists` are keys whose values are lists even when no record has several. */
-  constructor(given: Column | undefined, lists: ReadonlySet<string>, recording: Recording) {
-    const make: MakeColumn = (name, physical, path) =>
-      new AttributeColumn(name, physical, path, recording, lists.has(name));
+  constructor(given: Column | undefined, lists: ReadonlySet<string>, context: RecordContext) {
+    const make: MakeColumn = (spec) =>
+      spec.declared === undefined
+        ? new AttributeColumn(spec, lists.has(spec.name))
+        : makeColumn(spec);
     const object = given ?? attributesColumn;
-    this.#recording = recording;
+    this.#context = context;
     this.takesNotes = given === undefined;
     if (object.type === 'object' && !object.isList) {
-      const column = new ObjectColumn(object, object.name, 0, recording, make);
+      const column = new ObjectColumn({
+        column: object,
+        path: object.name,
+        depth: 0,
+        context,
+        make,
+      });
       this.column = column;
       this.#fields = column.fields;
     } else {
-      this.column = typedColumn(object, object.name, 0, recording);
+      this.column = typedColumn(object, object.name, 0, context);
       this.#fields = null;
     }
   }
@@ -82,11 +87,11 @@ export class Attributes {
     if (column === null) {
       column = fields.field(this.#text(bytes, from, to, isEscaped));
       // A key with escapes is looked up by its text each time.
-      if (column instanceof AttributeColumn && column.metIn < 0) this.keys.add(column);
+      if (column instanceof AttributeColumn && column.lastRecord < 0) this.keys.add(column);
     }
-    if (column !== null && column.metIn !== this.#recording.record) {
-      column.metIn = this.#recording.record;
-      this.#recording.keys++;
+    if (column !== null && column.lastRecord !== this.#context.record) {
+      column.lastRecord = this.#context.record;
+      this.#context.keys++;
     }
     this.#last = column;
   }
@@ -151,7 +156,7 @@ export class Attributes {
     unescape(bytes, from, to, this.#scratch, this.#scratchEnd, result);
     this.#scratchEnd = result.end;
     if (result.isDamaged)
-      this.#recording.warn(0, path, 'an escape that is not UTF-8 was replaced by U+FFFD');
+      this.#context.warn(0, path, 'an escape that is not UTF-8 was replaced by U+FFFD');
   }
 }
 

@@ -1,6 +1,7 @@
 import { budgets } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { DoubleBuilder, LongBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
+import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-builders.js';
+import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Coordinates } from '../coordinates.js';
 import { floatAt, integerAt } from '../text/numbers.js';
@@ -233,7 +234,9 @@ interface Stores {
 }
 
 function storesOf(columns: readonly ValueColumn[]): Stores | null {
-  const [seqid, source, type, start, end, score, strand, phase] = columns.map(({ store }) => store);
+  const [seqid, source, type, start, end, score, strand, phase] = columns.map(
+    ({ builder }) => builder,
+  );
   const texts = [seqid, source, type, strand].filter((store) => store instanceof Utf8Builder);
   const isPlain =
     texts.length === 4 &&

@@ -1,4 +1,4 @@
-import type { Recording } from '../../engine/ingest/value-column.js';
+import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { Attributes } from './attributes.js';
 
 /**
@@ -10,7 +10,7 @@ export function gff3Attributes(
   from: number,
   to: number,
   into: Attributes,
-  recording: Recording,
+  context: RecordContext,
 ): string | null {
   let at = from;
   while (at < to) {
@@ -28,10 +28,10 @@ export function gff3Attributes(
     if (keyTo === keyFrom) return 'an attribute has no name before its "="';
     into.key(bytes, keyFrom, keyTo, isEscaped);
     // Choice: an attribute without a value has the empty text.
-    if (at < to && c === equals) at = values(bytes, at + 1, to, into, recording);
+    if (at < to && c === equals) at = values(bytes, at + 1, to, into, context);
     else {
       into.value(bytes, at, at, false);
-      recording.warn(0, 'attributes', 'an attribute has no "=": its value is the empty text');
+      context.warn(0, 'attributes', 'an attribute has no "=": its value is the empty text');
     }
   }
   return null;
@@ -43,7 +43,7 @@ function values(
   from: number,
   to: number,
   into: Attributes,
-  recording: Recording,
+  context: RecordContext,
 ): number {
   let at = from;
   let count = 0;
@@ -68,7 +68,7 @@ function values(
   }
   if (count === 0) into.value(bytes, at, at, false);
   else if (hasEmpty)
-    recording.warn(0, 'attributes', 'a list of values has an empty one, which is left out');
+    context.warn(0, 'attributes', 'a list of values has an empty one, which is left out');
   return at;
 }
 

@@ -1,6 +1,11 @@
 import type { Reader } from '../reader.js';
-import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './header.js';
-import { styleOfText } from './features.js';
+import {
+  featureHead,
+  featureParams,
+  styleOfText,
+  type FeatureHeader,
+  type FeatureParams,
+} from './header.js';
 import { FeatureParser } from './parser.js';
 import { PlainGff3Attributes } from './fast-attributes.js';
 import { gff3Attributes } from './gff3-attributes.js';

@@ -1,4 +1,4 @@
-import type { Recording } from '../../engine/ingest/value-column.js';
+import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { Attributes } from './attributes.js';
 
 /**
@@ -10,7 +10,7 @@ export function gtfAttributes(
   from: number,
   to: number,
   into: Attributes,
-  recording: Recording,
+  context: RecordContext,
 ): string | null {
   let at = from;
   for (;;) {
@@ -35,7 +35,7 @@ export function gtfAttributes(
     while (valueTo > valueFrom && bytes[valueTo - 1] === space) valueTo--;
     into.value(bytes, valueFrom, valueTo, false);
     if (valueTo === valueFrom)
-      recording.warn(0, 'attributes', 'an attribute has no value: it is the empty text');
+      context.warn(0, 'attributes', 'an attribute has no value: it is the empty text');
   }
 }
 

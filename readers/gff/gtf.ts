@@ -1,7 +1,12 @@
 import type { Reader } from '../reader.js';
 import { gtfAttributes } from './gtf-attributes.js';
-import { featureHead, featureParams, type FeatureHeader, type FeatureParams } from './header.js';
-import { styleOfText } from './features.js';
+import {
+  featureHead,
+  featureParams,
+  styleOfText,
+  type FeatureHeader,
+  type FeatureParams,
+} from './header.js';
 import { FeatureParser } from './parser.js';
 import { PlainGtfAttributes } from './fast-attributes.js';
 

@@ -3,7 +3,6 @@ import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildOfLength, buildParam, buildsNamed } from '../genome-build.js';
 import type { Head, HeadSource } from '../reader.js';
 import { refuseOtherFormats } from '../text/other-formats.js';
-import { styleOf } from './features.js';
 
 /** Reader parameters: `comment` of the specification, and `genome_build` as the VCF reader has it. */
 export interface FeatureParams {
@@ -110,6 +109,23 @@ function refuseOtherFeatures(
       { file, line },
       'attributes such as ID=… are those of GFF3, not GTF: set reader_params.reader to "gff3"',
     );
+}
+
+/** The format in which the attributes of a feature line are written; undefined when both are possible. */
+function styleOf(line: string): 'gff3' | 'gtf' | undefined {
+  const attributes = line.split('\t')[8];
+  if (attributes === undefined) return undefined;
+  if (/^\s*[^\s=;]+ +"/.test(attributes)) return 'gtf';
+  return /^\s*[^\s="]+=/.test(attributes) ? 'gff3' : undefined;
+}
+
+/** The format of a text whose first line is a feature, with its coordinates; undefined when it is not or is uncertain. */
+export function styleOfText(start: string): 'gff3' | 'gtf' | undefined {
+  const lines = start.split(/\r\n|\n|\r/);
+  const first = lines.find((line) => line.trim() !== '' && !line.startsWith('#')) ?? '';
+  return /^[^\t]+\t[^\t]*\t[^\t]+\t\d+\t\d+\t[^\t]*\t[-+.?]\t[012.]\t/.test(first)
+    ? styleOf(first)
+    : undefined;
 }
 
 const names = { gff3: 'GFF3', gtf: 'GTF' } as const;

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { typedColumn } from '../../engine/ingest/typed-column.js';
-import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
+import { typedColumn } from '../../engine/ingest/make-column.js';
+import { RecordContext } from '../../engine/ingest/record-context.js';
+import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
-import { afterLine, lineEnd } from '../jsonl/scanner.js';
+import { afterLine, lineEnd } from '../text/lines.js';
 import type { Report } from '../reader.js';
 import { floatAt, integerAt, isNotANumber, latin1 } from '../text/numbers.js';
 import { Attributes } from './attributes.js';
@@ -21,7 +22,7 @@ export interface Dialect {
     from: number,
     to: number,
     into: Attributes,
-    recording: Recording,
+    context: RecordContext,
   ) => string | null;
   /** Reads those of lines that have nothing odd about them. */
   readonly plain: () => PlainAttributes;
@@ -39,7 +40,7 @@ export class FeatureParser {
   readonly #comment: Uint8Array;
   readonly #out: BatchBuilder;
   readonly #report: Report;
-  readonly #recording: Recording;
+  readonly #context: RecordContext;
   readonly #columns: readonly ValueColumn[];
   readonly #coordinates: Coordinates | null;
   readonly #attributes: Attributes;
@@ -61,40 +62,40 @@ export class FeatureParser {
     report: Report,
     given: Columns,
   ) {
-    const recording = new Recording(report);
+    const context = new RecordContext(report);
     const columnOf = (column: Column) =>
       typedColumn(
         given.find(({ name }) => name === column.name) ?? column,
         column.name,
         0,
-        recording,
+        context,
       );
     this.#dialect = dialect;
     this.#comment = encoder.encode(comment);
     this.#out = out;
     this.#report = report;
-    this.#recording = recording;
+    this.#context = context;
     this.#columns = columns.map(columnOf);
     this.#coordinates = build && new Coordinates(columnOf(coordinatesColumn), build);
     const attributes = given.find(({ name }) => name === 'attributes');
-    this.#attributes = new Attributes(attributes, dialect.lists, recording);
+    this.#attributes = new Attributes(attributes, dialect.lists, context);
   }
 
   /** Reads whole lines up to where the features end; returns how many there were. */
   read(chunk: Uint8Array): number {
     const isClean = isUtf8(chunk);
-    const recording = this.#recording;
+    const context = this.#context;
     this.#bytes = chunk;
-    recording.line = 0;
+    context.line = 0;
     const plain = isClean ? this.#plainFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
       // The first feature makes the columns.
       if (this.#isBegun && plain !== null && plain.take(at, this.#out)) {
         at = plain.next;
-        recording.line += plain.lines;
+        context.line += plain.lines;
         continue;
       }
-      recording.line++;
+      context.line++;
       if (isClean) at = this.#line(at, false);
       else {
         const end = lineEnd(chunk, at);
@@ -107,7 +108,7 @@ export class FeatureParser {
       }
     }
     if (this.#hasEnded) this.#report.end();
-    return recording.line;
+    return context.line;
   }
 
   #plainFeatures(chunk: Uint8Array): PlainFeatures | null {
@@ -126,14 +127,14 @@ export class FeatureParser {
     const bytes = this.#bytes;
     const end = this.#split(start);
     if (this.#isNoFeature(start, end)) return afterLine(bytes, end);
-    const recording = this.#recording;
-    recording.record++;
-    recording.keys = 0;
-    recording.hasFailed = false;
+    const context = this.#context;
+    context.record++;
+    context.keys = 0;
+    context.hasFailed = false;
     if (!this.#isBegun) this.#begin();
     this.#record(end - start);
-    if (isDamaged) recording.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
-    if (recording.hasFailed) {
+    if (isDamaged) context.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    if (context.hasFailed) {
       this.#attributes.column.truncate(this.#out.rows); // it may not be among the others yet
       this.#out.rollback(this.#out.rows);
     } else this.#out.endRecord();
@@ -197,25 +198,25 @@ export class FeatureParser {
   }
 
   #record(lineBytes: number): void {
-    const recording = this.#recording;
+    const context = this.#context;
     if (this.#count !== 9) {
       const found = this.#count === 1 ? 'one column' : `${this.#count} columns`;
-      return recording.reject(0, null, `expected 9 columns separated by tabs, found ${found}`);
+      return context.reject(0, null, `expected 9 columns separated by tabs, found ${found}`);
     }
     this.#attributes.begin(this.#out.rows, lineBytes);
     if (!this.#isNull(8)) {
       const [from, to] = [this.#from[8]!, this.#to[8]!];
       const { attributes } = this.#dialect;
-      const wrong = attributes(this.#bytes, from, to, this.#attributes, recording);
-      if (wrong !== null) return recording.reject(0, 'attributes', wrong);
+      const wrong = attributes(this.#bytes, from, to, this.#attributes, context);
+      if (wrong !== null) return context.reject(0, 'attributes', wrong);
       // An object without members cannot be stored, so its column waits for the first.
       if (!this.#hasAttributes && !this.#attributes.isEmpty) {
         this.#hasAttributes = true;
         this.#out.add('attributes', this.#attributes.column);
       }
     }
-    recording.keys += this.#columns.length;
-    recording.checkWidth();
+    context.keys += this.#columns.length;
+    context.checkWidth();
     this.#write(this.#out.rows);
   }
 
@@ -225,7 +226,7 @@ export class FeatureParser {
     const last = this.#position(4, 'end');
     // Choice: features that begin at 0 or end before they begin are errors, as both formats count from 1 and forbid it.
     if (first > last)
-      this.#recording.fault(301, 'end', `the feature ends at ${last}, before its start ${first}`);
+      this.#context.fault(301, 'end', `the feature ends at ${last}, before its start ${first}`);
     this.#text(seqid!, 0, row, first, last);
     this.#text(source!, 1, row);
     this.#text(type!, 2, row);
@@ -245,7 +246,7 @@ export class FeatureParser {
     const found = Number.isNaN(value)
       ? `"${this.#show(i)}" is no whole number`
       : `${value} is none`;
-    this.#recording.fault(301, field, `a position counts from 1, ${found}`);
+    this.#context.fault(301, field, `a position counts from 1, ${found}`);
     return NaN;
   }
 
@@ -261,7 +262,7 @@ export class FeatureParser {
       [bytes, from, to] = [this.#scratch, 0, this.#unescaped.end];
       if (this.#unescaped.isDamaged) {
         const message = 'an escape that is not UTF-8 was replaced by U+FFFD';
-        this.#recording.warn(0, column.name, message);
+        this.#context.warn(0, column.name, message);
       }
     }
     column.padTo(row);
@@ -278,10 +279,10 @@ export class FeatureParser {
       column.padTo(row);
       column.addDouble(value);
     } else if (isNotANumber(this.#bytes, from, to))
-      this.#recording.fault(304, 'score', 'the score is NaN');
+      this.#context.fault(304, 'score', 'the score is NaN');
     else if (Number.isNaN(value))
-      this.#recording.fault(301, 'score', `the score "${this.#show(5)}" is no number`);
-    else this.#recording.fault(305, 'score', `the score is ${value}`);
+      this.#context.fault(301, 'score', `the score "${this.#show(5)}" is no number`);
+    else this.#context.fault(305, 'score', `the score is ${value}`);
   }
 
   #strand(column: ValueColumn, row: number): void {
@@ -292,7 +293,7 @@ export class FeatureParser {
       column.padTo(row);
       column.addText(this.#bytes, from, to);
     } else
-      this.#recording.fault(
+      this.#context.fault(
         301,
         'strand',
         `the strand "${this.#show(6)}" is none of "+", "-", "." and "?"`,
@@ -305,11 +306,7 @@ export class FeatureParser {
     const value = this.#bytes[from]! - 48;
     if (to - from === 1 && value >= 0 && value <= 2) integer(column, row, value);
     else
-      this.#recording.fault(
-        301,
-        'phase',
-        `the phase "${this.#show(7)}" is none of 0, 1, 2 and "."`,
-      );
+      this.#context.fault(301, 'phase', `the phase "${this.#show(7)}" is none of 0, 1, 2 and "."`);
   }
 
   /** Whether a column has no value: it is `.`, or has no characters. */

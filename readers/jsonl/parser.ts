@@ -1,12 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { DroppedColumn } from '../../engine/ingest/discarded-column.js';
-import { ObjectFields } from '../../engine/ingest/object-column.js';
-import { Recording, type ValueColumn } from '../../engine/ingest/value-column.js';
+import { DiscardedColumn } from '../../engine/ingest/discarded-column.js';
+import { recordFields } from '../../engine/ingest/make-column.js';
+import { RecordContext } from '../../engine/ingest/record-context.js';
+import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { afterLine, byte, lineEnd, Malformed, Scanner } from './scanner.js';
+import { afterLine, lineEnd } from '../text/lines.js';
+import { byte, Malformed, Scanner } from './scanner.js';
 
 /**
  * Walks the bytes of JSONL straight into columns: no string, object or array per record. A key is guessed from the one
@@ -17,7 +19,7 @@ export class JsonlParser extends Scanner {
   readonly #out: BatchBuilder;
   readonly #report: Report;
   protected readonly fields: ObjectFields;
-  protected readonly recording: Recording;
+  protected readonly context: RecordContext;
   /** The records end here, whatever follows. */
   protected hasEnded = false;
   /** Takes what is read past, for the sake of its faults; those are told of `#skippedPath`. */
@@ -31,25 +33,27 @@ export class JsonlParser extends Scanner {
     super();
     this.#out = out;
     this.#report = report;
-    this.recording = new Recording(report);
-    this.#skipped = new DroppedColumn('', '', this.recording);
-    this.fields = new ObjectFields(columns, this.recording, '', 0, (column) =>
-      out.add(column.name, column),
-    );
+    this.context = new RecordContext(report);
+    this.#skipped = new DiscardedColumn('', '', this.context);
+    this.fields = recordFields({
+      declared: columns,
+      context: this.context,
+      onNew: (column) => out.add(column.name, column),
+    });
   }
 
   /** Reads whole lines; returns how many there were, blank ones included. */
   read(chunk: Uint8Array): number {
     this.open(chunk, 0);
     const isClean = isUtf8(chunk);
-    const { recording } = this;
-    for (recording.line = 0; this.at < chunk.length && !this.#report.isStopped && !this.hasEnded;) {
-      recording.line++;
+    const { context } = this;
+    for (context.line = 0; this.at < chunk.length && !this.#report.isStopped && !this.hasEnded;) {
+      context.line++;
       if (isClean || isUtf8(chunk.subarray(this.at, lineEnd(chunk, this.at)))) this.#line(false);
       else this.#damagedLine(chunk);
     }
     if (this.hasEnded) this.#report.end();
-    return recording.line;
+    return context.line;
   }
 
   /** Whether a record stands here; formats that wrap JSONL have lines of their own. */
@@ -87,23 +91,23 @@ export class JsonlParser extends Scanner {
       this.at = afterLine(this.bytes, lineEnd(this.bytes, this.at));
       return;
     }
-    const { recording } = this;
-    recording.record++;
-    recording.keys = 0;
-    recording.hasFailed = false;
+    const { context } = this;
+    context.record++;
+    context.keys = 0;
+    context.hasFailed = false;
     this.hasLoneSurrogate = false;
     try {
       this.#record();
-      if (isDamaged) recording.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+      if (isDamaged) context.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
       if (this.hasLoneSurrogate)
-        recording.warn(0, null, 'half a surrogate pair in an escape was replaced by U+FFFD');
+        context.warn(0, null, 'half a surrogate pair in an escape was replaced by U+FFFD');
     } catch (error) {
       if (!(error instanceof Malformed)) throw error;
-      recording.reject(0, null, `column ${this.column()}: ${error.message}`);
+      context.reject(0, null, `column ${this.column()}: ${error.message}`);
       this.at = lineEnd(this.bytes, this.at);
     }
     this.at = afterLine(this.bytes, this.at);
-    if (recording.hasFailed) this.#out.rollback(this.#out.rows);
+    if (context.hasFailed) this.#out.rollback(this.#out.rows);
     else this.#out.endRecord();
   }
 
@@ -115,7 +119,7 @@ export class JsonlParser extends Scanner {
     this.#object(this.fields);
     this.skipSpace();
     this.endsRecord();
-    this.recording.checkWidth();
+    this.context.checkWidth();
   }
 
   #object(fields: ObjectFields): void {
@@ -144,15 +148,15 @@ export class JsonlParser extends Scanner {
 
   /** Makes a column ready for its value in this row. */
   #meet(column: ValueColumn, row: number): void {
-    const { recording } = this;
+    const { context } = this;
     if (column.length > row) {
       column.truncate(row);
       this.#warnOfRepeated(column.path);
     }
     column.padTo(row);
-    if (column.metIn !== recording.record) {
-      column.metIn = recording.record;
-      if (this.bytes[this.at] !== byte.openObject) recording.keys++;
+    if (column.lastRecord !== context.record) {
+      column.lastRecord = context.record;
+      if (this.bytes[this.at] !== byte.openObject) context.keys++;
     }
   }
 
@@ -235,7 +239,7 @@ export class JsonlParser extends Scanner {
       // The tokens that are no JSON but that Python writes.
       case 78:
         this.word('NaN');
-        this.recording.fault(304, this.#pathOf(column), 'the value is NaN');
+        this.context.fault(304, this.#pathOf(column), 'the value is NaN');
         return column.appendNull();
       case 73:
         this.word('Infinity');
@@ -300,8 +304,8 @@ export class JsonlParser extends Scanner {
 
   #addInfinity(column: ValueColumn, value: number): void {
     const path = this.#pathOf(column);
-    this.recording.fault(305, path, `the value is ${value} or too large for a double`);
-    if (this.recording.isLenient) column.addDouble(value);
+    this.context.fault(305, path, `the value is ${value} or too large for a double`);
+    if (this.context.isLenient) column.addDouble(value);
     else column.appendNull();
   }
 
@@ -353,16 +357,16 @@ export class JsonlParser extends Scanner {
   #meetSkipped(path: string, members: Set<string>): void {
     if (members.has(path)) this.#warnOfRepeated(path);
     members.add(path);
-    if (this.#skippedRecord !== this.recording.record) this.#met.clear();
-    this.#skippedRecord = this.recording.record;
+    if (this.#skippedRecord !== this.context.record) this.#met.clear();
+    this.#skippedRecord = this.context.record;
     if (this.#met.has(path)) return;
     this.#met.add(path);
-    if (this.bytes[this.at] !== byte.openObject) this.recording.keys++;
+    if (this.bytes[this.at] !== byte.openObject) this.context.keys++;
   }
 
   #warnOfRepeated(path: string): void {
     const message = `the key ${JSON.stringify(path)} is repeated: its last value counts`;
-    this.recording.warn(0, path, message);
+    this.context.warn(0, path, message);
   }
 
   #pathOf(column: ValueColumn): string {

@@ -185,18 +185,6 @@ export abstract class Scanner {
   }
 }
 
-/** The first line feed or carriage return at or after `at`, or the end. */
-export function lineEnd(bytes: Uint8Array, at: number): number {
-  while (at < bytes.length && bytes[at] !== 10 && bytes[at] !== 13) at++;
-  return at;
-}
-
-/** The start of the next line, where `at` is the end of one: LF, CR LF and CR alone all end a line. */
-export function afterLine(bytes: Uint8Array, at: number): number {
-  if (bytes[at] === 13 && bytes[at + 1] === 10) return at + 2;
-  return Math.min(at + 1, bytes.length);
-}
-
 function encodePoint(code: number, into: Uint8Array, at: number): number {
   if (code < 0x80) into[at++] = code;
   else if (code < 0x800) {

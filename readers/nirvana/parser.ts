@@ -3,7 +3,8 @@ import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Columns, GenomeBuild } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import { JsonlParser } from '../jsonl/parser.js';
-import { byte, lineEnd } from '../jsonl/scanner.js';
+import { byte } from '../jsonl/scanner.js';
+import { lineEnd } from '../text/lines.js';
 import type { Report } from '../reader.js';
 
 /** Reads the lines of `"positions":[`, each one object with a comma behind it, up to the bracket that closes them. */
@@ -72,7 +73,7 @@ export class NirvanaParser extends JsonlParser {
     const isNamed = this.bytes[this.#chromosomeAt] === byte.quote;
     if (!isNamed || !(start >= 0)) {
       const message = 'a position of Nirvana has a "chromosome" and a whole number as "position"';
-      return this.recording.fault(301, isNamed ? 'position' : 'chromosome', message);
+      return this.context.fault(301, isNamed ? 'position' : 'chromosome', message);
     }
     const row = this.#out.rows;
     const coordinates = this.#coordinates;

@@ -1,24 +1,25 @@
 import { latin1 } from '../text/numbers.js';
+import type { VcfLine } from './line.js';
 
 /**
- * The annotations of one line, found once for all of its records: where each begins and ends, and whose it is.
+ * The offsets of the annotations of one line and the alleles that they belong to, found once for all records of the line.
  *
- * Choice: with `explode_annotations`, an annotation makes a record of the allele that it names (by its `Allele`, as SnpEff
- * writes it or as VEP shortens it, or by `ALLELE_NUM`); one that names none of the line's alleles makes one of each.
- * An allele without an annotation is one record without it. Values of a key whose header has no format are exploded as they are.
+ * Choice: with `explode_annotations`, an annotation becomes a record of the allele that it names, by `Allele` (as SnpEff writes it,
+ * or as VEP shortens it) or by `ALLELE_NUM`; one that names no allele of the line becomes a record of each allele. An allele
+ * without annotation is one record. Without subfields in the header, the values of the key are exploded as they are.
  */
 export class Annotations {
   /** Annotations on this line; 0 when the key is absent. */
   count = 0;
-  /** The whole value. */
+  /** The value of the key is `bytes[from..to)`. */
   from = 0;
   to = 0;
   starts = new Int32Array(64);
-  /** Per annotation: the index of its allele, -1 for every allele. */
+  /** Index of the allele of each annotation; -1 for all alleles. */
   #alleles = new Int32Array(64);
   readonly #key: Uint8Array;
-  /** The part that names the allele, -1 when none does. */
-  readonly #part: number;
+  /** Index of the subfield that names the allele; -1 when there is none. */
+  readonly #subfield: number;
   readonly #isNumber: boolean;
   readonly #isShortened: boolean;
 
@@ -26,11 +27,11 @@ export class Annotations {
     this.#key = new TextEncoder().encode(key);
     const numbered = names.indexOf('ALLELE_NUM');
     this.#isNumber = numbered >= 0;
-    this.#part = this.#isNumber ? numbered : names.indexOf('Allele');
+    this.#subfield = this.#isNumber ? numbered : names.indexOf('Allele');
     this.#isShortened = names.includes('Consequence');
   }
 
-  /** Looks for the key in the INFO text `bytes[from..to)` and for the items of its value. */
+  /** Finds the key in INFO `bytes[from..to)` and the items of its value. */
   find(bytes: Uint8Array, from: number, to: number): void {
     this.count = 0;
     this.from = -1;
@@ -49,16 +50,16 @@ export class Annotations {
     this.to = at;
   }
 
-  /** Where the annotation ends. */
+  /** The end of an annotation. */
   endOf(index: number): number {
     return index + 1 < this.count ? this.starts[index + 1]! - 1 : this.to;
   }
 
-  /** Tells the annotations which alleles they belong to; returns the number of records that the line makes. */
-  share(bytes: Uint8Array, refFrom: number, refTo: number, altFrom: number, altTo: number): number {
+  /** Assigns the annotations to the alleles of the line; returns the number of records that the line becomes. */
+  assign({ bytes, refFrom, refTo, altFrom, altTo }: VcfLine): number {
     if (this.count === 0) return 0;
     const isOne = bytes.subarray(altFrom, altTo).indexOf(44) < 0;
-    if (isOne || this.#part < 0) {
+    if (isOne || this.#subfield < 0) {
       this.#alleles.fill(-1, 0, this.count);
       return this.count * (isOne ? 1 : latin1(bytes, altFrom, altTo, Infinity).split(',').length);
     }
@@ -66,18 +67,18 @@ export class Annotations {
     const alleles = latin1(bytes, altFrom, altTo, Infinity).split(',');
     const byName = this.#names(reference, alleles);
     const counts = new Int32Array(alleles.length);
-    let everyones = 0;
+    let shared = 0;
     for (let i = 0; i < this.count; i++) {
       const name = this.#nameIn(bytes, this.starts[i]!, this.endOf(i));
       const allele = byName.get(name) ?? -1;
       this.#alleles[i] = allele;
-      if (allele < 0) everyones++;
+      if (allele < 0) shared++;
       else counts[allele]!++;
     }
-    return counts.reduce((sum, own) => sum + Math.max(1, own + everyones), 0);
+    return counts.reduce((sum, own) => sum + Math.max(1, own + shared), 0);
   }
 
-  /** The first annotation from `index` on that belongs to the allele, or -1. */
+  /** The first annotation from `index` on that belongs to the allele; -1 when there is none. */
   next(allele: number, index: number): number {
     for (let i = index; i < this.count; i++)
       if (this.#alleles[i] === -1 || this.#alleles[i] === allele) return i;
@@ -92,7 +93,7 @@ export class Annotations {
     this.starts[this.count++] = at;
   }
 
-  /** What annotations may call the alleles; the tool's own way comes first. */
+  /** The alleles by every name that annotations may use for them; the tool's own form has precedence. */
   #names(reference: string, alleles: readonly string[]): ReadonlyMap<string, number> {
     const names = new Map<string, number>();
     const add = (list: readonly string[]) =>
@@ -110,7 +111,7 @@ export class Annotations {
 
   #nameIn(bytes: Uint8Array, from: number, to: number): string {
     let at = from;
-    for (let part = 0; part < this.#part; part++) {
+    for (let i = 0; i < this.#subfield; i++) {
       while (at < to && bytes[at] !== 124) at++;
       at++;
     }
@@ -120,7 +121,7 @@ export class Annotations {
   }
 }
 
-/** VEP drops the first base that all alleles of an insertion or deletion share, and writes `-` for nothing. */
+/** The alleles as VEP writes them: without the first base that all alleles of an insertion or deletion share, `-` when empty. */
 function shortened(reference: string, alleles: readonly string[]): readonly string[] {
   const all = [reference, ...alleles].filter((allele) => !allele.includes('*'));
   const isShared = all.every((allele) => allele[0] === reference[0]);

@@ -1,11 +1,11 @@
 import type { NewField } from '../../engine/core/dataset-field.js';
-import { invalid } from '../../engine/core/errors.js';
+import { AppError, invalid } from '../../engine/core/errors.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { coordinatesColumn } from '../coordinates.js';
-import type { VcfParams } from './vcf.js';
+import type { VcfParams } from './params.js';
 import type { Definition, VcfHeader } from './header.js';
 
-/** The columns that a header promises, in the order of the record (contract 10.6). */
+/** The columns that a header declares, in the order of the record (contract 10.6). */
 export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   const columns: Column[] = [
     coordinatesColumn,
@@ -34,7 +34,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   if (header.samples.length > 0) {
     const format = header.format.map((one) => definedColumn(one));
     const key = params.sampleKey;
-    // An INFO without declared keys makes its column when its first key comes.
+    // Without declared INFO keys, the column `info` is created by the first key of a record.
     if (key === 'info' || columns.some((column) => column.name === key))
       throw invalid(
         'reader_params',
@@ -49,7 +49,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   return withPhysicalNames(columns);
 }
 
-/** Titles, descriptions and entity types that a VCF header gives its fields. */
+/** The descriptions that a VCF header gives its fields, and the entity type of `variant`. */
 export function declaredFields(header: VcfHeader, params: VcfParams): readonly Partial<NewField>[] {
   const of = (root: string, definitions: readonly Definition[]) =>
     definitions
@@ -66,7 +66,7 @@ export function declaredFields(header: VcfHeader, params: VcfParams): readonly P
   ];
 }
 
-/** The subfields of the annotation keys, as the header's own text lists them, by key. */
+/** The names of the subfields of each annotation key, from the key's description in the header. */
 export function annotationKeysOf(
   header: VcfHeader,
   params: VcfParams,
@@ -82,9 +82,9 @@ export function annotationKeysOf(
 }
 
 /**
- * `Functional annotations: 'Allele | Annotation | …'` (SnpEff) or `… Format: Allele|Consequence|…` (VEP): the names between
- * the bars, with `.` and `/` as `_` and without spaces (contract 10.6). SnpEff before 4.1 writes
- * `Format: 'Effect ( Effect_Impact | … [ | ERRORS ] )'`, and its values so, too.
+ * The names between the bars of `Functional annotations: 'Allele | Annotation | …'` (SnpEff) or `… Format: Allele|Consequence|…`
+ * (VEP), with `.` and `/` replaced by `_` and without spaces (contract 10.6). SnpEff before 4.1 writes descriptions as
+ * `Format: 'Effect ( Effect_Impact | … [ | ERRORS ] )'`, and its values in the same form.
  */
 function subfields(description: string): string[] {
   const quoted = /'([^']*\|[^']*)'/.exec(description)?.[1];
@@ -97,7 +97,7 @@ function subfields(description: string): string[] {
   return names.map((name, i) => (name === '' || names.indexOf(name) < i ? `field_${i + 1}` : name));
 }
 
-/** Subfields that hold several values joined with `&`. */
+/** Subfields whose values are lists joined with `&`. */
 const joinedSubfields = new Set(['Annotation', 'Consequence']);
 
 function infoColumn(definition: Definition, parts: readonly string[] | undefined): Column {
@@ -130,7 +130,7 @@ function object(name: string, children: Columns): Column {
   return { name, physical: name, type: 'object', isList: false, children };
 }
 
-/** Gives columns whose names differ by letter case alone physical names that differ. */
+/** The columns with physical names that differ in more than letter case. */
 function withPhysicalNames(columns: Columns): Columns {
   const taken = new Set<string>();
   return columns.map((column) => ({
@@ -140,7 +140,7 @@ function withPhysicalNames(columns: Columns): Columns {
   }));
 }
 
-/** A physical name for `name` that no sibling has, whatever the letter case; added to `taken` (lower case). */
+/** A physical name for `name` that is not in `taken`, which holds the names in use in lower case and gets the new one. */
 export function freePhysical(name: string, taken: Set<string>): string {
   let physical = name === '' ? '~1' : name;
   for (let n = 2; taken.has(physical.toLowerCase()); n++) physical = `${name}~${n}`;
@@ -149,8 +149,8 @@ export function freePhysical(name: string, taken: Set<string>): string {
 }
 
 /**
- * The declared columns with the types that the dataset has for them already; columns that only the dataset has are left
- * out, but their physical names stay theirs.
+ * The declared columns with the types that the dataset already has for them. Columns that only the dataset has are left out;
+ * their physical names remain in use.
  */
 export function overlaid(declared: Columns, given: Columns): Columns {
   const byName = new Map(given.map((column) => [column.name, column]));
@@ -174,4 +174,39 @@ export function widenedColumns(columns: Columns, widened: ReadonlySet<string>, a
       return { ...column, children: widenedColumns(column.children, widened, `${path}.`) };
     return widened.has(path) ? { ...column, type: 'double' } : column;
   });
+}
+
+/** Types of the fixed fields, and whether they are lists. */
+const fixedTypes: Readonly<Record<string, readonly [string, boolean]>> = {
+  genomic_coordinates: ['object', false],
+  variant: ['string', false],
+  allele: ['string', false],
+  row_id: ['string', false],
+  reference_allele: ['string', false],
+  alternate_alleles: ['string', true],
+  qual: ['double', false],
+  filter: ['string', true],
+};
+
+/** Throws when the dataset has a fixed VCF field with a type that cannot store the values of VCF records. */
+export function checkType(name: string, type: string, isList: boolean): void {
+  const [wanted, wantsList] = fixedTypes[name]!;
+  const isText = wanted === 'string' && (type === 'text' || type === 'blob');
+  if ((type !== wanted && !isText) || isList !== wantsList)
+    throw typeConflict(
+      name,
+      `${isList ? 'list of ' : ''}${type}`,
+      `${wantsList ? 'list of ' : ''}${wanted}`,
+    );
+}
+
+/** The error for a field whose type in the dataset cannot store the values of VCF records. */
+export function typeConflict(name: string, found: string, wanted: string): AppError {
+  return new AppError(
+    'invalid',
+    `field ${name} is of type ${found} in this dataset, a VCF record needs ${wanted}: import into another dataset`,
+    {
+      dataset_id: [`Field ${name} is of type ${found}, a VCF record needs ${wanted}`],
+    },
+  );
 }

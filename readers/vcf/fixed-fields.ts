@@ -1,69 +1,78 @@
-import type { Utf8Builder } from '../../engine/ingest/builders.js';
+import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 
-/** Copies `bytes[from..to)` in upper case; returns the position behind it. */
-export function upper(
-  into: Uint8Array,
-  at: number,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-): number {
-  for (let i = from; i < to; i++) {
-    const c = bytes[i]!;
-    into[at++] = c >= 97 && c <= 122 ? c - 32 : c;
-  }
-  return at;
+import type { VcfLine } from './line.js';
+
+/** Whether the text is a CHROM: printable, without white space; `<ID>` must close its bracket (VCF 4.5, section 1.6.1). */
+export function isChromosome(bytes: Uint8Array, from: number, to: number): boolean {
+  if (from === to || (bytes[from] === 46 && to - from === 1)) return false;
+  if (bytes[from] === 60 && (bytes[to - 1] !== 62 || to - from < 3)) return false;
+  for (let at = from; at < to; at++) if (bytes[at]! <= 32) return false;
+  return true;
 }
 
-/** Writes a whole number in decimal; returns the position behind it. */
-export function digits(into: Uint8Array, at: number, value: number): number {
-  let size = 1;
-  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;
-  let rest = value;
-  for (let i = at + size - 1; i >= at; i--) {
-    const tenth = Math.floor(rest / 10);
-    into[i] = 48 + (rest - tenth * 10);
-    rest = tenth;
-  }
-  return at + size;
+// Choice: REF may hold IUPAC ambiguity codes, because old reference genomes do; ALT may not (VCF 4.5, section 1.6.1).
+/** Bit 1: allowed in ALT; bit 2: allowed in REF. */
+const bases = new Uint8Array(256);
+for (const c of 'ACGTNacgtn') bases[c.charCodeAt(0)] = 3;
+for (const c of 'RYKMSWBDHVUrykmswbdhvu') bases[c.charCodeAt(0)] = 2;
+
+/** Whether the text is a REF: one base or more. */
+export function isReference(bytes: Uint8Array, from: number, to: number): boolean {
+  if (from === to) return false;
+  for (let at = from; at < to; at++) if (!bases[bytes[at]!]) return false;
+  return true;
 }
 
-/** Appends `<BUILD>-<chromosome>-<start>-<stop>-<allele>`, all upper case (contract 10.6); `prefix` is the build with its dash. */
+/** Whether the text is an allele of ALT: bases, `*`, a symbolic allele or a breakend (VCF 4.5, sections 1.6.1 and 5.4). */
+export function isAllele(bytes: Uint8Array, from: number, to: number): boolean {
+  if (from === to) return false;
+  let at = from;
+  while (at < to && (bases[bytes[at]!]! & 1) === 1) at++;
+  if (at === to) return true;
+  const c = bytes[at]!;
+  if (to - from === 1) return c === 42;
+  if (c === 60 && at === from) return bytes[to - 1] === 62 && to - from > 2;
+  // Breakends `G[17:198982[` and `]13:123456]T`, single breakends `.TC` and `CT.`, an inserted contig `C<ctg1>`.
+  if (c === 91 || c === 93) return bytes.subarray(at + 1, to).includes(c);
+  if (c === 46) return at === from || at === to - 1;
+  return c === 60 && bytes[to - 1] === 62;
+}
+
+/**
+ * Appends `<BUILD>-<chromosome>-<start>-<stop>-<allele>` in upper case (contract 10.6); `prefix` is the build and its dash, the
+ * allele is `line.bytes[alleleFrom..alleleTo)`.
+ */
 export function appendVariant(
   column: Utf8Builder,
   prefix: Uint8Array,
-  bytes: Uint8Array,
-  chromFrom: number,
-  chromTo: number,
-  posFrom: number,
-  posTo: number,
-  start: number,
+  line: VcfLine,
   stop: number,
   alleleFrom: number,
   alleleTo: number,
 ): void {
+  const { bytes, chromFrom, chromTo, posFrom, posTo, start } = line;
   const room =
     prefix.length + (chromTo - chromFrom) + (posTo - posFrom) + (alleleTo - alleleFrom) + 24;
   const into = column.reserve(room);
   let at = column.end;
   for (let i = 0; i < prefix.length; i++) into[at++] = prefix[i]!;
-  at = upper(into, at, bytes, chromFrom, chromTo);
+  at = copyUpper(into, at, bytes, chromFrom, chromTo);
   into[at++] = 45;
   const startAt = at;
-  // The position as it stands, unless it has a sign or leading zeros.
+  // POS is copied as it is written, unless it has a sign or leading zeros.
   if (bytes[posFrom]! > 48) for (let i = posFrom; i < posTo; i++) into[at++] = bytes[i]!;
-  else at = digits(into, at, start);
+  else at = writeDigits(into, at, start);
   const startEnd = at;
   into[at++] = 45;
   if (stop === start) for (let i = startAt; i < startEnd; i++) into[at++] = into[i]!;
-  else at = digits(into, at, stop);
+  else at = writeDigits(into, at, stop);
   into[at++] = 45;
-  at = upper(into, at, bytes, alleleFrom, alleleTo);
+  at = copyUpper(into, at, bytes, alleleFrom, alleleTo);
   column.commit(at);
 }
 
-/** Appends the text, `.` and nothing as null. */
+/** Appends ID; `.` and the empty text are null. */
 export function appendIdentifier(
   column: Utf8Builder,
   bytes: Uint8Array,
@@ -74,7 +83,7 @@ export function appendIdentifier(
   else column.appendBytes(bytes, from, to);
 }
 
-/** Appends the items between separators. */
+/** Appends the items between separators to the elements of a list. */
 export function appendSplit(
   column: Utf8Builder,
   bytes: Uint8Array,
@@ -90,7 +99,7 @@ export function appendSplit(
   }
 }
 
-/** Appends the names of failed filters: none for PASS, null for `.`; false when an item is no name. */
+/** Appends FILTER as a list of failed filters: empty for PASS, null for `.`. Returns false when an item is not a filter name. */
 export function appendFilter(
   column: ListBuilder<Utf8Builder>,
   bytes: Uint8Array,
@@ -118,4 +127,32 @@ export function appendFilter(
   }
   column.endList();
   return true;
+}
+
+/** Copies `bytes[from..to)` in upper case; returns the position behind it. */
+function copyUpper(
+  into: Uint8Array,
+  at: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
+  for (let i = from; i < to; i++) {
+    const c = bytes[i]!;
+    into[at++] = c >= 97 && c <= 122 ? c - 32 : c;
+  }
+  return at;
+}
+
+/** Writes a whole number in decimal; returns the position behind it. */
+function writeDigits(into: Uint8Array, at: number, value: number): number {
+  let size = 1;
+  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;
+  let rest = value;
+  for (let i = at + size - 1; i >= at; i--) {
+    const tenth = Math.floor(rest / 10);
+    into[i] = 48 + (rest - tenth * 10);
+    rest = tenth;
+  }
+  return at + size;
 }

@@ -1,8 +1,8 @@
 import { budgets } from '../../engine/core/budgets.js';
 import { AppError, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
+import { buildOfLength, buildsNamed } from '../genome-build.js';
 import type { HeadSource } from '../reader.js';
-import { guessBuild } from './build.js';
 
 /** One `##INFO` or `##FORMAT` line. */
 export interface Definition {
@@ -12,7 +12,7 @@ export interface Definition {
   readonly description: string;
 }
 
-/** What the meta lines and the `#CHROM` line say: plain data, for every thread. */
+/** The content of the meta lines and of the `#CHROM` line: plain data that is sent to every thread. */
 export interface VcfHeader {
   /** `4.3` as a number; 4.2 when the file does not say. */
   readonly version: number;
@@ -24,7 +24,7 @@ export interface VcfHeader {
   readonly isBuildGuessed: boolean;
 }
 
-/** The header with where it ends. */
+/** The header, and the offset and the number of lines at which it ends. */
 export interface ParsedHeader {
   readonly header: VcfHeader;
   readonly bodyOffset: number;
@@ -32,7 +32,7 @@ export interface ParsedHeader {
   readonly warnings: readonly string[];
 }
 
-/** Reads up to and with the `#CHROM` line (VCF 4.5, sections 1.1 to 1.5). Throws InputError with the line. */
+/** Reads the header up to and including the `#CHROM` line (VCF 4.5, sections 1.4 and 1.5). Throws InputError with the line. */
 export async function readHeader(
   source: HeadSource,
   build: GenomeBuild | undefined,
@@ -84,7 +84,7 @@ export async function readHeader(
   }
 }
 
-/** The decoded lines of the header, within its budgets. */
+/** Reads the lines of the header one by one, within the budgets for headers. */
 class HeaderLines {
   line = 0;
   offset = 0;
@@ -132,7 +132,8 @@ function columnRow(
   fail: (message: string) => InputError,
 ): { hasFormat: boolean; samples: string[] } {
   const names = text.split('\t');
-  // Choice: a stray tab behind INFO names nothing, files of dbSNP have one; behind samples it would be a sample without a name.
+  // Choice: empty columns after INFO are ignored, because files of dbSNP end the #CHROM line with a tab; an empty name among the
+  // samples is an error.
   while (names.length > 8 && names.slice(8).every((name) => name === '')) names.pop();
   if (names.length === 1 && /^#CHROM\s+POS\s/.test(text))
     throw fail('the columns of the #CHROM line must be separated by tabs, not spaces');
@@ -170,7 +171,7 @@ function define(
   if (id === undefined || id === '') throw fail(`this ##${kind} line has no ID`);
   const number = values.get('Number') ?? '.';
   const type = values.get('Type') ?? 'String';
-  // -1 stood for "unknown" before VCF 4.1; P, M and the L kinds came with 4.4 and 4.5.
+  // -1 meant "unknown" before VCF 4.1; P came with 4.4, M, LA, LR and LG with 4.5 (section 1.4.2).
   if (!/^(?:-1|\d+|\.|[ARGPM]|L[ARG])$/.test(number))
     throw fail(`##${kind} ${id} has Number=${number}: expected a count, A, R, G or "."`);
   if (!types.has(type))
@@ -189,8 +190,28 @@ function define(
   });
 }
 
-/** The keys and values between `<` and `>`; quoted values may hold commas and escaped quotes. */
-export function structured(text: string): Map<string, string> {
+/**
+ * The genome build of a header: that in which a contig has its declared length, else the one that a reference, an assembly or
+ * any other meta line names; undefined when no line tells.
+ */
+function guessBuild(metaLines: readonly string[]): GenomeBuild | undefined {
+  for (const line of metaLines) {
+    if (!line.startsWith('##contig=')) continue;
+    const contig = structured(line.slice(9));
+    const build = buildOfLength(contig.get('ID') ?? '', contig.get('length') ?? '');
+    if (build !== undefined) return build;
+  }
+  for (const prefix of ['##reference', '##assembly', '##contig', '##']) {
+    for (const line of metaLines) {
+      const [build] = line.startsWith(prefix) ? buildsNamed(line) : [];
+      if (build !== undefined) return build;
+    }
+  }
+  return undefined;
+}
+
+/** The keys and values of a structured meta line (VCF 4.5, section 1.4): `<ID=…,Description="…">`. */
+function structured(text: string): Map<string, string> {
   const values = new Map<string, string>();
   const body = text.startsWith('<') ? text.slice(1, text.endsWith('>') ? -1 : undefined) : text;
   const pair = /([^=,\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^,]*))\s*(?:,|$)/g;

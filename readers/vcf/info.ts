@@ -2,8 +2,8 @@ import type {
   BooleanBuilder,
   DoubleBuilder,
   IntegerBuilder,
-  Utf8Builder,
-} from '../../engine/ingest/builders.js';
+} from '../../engine/ingest/fixed-width-builders.js';
+import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { type ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import type { Column } from '../../engine/core/types.js';
@@ -11,47 +11,57 @@ import type { Report } from '../reader.js';
 import { freePhysical } from './columns.js';
 import { integerAt, powersOfTen } from '../text/numbers.js';
 import type { Annotations } from './annotations.js';
-import type { Extent } from './stop-position.js';
-import { Keys } from './key-table.js';
+import type { VcfLine } from './line.js';
+import type { InfoExtent } from './stop-position.js';
+import { KeyTable } from './key-table.js';
 import { appendValue, entryOf, Kind, Role, type Entry } from './values.js';
 
-const twice = 'the key occurs twice: the first value holds';
+const repeatedKey = 'the key occurs twice: the first value holds';
 
-/** Reads the INFO column into the struct column `info`. */
-export class InfoParser implements Extent {
-  /** What the line just read says of its extent. */
+/** Options of `InfoParser`. */
+export interface InfoOptions {
+  /** The column `info` that the header declares. */
+  readonly column: Column | undefined;
+  /** The column `info` that the dataset already has. */
+  readonly given: Column | undefined;
+  /** Percent-encoded characters are decoded (VCF 4.3 and later, section 1.2). */
+  readonly decodes: boolean;
+  readonly out: BatchBuilder;
+  readonly report: Report;
+  /** Dotted names of declared integers that are stored as doubles; the parser adds to it and rejects the line. */
+  readonly widened: Set<string>;
+  /** The annotations of the line, when each becomes a record of its own, and their key. */
+  readonly annotations: Annotations | null;
+  readonly exploded: string | null;
+}
+
+/** Parses INFO into the struct column `info`. */
+export class InfoParser implements InfoExtent {
   end = -1;
-  lengthsFrom = 0;
-  lengthsTo = 0;
+  svlenFrom = 0;
+  svlenTo = 0;
   readonly #struct: StructBuilder;
-  readonly #keys = new Keys();
-  readonly #decodes: boolean;
-  readonly #out: BatchBuilder;
-  readonly #report: Report;
-  /** Columns that the dataset has for keys which this header does not declare. */
+  readonly #keys = new KeyTable();
+  readonly #options: InfoOptions;
+  /** Columns that the dataset has, by key. */
   readonly #known: ReadonlyMap<string, Column>;
   readonly #widened: Set<string>;
-  readonly #physicals: Set<string>;
-  /** Keys that nothing declares, and that came without a value so far. */
+  readonly #physicalNames: Set<string>;
+  /** Undeclared keys that so far occurred without a value only. */
   readonly #flags = new Set<Entry>();
-  readonly #exploded: string | null;
   readonly #decoder = new TextDecoder();
   /** The first key of the line before. */
   #first: Entry | null = null;
-  #line = 0;
   #isAdded = false;
+  // The record being parsed.
+  #bytes: Uint8Array = new Uint8Array(0);
+  #lineNumber = 0;
+  #row = 0;
 
-  constructor(
-    column: Column | undefined,
-    given: Column | undefined,
-    decodes: boolean,
-    out: BatchBuilder,
-    report: Report,
-    widened: Set<string>,
-    exploded: string | null,
-  ) {
+  constructor(options: InfoOptions) {
+    const { column, given, widened } = options;
+    this.#options = options;
     this.#widened = widened;
-    this.#exploded = exploded;
     const empty: Column = {
       name: 'info',
       physical: 'info',
@@ -60,75 +70,66 @@ export class InfoParser implements Extent {
       children: [],
     };
     this.#struct = new StructBuilder(column ?? { ...(given ?? empty), children: [] });
-    this.#decodes = decodes;
-    this.#out = out;
-    this.#report = report;
     this.#known = new Map((given?.children ?? []).map((child) => [child.name, child]));
-    this.#physicals = new Set(
+    this.#physicalNames = new Set(
       [...(column?.children ?? []), ...(given?.children ?? [])].map((child) =>
         child.physical.toLowerCase(),
       ),
     );
     for (const [name, builder] of this.#struct.children)
       this.#keys.add(entryOf(name, builder, this.#roleOf(name), this.#isWidened(name)));
-    if (this.#struct.children.size > 0) this.#add();
+    if (this.#struct.children.size > 0) this.#addColumn();
   }
 
   /**
-   * Reads `bytes[from..to)` as the INFO of record `row`; false when the line was rejected. Of the annotations, where the line
-   * makes a record of each, the one of that index is taken, -1 for none.
+   * Parses the INFO of a line for record `row`; returns false when the line was rejected. `annotation` is the index of the
+   * annotation of this record, where every annotation becomes a record; -1 for none.
    */
-  parse(
-    bytes: Uint8Array,
-    from: number,
-    to: number,
-    row: number,
-    line: number,
-    annotations: Annotations | null,
-    annotation: number,
-  ): boolean {
+  parse(line: VcfLine, row: number, annotation: number): boolean {
+    const { bytes, infoFrom: from, infoTo: to } = line;
     this.end = -1;
-    this.lengthsTo = this.lengthsFrom = 0;
-    this.#line = line;
+    this.svlenTo = this.svlenFrom = 0;
+    this.#lineNumber = line.number;
+    this.#bytes = bytes;
+    this.#row = row;
     if (from >= to || (to - from === 1 && bytes[from] === 46)) {
       if (this.#isAdded) this.#struct.padTo(row);
       return true;
     }
     this.#struct.padTo(row);
+    const { annotations } = this.#options;
     let guess = this.#first;
     let previous: Entry | null = null;
     for (let at = from; at < to;) {
-      // Most files repeat the order of their keys: what followed last time is tried first.
+      // Most files repeat the order of their keys, so the key that followed in the line before is tried first.
       let entry = guess;
       if (entry === null || !matches(entry.bytes, bytes, at, to)) {
         entry = this.#keys.find(bytes, at, to);
         if (entry === null) {
           const c = bytes[at];
-          // `;;` and a trailing `;` hold nothing; `=x` has no name.
-          if (c === 61) return this.#reject(null, 'a value without a key in INFO');
+          if (c === 61) return this.#reject(0, null, 'a value without a key in INFO');
           if (c === 59) {
+            // `;;` and a trailing `;` are empty.
             at++;
             continue;
           }
-          entry = this.#addKey(bytes, at, to);
+          entry = this.#addKey(at, to);
         }
         if (previous === null) this.#first = entry;
         else previous.next = entry;
       }
+      previous = entry;
+      guess = entry.next;
       const keyEnd = at + entry.bytes.length;
       const hasValue = keyEnd < to && bytes[keyEnd] === 61;
       if (entry.role === Role.Exploded && annotations?.from === keyEnd + 1) {
-        if (!this.#appendAnnotation(entry, bytes, annotations, annotation, row)) return false;
-        previous = entry;
-        guess = entry.next;
+        if (!this.#appendAnnotation(entry, annotations, annotation)) return false;
         at = annotations.to + 1;
         continue;
       }
-      const fastEnd = hasValue ? appendPlain(entry, bytes, keyEnd + 1, to, row) : -1;
+      const fastEnd = hasValue ? appendFast(entry, bytes, keyEnd + 1, to, row) : -1;
       if (fastEnd >= 0) {
-        if (entry.role !== Role.None) this.#note(entry, bytes, keyEnd + 1, fastEnd);
-        previous = entry;
-        guess = entry.next;
+        if (entry.role !== Role.None) this.#noteExtent(entry, keyEnd + 1, fastEnd);
         at = fastEnd + 1;
         continue;
       }
@@ -143,37 +144,32 @@ export class InfoParser implements Extent {
           else if (c === 37) hasEscape = true;
         }
       }
-      if (!this.#append(entry, bytes, keyEnd, valueEnd, hasValue, hasComma, hasEscape, row))
-        return false;
-      previous = entry;
-      guess = entry.next;
+      if (!this.#append(entry, keyEnd, valueEnd, hasComma, hasEscape)) return false;
       at = valueEnd + 1;
     }
     this.#struct.endObject();
     return true;
   }
 
+  /** Appends a key with the value `bytes[keyEnd + 1..valueEnd)`, or without a value when `valueEnd` is `keyEnd`. */
   #append(
     entry: Entry,
-    bytes: Uint8Array,
     keyEnd: number,
     valueEnd: number,
-    hasValue: boolean,
     hasComma: boolean,
     hasEscape: boolean,
-    row: number,
   ): boolean {
     const { column } = entry;
-    if (column.length > row) return this.#warn(entry, twice);
-    column.padTo(row);
-    if (!hasValue) {
+    if (column.length > this.#row) return this.#warn(entry, repeatedKey);
+    column.padTo(this.#row);
+    if (valueEnd === keyEnd) {
       if (entry.kind === Kind.Flag && !entry.isList) (column as BooleanBuilder).append(true);
-      else if (entry.kind === Kind.Text && !entry.isList) appendWord(entry, 'true');
+      else if (entry.kind === Kind.Text && !entry.isList) appendTrue(entry);
       else column.appendNull();
       return true;
     }
     if (this.#flags.has(entry)) {
-      // Choice: a key that nothing declares is text as soon as one of its occurrences has a value, and "true" where it has none.
+      // Choice: an undeclared key that has a value in any of its occurrences is text, and "true" where it has no value.
       this.#widened.add(`info.${entry.name}`);
       return false;
     }
@@ -181,85 +177,72 @@ export class InfoParser implements Extent {
     let to = valueEnd;
     if (hasComma && !entry.isList) {
       if (!this.#warn(entry, 'several values where the header promises one')) return false;
-      // Choice: where the header promises one value and several come, numbers keep the first and text is kept whole.
-      if (entry.kind !== Kind.Text) to = bytes.indexOf(44, from);
+      // Choice: where the header declares one value and several come, a number keeps the first and text is stored unsplit.
+      if (entry.kind !== Kind.Text) to = this.#bytes.indexOf(44, from);
     }
-    if (entry.role !== Role.None) this.#note(entry, bytes, from, to);
-    return this.#appendRange(entry, bytes, from, to, hasEscape, row);
+    if (entry.role !== Role.None) this.#noteExtent(entry, from, to);
+    return this.#appendRange(entry, from, to, hasEscape);
   }
 
-  #appendAnnotation(
-    entry: Entry,
-    bytes: Uint8Array,
-    annotations: Annotations,
-    index: number,
-    row: number,
-  ): boolean {
-    if (entry.column.length > row) return this.#warn(entry, twice);
-    entry.column.padTo(row);
+  #appendAnnotation(entry: Entry, annotations: Annotations, index: number): boolean {
+    if (entry.column.length > this.#row) return this.#warn(entry, repeatedKey);
+    entry.column.padTo(this.#row);
     if (index < 0) {
       entry.column.appendNull();
       return true;
     }
-    const to = annotations.endOf(index);
-    return this.#appendRange(entry, bytes, annotations.starts[index]!, to, true, row);
+    return this.#appendRange(entry, annotations.starts[index]!, annotations.endOf(index), true);
   }
 
-  #appendRange(
-    entry: Entry,
-    bytes: Uint8Array,
-    from: number,
-    to: number,
-    hasEscape: boolean,
-    row: number,
-  ): boolean {
+  #appendRange(entry: Entry, from: number, to: number, hasEscape: boolean): boolean {
     const { column } = entry;
-    const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
+    const { decodes, report } = this.#options;
+    const fault = appendValue(entry, this.#bytes, from, to, decodes && hasEscape);
     if (fault === null) return true;
     if (fault.isWider === true && !this.#known.has(entry.name)) {
       this.#widened.add(`info.${entry.name}`);
       return false;
     }
-    if (this.#report.isDisabled) {
-      column.truncate(row);
+    if (report.isDisabled) {
+      column.truncate(this.#row);
       column.appendNull();
       return true;
     }
-    this.#report.reject(this.#line, fault.code, `info.${entry.name}`, fault.message);
-    return false;
+    return this.#reject(fault.code, `info.${entry.name}`, fault.message);
   }
 
   #isWidened(name: string): boolean {
     return this.#widened.has(`info.${name}`) && !this.#known.has(name);
   }
 
-  /** Remembers what says how far symbolic alleles reach. */
-  #note(entry: Entry, bytes: Uint8Array, from: number, to: number): void {
-    if (entry.role === Role.End) this.end = integerAt(bytes, from, to);
-    else if (entry.role === Role.Lengths) {
-      this.lengthsFrom = from;
-      this.lengthsTo = to;
+  /** Stores END and SVLEN for `symbolStop`. */
+  #noteExtent(entry: Entry, from: number, to: number): void {
+    if (entry.role === Role.End) this.end = integerAt(this.#bytes, from, to);
+    else if (entry.role === Role.Svlen) {
+      this.svlenFrom = from;
+      this.svlenTo = to;
     }
   }
 
   #roleOf(name: string): Role {
-    if (name === this.#exploded) return Role.Exploded;
+    if (name === this.#options.exploded) return Role.Exploded;
     if (name === 'END') return Role.End;
-    return name === 'SVLEN' ? Role.Lengths : Role.None;
+    return name === 'SVLEN' ? Role.Svlen : Role.None;
   }
 
+  /** Returns whether the record is still to be stored. */
   #warn(entry: Entry, message: string): boolean {
-    const isError = this.#report.warn(this.#line, 303, `info.${entry.name}`, message);
-    return !isError;
+    return !this.#options.report.warn(this.#lineNumber, 303, `info.${entry.name}`, message);
   }
 
-  #reject(field: string | null, message: string): boolean {
-    this.#report.reject(this.#line, 0, field, message);
+  #reject(code: number, field: string | null, message: string): false {
+    this.#options.report.reject(this.#lineNumber, code, field, message);
     return false;
   }
 
-  /** A key that the header does not declare: text, or a flag when its first occurrence has no value (contract 10.6), until one has. */
-  #addKey(bytes: Uint8Array, from: number, to: number): Entry {
+  /** Adds an undeclared key: text, or a flag when its first occurrence has no value (contract 10.6). */
+  #addKey(from: number, to: number): Entry {
+    const bytes = this.#bytes;
     let keyEnd = from;
     while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
     const name = this.#decoder.decode(bytes.subarray(from, keyEnd));
@@ -267,25 +250,25 @@ export class InfoParser implements Extent {
     const hasValue = (keyEnd < to && bytes[keyEnd] === 61) || this.#widened.has(`info.${name}`);
     const column = known ?? {
       name,
-      physical: freePhysical(name, this.#physicals),
+      physical: freePhysical(name, this.#physicalNames),
       type: hasValue ? ('string' as const) : ('boolean' as const),
       isList: false,
     };
     const entry = entryOf(name, this.#struct.child(column), this.#roleOf(name));
     if (known === undefined && !hasValue) this.#flags.add(entry);
     this.#keys.add(entry);
-    this.#add();
+    this.#addColumn();
     return entry;
   }
 
-  #add(): void {
+  #addColumn(): void {
     if (this.#isAdded) return;
     this.#isAdded = true;
-    this.#out.add('info', this.#struct);
+    this.#options.out.add('info', this.#struct);
   }
 }
 
-/** Whether `bytes` at `at` hold the key and then its end. */
+/** Whether the key is at `at`, followed by `=`, `;` or the end. */
 function matches(key: Uint8Array, bytes: Uint8Array, at: number, to: number): boolean {
   const end = at + key.length;
   if (end > to) return false;
@@ -293,17 +276,17 @@ function matches(key: Uint8Array, bytes: Uint8Array, at: number, to: number): bo
   return end === to || bytes[end] === 61 || bytes[end] === 59;
 }
 
-function appendWord(entry: Entry, word: string): void {
-  const bytes = new TextEncoder().encode(word);
-  appendValue(entry, bytes, 0, bytes.length, false);
+const trueText = new TextEncoder().encode('true');
+
+function appendTrue(entry: Entry): void {
+  appendValue(entry, trueText, 0, trueText.length, false);
 }
 
 /**
- * Appends a value that is nothing but one plain number or one text without a comma or escape, in a single walk over its
- * bytes; returns where it ends, or -1 when it is anything else and nothing was appended. Most values of real files are so
- * plain.
+ * The fast path: appends a value of plain numbers, or of text without escapes, in a single pass over its bytes. Returns the end of
+ * the value, or -1 with nothing appended when the value needs the general path. It handles most values of real files.
  */
-function appendPlain(
+function appendFast(
   entry: Entry,
   bytes: Uint8Array,
   from: number,
@@ -313,12 +296,12 @@ function appendPlain(
   const { column, items, kind, isList } = entry;
   if (column.length > row) return -1;
   if (column.length < row) column.padTo(row);
-  const before = items.length;
+  const lengthBefore = items.length;
   let at = from;
   for (;;) {
-    if (kind === Kind.Integer) at = plainInteger(items as IntegerBuilder, bytes, at, to);
-    else if (kind === Kind.Double) at = plainDouble(items as DoubleBuilder, bytes, at, to);
-    else if (kind === Kind.Text) at = plainText(items as Utf8Builder, bytes, at, to);
+    if (kind === Kind.Integer) at = fastInteger(items as IntegerBuilder, bytes, at, to);
+    else if (kind === Kind.Double) at = fastDouble(items as DoubleBuilder, bytes, at, to);
+    else if (kind === Kind.Text) at = fastText(items as Utf8Builder, bytes, at, to);
     else at = -1;
     if (at < 0 || at >= to || bytes[at] === 59) break;
     if (!isList || bytes[at] !== 44) at = -2;
@@ -326,15 +309,15 @@ function appendPlain(
     at++;
   }
   if (at < 0) {
-    if (items.length > before) items.truncate(before);
+    if (items.length > lengthBefore) items.truncate(lengthBefore);
     return -1;
   }
   if (isList) (column as ListBuilder).endList();
   return at;
 }
 
-/** Up to nine digits; returns where they end, -1 when there are none or more. */
-function plainInteger(items: IntegerBuilder, bytes: Uint8Array, from: number, to: number): number {
+/** Appends up to nine digits; returns their end, or -1 when there are none or more. */
+function fastInteger(items: IntegerBuilder, bytes: Uint8Array, from: number, to: number): number {
   let value = 0;
   let at = from;
   for (; at < to; at++) {
@@ -347,8 +330,8 @@ function plainInteger(items: IntegerBuilder, bytes: Uint8Array, from: number, to
   return at;
 }
 
-/** Up to fifteen digits with a point among them or not, which one exact division reads. */
-function plainDouble(items: DoubleBuilder, bytes: Uint8Array, from: number, to: number): number {
+/** Appends up to fifteen digits with or without a decimal point, which a single division converts exactly. */
+function fastDouble(items: DoubleBuilder, bytes: Uint8Array, from: number, to: number): number {
   let mantissa = 0;
   let point = -1;
   let at = from;
@@ -364,8 +347,8 @@ function plainDouble(items: DoubleBuilder, bytes: Uint8Array, from: number, to: 
   return at;
 }
 
-/** Text up to the next comma or the end, without escapes and not too long; "." and nothing at all are null elsewhere. */
-function plainText(items: Utf8Builder, bytes: Uint8Array, from: number, to: number): number {
+/** Appends text up to the next comma or semicolon; returns -1 for escapes, long texts, `.` and the empty text. */
+function fastText(items: Utf8Builder, bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   for (; at < to; at++) {
     const c = bytes[at]!;

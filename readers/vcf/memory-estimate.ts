@@ -2,15 +2,15 @@ import type { Columns } from '../../engine/core/types.js';
 import { Annotations } from './annotations.js';
 import type { HeadSource } from '../reader.js';
 
-/** Of the first record, no more than this is looked at. */
-const most = 1 << 18;
+/** The first record is examined up to this many bytes. */
+const sampleBytes = 1 << 18;
 
 /**
- * About how many bytes of memory a byte of text becomes. Every record has a place in every declared column, and every sample in
- * every FORMAT column, whether it has a value or not; so a file of short lines and many keys grows most. Lines of which
- * every annotation makes a record (those of the key `exploded`) repeat the rest in each.
+ * An estimate of the bytes of memory per byte of text, from the first record. Every record takes space in every declared column,
+ * and every sample in every FORMAT column, whether it has a value or not, so files of short lines and many keys need most. A
+ * line whose annotations (of the key `exploded`) become records of their own repeats the rest of the line in each of them.
  */
-export async function growthOf(
+export async function memoryPerByte(
   source: HeadSource,
   bodyOffset: number,
   columns: Columns,
@@ -19,17 +19,17 @@ export async function growthOf(
 ): Promise<number> {
   let bytes: Uint8Array;
   try {
-    ({ bytes } = await source.bytes(bodyOffset + most));
+    ({ bytes } = await source.bytes(bodyOffset + sampleBytes));
   } catch {
-    return 1; // damage is told by the chunk that holds it
+    return 1; // the chunk with the damage reports it
   }
   const end = bytes.indexOf(10, bodyOffset);
   const text = (end < 0 ? bytes.length : end) - bodyOffset;
   if (text <= 0) return 1;
-  const list = columns.find((column) => column.isList && column.type === 'object');
-  const fixed = bytesOf(columns.filter((column) => column !== list));
+  const samplesColumn = columns.find((column) => column.isList && column.type === 'object');
+  const fixed = bytesOf(columns.filter((column) => column !== samplesColumn));
   const names = samples.reduce((sum, name) => sum + name.length, 0);
-  const all = fixed + names + samples.length * bytesOf(list?.children ?? []);
+  const all = fixed + names + samples.length * bytesOf(samplesColumn?.children ?? []);
   const annotations = new Annotations(exploded ?? '', []);
   if (exploded !== null) {
     let info = bodyOffset;
@@ -40,11 +40,11 @@ export async function growthOf(
   }
   const records = Math.max(1, annotations.count);
   const shared = text - Math.max(0, annotations.to - annotations.from);
-  // Values themselves are about as large as their text.
+  // The values themselves take about as much memory as their text.
   return 1 + (records * all + (records - 1) * shared) / text;
 }
 
-/** What a record without values takes in the columns: offsets, numbers, and a bit for what is missing. */
+/** Bytes that a record without values takes in the columns: offsets, numbers, and one validity bit each. */
 function bytesOf(columns: Columns): number {
   return columns.reduce((sum, { type, isList, children }) => {
     if (children) return sum + (isList ? 4 : 0) + bytesOf(children);
@@ -52,7 +52,7 @@ function bytesOf(columns: Columns): number {
   }, 0);
 }
 
-/** About how many lines there are, by those at the beginning. */
+/** An estimate of the number of lines, extrapolated from the first 64 KiB. */
 export function expectedLines(bytes: Buffer): number {
   const start = bytes.subarray(0, 1 << 16);
   let lines = 0;

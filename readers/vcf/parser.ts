@@ -5,33 +5,59 @@ import {
   type StructBuilder,
 } from '../../engine/ingest/nested-builders.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
-import type { LongBuilder, DoubleBuilder, Utf8Builder } from '../../engine/ingest/builders.js';
+import type { LongBuilder, DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
+import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { budgets } from '../../engine/core/budgets.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { annotationKeysOf, declaredColumns, overlaid, widenedColumns } from './columns.js';
 import { Annotations } from './annotations.js';
+import {
+  annotationKeysOf,
+  checkType,
+  declaredColumns,
+  overlaid,
+  typeConflict,
+  widenedColumns,
+} from './columns.js';
+import {
+  appendFilter,
+  appendIdentifier,
+  appendSplit,
+  appendVariant,
+  isAllele,
+  isChromosome,
+  isReference,
+} from './fixed-fields.js';
 import { isReferenceBlock, longestBlock, symbolStop } from './stop-position.js';
-import { checkType, typeConflict } from './fixed-columns.js';
 import { expectedLines } from './memory-estimate.js';
 import type { VcfHeader } from './header.js';
 import { InfoParser } from './info.js';
+import { VcfLine } from './line.js';
 import { hasChrPrefix } from '../coordinates.js';
 import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from '../text/numbers.js';
-import { isAllele, isChromosome, isReference } from './alleles.js';
 import { SampleParser } from './samples.js';
-import type { VcfParams } from './vcf.js';
-import { appendFilter, appendIdentifier, appendSplit, appendVariant } from './fixed-fields.js';
+import type { VcfParams } from './params.js';
+
+/** What a parser of one chunk needs. */
+export interface VcfParserOptions {
+  readonly header: VcfHeader;
+  readonly params: VcfParams;
+  readonly out: BatchBuilder;
+  readonly report: Report;
+  /** Columns that the dataset already has. */
+  readonly given: Columns;
+  /** Dotted names of declared integers that are stored as doubles; the parser stops when it has added one. */
+  readonly widened: Set<string>;
+}
 
 /**
- * Reads the record lines of one chunk into columns. A line becomes one record per alternate allele; everything is taken
- * from the bytes by offset, no text or object is made for a well-formed line.
+ * Parses the record lines of one chunk into columns, one record per alternate allele. Values are copied from the bytes by offset;
+ * a valid line creates neither strings nor objects.
  */
 export class VcfParser {
   readonly #out: BatchBuilder;
   readonly #report: Report;
-  readonly #columns: number;
   readonly #coordinates: StructBuilder;
   readonly #build: Utf8Builder;
   readonly #chromosome: Utf8Builder;
@@ -46,31 +72,28 @@ export class VcfParser {
   readonly #filter: ListBuilder<Utf8Builder>;
   readonly #info: InfoParser;
   readonly #samples: SampleParser | null;
+  /** Number of columns of the `#CHROM` line. */
+  readonly #width: number;
   readonly #buildName: Uint8Array;
-  readonly #buildUpper: Uint8Array;
+  /** The build in upper case and a dash: the prefix of `variant`. */
+  readonly #variantPrefix: Uint8Array;
   readonly #widened: Set<string>;
   readonly #widenedBefore: number;
   readonly #version: number;
   readonly #annotations: Annotations | null;
+  readonly #line = new VcfLine();
   readonly #tabs = new Int32Array(9);
-  /** The same bytes as a Buffer, which finds a byte three times as fast; its values are read elsewhere. */
-  #search: Buffer = Buffer.alloc(0);
+  /** The bytes being parsed as a Buffer: its `indexOf` is three times as fast as that of a Uint8Array. */
+  #searched: Buffer = Buffer.alloc(0);
   #nextTab = -1;
-  #line = 0;
 
-  constructor(
-    header: VcfHeader,
-    params: VcfParams,
-    out: BatchBuilder,
-    report: Report,
-    given: Columns,
-    widened: Set<string>,
-  ) {
+  constructor({ header, params, out, report, given, widened }: VcfParserOptions) {
     this.#out = out;
     this.#report = report;
-    this.#columns = header.hasFormat ? 9 + header.samples.length : 8;
+    this.#width = header.hasFormat ? 9 + header.samples.length : 8;
     this.#widened = widened;
     this.#widenedBefore = widened.size;
+    this.#version = header.version;
     const columns = overlaid(widenedColumns(declaredColumns(header, params), widened), given);
     const column = <B extends ColumnBuilder>(name: string): B => {
       const wanted = columns.find((one) => one.name === name)!;
@@ -78,17 +101,17 @@ export class VcfParser {
       return out.column(wanted) as B;
     };
     this.#coordinates = column('genomic_coordinates');
-    const part = <B extends ColumnBuilder>(name: string, type: string): B => {
+    const member = <B extends ColumnBuilder>(name: string, type: string): B => {
       const builder = this.#coordinates.children.get(name)!;
       const found = builder.column();
       if (found.type !== type || found.isList)
         throw typeConflict(`genomic_coordinates.${name}`, found.type, type);
       return builder as B;
     };
-    this.#build = part('build', 'string');
-    this.#chromosome = part('chromosome', 'string');
-    this.#start = part('start', 'long');
-    this.#stop = part('stop', 'long');
+    this.#build = member('build', 'string');
+    this.#chromosome = member('chromosome', 'string');
+    this.#start = member('start', 'long');
+    this.#stop = member('stop', 'long');
     this.#variant = column('variant');
     this.#allele = column('allele');
     this.#rowId = column('row_id');
@@ -96,105 +119,112 @@ export class VcfParser {
     this.#alternates = column('alternate_alleles');
     this.#qual = column('qual');
     this.#filter = column('filter');
-    const info = columns.find((one) => one.name === 'info');
     const exploded = params.explodes ? params.annotationsKey : null;
-    const givenInfo = given.find((one) => one.name === 'info');
-    this.#version = header.version;
-    this.#info = new InfoParser(
-      info,
-      givenInfo,
-      header.version >= 4.3,
-      out,
-      report,
-      widened,
-      exploded,
-    );
     this.#annotations =
       exploded === null
         ? null
         : new Annotations(exploded, annotationKeysOf(header, params).get(exploded) ?? []);
-    const samples = columns.find((one) => one.name === params.sampleKey);
+    const decodes = header.version >= 4.3;
+    this.#info = new InfoParser({
+      column: columns.find((one) => one.name === 'info'),
+      given: given.find((one) => one.name === 'info'),
+      decodes,
+      out,
+      report,
+      widened,
+      annotations: this.#annotations,
+      exploded,
+    });
+    const key = params.sampleKey;
+    const samples = columns.find((one) => one.name === key);
     this.#samples =
       header.samples.length > 0 && samples !== undefined
-        ? new SampleParser(
-            makeBuilder(samples),
-            header,
-            params.sampleKey,
+        ? new SampleParser({
+            column: makeBuilder(samples),
+            key,
+            samples: header.samples,
+            decodes,
             out,
             report,
-            given.find((one) => one.name === params.sampleKey),
+            given: given.find((one) => one.name === key),
             widened,
-          )
+          })
         : null;
     this.#buildName = new TextEncoder().encode(header.build);
-    this.#buildUpper = new TextEncoder().encode(`${header.build.toUpperCase()}-`);
+    this.#variantPrefix = new TextEncoder().encode(`${header.build.toUpperCase()}-`);
   }
 
-  /** Reads all lines; returns how many there were. Stops early when a declared integer had to be widened. */
+  /** Parses all lines; returns how many there were. Stops early when a declared integer had to be widened. */
   read(chunk: Uint8Array): number {
     // A Buffer has another hidden class than a Uint8Array: with only one of them the loops below stay monomorphic.
     const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    const isClean = isUtf8(bytes);
-    const search = this.#searchIn(bytes);
-    const records = expectedLines(search);
+    const isValidUtf8 = isUtf8(bytes);
+    const searched = this.#searchIn(bytes);
+    const records = expectedLines(searched);
     this.#out.expect(records);
     this.#samples?.expect(records, bytes.length);
+    const line = this.#line;
     let at = 0;
     while (
       at < bytes.length &&
       !this.#report.isStopped &&
       this.#widened.size === this.#widenedBefore
     ) {
-      const newline = search.indexOf(10, at);
+      const newline = searched.indexOf(10, at);
       const next = newline < 0 ? bytes.length : newline + 1;
       let end = newline < 0 ? bytes.length : newline;
       if (end > at && bytes[end - 1] === 13) end--;
-      this.#line++;
-      if (end > at && isClean) this.#readLine(bytes, at, end);
+      line.number++;
+      if (end > at && isValidUtf8) this.#parseLine(bytes, at, end);
       else if (end > at) {
-        this.#readDoubtful(bytes.subarray(at, end));
+        this.#parseUnchecked(bytes.subarray(at, end));
         this.#searchIn(bytes);
       }
       at = next;
     }
-    return this.#line;
+    return line.number;
   }
 
-  /** A line of a chunk that is not all UTF-8: in this line, bytes that are not are read as U+FFFD. */
-  #readDoubtful(line: Uint8Array): void {
-    if (isUtf8(line)) return this.#readAlone(line);
-    const message = 'bytes that are not UTF-8 were replaced by U+FFFD';
-    if (this.#report.warn(this.#line, 0, null, message)) return;
-    const repaired = new TextEncoder().encode(lossy.decode(line));
-    this.#readAlone(repaired);
+  /** Parses a line of a chunk that is not valid UTF-8 as a whole: invalid bytes of the line become U+FFFD. */
+  #parseUnchecked(text: Uint8Array): void {
+    let valid = text;
+    if (!isUtf8(text)) {
+      const message = 'bytes that are not UTF-8 were replaced by U+FFFD';
+      if (this.#report.warn(this.#line.number, 0, null, message)) return;
+      valid = new TextEncoder().encode(replacing.decode(text));
+    }
+    this.#searchIn(valid);
+    this.#parseLine(valid, 0, valid.length);
   }
 
-  #readAlone(line: Uint8Array): void {
-    this.#searchIn(line);
-    this.#readLine(line, 0, line.length);
-  }
-
-  /** Takes the bytes for those that lines are read from. */
+  /** Sets the bytes in which tabs are searched. */
   #searchIn(bytes: Uint8Array): Buffer {
     this.#nextTab = -1;
-    this.#search = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    return this.#search;
+    this.#searched = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    return this.#searched;
   }
 
-  #readLine(bytes: Uint8Array, from: number, to: number): void {
-    const rows = this.#out.rows;
-    if (!this.#parse(bytes, from, to)) this.#out.rollback(rows);
+  #parseLine(bytes: Uint8Array, from: number, to: number): void {
+    const { rows } = this.#out;
+    const line = this.#line;
+    line.bytes = bytes;
+    line.from = from;
+    line.to = to;
+    if (!this.#split(line) || !this.#parseFixedFields(line) || !this.#addRecords(line))
+      this.#out.rollback(rows);
   }
 
-  /** False when the line was rejected; what it had appended is then rolled back. */
-  #parse(bytes: Uint8Array, from: number, to: number): boolean {
+  /** Finds the columns of a line; returns false when it was rejected. */
+  #split(line: VcfLine): boolean {
+    const { bytes, from, to } = line;
     if (bytes[from] === 35)
       return this.#reject(0, null, 'a header line among the records: were two VCF files joined?');
     const tabs = this.#tabs;
+    const width = this.#width;
     let count = 0;
     for (let at = from; at < to && count < 7; at++) if (bytes[at] === 9) tabs[count++] = at;
-    // INFO and FORMAT are long: searching beats walking.
-    for (const wanted = this.#columns === 8 ? 8 : 9; count >= 7 && count < wanted; count++) {
+    // INFO and FORMAT are long, so the next tab is searched for.
+    for (const wanted = width === 8 ? 8 : 9; count >= 7 && count < wanted; count++) {
       const tab = this.#tabAfter(tabs[count - 1]!);
       if (tab >= to) break;
       tabs[count] = tab;
@@ -205,163 +235,79 @@ export class VcfParser {
         null,
         `${count + 1} columns separated by tabs, a VCF record has at least 8`,
       );
-    if (this.#columns === 8 && count === 8 && tabs[7]! < to - 1)
+    if (width === 8 && count === 8 && tabs[7]! < to - 1)
       return this.#reject(0, null, 'more columns than the 8 of the #CHROM line');
-    const infoEnd = count >= 8 ? tabs[7]! : to;
-    const formatEnd = this.#columns > 8 ? (count >= 9 ? tabs[8]! : to) : to;
-    if (this.#columns > 8 && count < 8)
-      return this.#reject(0, null, `${count + 1} columns, the #CHROM line has ${this.#columns}`);
-
-    // CHROM
-    let chromFrom = from;
-    const chromTo = tabs[0]!;
-    if (!isChromosome(bytes, chromFrom, chromTo))
-      return this.#reject(
-        301,
-        'CHROM',
-        `"${latin1(bytes, chromFrom, chromTo)}" is not a chromosome name`,
-      );
-    if (hasChrPrefix(bytes, chromFrom, chromTo)) chromFrom += 3;
-
-    // POS
-    const posFrom = chromTo + 1;
-    const posTo = tabs[1]!;
-    const start = integerAt(bytes, posFrom, posTo);
-    if (!(start >= 0) || start > 4_294_967_295) {
-      const text = latin1(bytes, posFrom, posTo);
-      const is = isDigits(bytes, posFrom, posTo) ? 'is out of range' : 'is not a position';
-      return this.#reject(301, 'POS', `"${text}" ${is}`);
-    }
-
-    // REF and ALT
-    const refFrom = tabs[2]! + 1;
-    const refTo = tabs[3]!;
-    if (!isReference(bytes, refFrom, refTo))
-      return this.#reject(
-        301,
-        'REF',
-        `"${latin1(bytes, refFrom, refTo)}" is not a sequence of bases`,
-      );
-    const altFrom = refTo + 1;
-    const altTo = tabs[4]!;
-    if (altFrom === altTo)
-      return this.#reject(301, 'ALT', 'the allele is empty: "." stands for none');
-    const hasAlternate = !(altTo - altFrom === 1 && bytes[altFrom] === 46);
-
-    // QUAL
-    const qualFrom = altTo + 1;
-    const qualTo = tabs[5]!;
-    let qual: number | null = null;
-    if (!(qualTo - qualFrom === 1 && bytes[qualFrom] === 46)) {
-      qual = floatAt(bytes, qualFrom, qualTo);
-      if (qual !== qual && !isNotANumber(bytes, qualFrom, qualTo))
-        return this.#reject(301, 'QUAL', `"${latin1(bytes, qualFrom, qualTo)}" is not a number`);
-      if (qual !== qual) qual = null;
-      else if (qual - qual !== 0) {
-        if (!this.#report.isDisabled) return this.#reject(305, 'QUAL', 'infinity cannot be stored');
-        qual = null;
-      }
-    }
-
-    const annotations = this.#annotations;
-    const infoFrom = tabs[6]! + 1;
-    annotations?.find(bytes, infoFrom, infoEnd);
-    if (!this.#isWithinBudget(bytes, from, to, refFrom, refTo, altFrom, altTo)) return false;
-    const refStop = start + (refTo - refFrom) - 1;
-
-    for (let alleleFrom = altFrom, index = 0; alleleFrom <= altTo; index++) {
-      let alleleTo = alleleFrom;
-      while (alleleTo < altTo && bytes[alleleTo] !== 44) alleleTo++;
-      if (hasAlternate && !isAllele(bytes, alleleFrom, alleleTo))
-        return this.#reject(
-          301,
-          'ALT',
-          `"${latin1(bytes, alleleFrom, alleleTo)}" is not an allele`,
-        );
-      const a = hasAlternate ? alleleFrom : refFrom;
-      const b = hasAlternate ? alleleTo : refTo;
-      if (b - a > maxString) return this.#tooLong('allele', b - a);
-      let annotation = annotations === null ? -1 : annotations.next(index, 0);
-      do {
-        const row = this.#out.rows;
-        const info = this.#info;
-        if (!info.parse(bytes, infoFrom, infoEnd, row, this.#line, annotations, annotation))
-          return false;
-        let stop = refStop;
-        if (bytes[alleleFrom] === 60) {
-          const version = this.#version;
-          stop = symbolStop(bytes, alleleFrom, alleleTo, index, start, refStop, version, info);
-          if (info.end < 0 && version >= 4.5 && isReferenceBlock(bytes, alleleFrom, alleleTo))
-            stop = Math.max(stop, start + longestBlock(bytes, infoEnd + 1, formatEnd, to) - 1);
-        }
-
-        this.#build.padTo(row);
-        this.#build.appendBytes(this.#buildName, 0, this.#buildName.length);
-        this.#chromosome.appendBytes(bytes, chromFrom, chromTo);
-        this.#start.append(start);
-        this.#stop.append(stop);
-        this.#coordinates.endObject();
-        appendVariant(
-          this.#variant,
-          this.#buildUpper,
-          bytes,
-          chromFrom,
-          chromTo,
-          posFrom,
-          posTo,
-          start,
-          stop,
-          a,
-          b,
-        );
-        this.#allele.appendBytes(bytes, a, b);
-        appendIdentifier(this.#rowId, bytes, posTo + 1, tabs[2]!);
-        this.#reference.appendBytes(bytes, refFrom, refTo);
-        if (hasAlternate) appendSplit(this.#alternates.items, bytes, altFrom, altTo, 44);
-        this.#alternates.endList();
-        if (qual === null) this.#qual.appendNull();
-        else this.#qual.append(qual);
-        if (!appendFilter(this.#filter, bytes, qualTo + 1, tabs[6]!)) {
-          const text = latin1(bytes, qualTo + 1, tabs[6]!);
-          return this.#reject(301, 'FILTER', `"${text}" has an item that is no filter name`);
-        }
-        if (
-          this.#samples !== null &&
-          !this.#samples.parse(bytes, infoEnd + 1, formatEnd, to, row, this.#line)
-        )
-          return false;
-        this.#out.endRecord();
-        annotation = annotation < 0 ? -1 : annotations!.next(index, annotation + 1);
-      } while (annotation >= 0);
-      alleleFrom = alleleTo + 1;
-    }
+    if (width > 8 && count < 8)
+      return this.#reject(0, null, `${count + 1} columns, the #CHROM line has ${width}`);
+    line.chromFrom = from;
+    line.chromTo = tabs[0]!;
+    line.posFrom = tabs[0]! + 1;
+    line.posTo = tabs[1]!;
+    line.idTo = tabs[2]!;
+    line.refFrom = tabs[2]! + 1;
+    line.refTo = tabs[3]!;
+    line.altFrom = tabs[3]! + 1;
+    line.altTo = tabs[4]!;
+    line.qualTo = tabs[5]!;
+    line.filterTo = tabs[6]!;
+    line.infoTo = count >= 8 ? tabs[7]! : to;
+    line.formatTo = width > 8 && count >= 9 ? tabs[8]! : to;
     return true;
   }
 
-  /** The first tab behind `at` in the chunk, which on lines without samples is on the next line. */
+  /** Returns the first tab after `at` in the chunk, which may be on a later line. */
   #tabAfter(at: number): number {
     if (this.#nextTab <= at) {
-      const found = this.#search.indexOf(9, at + 1);
-      this.#nextTab = found < 0 ? this.#search.length : found;
+      const found = this.#searched.indexOf(9, at + 1);
+      this.#nextTab = found < 0 ? this.#searched.length : found;
     }
     return this.#nextTab;
   }
 
-  /** A line of many alleles or annotations makes a record of each, all of which repeat the rest of it. */
-  #isWithinBudget(
-    bytes: Uint8Array,
-    from: number,
-    to: number,
-    refFrom: number,
-    refTo: number,
-    altFrom: number,
-    altTo: number,
-  ): boolean {
+  /** Parses CHROM, POS, REF and QUAL and checks the size of the records; returns false when the line was rejected. */
+  #parseFixedFields(line: VcfLine): boolean {
+    const { bytes, chromFrom, chromTo, posFrom, posTo, refFrom, refTo, altFrom, altTo } = line;
+    if (!isChromosome(bytes, chromFrom, chromTo))
+      return this.#rejectValue('CHROM', chromFrom, chromTo, 'is not a chromosome name');
+    if (hasChrPrefix(bytes, chromFrom, chromTo)) line.chromFrom += 3;
+
+    line.start = integerAt(bytes, posFrom, posTo);
+    if (!(line.start >= 0) || line.start > 4_294_967_295) {
+      const is = isDigits(bytes, posFrom, posTo) ? 'is out of range' : 'is not a position';
+      return this.#rejectValue('POS', posFrom, posTo, is);
+    }
+
+    if (!isReference(bytes, refFrom, refTo))
+      return this.#rejectValue('REF', refFrom, refTo, 'is not a sequence of bases');
+    if (altFrom === altTo)
+      return this.#reject(301, 'ALT', 'the allele is empty: "." stands for none');
+    line.hasAlternate = !(altTo - altFrom === 1 && bytes[altFrom] === 46);
+
+    const qualFrom = altTo + 1;
+    const { qualTo } = line;
+    line.qual = NaN;
+    if (!(qualTo - qualFrom === 1 && bytes[qualFrom] === 46)) {
+      line.qual = floatAt(bytes, qualFrom, qualTo);
+      if (line.qual !== line.qual) {
+        if (!isNotANumber(bytes, qualFrom, qualTo))
+          return this.#rejectValue('QUAL', qualFrom, qualTo, 'is not a number');
+      } else if (line.qual - line.qual !== 0) {
+        if (!this.#report.isDisabled) return this.#reject(305, 'QUAL', 'infinity cannot be stored');
+        line.qual = NaN;
+      }
+    }
+    this.#annotations?.find(bytes, line.infoFrom, line.infoTo);
+    return this.#isWithinBudget(line);
+  }
+
+  /** Checks the size of all records of a line: every allele and every exploded annotation repeats the rest of the line. */
+  #isWithinBudget(line: VcfLine): boolean {
+    const { bytes, altFrom, altTo } = line;
     let records = 1;
-    let shared = to - from + recordBytes;
+    let shared = line.to - line.from + recordBytes;
     for (let at = altFrom; at < altTo; at++) if (bytes[at] === 44) records++;
     if (this.#annotations !== null && this.#annotations.count > 0) {
-      records = this.#annotations.share(bytes, refFrom, refTo, altFrom, altTo);
+      records = this.#annotations.assign(line);
       shared -= this.#annotations.to - this.#annotations.from;
     }
     if (records === 1 || records * shared <= budgets.vcfLineRecordBytes) return true;
@@ -372,19 +318,91 @@ export class VcfParser {
     );
   }
 
-  #tooLong(field: string, size: number): boolean {
-    return this.#reject(306, field, `${size} bytes of text, a string holds ${maxString}`);
+  /** Adds the records of a line, one per allele and exploded annotation; returns false when the line was rejected. */
+  #addRecords(line: VcfLine): boolean {
+    const { bytes, refFrom, refTo, altFrom, altTo, hasAlternate } = line;
+    const annotations = this.#annotations;
+    for (let alleleFrom = altFrom, index = 0; alleleFrom <= altTo; index++) {
+      let alleleTo = alleleFrom;
+      while (alleleTo < altTo && bytes[alleleTo] !== 44) alleleTo++;
+      if (hasAlternate && !isAllele(bytes, alleleFrom, alleleTo))
+        return this.#rejectValue('ALT', alleleFrom, alleleTo, 'is not an allele');
+      // Without an alternate allele the record is of the reference allele.
+      const from = hasAlternate ? alleleFrom : refFrom;
+      const to = hasAlternate ? alleleTo : refTo;
+      if (to - from > maxString)
+        return this.#reject(
+          306,
+          'allele',
+          `${to - from} bytes of text, a string holds ${maxString}`,
+        );
+      let annotation = annotations === null ? -1 : annotations.next(index, 0);
+      do {
+        const row = this.#out.rows;
+        if (!this.#info.parse(line, row, annotation)) return false;
+        const stop = this.#stopOf(line, alleleFrom, alleleTo, index);
+        if (!this.#addRecord(line, row, stop, from, to)) return false;
+        annotation = annotation < 0 ? -1 : annotations!.next(index, annotation + 1);
+      } while (annotation >= 0);
+      alleleFrom = alleleTo + 1;
+    }
+    return true;
+  }
+
+  /** The last position of the `index`-th allele, whose INFO has been parsed. */
+  #stopOf(line: VcfLine, from: number, to: number, index: number): number {
+    if (line.bytes[from] !== 60) return line.refStop;
+    const stop = symbolStop(line, from, to, index, this.#version, this.#info);
+    if (this.#info.end >= 0 || this.#version < 4.5 || !isReferenceBlock(line.bytes, from, to))
+      return stop;
+    return Math.max(stop, line.start + longestBlock(line) - 1);
+  }
+
+  /** Adds the record of the allele `line.bytes[from..to)`, whose INFO has been parsed; false when the line was rejected. */
+  #addRecord(line: VcfLine, row: number, stop: number, from: number, to: number): boolean {
+    const { bytes, qual } = line;
+    this.#build.padTo(row);
+    this.#build.appendBytes(this.#buildName, 0, this.#buildName.length);
+    this.#chromosome.appendBytes(bytes, line.chromFrom, line.chromTo);
+    this.#start.append(line.start);
+    this.#stop.append(stop);
+    this.#coordinates.endObject();
+    appendVariant(this.#variant, this.#variantPrefix, line, stop, from, to);
+    this.#allele.appendBytes(bytes, from, to);
+    appendIdentifier(this.#rowId, bytes, line.posTo + 1, line.idTo);
+    this.#reference.appendBytes(bytes, line.refFrom, line.refTo);
+    if (line.hasAlternate) appendSplit(this.#alternates.items, bytes, line.altFrom, line.altTo, 44);
+    this.#alternates.endList();
+    if (qual === qual) this.#qual.append(qual);
+    else this.#qual.appendNull();
+    const filterFrom = line.qualTo + 1;
+    if (!appendFilter(this.#filter, bytes, filterFrom, line.filterTo))
+      return this.#rejectValue(
+        'FILTER',
+        filterFrom,
+        line.filterTo,
+        'has an item that is no filter name',
+      );
+    if (this.#samples !== null && !this.#samples.parse(line, row)) return false;
+    this.#out.endRecord();
+    return true;
+  }
+
+  /** Rejects the line for the text of a column: `"<text>" <problem>`. */
+  #rejectValue(field: string, from: number, to: number, problem: string): false {
+    return this.#reject(301, field, `"${latin1(this.#line.bytes, from, to)}" ${problem}`);
   }
 
   #reject(code: number, field: string | null, message: string): false {
-    this.#report.reject(this.#line, code, field, message);
+    this.#report.reject(this.#line.number, code, field, message);
     return false;
   }
 }
 
+/** The longest allele, in bytes. */
 const maxString = 32_766;
-/** Keeps a byte order mark where it stands. */
-const lossy = new TextDecoder('utf-8', { ignoreBOM: true });
+/** Replaces invalid bytes by U+FFFD and keeps byte order marks. */
+const replacing = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** What a record takes at least, whatever its line holds. */
+/** Bytes that a record takes at least, whatever its line holds. */
 const recordBytes = 256;

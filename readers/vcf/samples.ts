@@ -1,48 +1,62 @@
 import { ListBuilder, type StructBuilder } from '../../engine/ingest/nested-builders.js';
-import { Utf8Builder } from '../../engine/ingest/builders.js';
+import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { type Call, callOf, readCalls } from './fast-samples.js';
+import { type FastKey, fastKeyOf, readSamples } from './fast-samples.js';
 import { freePhysical } from './columns.js';
-import type { VcfHeader } from './header.js';
+import type { VcfLine } from './line.js';
 import { latin1 } from '../text/numbers.js';
 import { appendValue, entryOf, type Entry } from './values.js';
 
-/** Reads FORMAT and the sample columns into a list of objects, one per sample (contract 10.6). */
+/** Options of `SampleParser`. */
+export interface SampleOptions {
+  /** The column of the samples, a list of objects, and its name. */
+  readonly column: ColumnBuilder;
+  readonly key: string;
+  /** Sample names, in the order of the `#CHROM` line. */
+  readonly samples: readonly string[];
+  /** Percent-encoded characters are decoded (VCF 4.3 and later, section 1.2). */
+  readonly decodes: boolean;
+  readonly out: BatchBuilder;
+  readonly report: Report;
+  /** The column that the dataset already has. */
+  readonly given: Column | undefined;
+  /** Dotted names of declared integers that are stored as doubles; the parser adds to it and rejects the line. */
+  readonly widened: Set<string>;
+}
+
+/** After this many lines more that needed the general path than not, the fast path is no longer tried. */
+const mostGeneralLines = 16;
+
+/** Parses FORMAT and the sample columns into a list of objects, one per sample (contract 10.6; VCF 4.5, section 1.6.2). */
 export class SampleParser {
   readonly #list: ListBuilder<StructBuilder>;
   readonly #struct: StructBuilder;
   readonly #names: readonly Uint8Array[];
   readonly #name: Utf8Builder;
   readonly #entries = new Map<string, Entry>();
-  readonly #physicals: Set<string>;
+  readonly #physicalNames: Set<string>;
   readonly #report: Report;
   readonly #decodes: boolean;
   readonly #field: string;
   readonly #known: ReadonlySet<string>;
   readonly #widened: Set<string>;
-  /** The entries of the FORMAT text of the last line: files repeat it. */
-  #format: readonly Entry[] = [];
-  #layout: readonly Call[] = [];
+  /** FORMAT of the line before, which most files repeat, and its keys. */
   #formatBytes: Uint8Array = new Uint8Array(0);
-  /** All names behind each other, and where each ends. */
+  #format: readonly Entry[] = [];
+  #fastKeys: readonly FastKey[] = [];
+  /** All sample names joined, and the end of each. */
   readonly #allNames: Uint8Array;
   readonly #nameEnds: Int32Array;
-  /** Lines that were not plain, less those that were. */
-  #odd = 0;
+  /** Lines that needed the general path, less those that did not. */
+  #generalLines = 0;
+  #lineNumber = 0;
 
-  constructor(
-    column: ColumnBuilder,
-    header: VcfHeader,
-    key: string,
-    out: BatchBuilder,
-    report: Report,
-    given: Column | undefined,
-    widened: Set<string>,
-  ) {
+  constructor(options: SampleOptions) {
+    const { column, key, samples, decodes, out, report, given, widened } = options;
     this.#widened = widened;
     this.#known = new Set((given?.children ?? []).map((child) => child.name));
     if (!(column instanceof ListBuilder) || !('child' in column.items))
@@ -54,10 +68,10 @@ export class SampleParser {
     this.#struct = this.#list.items;
     this.#field = key;
     this.#report = report;
-    this.#decodes = header.version >= 4.3;
+    this.#decodes = decodes;
     const encoder = new TextEncoder();
-    this.#names = header.samples.map((name) => encoder.encode(name));
-    this.#allNames = encoder.encode(header.samples.join(''));
+    this.#names = samples.map((name) => encoder.encode(name));
+    this.#allNames = encoder.encode(samples.join(''));
     this.#nameEnds = new Int32Array(this.#names.length);
     let end = 0;
     for (const [i, name] of this.#names.entries()) this.#nameEnds[i] = end += name.length;
@@ -68,53 +82,46 @@ export class SampleParser {
         const isWidened = widened.has(`${key}.${name}`) && !this.#known.has(name);
         this.#entries.set(name, entryOf(name, builder, undefined, isWidened));
       }
-    this.#physicals = new Set(
+    this.#physicalNames = new Set(
       [...this.#struct.children.values()].map((child) => child.column().physical.toLowerCase()),
     );
     out.add(key, column);
   }
 
-  /** Makes room for the samples of so many records, no more than so many bytes can hold. */
+  /** Reserves space for the samples of this many records, at most for those that fit into `bytes` bytes of text. */
   expect(records: number, bytes: number): void {
     this.#struct.expect(Math.min(records * this.#names.length, bytes >> 1));
   }
 
-  /** Reads FORMAT in `bytes[from..formatEnd)` and the samples behind it; false when the line was rejected. */
-  parse(
-    bytes: Uint8Array,
-    from: number,
-    formatEnd: number,
-    to: number,
-    row: number,
-    line: number,
-  ): boolean {
+  /** Parses FORMAT and the samples of a line for record `row`; returns false when the line was rejected. */
+  parse(line: VcfLine, row: number): boolean {
+    const { bytes, infoTo, formatTo, to } = line;
+    this.#lineNumber = line.number;
     this.#list.padTo(row);
-    if (!this.#readFormat(bytes, from, formatEnd, line)) return false;
-    // Where most lines are odd, trying the short way first would be in vain.
-    if (this.#odd < 16) {
-      if (this.#readPlain(bytes, formatEnd + 1, to)) {
-        if (this.#odd > 0) this.#odd--;
+    if (!this.#readFormat(bytes, infoTo + 1, formatTo)) return false;
+    if (this.#generalLines < mostGeneralLines) {
+      if (this.#readFast(bytes, formatTo + 1, to)) {
+        if (this.#generalLines > 0) this.#generalLines--;
         return true;
       }
-      this.#odd++;
+      this.#generalLines++;
     }
     const struct = this.#struct;
     const format = this.#format;
-    let at = formatEnd + 1;
+    let at = formatTo + 1;
     let sample = 0;
     for (; sample < this.#names.length && at <= to; sample++) {
       const index = struct.length;
       const name = this.#names[sample]!;
       if (at === to || bytes[at] === 9)
         return this.#reject(
-          line,
           0,
           null,
           `the column of sample "${latin1(name, 0, name.length)}" is empty: "." stands for no values`,
         );
       this.#name.padTo(index);
       this.#name.appendBytes(name, 0, name.length);
-      let part = 0;
+      let key = 0;
       for (;;) {
         let end = at;
         let hasEscape = false;
@@ -123,32 +130,29 @@ export class SampleParser {
           if (c === 58 || c === 9) break;
           if (c === 37) hasEscape = true;
         }
-        const entry = format[part];
+        const entry = format[key];
         if (entry === undefined) {
-          if (end > at || part > format.length)
+          if (end > at || key > format.length)
             return this.#reject(
-              line,
               0,
               null,
               `sample "${latin1(name, 0, name.length)}" has more values than FORMAT has keys`,
             );
-        } else if (!this.#appendPart(entry, bytes, at, end, index, hasEscape, line)) return false;
+        } else if (!this.#appendValue(entry, bytes, at, end, index, hasEscape)) return false;
         at = end + 1;
-        part++;
+        key++;
         if (end >= to || bytes[end] === 9) break;
       }
       struct.endObject();
     }
     if (sample < this.#names.length)
       return this.#reject(
-        line,
         0,
         null,
         `${sample} sample columns, the #CHROM line names ${this.#names.length}`,
       );
     if (at < to)
       return this.#reject(
-        line,
         0,
         null,
         `more sample columns than the ${this.#names.length} of the #CHROM line`,
@@ -157,13 +161,13 @@ export class SampleParser {
     return true;
   }
 
-  /** The samples in one walk; false, with nothing appended, when a value is not plain. */
-  #readPlain(bytes: Uint8Array, from: number, to: number): boolean {
+  /** Parses the samples by the fast path; returns false, with nothing appended, when a value needs the general one. */
+  #readFast(bytes: Uint8Array, from: number, to: number): boolean {
     const struct = this.#struct;
     const format = this.#format;
     const index = struct.length;
     const samples = this.#names.length;
-    if (format.length === 0 || !readCalls(bytes, from, to, this.#layout, samples, index)) {
+    if (format.length === 0 || !readSamples(bytes, from, to, this.#fastKeys, samples, index)) {
       struct.truncate(index);
       return false;
     }
@@ -174,19 +178,18 @@ export class SampleParser {
     return true;
   }
 
-  #appendPart(
+  #appendValue(
     entry: Entry,
     bytes: Uint8Array,
     from: number,
     to: number,
     index: number,
     hasEscape: boolean,
-    line: number,
   ): boolean {
     const { column } = entry;
     column.padTo(index);
     if (entry.name === 'GT' && !isGenotype(bytes, from, to))
-      return this.#fault(entry, line, 301, `"${latin1(bytes, from, to)}" is not a genotype`);
+      return this.#fault(entry, 301, `"${latin1(bytes, from, to)}" is not a genotype`);
     const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
     if (fault === null) return true;
     if (fault.isWider === true && !this.#known.has(entry.name)) {
@@ -198,10 +201,10 @@ export class SampleParser {
       column.appendNull();
       return true;
     }
-    return this.#fault(entry, line, fault.code, fault.message);
+    return this.#fault(entry, fault.code, fault.message);
   }
 
-  #readFormat(bytes: Uint8Array, from: number, to: number, line: number): boolean {
+  #readFormat(bytes: Uint8Array, from: number, to: number): boolean {
     const last = this.#formatBytes;
     if (last.length === to - from && last.length > 0) {
       let i = 0;
@@ -212,23 +215,22 @@ export class SampleParser {
     const keys = text === '.' || text === '' ? [] : text.split(':');
     const seen = new Set<string>();
     for (const key of keys) {
-      if (key === '')
-        return this.#reject(line, 301, 'FORMAT', `"${text.slice(0, 80)}" has an empty key`);
-      if (seen.has(key)) return this.#reject(line, 301, 'FORMAT', `the key ${key} occurs twice`);
+      if (key === '') return this.#reject(301, 'FORMAT', `"${text.slice(0, 80)}" has an empty key`);
+      if (seen.has(key)) return this.#reject(301, 'FORMAT', `the key ${key} occurs twice`);
       seen.add(key);
     }
     this.#format = keys.map((key) => this.#entry(key));
-    this.#layout = this.#format.map(callOf);
+    this.#fastKeys = this.#format.map(fastKeyOf);
     this.#formatBytes = bytes.slice(from, to);
     return true;
   }
 
-  /** The entry of a key; an undeclared one is text. */
+  /** The entry of a key; an undeclared key is text. */
   #entry(name: string): Entry {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
-      const physical = freePhysical(name, this.#physicals);
-      // `name` holds the sample's name; a FORMAT key of that name keeps its values under another.
+      const physical = freePhysical(name, this.#physicalNames);
+      // `name` is the sample's name; the values of a FORMAT key with that name get another one.
       const unique = name === 'name' ? 'name~format' : name;
       entry = entryOf(
         unique,
@@ -239,17 +241,17 @@ export class SampleParser {
     return entry;
   }
 
-  #fault(entry: Entry, line: number, code: number, message: string): boolean {
-    return this.#reject(line, code, `${this.#field}.${entry.name}`, message);
+  #fault(entry: Entry, code: number, message: string): boolean {
+    return this.#reject(code, `${this.#field}.${entry.name}`, message);
   }
 
-  #reject(line: number, code: number, field: string | null, message: string): boolean {
-    this.#report.reject(line, code, field, message);
+  #reject(code: number, field: string | null, message: string): false {
+    this.#report.reject(this.#lineNumber, code, field, message);
     return false;
   }
 }
 
-/** Allele numbers or `.` between `/` and `|` (VCF 4.4 allows a leading one). */
+/** Whether the text is a GT: allele numbers or `.` separated by `/` or `|`, which may also come first (VCF 4.4). */
 function isGenotype(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const c = bytes[at]!;

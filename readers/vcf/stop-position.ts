@@ -1,61 +1,61 @@
 import { integerAt, latin1 } from '../text/numbers.js';
+import type { VcfLine } from './line.js';
 
-/** What a line says about how far its symbolic alleles reach. */
-export interface Extent {
-  /** INFO END; -1 when there is none. */
+/** The INFO values of a line that determine the stop position of its symbolic alleles. */
+export interface InfoExtent {
+  /** INFO END; -1 when it is missing. */
   readonly end: number;
-  /** The value of INFO SVLEN; empty when there is none. */
-  readonly lengthsFrom: number;
-  readonly lengthsTo: number;
+  /** The value of INFO SVLEN is `bytes[svlenFrom..svlenTo)`; empty when it is missing. */
+  readonly svlenFrom: number;
+  readonly svlenTo: number;
 }
 
-/** Structural variants that replace or repeat a stretch of the reference, which SVLEN measures. */
+/** Types of structural variants whose span on the reference is SVLEN (VCF 4.5, section 3, SVLEN). */
 const spanning = new Set(['DEL', 'DUP', 'INV', 'CNV']);
-/** Adjacencies: END, where callers give it, is a place on the other chromosome. */
-const adjacent = new Set(['BND', 'TRA', 'CTX']);
+/** Types of adjacencies: callers that write END for them mean a position on another chromosome. */
+const adjacencies = new Set(['BND', 'TRA', 'CTX']);
 
-// Choice: only symbolic alleles (`<DEL>`) stop elsewhere than at the last base of REF. Up to VCF 4.3 that is INFO END, else what
-// SVLEN says of the allele; from 4.4 on, where END is that of the longest allele, SVLEN comes first, and insertions stop at REF.
-// A negative SVLEN counts as positive. `<BND>`, `<TRA>` and `<CTX>` are places, not stretches: they stop at REF.
+// Choice: the stop of a record is the last base of REF, except for symbolic alleles (`<DEL>`). Up to VCF 4.3 that is INFO END, or
+// else follows from the allele's SVLEN; from 4.4 on, where END is that of the longest allele, SVLEN comes first, and insertions
+// stop at REF. A negative SVLEN counts as positive. `<BND>`, `<TRA>` and `<CTX>` are single positions and stop at REF.
 /**
- * The last position of the symbolic allele in `bytes[from..to)`, the `index`-th of its line (VCF 4.5, section 1.6.1, END and
- * SVLEN). `refStop` is the last base of REF, for alleles of which nothing else is known.
+ * The last position of the symbolic allele `line.bytes[from..to)`, the `index`-th of ALT (VCF 4.5, section 1.6.1, END and
+ * SVLEN).
  */
 export function symbolStop(
-  bytes: Uint8Array,
+  line: VcfLine,
   from: number,
   to: number,
   index: number,
-  start: number,
-  refStop: number,
   version: number,
-  extent: Extent,
+  extent: InfoExtent,
 ): number {
-  // `<DUP:TANDEM>` is a DUP, `<CNV:TR>` a CNV.
+  const { bytes, start, refStop } = line;
+  // The first level of the type counts: `<DUP:TANDEM>` is a DUP, `<CNV:TR>` a CNV.
   const [kind = ''] = latin1(bytes, from + 1, to - 1).split(':', 1);
-  if (adjacent.has(kind)) return refStop;
+  if (adjacencies.has(kind)) return refStop;
   const end = extent.end >= start ? extent.end : -1;
   if (version >= 4.4) {
     if (kind === 'INS') return refStop;
     if (spanning.has(kind)) {
-      const length = lengthOf(bytes, index, extent);
+      const length = svlenOf(bytes, index, extent);
       if (length >= 0) return start + length;
     }
   } else if (end < 0 && spanning.has(kind) && kind !== 'CNV') {
-    // Before 4.4 SVLEN is the difference in length: 0 for an inversion, and nothing that measures a CNV.
-    const length = lengthOf(bytes, index, extent);
+    // Before 4.4 SVLEN is the difference in length: 0 for an inversion, and undefined for a CNV.
+    const length = svlenOf(bytes, index, extent);
     if (length > 0) return start + length;
   }
   return end >= 0 ? end : refStop;
 }
 
-/** The size of the `index`-th item of SVLEN; -1 when it has none. */
-function lengthOf(bytes: Uint8Array, index: number, extent: Extent): number {
-  const { lengthsFrom, lengthsTo } = extent;
-  if (lengthsFrom >= lengthsTo) return -1;
-  for (let item = 0, at = lengthsFrom; at <= lengthsTo; item++) {
+/** The absolute value of the `index`-th item of SVLEN; -1 when it is missing or not an integer. */
+function svlenOf(bytes: Uint8Array, index: number, extent: InfoExtent): number {
+  const { svlenFrom, svlenTo } = extent;
+  if (svlenFrom >= svlenTo) return -1;
+  for (let item = 0, at = svlenFrom; at <= svlenTo; item++) {
     let end = at;
-    while (end < lengthsTo && bytes[end] !== 44) end++;
+    while (end < svlenTo && bytes[end] !== 44) end++;
     if (item === index) {
       const value = Math.abs(integerAt(bytes, at, end));
       return value >= 0 ? value : -1;
@@ -65,18 +65,14 @@ function lengthOf(bytes: Uint8Array, index: number, extent: Extent): number {
   return -1;
 }
 
-/** Whether this is `<*>`: the reference, as far as END says, or from VCF 4.5 on the LEN of the samples. */
+/** Whether the allele is `<*>`, a reference block, which extends to END or, from VCF 4.5 on, by FORMAT LEN (section 5.5). */
 export function isReferenceBlock(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from === 3 && bytes[from] === 60 && bytes[from + 1] === 42;
 }
 
-/** The largest FORMAT LEN of a line's samples, which measures `<*>` from VCF 4.5 on; -1 when there is none. */
-export function longestBlock(
-  bytes: Uint8Array,
-  formatFrom: number,
-  formatTo: number,
-  to: number,
-): number {
+/** The largest FORMAT LEN of the samples of a line; -1 when there is none. */
+export function longestBlock({ bytes, infoTo, formatTo, to }: VcfLine): number {
+  const formatFrom = infoTo + 1;
   const key = latin1(bytes, formatFrom, formatTo, formatTo - formatFrom)
     .split(':')
     .indexOf('LEN');

@@ -3,8 +3,8 @@ import {
   DoubleBuilder,
   IntegerBuilder,
   LongBuilder,
-  Utf8Builder,
-} from '../../engine/ingest/builders.js';
+} from '../../engine/ingest/fixed-width-builders.js';
+import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import { budgets } from '../../engine/core/budgets.js';
@@ -17,49 +17,49 @@ import {
   latin1,
 } from '../text/numbers.js';
 
-/** What is wrong with a value: the parser adds line and field. */
+/** What is wrong with a value; the caller adds line and field. */
 export interface Fault {
   readonly code: number;
   readonly message: string;
-  /** The value would fit if its column took fractions. */
+  /** The value is a number that would fit a double. */
   readonly isWider?: boolean;
 }
 
-/** How the text of one INFO or FORMAT key is stored: decided once per chunk, from the column's type. */
+/** How the values of an INFO or FORMAT key are stored; determined once per chunk from the column's type. */
 export const enum Kind {
   Flag,
   Integer,
   Long,
   Double,
-  /** A declared integer that is stored as a double, because some value of the chunk is none. */
+  /** A declared Integer that is stored as a double, because a value of the chunk is a fraction. */
   Widened,
   Text,
   Annotation,
 }
 
-/** Keys that the parser itself reads: where a structural variant stops, and the annotations that make records. */
+/** Keys with a meaning for the record: its stop position, and the annotations that become records. */
 export const enum Role {
   None,
   End,
-  Lengths,
+  Svlen,
   Exploded,
 }
 
-/** One INFO or FORMAT key with the builder that takes its values. */
+/** An INFO or FORMAT key with the builder of its values. */
 export interface Entry {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly kind: Kind;
   readonly isList: boolean;
-  /** The column; `items` the element builder of a list, else the same. */
+  /** The builder of the column; `items` is the element builder of a list, else the same builder. */
   readonly column: ColumnBuilder;
   readonly items: ColumnBuilder;
   readonly role: Role;
-  /** The key that followed this one last time: real files repeat their order. */
+  /** The key that followed in the line before: most files repeat the order of their keys. */
   next: Entry | null;
 }
 
-/** The entry for a column builder; `isWidened` says that the header promises integers for it. */
+/** The entry of a key; `isWidened`: the header declares integers, the column stores doubles. */
 export function entryOf(
   name: string,
   column: ColumnBuilder,
@@ -90,8 +90,8 @@ function kindOf(items: ColumnBuilder): Kind {
 }
 
 /**
- * Appends the value in `bytes[from..to)` to a key's column, which must be padded; returns what is wrong with it, or null.
- * `decode` says that percent-escapes stand for their characters (VCF 4.3, section 1.2).
+ * Appends the value `bytes[from..to)` to the column of a key, which the caller has padded; returns null, or the fault of a value
+ * that was not appended. `decode`: percent-encoded characters are decoded (VCF 4.3, section 1.2).
  */
 export function appendValue(
   entry: Entry,
@@ -126,7 +126,7 @@ function appendOne(
   to: number,
   decode: boolean,
 ): Fault | null {
-  // A missing value, and an empty list item (`AF=0.1,,0.2`): null, never 0.
+  // A missing value and an empty list item (`AF=0.1,,0.2`) are null.
   if (from === to || (to - from === 1 && bytes[from] === 46)) {
     column.appendNull();
     return null;
@@ -142,7 +142,7 @@ function appendOne(
       return null;
     }
     case Kind.Widened: {
-      // What is no integer is refused here as it is where no fraction has come: chunks must not differ.
+      // What is not a number is rejected as in chunks without fractions: the result does not depend on the chunks.
       const whole = integerAt(bytes, from, to);
       const isWhole = whole === (whole | 0);
       if (!isWhole && !isWiderNumber(bytes, from, to))
@@ -220,14 +220,14 @@ function appendText(
   return null;
 }
 
-/** Appends with `%3A` and its like as the bytes they stand for; a `%` that no two hexadecimal digits follow stays. */
+/** Appends text with percent-encoded characters (`%3A`) decoded; a `%` without two hexadecimal digits stays as it is. */
 function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to: number): void {
   const into = column.reserve(to - from);
   let end = column.end;
   for (let at = from; at < to; at++) {
     const c = bytes[at]!;
     const value = c === 37 && at + 2 < to ? hex(bytes[at + 1]!) * 16 + hex(bytes[at + 2]!) : -1;
-    // Only ASCII is ever escaped; anything else would let a file smuggle in broken UTF-8.
+    // Only ASCII characters are decoded: other bytes could make the text invalid UTF-8.
     if (value >= 0 && value < 128) {
       into[end++] = value;
       at += 2;
@@ -243,7 +243,7 @@ function hex(c: number): number {
   return -1000;
 }
 
-/** `A|b|c,A2|b2|c2` to a list of objects; missing parts are null, parts beyond the header's names are a fault. */
+/** Appends `A|b|c,A2|b2|c2` as a list of objects: missing subfields are null, more subfields than the header names are a fault. */
 function appendAnnotations(
   entry: Entry,
   bytes: Uint8Array,
@@ -263,7 +263,7 @@ function appendAnnotations(
     while (end < to && bytes[end] !== 44) end++;
     const last = isCall && end > at && bytes[end - 1] === 41 ? end - 1 : end;
     for (let i = 0, start = at; start <= last; i++) {
-      // The first part of `EFFECT(a|b)` ends at the bracket.
+      // The first subfield of SnpEff's old form `EFFECT(a|b)` ends at the bracket.
       const bracket = isCall && i === 0 ? 40 : 124;
       let stop = start;
       while (stop < last && bytes[stop] !== 124 && bytes[stop] !== bracket) stop++;
@@ -276,7 +276,7 @@ function appendAnnotations(
           };
       } else {
         part.padTo(struct.length);
-        const fault = appendPart(part, bytes, start, stop, decode);
+        const fault = appendSubfield(part, bytes, start, stop, decode);
         if (fault !== null) return fault;
       }
       start = stop + 1;
@@ -289,7 +289,7 @@ function appendAnnotations(
   return null;
 }
 
-function appendPart(
+function appendSubfield(
   part: ColumnBuilder,
   bytes: Uint8Array,
   from: number,

@@ -1,19 +1,9 @@
-import { invalid } from '../../engine/core/errors.js';
-import type { GenomeBuild } from '../../engine/core/types.js';
-import { buildParam } from '../genome-build.js';
 import type { Reader } from '../reader.js';
 import { declaredColumns, declaredFields } from './columns.js';
-import { growthOf } from './memory-estimate.js';
 import { readHeader, type VcfHeader } from './header.js';
+import { memoryPerByte } from './memory-estimate.js';
+import { vcfParams, type VcfParams } from './params.js';
 import { VcfParser } from './parser.js';
-
-/** Reader parameters (specification, "VCF parameters"). */
-export interface VcfParams {
-  readonly build: GenomeBuild | undefined;
-  readonly annotationsKey: string;
-  readonly sampleKey: string;
-  readonly explodes: boolean;
-}
 
 /** VCF 4.0 to 4.5: one record per alternate allele (contract 10.6). */
 export const vcf: Reader<VcfParams, VcfHeader> = {
@@ -21,41 +11,36 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
   extensions: ['vcf'],
   recognizes: (start) =>
     start.startsWith('##fileformat=VCF') || /^#CHROM\tPOS\tID\tREF\tALT/m.test(start),
-  params(input) {
-    return {
-      build: buildParam(input.genome_build),
-      annotationsKey: key(input, 'annotations_key', 'ANN'),
-      sampleKey: key(input, 'sample_key', 'sample'),
-      explodes: flag(input, 'explode_annotations'),
-    };
-  },
+  params: vcfParams,
   async header(source, params) {
     const { bytes, isWhole } = await source.bytes(1);
-    if (bytes.length === 0 && isWhole) return emptyHead;
+    if (bytes.length === 0 && isWhole) return emptyFile;
     const { header, ...rest } = await readHeader(source, params.build);
     const columns = declaredColumns(header, params);
+    const exploded = params.explodes ? params.annotationsKey : null;
     return {
       header,
       ...rest,
       columns,
-      growth: await growthOf(
+      memoryPerByte: await memoryPerByte(
         source,
         rest.bodyOffset,
         columns,
         header.samples,
-        params.explodes ? params.annotationsKey : null,
+        exploded,
       ),
       fields: declaredFields(header, params),
       genomeBuild: header.build,
     };
   },
   read(chunk, header, params, out, report, given) {
-    // Choice: headers promise Integer for keys that hold fractions now and then: such a key becomes a double and the chunk is read
-    // again, which happens once per key at most.
+    // Choice: some headers declare the type Integer for a key whose values are fractions. The key is then stored as a double, and
+    // the chunk is read again, which happens at most once per key.
     const widened = new Set<string>();
     for (;;) {
       const before = widened.size;
-      const lines = new VcfParser(header, params, out, report, given.columns, widened).read(chunk);
+      const parser = new VcfParser({ header, params, out, report, given: given.columns, widened });
+      const lines = parser.read(chunk);
       if (widened.size === before) return lines;
       out.clear();
       report.restart();
@@ -63,8 +48,8 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
   },
 };
 
-/** A file of no bytes holds no records. */
-const emptyHead = {
+/** The header of a file without bytes, which holds no records. */
+const emptyFile = {
   header: {
     version: 4.2,
     info: [],
@@ -81,17 +66,3 @@ const emptyHead = {
   genomeBuild: null,
   warnings: ['the file is empty'],
 } as const;
-
-function flag(input: Readonly<Record<string, unknown>>, name: string): boolean {
-  const value = input[name] ?? false;
-  if (typeof value !== 'boolean') throw invalid('reader_params', `${name}: expected true or false`);
-  return value;
-}
-
-function key(input: Readonly<Record<string, unknown>>, name: string, fallback: string): string {
-  const value = input[name];
-  if (value === undefined || value === null) return fallback;
-  if (typeof value !== 'string' || value === '')
-    throw invalid('reader_params', `${name}: expected a field name`);
-  return value;
-}

@@ -1,7 +1,8 @@
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { ObjectFields } from '../../engine/ingest/object-column.js';
+import { recordFields } from '../../engine/ingest/make-column.js';
 import { joinColumns } from '../../engine/ingest/unify-columns.js';
-import { Recording, type FaultReport, type ValueColumn } from '../../engine/ingest/value-column.js';
+import { RecordContext, type FaultReport } from '../../engine/ingest/record-context.js';
+import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Given, Report } from '../reader.js';
 import { columnsBefore, countLineEnds, XmlFault } from './characters.js';
 import { RecordWriter } from './record-writer.js';
@@ -30,18 +31,18 @@ export function readXml(
   let seen = hints;
   /** False when the piece is to be read anew: `seen` is what its fields have come to then. */
   const readOnce = (): boolean => {
-    const recording = new LineRecording(report, bytes);
-    const add = (column: ValueColumn): void => out.add(column.name, column);
-    const fields = new ObjectFields(columns, recording, '', 0, add, undefined, seen);
+    const context = new LineContext(report, bytes);
+    const onNew = (column: ValueColumn): void => out.add(column.name, column);
+    const fields = recordFields({ declared: columns, context, onNew, hints: seen });
     const isWorthIt = (at: number): boolean => {
       const before = left.length;
       while (left.length > 0 && at >= left[0]!) left.shift();
-      return left.length < before && recording.mixed > 0;
+      return left.length < before && context.mixedColumns > 0;
     };
     let isAnew = false;
     try {
       const parser = new XmlParser(params.itemDepth, params.textKey, params.attributePrefix);
-      const writer = new RecordWriter(parser.tree, parser.names, fields, recording);
+      const writer = new RecordWriter(parser.tree, parser.names, fields, context);
       const required = params.requiredKeys.map((key) => parser.names.of(key));
       parser.walk(bytes, start.depth, (at) => {
         if (report.isStopped || at >= good) return false;
@@ -50,9 +51,9 @@ export function readXml(
           return false;
         }
         if (!required.every((key) => parser.tree.has(0, key))) return true;
-        recording.begin(at);
+        context.begin(at);
         writer.write(out.rows);
-        if (recording.hasFailed) out.rollback(out.rows);
+        if (context.hasFailed) out.rollback(out.rows);
         else out.endRecord();
         return true;
       });
@@ -64,9 +65,9 @@ export function readXml(
       // What follows cannot be told apart any more, and nothing of the file will be stored.
       const fault = error.at < good ? error : badByte(chunk, good);
       const column = columnsBefore(bytes, fault.at, start.column) + 1;
-      recording.begin(fault.at);
+      context.begin(fault.at);
       out.rollback(out.rows);
-      recording.reject(0, null, `column ${column}: ${fault.message}`);
+      context.reject(0, null, `column ${column}: ${fault.message}`);
       report.end();
     }
     if (!isAnew) return true;
@@ -82,7 +83,7 @@ export function readXml(
 }
 
 /** Counts lines only when there is something to report. */
-class LineRecording extends Recording {
+class LineContext extends RecordContext {
   #at = 0;
   constructor(report: Report, bytes: Uint8Array) {
     let counted = 0;

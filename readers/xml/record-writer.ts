@@ -1,5 +1,5 @@
-import type { ObjectFields } from '../../engine/ingest/object-column.js';
-import type { Recording, ValueColumn } from '../../engine/ingest/value-column.js';
+import type { RecordContext } from '../../engine/ingest/record-context.js';
+import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Names } from './name-table.js';
 import type { Text, Tree } from './record-tree.js';
 
@@ -8,7 +8,7 @@ interface Slot {
   /** Undefined until it is looked up. */
   column: ValueColumn | undefined;
   /** The last record that had this field. */
-  metIn: number;
+  lastRecord: number;
   /** The last object that had this field, and how often. */
   object: number;
   count: number;
@@ -34,7 +34,7 @@ class Slots {
   of(number: number): Slot {
     return (this.#slots[number] ??= {
       column: undefined,
-      metIn: -1,
+      lastRecord: -1,
       object: -1,
       count: 0,
       listIn: -1,
@@ -67,16 +67,16 @@ class Slots {
 export class RecordWriter {
   readonly #tree: Tree;
   readonly #names: Names;
-  readonly #recording: Recording;
+  readonly #context: RecordContext;
   readonly #fields: ObjectFields;
   readonly #root: Slots;
   readonly #text: Text = { bytes: new Uint8Array(0), from: 0, to: 0 };
   #objects = 0;
 
-  constructor(tree: Tree, names: Names, fields: ObjectFields, recording: Recording) {
+  constructor(tree: Tree, names: Names, fields: ObjectFields, context: RecordContext) {
     this.#tree = tree;
     this.#names = names;
-    this.#recording = recording;
+    this.#context = context;
     this.#fields = fields;
     this.#root = new Slots(fields);
   }
@@ -85,7 +85,7 @@ export class RecordWriter {
   write(row: number): void {
     this.#fields.row = row;
     this.#object(0, this.#root, row);
-    this.#recording.checkWidth();
+    this.#context.checkWidth();
   }
 
   #object(node: number, slots: Slots, row: number): void {
@@ -129,10 +129,10 @@ export class RecordWriter {
 
   /** Counts a field once in its record. */
   #meet(slot: Slot, child: number): void {
-    if (slot.metIn === this.#recording.record) return;
-    slot.metIn = this.#recording.record;
+    if (slot.lastRecord === this.#context.record) return;
+    slot.lastRecord = this.#context.record;
     // The members of an object count, not the object.
-    if (this.#tree.firstChild(child) < 0) this.#recording.keys++;
+    if (this.#tree.firstChild(child) < 0) this.#context.keys++;
   }
 
   /** Counts the members of an object that is not stored as one: what counts as a column of a record depends on no type. */

@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { readerForFile, readerNamed } from '../../readers/index.js';
-import { readerOfContent } from '../../readers/recognize.js';
+import { readerForFile, readerNamed, readerOfContent } from '../../readers/index.js';
 import { openSource } from '../../readers/source/open.js';
 
 /** More files than the fixtures: `STRANDLAKE_SAMPLES=<folder>` with one folder for each format. */

@@ -1,6 +1,6 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { genesAsked } from '../../../engine/ingest/entities/asked.js';
+import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { AppError, invalid } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import {
@@ -46,7 +46,7 @@ async function walked(
   if (cursor === null) return { answer: await ask(context, dataset, body, signal), next: null };
   const from = cursor === 'begin' ? null : cursor;
   const { snapshot, fields } = await queryable(context, dataset, from?.version);
-  const parsed = parseQuery(body, fields, await genesAsked(body));
+  const parsed = parseQuery(body, fields, await genesForQuery(body));
   if (parsed.limit === 0) throw invalid('limit', 'A page of a walk holds at least one record.');
   const walk = { after: from?.after ?? null, total: from?.total ?? null, seen: from?.seen ?? 0 };
   const request = { ...parsed, walk, ...(from && { facets: null }) };
@@ -87,7 +87,7 @@ export async function pageAnswer(
   signal: AbortSignal,
 ): Promise<OtherPage> {
   const { snapshot, fields } = await queryable(context, dataset);
-  const request = parseQuery(body, fields, await genesAsked(body));
+  const request = parseQuery(body, fields, await genesForQuery(body));
   if (request.facets) {
     throw invalid('facets', `Facets are part of the JSON answer alone, not of ${type}.`);
   }
@@ -161,7 +161,7 @@ export async function ask(
   signal?: AbortSignal,
 ): Promise<QueryAnswer> {
   const { snapshot, fields } = await queryable(context, dataset);
-  const request = parseQuery(body, fields, await genesAsked(body));
+  const request = parseQuery(body, fields, await genesForQuery(body));
   return runQuery(context.queryEngine, snapshot, fields, request, signal ? { signal } : {});
 }
 

@@ -1,19 +1,18 @@
 import type { EntityType } from '../../core/types.js';
 import type { Genes } from './genes.js';
-import { hasWord, wordsOf } from './words.js';
 
-/** What a field's values were taken for. */
+/** The entity type that was detected for a field. */
 export interface Detection {
   readonly entityType: EntityType;
-  /** Different values that were looked at. */
+  /** Number of distinct values examined. */
   readonly sampled: number;
-  /** Those of them that are of the type. */
+  /** Number of those values that match the type. */
   readonly matched: number;
 }
 
 /**
- * The entity type of a field with these different values, one of `wanted`; null when they are of none. The types are tried
- * in the order of the table, the unmistakable first.
+ * Detects the entity type of a field from a sample of its distinct values; null when they match none of `wanted`. The types are
+ * tried in the order of `kinds`, the most specific first.
  */
 export function detectEntity(
   name: string,
@@ -30,22 +29,22 @@ export function detectEntity(
   return null;
 }
 
-/** How many of the values are of a type, if that is enough to call the field one; null if it is not. */
+/** Returns the number of values that match a type, or null when they are too few for a field of that type. */
 type Kind = (values: readonly string[], words: readonly string[], genes: Genes) => number | null;
 
-// Choice: thresholds set on the sample files of every format; test/engine/ingest/entities/decisions.txt lists what they decide.
+// Choice: the thresholds were set on sample files of every format; test/engine/ingest/entities/decisions.txt lists the results.
 const kinds: Readonly<Record<EntityType, Kind>> = {
-  // Cut values are long alleles, so the allele may be anything. rs ids and HGVS are no variants to queries.
+  // Samples truncate long alleles, so the allele is not checked. Queries do not accept rs ids and HGVS as variants.
   variant: (values) => share(values, 0.9, (value) => /^GRCH3[78]-\S+-\d+-\d+-\S+$/i.test(value)),
   genomic_region: (values) => share(values, 0.9, (value) => /^GRCH3[78]-\S+-\d+-\d+$/i.test(value)),
   gene: geneKind,
-  // A number alone says nothing: the field's name or a prefix must.
+  // PubMed ids are plain numbers, so the field's name or a prefix has to say what they are.
   literature: (values, words) =>
     hasWord(words, 'pmid', 'pmids', 'pubmed', 'literature', 'citation', 'citations', 'publication')
       ? share(values, 0.9, (value) => /^(?:PMID:? ?)?[1-9]\d{0,7}$/i.test(value))
       : share(values, 0.9, (value) => /^PMID:? ?[1-9]\d{0,7}$/i.test(value)),
   dataset: (values) => share(values, 0.9, (value) => /^[1-9]\d{14}$/.test(value)),
-  // Nothing marks a sample's name but its field's; TCGA alone has barcodes of its own.
+  // Sample names have no common form, so the field's name decides; only TCGA barcodes are recognizable.
   sample: (values, words) =>
     hasWord(words, 'sample', 'samples', 'biosample', 'specimen') &&
     !hasWord(words, 'type', 'count', 'number', 'status', 'description', 'source', 'date')
@@ -53,14 +52,14 @@ const kinds: Readonly<Record<EntityType, Kind>> = {
       : share(values, 0.9, (value) => /^TCGA-[A-Z0-9]{2}-[A-Z0-9]{4}/.test(value)),
 };
 
-/** Words that mark a field of gene symbols, and those that mark one of something else about genes. */
+/** Words in names of fields with gene symbols, and words in names of fields with other properties of genes. */
 const geneWords = ['gene', 'genes', 'symbol', 'symbols', 'hugo', 'hgnc', 'genesymbol', 'genename'];
 const otherWords =
   'id ids type biotype source version status synonym synonyms alias aliases previous old other count number'.split(
     ' ',
   );
 
-/** Different symbols that a field without a telling name needs: codes of two or three letters collide with a few. */
+/** Distinct symbols needed when the field's name has no gene word: codes of two or three letters are symbols by chance. */
 const leastUnnamed = 10;
 
 function geneKind(
@@ -81,7 +80,7 @@ function geneKind(
   return isGene ? names : null;
 }
 
-/** What stands for genes without an approved symbol: names of clones and loci, and words for none. They decide nothing. */
+/** Whether a value is used for a gene without approved symbol (names of clones and loci) or for no gene: it is not counted. */
 function isPlaceholder(value: string): boolean {
   return /^(?:[A-Z]{1,2}\d{5,6}\.\d+|[A-Za-z0-9]+-\d+[A-Z]+\d+(?:\.\d+)?|LOC\d+|hsa-mir-\S+|ENSG\d{11}|unknown|none|n\/?a|\.|-)$/i.test(
     value,
@@ -95,4 +94,18 @@ function share(
 ): number | null {
   const matched = values.filter(isOne).length;
   return matched > 0 && matched >= values.length * least ? matched : null;
+}
+
+/** Splits a field name into words in lower case: `GeneSymbol`, `gene_symbol` and `@Gene.symbol1` all start with `gene`, `symbol`. */
+function wordsOf(name: string): readonly string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])|([A-Za-z])(?=[0-9])/g, '$1$3 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
+}
+
+/** Whether `words` contains one of `wanted`. */
+function hasWord(words: readonly string[], ...wanted: readonly string[]): boolean {
+  return words.some((word) => wanted.includes(word));
 }

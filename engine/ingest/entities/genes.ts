@@ -2,31 +2,38 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { readFile } from '../../core/files.js';
 
-/** The human genes that are known by name. */
+/** The human genes by their names. */
 export interface Genes {
-  /** The approved symbol as it is written; undefined if there is no such gene. */
+  /** The text itself when it is an approved symbol in its exact spelling; undefined otherwise. */
   symbol(text: string): string | undefined;
-  /** The approved symbol for a symbol, previous symbol or alias, whatever its letter case. */
+  /** The approved symbol for a symbol, previous symbol or alias in any letter case; undefined when there is no such gene. */
   resolve(text: string): string | undefined;
   /** The previous symbols and aliases of an approved symbol. */
   synonyms(symbol: string): readonly string[];
   readonly count: number;
 }
 
-/** The table lies beside its source, three folders above what is built from this. */
+/** The table is in the source tree: the build copies no data files. */
 const table = fileURLToPath(
   new URL('../../../../engine/ingest/entities/human-genes.tsv.gz', import.meta.url),
 );
 
 let genes: Promise<Genes> | undefined;
 
-/** The table of SOURCES.md, read when first asked for: some 30 ms and 10 MB. */
+/** The gene table (see SOURCES.md), loaded on first use in about 30 ms; takes about 10 MB of memory. */
 export function humanGenes(): Promise<Genes> {
   genes ??= readFile(table).then((bytes) => parseGenes(gunzipSync(bytes).toString()));
   return genes;
 }
 
-/** Reads lines of a symbol and its synonyms, separated by tabs; of two genes with one synonym the first keeps it. */
+/** The gene table for a query that names entities or asks for an explanation; undefined for a query that needs no table. */
+export async function genesForQuery(query: unknown): Promise<Genes | undefined> {
+  const { entities, explain } = (query ?? {}) as { readonly entities?: unknown; readonly explain?: unknown }; // prettier-ignore
+  const isAsked = [entities, explain].some((each) => each !== undefined && each !== null && each !== ''); // prettier-ignore
+  return isAsked ? humanGenes() : undefined;
+}
+
+/** Parses lines of a symbol and its synonyms, separated by tabs; a synonym of several genes resolves to the first of them. */
 export function parseGenes(text: string): Genes {
   const rows = text
     .split('\n')

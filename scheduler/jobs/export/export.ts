@@ -11,7 +11,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
 import { linkFile, list, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
-import { genesAsked } from '../../../engine/ingest/entities/asked.js';
+import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { exportSelect } from '../../../engine/query/sql/export-select.js';
 import { checkFormat } from './format.js';
@@ -28,7 +28,7 @@ export const exportTask: TaskType<'export'> = {
     const row = await exportOf(task, catalog);
     const writer = checkFormat(row.format);
     const { snapshot, fields } = await visibleData(catalog, store, row.datasetId);
-    const request = parseExportParams(row.params, fields, await genesAsked(row.params));
+    const request = parseExportParams(row.params, fields, await genesForQuery(row.params));
     const { sql, params, columns } = exportSelect(snapshot, fields, request, writer.shape);
     return {
       format: writer.format,

@@ -11,7 +11,7 @@ const memoryBytes = 96 << 20;
 
 /**
  * More pieces than threads even for a small file, and not too many segments for a huge one. `growth` is what a byte of text
- * becomes in memory (`Head.growth`).
+ * becomes in memory (`Head.memoryPerByte`).
  */
 export function targetBytes(
   source: Pick<Source, 'bytes' | 'layer'>,

@@ -35,7 +35,7 @@ function withField(
     columns.map((column) => column.physical),
     isTop,
   );
-  const physical = names.give(name);
+  const physical = names.add(name);
   const column: Column =
     rest.length === 0
       ? {

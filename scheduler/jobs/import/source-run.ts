@@ -5,8 +5,7 @@ import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.
 import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { readerNamed } from '../../../readers/index.js';
-import { readerOfContent } from '../../../readers/recognize.js';
+import { readerNamed, readerOfContent } from '../../../readers/index.js';
 import type { Head, Reader } from '../../../readers/reader.js';
 import { openSource, type Source } from '../../../readers/source/open.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
@@ -106,7 +105,11 @@ export class SourceRun {
     this.warnings = opened.source.warnings;
     this.#reader = opened.reader;
     this.#firstChunk = firstChunk;
-    this.#targetBytes = targetBytes(opened.source, share.context.pool.threads, opened.head.growth);
+    this.#targetBytes = targetBytes(
+      opened.source,
+      share.context.pool.threads,
+      opened.head.memoryPerByte,
+    );
     this.#rules = entityRules(source.entityParams);
     this.#samples = this.#rules && new ChunkSamples(this.#rules.size);
     this.#job = {

@@ -40,7 +40,7 @@ function withColumn(
     columns.map((column) => column.physical),
     isTop,
   );
-  const own = { name, physical: names.give(name) };
+  const own = { name, physical: names.add(name) };
   if (rest.length === 0) return [...columns, { ...own, ...leaf }];
   const children = withColumn([], rest, leaf, false);
   return [...columns, { ...own, type: 'object', isList: false, isOpen: true, children }];

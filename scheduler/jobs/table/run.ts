@@ -92,7 +92,7 @@ async function declared(job: TableJob, file: string): Promise<{ known: Columns; 
     const names = new PhysicalNames([], true);
     const known = fields.map(({ name = '' }) => ({
       name,
-      physical: names.give(name),
+      physical: names.add(name),
       type: 'string' as const,
       isList: false,
     }));

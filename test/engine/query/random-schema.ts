@@ -43,7 +43,7 @@ export function randomColumns(random: Random, depth: number): Columns {
   const physical = new PhysicalNames([], depth === 0);
   return pool.map((name) => {
     const own = randomColumn(random, name, depth);
-    const stored = { ...own, physical: physical.give(name) };
+    const stored = { ...own, physical: physical.add(name) };
     return random.chance(0.25) && own.type !== 'json' ? listOf(stored) : stored;
   });
 }

@@ -67,18 +67,18 @@ test.each(shapes)('a chunk of $name is no larger in memory than it was cut for',
   const source = await openSource(path, 'shape.vcf');
   try {
     const params = vcf.params({});
-    const { header, growth, bodyOffset } = await vcf.header(source.head, params);
+    const { header, memoryPerByte, bodyOffset } = await vcf.header(source.head, params);
     for await (const { ref } of source.chunks(bodyOffset, 1 << 28)) {
       const out = new BatchBuilder();
       const bytes = await loadChunk(ref);
       vcf.read(bytes, header, params, out, new Notes(), { columns: [], isFinal: false });
       const memory = bytesOf(out.finish().data.data);
       // Neither is the guess so careful that chunks become needlessly small.
-      expect(memory / bytes.length).toBeLessThan(growth! * 1.1);
-      expect(memory / bytes.length).toBeGreaterThan(growth! / 3);
+      expect(memory / bytes.length).toBeLessThan(memoryPerByte! * 1.1);
+      expect(memory / bytes.length).toBeGreaterThan(memoryPerByte! / 3);
     }
     const huge = { bytes: 2 ** 40, layer: 'plain' } as const;
-    expect(targetBytes(huge, 2, growth) * growth!).toBeLessThanOrEqual(96 << 20);
+    expect(targetBytes(huge, 2, memoryPerByte) * memoryPerByte!).toBeLessThanOrEqual(96 << 20);
   } finally {
     await source.close();
   }
@@ -96,15 +96,15 @@ test('a chunk of lines with many annotations is cut for the records that they ma
   const source = await openSource(path, 'exploded.vcf');
   try {
     const params = vcf.params({ explode_annotations: true });
-    const { header, growth, bodyOffset } = await vcf.header(source.head, params);
+    const { header, memoryPerByte, bodyOffset } = await vcf.header(source.head, params);
     for await (const { ref } of source.chunks(bodyOffset, 1 << 28)) {
       const out = new BatchBuilder();
       const bytes = await loadChunk(ref);
       vcf.read(bytes, header, params, out, new Notes(), { columns: [], isFinal: false });
       expect(out.rows).toBe(25_000);
       const memory = bytesOf(out.finish().data.data);
-      expect(memory / bytes.length).toBeLessThan(growth! * 1.1);
-      expect(memory / bytes.length).toBeGreaterThan(growth! / 3);
+      expect(memory / bytes.length).toBeLessThan(memoryPerByte! * 1.1);
+      expect(memory / bytes.length).toBeGreaterThan(memoryPerByte! / 3);
     }
   } finally {
     await source.close();

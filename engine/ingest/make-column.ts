@@ -1,0 +1,44 @@
+import type { Column, Columns } from '../core/types.js';
+import { InferredColumn } from './inferred-column.js';
+import { FieldColumns, type MakeColumn, ObjectColumn } from './object-column.js';
+import type { RecordContext } from './record-context.js';
+import { ListColumn, ScalarColumn } from './typed-column.js';
+import type { ValueColumn } from './value-column.js';
+
+/*
+ * Objects hold columns of every kind, and columns of two kinds hold objects: the kinds know each other through `MakeColumn`,
+ * which is implemented here and passed down.
+ */
+
+/** The column of a field: cast to its type where it is declared, else with the type inferred from the values. */
+export const makeColumn: MakeColumn = (spec) =>
+  spec.declared === undefined
+    ? new InferredColumn(spec, makeColumn)
+    : typedColumn(spec.declared, spec.path, spec.depth, spec.context);
+
+/** The column of a field with a declared type: values are cast to it or rejected. */
+export function typedColumn(
+  column: Column,
+  path: string,
+  depth: number,
+  context: RecordContext,
+): ValueColumn {
+  if (column.isList) {
+    const element = typedColumn({ ...column, isList: false }, path, depth, context);
+    return new ListColumn(column, path, context, element);
+  }
+  if (column.type === 'object')
+    return new ObjectColumn({ column, path, depth, context, make: makeColumn });
+  return new ScalarColumn(column, path, context);
+}
+
+/** The fields of a record: those of `declared` with their types, others with inferred types; `onNew` is called for each. */
+export function recordFields(options: {
+  readonly declared: Columns;
+  readonly context: RecordContext;
+  readonly onNew: (column: ValueColumn) => void;
+  /** What the fields came to in earlier chunks: their values are stored as that type from the start. */
+  readonly hints?: Columns;
+}): FieldColumns {
+  return new FieldColumns({ hints: [], ...options, prefix: '', depth: 0, make: makeColumn });
+}

@@ -1,0 +1,67 @@
+import { budgets } from '../core/budgets.js';
+
+/** Receives the faults of values: the part of a reader's `Report` that columns need. */
+export interface FaultReport {
+  reject(line: number, code: number, field: string | null, message: string): void;
+  warn(line: number, code: number, field: string | null, message: string): boolean;
+  readonly isDisabled: boolean;
+}
+
+/** The record being read: its line, whether it has failed, and where its faults go. All columns of a chunk share one. */
+export class RecordContext {
+  line = 0;
+  /** Number of records begun; a column compares it with `lastRecord` to see whether this record already has the field. */
+  record = 0;
+  /** Fields of this record; an object counts as its members. */
+  keys = 0;
+  /** The record has an error and is to be rolled back at its end. */
+  hasFailed = false;
+  /** Number of fields of this chunk that the dataset does not have. */
+  newFields = 0;
+  /** Number of columns of this chunk whose values share no builder, so that the chunk has to be read again. */
+  mixedColumns = 0;
+  readonly #report: FaultReport;
+
+  constructor(report: FaultReport) {
+    this.#report = report;
+  }
+
+  /** Validation is off. */
+  get isLenient(): boolean {
+    return this.#report.isDisabled;
+  }
+
+  /** Reports a value that does not fit its field; the record fails unless validation is off. */
+  fault(code: number, field: string | null, message: string): void {
+    if (!this.#report.isDisabled) this.reject(code, field, message);
+  }
+
+  /** Reports an error that fails the record even when validation is off. */
+  reject(code: number, field: string | null, message: string): void {
+    this.hasFailed = true;
+    this.#report.reject(this.line, code, field, message);
+  }
+
+  /** Reports a warning; with strict validation it fails the record. */
+  warn(code: number, field: string | null, message: string): void {
+    if (this.#report.warn(this.line, code, field, message)) this.hasFailed = true;
+  }
+
+  /** Reports code 400 when the record has more fields than the budgets allow. */
+  checkWidth(): void {
+    const { keys } = this;
+    const { recordKeysError: most, recordKeysWarning: many } = budgets;
+    if (keys >= most)
+      this.fault(
+        400,
+        null,
+        `the record has ${keys} columns, ${most} are too many (budget recordKeysError)`,
+      );
+    else if (keys >= many)
+      this.warn(
+        400,
+        null,
+        `the record has ${keys} columns, ${most} would be too many (budget recordKeysError)`,
+      );
+  }
+}

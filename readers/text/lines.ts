@@ -1,0 +1,11 @@
+/** The position of the first line feed or carriage return at or after `at`, or the end of the bytes. */
+export function lineEnd(bytes: Uint8Array, at: number): number {
+  while (at < bytes.length && bytes[at] !== 10 && bytes[at] !== 13) at++;
+  return at;
+}
+
+/** The start of the line after the line end at `at`: LF, CR LF and CR alone all end a line. */
+export function afterLine(bytes: Uint8Array, at: number): number {
+  if (bytes[at] === 13 && bytes[at + 1] === 10) return at + 2;
+  return Math.min(at + 1, bytes.length);
+}

@@ -1,0 +1,38 @@
+/** Offsets of the fields of one record line (VCF 4.5, section 1.6). A parser reuses one object for all lines of a chunk. */
+export class VcfLine {
+  /** Number of the line in its chunk, from 1. */
+  number = 0;
+  /** The line is `bytes[from..to)`, without its line end. */
+  bytes: Uint8Array = new Uint8Array(0);
+  from = 0;
+  to = 0;
+  /** CHROM without the prefix `chr`. */
+  chromFrom = 0;
+  chromTo = 0;
+  posFrom = 0;
+  posTo = 0;
+  idTo = 0;
+  refFrom = 0;
+  refTo = 0;
+  altFrom = 0;
+  altTo = 0;
+  qualTo = 0;
+  filterTo = 0;
+  infoTo = 0;
+  formatTo = 0;
+  /** The value of POS. */
+  start = 0;
+  /** ALT is not `.`. */
+  hasAlternate = false;
+  /** The value of QUAL; NaN when it is missing. */
+  qual = NaN;
+
+  get infoFrom(): number {
+    return this.filterTo + 1;
+  }
+
+  /** The position of the last base of REF. */
+  get refStop(): number {
+    return this.start + (this.refTo - this.refFrom) - 1;
+  }
+}
