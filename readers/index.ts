@@ -1,4 +1,5 @@
 import { invalid } from '../engine/core/errors.js';
+import { bed } from './bed/bed.js';
 import { csv, tsv } from './csv/csv.js';
 import { gff3 } from './gff/gff3.js';
 import { gtf } from './gff/gtf.js';
@@ -17,6 +18,7 @@ export const readers: readonly Reader[] = [
   opaque(xml),
   opaque(gtf),
   opaque(gff3),
+  opaque(bed),
   opaque(nirvana),
 ];
 

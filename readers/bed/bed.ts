@@ -1,0 +1,30 @@
+import type { GenomeBuild } from '../../engine/core/types.js';
+import { buildParam } from '../genome-build.js';
+import type { Reader } from '../reader.js';
+import { readBedHeader, startsLikeBed } from './header.js';
+import { BedParser } from './parser.js';
+
+/** Reader parameters: `genome_build`, for files that do not name their build. */
+export interface BedParams {
+  readonly build: GenomeBuild | undefined;
+}
+
+/** What every thread needs to know of the file. */
+export interface BedHeader {
+  readonly build: GenomeBuild | null;
+}
+
+/**
+ * BED3 to BED12 (UCSC Genome Browser FAQ, "BED format"; GA4GH BED v1): one record per feature line, with the fields of the
+ * specification under their names, and `genomic_coordinates` when the genome build is known.
+ */
+export const bed: Reader<BedParams, BedHeader> = {
+  name: 'bed',
+  extensions: ['bed'],
+  endsLinesAtReturn: true,
+  recognizes: startsLikeBed,
+  params: (input) => ({ build: buildParam(input['genome_build']) }),
+  header: readBedHeader,
+  read: (chunk, { build }, _params, out, report, given) =>
+    new BedParser(build, out, report, given.columns).read(chunk),
+};

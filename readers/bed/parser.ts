@@ -1,0 +1,336 @@
+import { isUtf8 } from 'node:buffer';
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { typedColumn } from '../../engine/ingest/make-column.js';
+import { PhysicalNames } from '../../engine/ingest/physical-names.js';
+import { RecordContext } from '../../engine/ingest/record-context.js';
+import type { ValueColumn } from '../../engine/ingest/value-column.js';
+import { budgets } from '../../engine/core/budgets.js';
+import type { Column, Columns, GenomeBuild, StoredType } from '../../engine/core/types.js';
+import { Coordinates, coordinatesColumn } from '../coordinates.js';
+import type { Report } from '../reader.js';
+import { afterLine, lineEnd } from '../text/lines.js';
+import { floatAt, integerAt, latin1 } from '../text/numbers.js';
+
+/** The fields of BED12, in the order of the columns. */
+const fields: readonly (readonly [name: string, type: StoredType, isList: boolean])[] = [
+  ['chrom', 'string', false],
+  ['chromStart', 'long', false],
+  ['chromEnd', 'long', false],
+  ['name', 'string', false],
+  ['score', 'double', false],
+  ['strand', 'string', false],
+  ['thickStart', 'long', false],
+  ['thickEnd', 'long', false],
+  ['itemRgb', 'string', false],
+  ['blockCount', 'long', false],
+  ['blockSizes', 'long', true],
+  ['blockStarts', 'long', true],
+];
+
+const enum Field {
+  Chrom,
+  ChromStart,
+  ChromEnd,
+  Name,
+  Score,
+  Strand,
+  ThickStart,
+  ThickEnd,
+  ItemRgb,
+  BlockCount,
+  BlockSizes,
+  BlockStarts,
+}
+
+/** Parses the lines of one chunk of BED into columns. */
+export class BedParser {
+  readonly #out: BatchBuilder;
+  readonly #report: Report;
+  readonly #context: RecordContext;
+  readonly #given: ReadonlyMap<string, Column>;
+  readonly #physicalNames: PhysicalNames;
+  readonly #coordinates: Coordinates | null;
+  /** The columns found so far, by the index of their field. */
+  readonly #columns: ValueColumn[] = [];
+  #bytes: Uint8Array = new Uint8Array(0);
+  /** Field i of the line is `bytes[from[i]..to[i])`, for `count` fields. */
+  #from = new Int32Array(16);
+  #to = new Int32Array(16);
+  #count = 0;
+
+  constructor(build: GenomeBuild | null, out: BatchBuilder, report: Report, given: Columns) {
+    this.#out = out;
+    this.#report = report;
+    this.#context = new RecordContext(report);
+    this.#given = new Map(given.map((column) => [column.name, column]));
+    this.#physicalNames = new PhysicalNames(
+      given.map(({ physical }) => physical),
+      true,
+    );
+    this.#coordinates =
+      build &&
+      new Coordinates(
+        this.#columnOf(this.#given.get('genomic_coordinates') ?? coordinatesColumn),
+        build,
+      );
+  }
+
+  /** Parses all lines; returns how many there were. */
+  read(chunk: Uint8Array): number {
+    const isValidUtf8 = isUtf8(chunk);
+    const context = this.#context;
+    for (let at = 0; at < chunk.length && !this.#report.isStopped;) {
+      context.line++;
+      const end = lineEnd(chunk, at);
+      if (isValidUtf8 || isUtf8(chunk.subarray(at, end))) {
+        this.#bytes = chunk;
+        this.#line(at, end, false);
+      } else {
+        // Invalid bytes become U+FFFD.
+        this.#bytes = encoder.encode(decoder.decode(chunk.subarray(at, end)));
+        this.#line(0, this.#bytes.length, true);
+      }
+      at = afterLine(chunk, end);
+    }
+    return context.line;
+  }
+
+  #line(from: number, to: number, isRepaired: boolean): void {
+    if (isNoFeature(this.#bytes, from, to)) return;
+    const context = this.#context;
+    const row = this.#out.rows;
+    context.record++;
+    context.hasFailed = false;
+    this.#split(from, to);
+    context.keys = this.#count;
+    this.#feature(row);
+    if (isRepaired) context.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    if (context.hasFailed) this.#out.rollback(row);
+    else this.#out.endRecord();
+  }
+
+  /**
+   * Finds the fields of a line. Choice: a line that contains a tab is separated by tabs, so that names may hold blanks; any other is
+   * separated by runs of blanks.
+   */
+  #split(from: number, to: number): void {
+    const bytes = this.#bytes;
+    const tab = bytes.indexOf(9, from);
+    const separator = tab >= 0 && tab < to ? 9 : 32;
+    let count = 0;
+    for (let at = from; at <= to; at++) {
+      if (separator === 32) while (at < to && bytes[at] === 32) at++;
+      if (separator === 32 && at === to && count > 0) break;
+      const start = at;
+      while (at < to && bytes[at] !== separator) at++;
+      if (count === this.#from.length) {
+        this.#from = doubled(this.#from);
+        this.#to = doubled(this.#to);
+      }
+      this.#from[count] = start;
+      this.#to[count++] = at;
+    }
+    this.#count = count;
+  }
+
+  #feature(row: number): void {
+    const context = this.#context;
+    const count = this.#count;
+    if (count < 3)
+      return context.reject(
+        0,
+        null,
+        `${count} ${count === 1 ? 'field' : 'fields'} separated by tabs or blanks, a BED line has at least 3`,
+      );
+    context.checkWidth();
+    if (context.hasFailed) return;
+    this.#addColumns();
+    const start = this.#position(Field.ChromStart, row);
+    const end = this.#position(Field.ChromEnd, row);
+    if (end < start)
+      context.fault(301, 'chromEnd', `the feature ends at ${end}, before its start ${start}`);
+    if (this.#isMissing(Field.Chrom)) context.fault(301, 'chrom', 'the chromosome is missing');
+    else this.#text(Field.Chrom, row);
+    if (this.#coordinates !== null && start <= end && !this.#isMissing(Field.Chrom)) {
+      const [from, to] = [this.#from[Field.Chrom]!, this.#to[Field.Chrom]!];
+      // Choice: a BED feature without bases (chromStart = chromEnd, an insertion) has the coordinates of the base before it, as in VCF,
+      // or of the first base of the chromosome.
+      const first = start < end ? start + 1 : Math.max(1, start);
+      this.#coordinates.add(row, this.#bytes, from, to, first, Math.max(first, end));
+    }
+    for (let i = Field.Name; i < count; i++) if (!this.#isMissing(i)) this.#value(i, row);
+    this.#checkBlocks();
+  }
+
+  #value(i: number, row: number): void {
+    switch (i as Field) {
+      case Field.Score:
+        return this.#score(row);
+      case Field.Strand:
+        return this.#strand(row);
+      case Field.ThickStart:
+      case Field.ThickEnd:
+      case Field.BlockCount:
+        this.#position(i, row);
+        return;
+      case Field.ItemRgb:
+        return this.#color(row);
+      case Field.BlockSizes:
+      case Field.BlockStarts:
+        return this.#integers(i, row);
+      default:
+        return this.#text(i, row);
+    }
+  }
+
+  #text(i: number, row: number): void {
+    const column = this.#columns[i]!;
+    column.padTo(row);
+    column.addText(this.#bytes, this.#from[i]!, this.#to[i]!);
+  }
+
+  /** Stores a non-negative integer and returns it; NaN when the field is none, which is a fault. */
+  #position(i: number, row: number): number {
+    const column = this.#columns[i]!;
+    const value = integerAt(this.#bytes, this.#from[i]!, this.#to[i]!);
+    if (value >= 0) {
+      column.padTo(row);
+      column.addInteger(value);
+      return value;
+    }
+    this.#fault(i, 'is not a whole number from 0 on');
+    return NaN;
+  }
+
+  /** Choice: a score of BED may be any number, although UCSC asks for integers from 0 to 1000: peak callers write others. */
+  #score(row: number): void {
+    const i = Field.Score;
+    const value = floatAt(this.#bytes, this.#from[i]!, this.#to[i]!);
+    if (value - value !== 0) return this.#fault(i, 'is not a finite number');
+    this.#columns[i]!.padTo(row);
+    this.#columns[i]!.addDouble(value);
+  }
+
+  #strand(row: number): void {
+    const from = this.#from[Field.Strand]!;
+    const c = this.#bytes[from];
+    if (this.#to[Field.Strand]! - from === 1 && (c === 43 || c === 45))
+      return this.#text(Field.Strand, row);
+    this.#fault(Field.Strand, 'is none of "+", "-" and "."');
+  }
+
+  #color(row: number): void {
+    const i = Field.ItemRgb;
+    const parts = this.#show(i).split(',');
+    const isColor = (part: string) => /^\d{1,3}$/.test(part) && Number(part) <= 255;
+    if ((parts.length === 3 && parts.every(isColor)) || (parts.length === 1 && parts[0] === '0'))
+      return this.#text(i, row);
+    this.#fault(i, 'is not a colour: expected R,G,B with values from 0 to 255, or 0');
+  }
+
+  /** Stores a list of integers separated by commas, with or without a comma at its end. */
+  #integers(i: number, row: number): void {
+    const bytes = this.#bytes;
+    const to = this.#to[i]!;
+    const column = this.#columns[i]!;
+    column.padTo(row);
+    const items = column.beginList();
+    for (let at = this.#from[i]!; at < to; at++) {
+      let end = at;
+      while (end < to && bytes[end] !== 44) end++;
+      const value = integerAt(bytes, at, end);
+      if (!(value >= 0)) {
+        this.#fault(i, 'is not a list of whole numbers from 0 on');
+        break;
+      }
+      items?.addInteger(value);
+      at = end;
+    }
+    column.endList();
+  }
+
+  /** Choice: lists of blocks in BED whose length is not `blockCount` are an error. */
+  #checkBlocks(): void {
+    if (this.#count <= Field.BlockSizes || this.#isMissing(Field.BlockCount)) return;
+    const blocks = integerAt(
+      this.#bytes,
+      this.#from[Field.BlockCount]!,
+      this.#to[Field.BlockCount]!,
+    );
+    for (let i: number = Field.BlockSizes; i <= Field.BlockStarts && i < this.#count; i++) {
+      if (this.#isMissing(i)) continue;
+      const items = this.#itemsOf(i);
+      if (blocks >= 0 && items !== blocks)
+        this.#context.fault(301, fields[i]![0], `${items} items, blockCount is ${blocks}`);
+    }
+  }
+
+  #itemsOf(i: number): number {
+    let [items, to] = [1, this.#to[i]!];
+    if (this.#bytes[to - 1] === 44) to--;
+    for (let at = this.#from[i]!; at < to; at++) if (this.#bytes[at] === 44) items++;
+    return items;
+  }
+
+  /** A missing value is `.` or the empty text. */
+  #isMissing(i: number): boolean {
+    const from = this.#from[i]!;
+    const size = this.#to[i]! - from;
+    return size === 0 || (size === 1 && this.#bytes[from] === 46);
+  }
+
+  #fault(i: number, problem: string): void {
+    this.#context.fault(301, this.#columns[i]!.name, `"${this.#show(i)}" ${problem}`);
+  }
+
+  #show(i: number): string {
+    return latin1(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
+  }
+
+  /** Adds the columns of fields that no earlier line had; those behind the twelfth are text and named `field_13` and so on. */
+  #addColumns(): void {
+    if (this.#columns.length === 0 && this.#coordinates !== null)
+      this.#out.add(coordinatesColumn.name, this.#coordinates.column);
+    for (let i = this.#columns.length; i < this.#count && i < budgets.columnsPerImport; i++) {
+      const [name, type, isList] = fields[i] ?? [`field_${i + 1}`, 'string' as const, false];
+      const given = this.#given.get(name);
+      const column = given ?? { name, physical: this.#physicalNames.add(name), type, isList };
+      this.#columns.push(this.#columnOf(column));
+      this.#out.add(name, this.#columns[i]!);
+    }
+  }
+
+  #columnOf(column: Column): ValueColumn {
+    return typedColumn(column, column.name, 0, this.#context);
+  }
+}
+
+/** Blank lines, comments, and `track` and `browser` lines. */
+function isNoFeature(bytes: Uint8Array, from: number, to: number): boolean {
+  const first = bytes[from]!;
+  if (first === 35) return true;
+  if (first === 116 && startsWith(bytes, from, to, track)) return true;
+  if (first === 98 && startsWith(bytes, from, to, browser)) return true;
+  let at = from;
+  while (at < to && (bytes[at] === 32 || bytes[at] === 9)) at++;
+  return at === to;
+}
+
+/** Whether the first word of the line is `word`. */
+function startsWith(bytes: Uint8Array, from: number, to: number, word: Uint8Array): boolean {
+  const end = from + word.length;
+  if (end > to) return false;
+  for (let i = 0; i < word.length; i++) if (bytes[from + i] !== word[i]) return false;
+  return end === to || bytes[end] === 32 || bytes[end] === 9;
+}
+
+function doubled(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const bigger = new Int32Array(list.length * 2);
+  bigger.set(list);
+  return bigger;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const track = encoder.encode('track');
+const browser = encoder.encode('browser');

@@ -1,0 +1,212 @@
+import { expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { readerForFile, readerNamed, readers } from '../../../readers/index.js';
+import { random, type Random } from '../../random.js';
+import { readAll, type ReadAll } from '../read-all.js';
+
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+
+async function read(
+  text: string | Uint8Array,
+  options: { targetBytes?: number; params?: Record<string, unknown>; name?: string } = {},
+): Promise<ReadAll> {
+  const folder = mkdtempSync(join(tmpdir(), 'bed-'));
+  try {
+    const path = join(folder, options.name ?? 'x.bed');
+    writeFileSync(path, text);
+    return await readAll(path, 'bed', options);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Rows without their coordinates. */
+const fieldsOf = ({ rows }: ReadAll) =>
+  rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).filter(
+        ([name, value]) => name !== 'genomic_coordinates' && value !== null,
+      ),
+    ),
+  );
+
+const tracks = `browser position chr7:127471196-127495720
+track name="ItemRGBDemo" description="Item RGB demonstration" itemRgb="On" db=hg38
+#chrom chromStart chromEnd
+`;
+const genes = `chr22 1000 5000 cloneA 960 + 1000 5000 0 2 567,488, 0,3512
+chr22 2000 6000 cloneB 900 - 2000 6000 255,0,0 2 433,399, 0,3601
+`;
+
+test('reads the fields of BED12 (example of the UCSC format page)', async () => {
+  const { rows, notes, genomeBuild } = await read(tracks + genes);
+  expect(notes).toEqual([]);
+  expect(genomeBuild).toBe('GRCh38');
+  expect(rows[0]).toEqual({
+    genomic_coordinates: { build: 'GRCh38', chromosome: '22', start: 1001, stop: 5000 },
+    chrom: 'chr22',
+    chromStart: 1000,
+    chromEnd: 5000,
+    name: 'cloneA',
+    score: 960,
+    strand: '+',
+    thickStart: 1000,
+    thickEnd: 5000,
+    itemRgb: '0',
+    blockCount: 2,
+    blockSizes: [567, 488],
+    blockStarts: [0, 3512],
+  });
+  expect(rows[1]).toMatchObject({ strand: '-', itemRgb: '255,0,0', blockStarts: [0, 3601] });
+});
+
+test('has no coordinates without a build, and those of the parameter before those of the file', async () => {
+  const { rows, genomeBuild } = await read(genes);
+  expect(genomeBuild).toBeNull();
+  expect(rows[0]).not.toHaveProperty('genomic_coordinates');
+  const asked = await read(tracks + genes, { params: { genome_build: 'GRCh37' } });
+  expect(asked.rows[0]).toMatchObject({ genomic_coordinates: { build: 'GRCh37', start: 1001 } });
+});
+
+test('a feature without bases has the coordinates of the base before it', async () => {
+  const { rows } = await read('1\t7\t7\n1\t0\t0\n1\t0\t1\n', {
+    params: { genome_build: 'GRCh38' },
+  });
+  expect(rows.map(({ genomic_coordinates: place }) => place)).toEqual([
+    { build: 'GRCh38', chromosome: '1', start: 7, stop: 7 },
+    { build: 'GRCh38', chromosome: '1', start: 1, stop: 1 },
+    { build: 'GRCh38', chromosome: '1', start: 1, stop: 1 },
+  ]);
+});
+
+test('names the columns behind the twelfth, and has only the columns that a line has', async () => {
+  const twelve = genes.split('\n')[0]!.replaceAll(' ', '\t');
+  const { rows, columns } = await read(`${twelve}\tgene one\t2\n`);
+  expect(rows[0]).toMatchObject({ name: 'cloneA', field_13: 'gene one', field_14: '2' });
+  expect((await read('chr1\t1\t2\n')).columns[0]!.map(({ name }) => name)).toEqual([
+    'chrom',
+    'chromStart',
+    'chromEnd',
+  ]);
+  expect(columns[0]!.find(({ name }) => name === 'blockSizes')).toMatchObject({
+    type: 'long',
+    isList: true,
+  });
+});
+
+test('a tab separates where a line has one, else blanks do; a dot and nothing are null', async () => {
+  const text = 'chr1\t1\t2\ttwo words\t.\t.\nchr1  1   2  name 5\r\n\r\n \nchr1\t3\t4\t\t7\n';
+  const result = await read(text);
+  expect(result.notes).toEqual([]);
+  expect(fieldsOf(result)).toEqual([
+    { chrom: 'chr1', chromStart: 1, chromEnd: 2, name: 'two words' },
+    { chrom: 'chr1', chromStart: 1, chromEnd: 2, name: 'name', score: 5 },
+    { chrom: 'chr1', chromStart: 3, chromEnd: 4, score: 7 },
+  ]);
+  expect(result.lines).toBe(5);
+});
+
+test.each([
+  ['chr1\t5', null, '2 fields separated by tabs or blanks, a BED line has at least 3'],
+  ['chr1\tx\t9', 'chromStart', '"x" is not a whole number from 0 on'],
+  ['chr1\t-1\t9', 'chromStart', '"-1" is not a whole number from 0 on'],
+  ['chr1\t9\t5', 'chromEnd', 'the feature ends at 5, before its start 9'],
+  ['.\t1\t5', 'chrom', 'the chromosome is missing'],
+  ['chr1\t1\t5\tn\thigh', 'score', '"high" is not a finite number'],
+  ['chr1\t1\t5\tn\t1\tx', 'strand', '"x" is none of "+", "-" and "."'],
+  ['chr1\t1\t5\tn\t1\t+\t1\tz', 'thickEnd', '"z" is not a whole number from 0 on'],
+  ['chr1\t1\t5\tn\t1\t+\t1\t5\t1,2', 'itemRgb', 'is not a colour'],
+  ['chr1\t1\t5\tn\t1\t+\t1\t5\t0,0,256', 'itemRgb', 'is not a colour'],
+  ['chr1\t1\t5\tn\t1\t+\t1\t5\t0\t2\t3,\t0,1', 'blockSizes', '1 items, blockCount is 2'],
+  ['chr1\t1\t5\tn\t1\t+\t1\t5\t0\t1\ta\t0', 'blockSizes', '"a" is not a list of whole numbers'],
+])('sets %j aside with its line and the reason', async (line, field, message) => {
+  const result = await read(`chr1\t1\t2\n${line}\nchr1\t3\t4\n`);
+  expect(result.notes).toMatchObject([{ level: 'reject', line: 2, field }]);
+  expect(result.notes[0]!.message).toContain(message);
+  expect(result.rows.map(({ chromStart }) => chromStart)).toEqual([1, 3]);
+});
+
+test('bytes that are not UTF-8 become U+FFFD, with a warning', async () => {
+  const text = Buffer.concat([Buffer.from('chr1\t1\t2\ta'), Buffer.of(0xff), Buffer.from('b\n')]);
+  const { rows, notes } = await read(text);
+  expect(rows[0]).toMatchObject({ name: 'a\ufffdb' });
+  expect(notes).toMatchObject([{ level: 'warn', line: 1 }]);
+});
+
+test('reads a compressed file, an empty one, and one of comments alone', async () => {
+  const packed = await read(gzipSync(tracks + genes), { name: 'x.bed.gz' });
+  expect(packed.rows).toHaveLength(2);
+  expect(await read('')).toMatchObject({ rows: [], warnings: ['the file is empty'] });
+  expect(await read('# nothing\n')).toMatchObject({ rows: [], notes: [] });
+});
+
+test('is chosen by the extension, and by a track line of BED under another name', () => {
+  expect(readerForFile('peaks.BED.gz').name).toBe('bed');
+  const others = readers.filter(({ name }) => name !== 'bed');
+  for (const start of [tracks + genes, genes])
+    expect(others.filter((reader) => reader.recognizes?.(start))).toEqual([]);
+  const { recognizes } = readerNamed('bed');
+  expect(recognizes!(tracks + genes)).toBe(true);
+  expect(recognizes!('track type=bedGraph\nchr1 1 2 3\n')).toBe(false);
+  expect(recognizes!('chr1\t1\t2\n')).toBe(false);
+});
+
+/** A line of BED with `width` fields. */
+function lineOf(next: Random, width: number): string {
+  const from = Math.floor(next() * 1e8);
+  const to = from + Math.floor(next() * 1e4);
+  const blocks = 1 + Math.floor(next() * 4);
+  const list = () => Array.from({ length: blocks }, () => Math.floor(next() * 99)).join(',');
+  const fields = [
+    `chr${1 + Math.floor(next() * 22)}`,
+    from,
+    to,
+    next() < 0.1 ? '.' : `n${Math.floor(next() * 99)}`,
+    next() < 0.2 ? (next() * 1000).toFixed(2) : Math.floor(next() * 1000),
+    '+-.'[Math.floor(next() * 3)],
+    from,
+    to,
+    next() < 0.5 ? '0' : '0,128,255',
+    blocks,
+    list() + (next() < 0.5 ? ',' : ''),
+    list(),
+    'extra',
+  ];
+  return fields.slice(0, width).join(next() < 0.5 ? '\t' : ' ');
+}
+
+/** What a line holds, read in the simplest way. */
+function naive(line: string): Record<string, unknown> {
+  const names = 'chrom chromStart chromEnd name score strand thickStart thickEnd itemRgb blockCount blockSizes blockStarts'.split(' '); // prettier-ignore
+  const record: Record<string, unknown> = {};
+  for (const [i, text] of line.split(/[\t ]/).entries()) {
+    const name = names[i] ?? `field_${i + 1}`;
+    if (text === '.') continue;
+    if (/^(?:chromStart|chromEnd|score|thickStart|thickEnd|blockCount)$/.test(name))
+      record[name] = Number(text);
+    else if (name.startsWith('block')) record[name] = text.replace(/,$/, '').split(',').map(Number);
+    else record[name] = text;
+  }
+  return record;
+}
+
+test(`reads what a naive reading of the lines finds, however the file is cut (seed ${seed})`, async () => {
+  const next = random(seed);
+  const lines = Array.from({ length: 3000 }, () => lineOf(next, 3 + Math.floor(next() * 11)));
+  const result = await read(lines.join('\n'), {
+    targetBytes: 500 + Math.floor(next() * 20_000),
+    params: { genome_build: 'GRCh38' },
+  });
+  expect(result.notes).toEqual([]);
+  expect(result.chunks).toBeGreaterThan(3);
+  const expected = lines.map(naive);
+  expect(fieldsOf(result)).toEqual(expected);
+  for (const [i, { genomic_coordinates: place }] of result.rows.entries()) {
+    const { chromStart, chromEnd } = expected[i] as { chromStart: number; chromEnd: number };
+    const start = chromStart === chromEnd ? Math.max(1, chromStart) : chromStart + 1;
+    expect(place).toMatchObject({ start, stop: Math.max(start, chromEnd) });
+  }
+});
