@@ -69,8 +69,8 @@ async function work(format: Format, path: string, folder: string, most: number) 
     const reader = readerNamed(format.reader);
     const params = reader.params(format.params ?? {});
     const { header, bodyOffset } = await reader.header(source.head, params);
-    const cutter = reader.cutter?.(header, params);
-    for await (const { ref } of source.chunks(bodyOffset, chunkBytes, undefined, cutter)) {
+    const splitter = reader.splitter?.(header, params);
+    for await (const { ref } of source.chunks(bodyOffset, chunkBytes, undefined, splitter)) {
       const from = process.cpuUsage();
       const chunk = await runChunk({
         ref,

@@ -3,7 +3,7 @@ import { Utf8Builder } from '../engine/ingest/utf8-builder.js';
 import { ObjectColumn } from '../engine/ingest/object-column.js';
 import type { ObjectFields, ValueColumn } from '../engine/ingest/value-column.js';
 import type { Column, GenomeBuild } from '../engine/core/types.js';
-import type { TextWindow } from './text/scan-buffer.js';
+import type { ScanBuffer } from './text/scan-buffer.js';
 
 /** Where a record lies on the genome: the column that coordinate queries look into (contract 10.6). */
 export const coordinatesColumn: Column = {
@@ -51,7 +51,7 @@ export class Coordinates {
   addRun(
     row: number,
     count: number,
-    window: TextWindow,
+    window: ScanBuffer,
     starts: Float64Array,
     stops: Float64Array,
   ): void {

@@ -5,7 +5,7 @@ import { gff3 } from './gff/gff3.js';
 import { gtf } from './gff/gtf.js';
 import { jsonl } from './jsonl/jsonl.js';
 import { nirvana } from './nirvana/nirvana.js';
-import type { HeadSource, Reader } from './reader.js';
+import type { HeaderSource, Reader } from './reader.js';
 import { vcf } from './vcf/vcf.js';
 import { xml } from './xml/xml.js';
 
@@ -65,7 +65,7 @@ const recognizedBytes = 64 << 10;
  * The reader for a file whose name calls for `named`: that reader, unless the content certainly is of another format (a VCF named
  * `.txt`, GTF named `.gff`). Not for files whose reader the request names.
  */
-export async function readerOfContent(named: Reader, source: HeadSource): Promise<Reader> {
+export async function readerOfContent(named: Reader, source: HeaderSource): Promise<Reader> {
   const { bytes } = await source.bytes(recognizedBytes);
   const start = Buffer.from(bytes.subarray(0, recognizedBytes)).toString();
   if (named.recognizes?.(start)) return named;

@@ -1,95 +1,100 @@
 import type { NewField } from '../engine/core/dataset-field.js';
-import type { BatchBuilder } from '../engine/ingest/batch.js';
-import type { Cutter, Start } from './source/splitter.js';
 import type { Columns, GenomeBuild, JsonObject } from '../engine/core/types.js';
-
-/** What a reader learns from the start of a source, once; plain data, sent to every thread. */
-export interface Head<H> {
-  readonly header: H;
-  /** Decoded bytes and lines before the first record. */
-  readonly bodyOffset: number;
-  readonly bodyLine: number;
-  /** Columns known before any record is read (VCF declares them); empty when they are found from the values. */
-  readonly columns: Columns;
-  /** What the format says about its fields beyond their types: titles, descriptions, entity types, order. */
-  readonly fields: readonly Partial<NewField>[];
-  readonly genomeBuild: GenomeBuild | null;
-  readonly warnings: readonly string[];
-  /** What the format says about the file as a whole; kept in the import's metadata. */
-  readonly about?: JsonObject;
-  /** About how many bytes of memory a byte of text becomes, where that can be much: chunks are made smaller then. */
-  readonly memoryPerByte?: number;
-  /** For formats that close their records with a mark: what is wrong when no chunk has reported the end. */
-  readonly unended?: string;
-}
-
-/** Decoded bytes from the start of a source, as many as asked for or as there are. */
-export interface HeadSource {
-  /** The file's name to people, for messages. */
-  readonly name: string;
-  bytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
-}
+import type { BatchBuilder } from '../engine/ingest/batch.js';
+import type { ChunkStart, Splitter } from './source/splitter.js';
 
 /**
- * Where a reader says what is wrong with a line; `engine/ingest/findings.ts` implements it. `line` counts from 1 within the
- * chunk. Codes are those of the specification's "Validation codes"; 0 stands for a line that cannot be read at all.
- */
-export interface Report {
-  /** An error: the record is not stored (the reader has rolled its values back) and counts as rejected. */
-  reject(line: number, code: number, field: string | null, message: string): void;
-  /** A warning: the record is stored. True when strict validation makes it an error: the reader then rolls back. */
-  warn(line: number, code: number, field: string | null, message: string): boolean;
-  /** Forgets all that was reported: the reader begins the chunk again. */
-  restart(): void;
-  /**
-   * The records end here, whatever follows (sequences behind `##FASTA`, the genes of Nirvana). The reader returns; what later
-   * chunks came to is dropped, so `read` may take what it is given for records.
-   */
-  end(): void;
-  /** Validation is off (`validation_params.disable`): what does not fit becomes null, quietly. */
-  readonly isDisabled: boolean;
-  /** Nothing more needs to be read: `raise_on_errors` and an error has come. Checked once per line. */
-  readonly isStopped: boolean;
-}
-
-/** What a chunk is read with. */
-export interface Given {
-  readonly columns: Columns;
-  readonly isFinal: boolean;
-  /** What the fields came to in the chunks before: a reader may store values as that from the start. */
-  readonly hints?: Columns;
-  /** Where the chunk begins, from cutters that tell. */
-  readonly start?: Start;
-}
-
-/**
- * Bytes to columns. Adding a format is one file and one line in `index.ts`.
- * `read` is called once per chunk, in any thread; a chunk holds whole lines, and nothing may be kept between chunks.
+ * The declaration of a format: how it is recognized, and how its bytes become columns. Adding a format is one file or folder and
+ * one line in `index.ts`. `P` are the parsed parameters, `H` what a chunk needs of the header; both are plain data that is sent
+ * to every thread. `read` is called once per chunk, in any thread, and keeps nothing between chunks.
  */
 export interface Reader<P = unknown, H = unknown> {
   readonly name: string;
+  /** Extensions of file names, before `.gz` and its like. */
   readonly extensions: readonly string[];
-  /** Whether a text that begins so can only be of this format; asked when the name of a file says another one. */
+  /** Whether a text that begins like this is certainly of this format, whatever the extension of its name. */
   readonly recognizes?: (start: string) => boolean;
-  /** Lines also end with a carriage return alone; without it, with a line feed only. */
+  /** A carriage return alone ends a line, too; by default only a line feed does. */
   readonly endsLinesAtReturn?: boolean;
-  /** The only place where raw `reader_params` are looked at; throws `invalid('reader_params', …)`. */
+  /** Parses `reader_params`; throws `invalid('reader_params', …)`. Nothing else reads the raw parameters. */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
-  readonly header: (head: HeadSource, params: P) => Promise<Head<H>>;
-  /** `Given.hints` are of use to it. */
+  /** Reads what comes before the first record. Throws InputError for a file of another format. */
+  readonly header: (source: HeaderSource, params: P) => Promise<Header<H>>;
+  /** `ReadOptions.hints` make reading faster. */
   readonly takesHints?: true;
-  /** Where the text may be cut when its records can hold line ends; without it, it is cut at line feeds. */
-  readonly cutter?: (header: H, params: P) => Cutter;
-  /**
-   * Reads the lines of one chunk; returns how many there were. `columns` are the dataset's fields and, in a second pass
-   * (`isFinal`), all columns as they must come out; a reader that declares its columns in the head may ignore them.
-   */
+  /** The splitter, for formats whose records can contain line ends; the text of others is split at line feeds. */
+  readonly splitter?: (header: H, params: P) => Splitter;
+  /** Reads the whole lines of one chunk into `out`; returns how many lines there were. */
   readonly read: (
     chunk: Uint8Array,
     header: H,
     params: P,
     out: BatchBuilder,
     report: Report,
-    given: Given,
+    options: ReadOptions,
   ) => number;
+}
+
+/** The header of a source, read once: plain data. */
+export interface Header<H> {
+  /** What `Reader.read` needs of the header. */
+  readonly header: H;
+  /** Decompressed bytes before the first record. */
+  readonly bodyOffset: number;
+  /** Lines before the first record. */
+  readonly bodyLine: number;
+  /** Columns that the header declares; empty for formats whose columns are found in the records. */
+  readonly columns: Columns;
+  /** Titles, descriptions, entity types and order of fields, as far as the format has them. */
+  readonly fields: readonly Partial<NewField>[];
+  readonly genomeBuild: GenomeBuild | null;
+  readonly warnings: readonly string[];
+  /** Information about the file as a whole, for the metadata of the import. */
+  readonly about?: JsonObject;
+  /** Estimated bytes of memory per byte of text, for formats where that can be much: their chunks are made smaller. */
+  readonly memoryPerByte?: number;
+  /** The message of the error when no chunk reports the end of the records, for formats that mark it. */
+  readonly unended?: string;
+}
+
+/** The decompressed start of a source. */
+export interface HeaderSource {
+  /** The file's name in messages. */
+  readonly name: string;
+  /** Returns at least this many bytes from the start, or all: `isWhole`. */
+  bytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
+}
+
+/** What a chunk is read with. */
+export interface ReadOptions {
+  /** The dataset's columns; in the final pass, all columns with the types that they must have. */
+  readonly columns: Columns;
+  /** The chunk is read for the second time, with the types unified over all chunks. */
+  readonly isFinal: boolean;
+  /** The types inferred from earlier chunks: a reader may store values with them from the start. */
+  readonly hints?: Columns;
+  /** The state at the start of the chunk, for splitters that report one. */
+  readonly start?: ChunkStart;
+}
+
+/**
+ * Receives the errors and warnings of a reader (implemented in `engine/ingest/findings.ts`). `line` counts from 1 within the chunk.
+ * Codes are those of the specification ("Validation codes"); 0 is a line that cannot be parsed.
+ */
+export interface Report {
+  /** Reports an error: the record, which the reader has rolled back, counts as rejected. */
+  reject(line: number, code: number, field: string | null, message: string): void;
+  /** Reports a warning; returns true when strict validation makes it an error, and the reader has to roll the record back. */
+  warn(line: number, code: number, field: string | null, message: string): boolean;
+  /** Discards all reports: the reader starts the chunk again. */
+  restart(): void;
+  /**
+   * Reports that the records end here, whatever follows (sequences after `##FASTA`, the genes of Nirvana). The reader then returns.
+   * Results of later chunks are discarded, so readers may take the content of any chunk for records.
+   */
+  end(): void;
+  /** Validation is off (`validation_params.disable`): values that do not fit become null without a report. */
+  readonly isDisabled: boolean;
+  /** Reading can stop: an error was reported and `raise_on_errors` is set. Checked once per line. */
+  readonly isStopped: boolean;
 }

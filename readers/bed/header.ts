@@ -1,8 +1,8 @@
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { InputError } from '../../engine/core/errors.js';
 import { buildsNamed } from '../genome-build.js';
-import type { Head, HeadSource } from '../reader.js';
-import { refuseOtherFormats } from '../text/other-formats.js';
+import type { Header, HeaderSource } from '../reader.js';
+import { rejectOtherFormats } from '../text/other-formats.js';
 import type { BedHeader, BedParams } from './bed.js';
 
 /** Bytes in which the lines before the first feature are looked for. */
@@ -15,11 +15,11 @@ const headerBytes = 64 << 10;
  * feature name (`db=hg38`), if they name a single one; else records have no `genomic_coordinates`.
  */
 export async function readBedHeader(
-  source: HeadSource,
+  source: HeaderSource,
   params: BedParams,
-): Promise<Head<BedHeader>> {
+): Promise<Header<BedHeader>> {
   const { bytes } = await source.bytes(headerBytes);
-  refuseOtherFormats(source.name, bytes);
+  rejectOtherFormats(source.name, bytes);
   const { lines, feature } = firstLines(Buffer.from(bytes.subarray(0, headerBytes)).toString());
   if (feature?.trimStart().startsWith('<'))
     throw new InputError({ file: source.name, line: lines.length + 1 }, 'this is XML, not BED');

@@ -1,6 +1,6 @@
 import type { Reader } from '../reader.js';
-import { CsvCutter } from './splitter.js';
-import { readHead, type CsvHeader } from './header.js';
+import { CsvSplitter } from './splitter.js';
+import { readCsvHeader, type CsvHeader } from './header.js';
 import { csvParams, type CsvParams } from './params.js';
 import { CsvParser } from './parser.js';
 
@@ -20,8 +20,8 @@ function reader(
     extensions,
     endsLinesAtReturn: true,
     params: (input) => csvParams(input, delimiter),
-    header: readHead,
-    cutter: (header, params) => new CsvCutter(params, header.bodyLine),
+    header: readCsvHeader,
+    splitter: (header, params) => new CsvSplitter(params, header.bodyLine),
     read: (chunk, header, params, out, report, given) =>
       new CsvParser(header, params, out, report, given.columns).read(chunk),
   };

@@ -1,21 +1,21 @@
-import { ByteSet, type TextWindow, textWindow, windowCells } from '../text/scan-buffer.js';
+import { ByteSet, type ScanBuffer, scanBuffer, scanCells } from '../text/scan-buffer.js';
 import { matches } from './cell-scanner.js';
 import type { CsvParams } from './params.js';
 
 /**
- * Finds runs of rows that need no second look: as many cells as there are columns, none too long, nothing between a closing
- * quote and the delimiter. Their cells' places are noted by column, so that each column can take its cells in one go; all
- * other lines are left to `CsvParser`. The delimiter must be one byte.
+ * The fast path: finds runs of rows with one cell per column, no long cell, and nothing between a closing quote and the
+ * delimiter. The positions of their cells are stored by column, so that each column appends a whole run at once. All other lines
+ * are left to `CsvParser`. The delimiter must be one byte.
  */
-export class PlainRows {
-  readonly window: TextWindow = textWindow();
-  /** Cell r of column k is `window.bytes[window.from[k * most + r]..window.to[k * most + r])`. */
+export class FastRows {
+  readonly window: ScanBuffer = scanBuffer();
+  /** Rows of a run at most. Cell r of column k is `bytes[from[k * most + r]..to[k * most + r])` of the window. */
   readonly most: number;
-  /** Where the row behind the last one found begins in the text. */
+  /** Offset in the text of the row after the run. */
   next = 0;
-  /** Lines of the rows found. */
+  /** Number of lines of the run. */
   lines = 0;
-  /** Where the window begins in the text. */
+  /** Offset of the window in the text. */
   base = 0;
   readonly #text: Uint8Array;
   readonly #width: number;
@@ -24,16 +24,16 @@ export class PlainRows {
   readonly #quote: number;
   readonly #comment: Uint8Array;
   readonly #searched: ByteSet;
-  /** How many marks the window has, and the first of the row to be found next. */
-  #marks = 0;
-  #mark = 0;
-  /** Places of cells with doubled quotes, `#doubled` of them. */
+  /** Number of positions in the window, and the index of the first position of the next row. */
+  #positionCount = 0;
+  #position = 0;
+  /** The first `#doubled` elements are the indices of cells with doubled quotes. */
   readonly #doubledCells: number[] = [];
   #doubled = 0;
-  /** The window ended within a row. */
+  /** The window ends within a row. */
   #isCut = false;
 
-  /** `text` ends with a line end. */
+  /** `text` must end with a line end. */
   constructor(text: Uint8Array, params: CsvParams, width: number, maxCell: number) {
     const { delimiter, quote, comment } = params;
     this.#text = text;
@@ -43,21 +43,21 @@ export class PlainRows {
     this.#quote = quote === '' ? -1 : quote.charCodeAt(0);
     this.#comment = new TextEncoder().encode(comment);
     this.#searched = new ByteSet([this.#delimiter, ...(quote === '' ? [] : [this.#quote]), 10, 13]);
-    this.most = Math.floor(windowCells / width);
+    this.most = Math.floor(scanCells / width);
     this.window.length = 0;
   }
 
-  /** Whether rows can be found at all. */
+  /** Whether the fast path supports the parameters and the number of columns. */
   static fits({ delimiter, quote }: CsvParams, width: number): boolean {
-    return width > 0 && width <= windowCells && delimiter <= '\x7f' && quote <= '\x7f';
+    return width > 0 && width <= scanCells && delimiter <= '\x7f' && quote <= '\x7f';
   }
 
-  /** Finds up to `most` rows from `at` on, where one begins; returns how many. */
+  /** Finds a run of up to `most` rows from the row at `at` on; returns how many. */
   find(at: number, most: number): number {
     const last = this.base + this.window.length;
     if (at < this.base || at >= last || this.window.length === 0) this.#open(at);
     let found = this.#findHere(at, Math.min(most, this.most));
-    // The window ends within the row: it may be whole in another one.
+    // The row does not end in this window; a window that starts with it may hold it.
     if (found === 0 && this.#isCut && at > this.base) {
       this.#open(at);
       found = this.#findHere(at, Math.min(most, this.most));
@@ -65,8 +65,8 @@ export class PlainRows {
     return found;
   }
 
-  /** Makes doubled quotes single ones, in the window's copy of the text; the rows cannot be found again then. */
-  settle(): void {
+  /** Unescapes doubled quotes in the window's copy of the text; the same rows cannot be found again afterwards. */
+  unescape(): void {
     const { bytes, from, to } = this.window;
     for (let i = 0; i < this.#doubled; i++) {
       const cell = this.#doubledCells[i]!;
@@ -77,20 +77,20 @@ export class PlainRows {
   #open(at: number): void {
     this.base = at;
     this.window.open(this.#text, at);
-    this.#marks = this.window.search(this.#searched);
-    this.#mark = 0;
+    this.#positionCount = this.window.search(this.#searched);
+    this.#position = 0;
   }
 
   #findHere(at: number, most: number): number {
-    const { bytes, marks, length, from, to } = this.window;
+    const { bytes, positions, length, from, to } = this.window;
     const stride = this.most;
-    const count = this.#marks;
+    const count = this.#positionCount;
     const width = this.#width;
     const [delimiter, quote, maxCell] = [this.#delimiter, this.#quote, this.#maxCell];
     const hasComment = this.#comment.length > 0;
     const isLast = this.base + length === this.#text.length;
     let rowStart = at - this.base;
-    let mark = at === this.next ? this.#mark : firstFrom(marks, count, rowStart);
+    let position = at === this.next ? this.#position : firstFrom(positions, count, rowStart);
     let rows = 0;
     let lines = 0;
     let doubled = 0;
@@ -99,7 +99,7 @@ export class PlainRows {
     search: while (rows < most && rowStart < length) {
       if (bytes[rowStart] === 10 || bytes[rowStart] === 13) break;
       if (hasComment && matches(this.#text, this.base + rowStart, this.#comment)) break;
-      let next = mark;
+      let next = position;
       let cellStart = rowStart;
       let rowLines = 1;
       for (let cell = rows; ; cell += stride) {
@@ -108,8 +108,8 @@ export class PlainRows {
         if (bytes[cellStart] === quote) {
           let isDoubled = false;
           for (next++; ; next++) {
-            end = marks[next]!;
-            // What follows a quote tells whether it closes the cell.
+            end = positions[next]!;
+            // The byte after a quote decides whether it closes the cell.
             if (next >= count || end + 1 >= length) {
               this.#isCut = true;
               break search;
@@ -124,11 +124,11 @@ export class PlainRows {
           next++;
           start++;
           cellStart = end + 1;
-          if (next < count && marks[next] !== cellStart) break search;
+          if (next < count && positions[next] !== cellStart) break search;
           if (isDoubled) this.#doubledCells[doubled++] = cell;
         } else {
-          while (next < count && bytes[marks[next]!] === quote) next++;
-          end = cellStart = marks[next]!;
+          while (next < count && bytes[positions[next]!] === quote) next++;
+          end = cellStart = positions[next]!;
         }
         if (next >= count) {
           this.#isCut = true;
@@ -158,30 +158,30 @@ export class PlainRows {
         break;
       }
       rowStart = cellStart + 1;
-      mark = next;
+      position = next;
       lines += rowLines;
       this.#doubled = doubled;
       rows++;
     }
-    this.#mark = mark;
+    this.#position = position;
     this.next = this.base + rowStart;
     this.lines = lines;
     return rows;
   }
 }
 
-/** The first of `count` ascending marks that is no less than `at`. */
-function firstFrom(marks: Int32Array, count: number, at: number): number {
+/** The index of the first of `count` ascending positions that is at least `at`. */
+function firstFrom(positions: Int32Array, count: number, at: number): number {
   let [low, high] = [0, count];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (marks[middle]! < at) low = middle + 1;
+    if (positions[middle]! < at) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** Moves the bytes together; returns the end of the shorter cell. */
+/** Unescapes a cell in place; returns its new end. */
 function withoutDoubled(bytes: Uint8Array, from: number, to: number, quote: number): number {
   let end = from;
   for (let at = from; at < to; at++) {

@@ -1,8 +1,8 @@
 import { budgets } from '../../engine/core/budgets.js';
 import { AppError, InputError, invalid } from '../../engine/core/errors.js';
 import { reservedNames } from '../../engine/ingest/physical-names.js';
-import type { Head, HeadSource } from '../reader.js';
-import { refuseOtherFormats } from '../text/other-formats.js';
+import type { Header, HeaderSource } from '../reader.js';
+import { rejectOtherFormats } from '../text/other-formats.js';
 import { CellScanner } from './cell-scanner.js';
 import { numberIn } from './cell-column.js';
 import type { CsvParams } from './params.js';
@@ -28,11 +28,14 @@ export const neverClosed = 'a quote that is opened here is never closed';
 const sampledRows = 500;
 
 /** Finds the names of the columns and where the records begin. */
-export async function readHead(source: HeadSource, params: CsvParams): Promise<Head<CsvHeader>> {
+export async function readCsvHeader(
+  source: HeaderSource,
+  params: CsvParams,
+): Promise<Header<CsvHeader>> {
   for (let wanted = 64 << 10; ; wanted *= 4) {
     const { bytes, isWhole } = await source.bytes(wanted);
-    refuseOtherFormats(source.name, bytes);
-    const head = new HeadRows(source.name, bytes, isWhole, params).read();
+    rejectOtherFormats(source.name, bytes);
+    const head = new HeaderRows(source.name, bytes, isWhole, params).read();
     if (head !== undefined) return head;
     if (bytes.length > budgets.lineBytes)
       throw new InputError(
@@ -42,7 +45,7 @@ export async function readHead(source: HeadSource, params: CsvParams): Promise<H
   }
 }
 
-interface HeadRow {
+interface HeaderRow {
   readonly cells: readonly string[];
   /** The line where it begins, from 1. */
   readonly line: number;
@@ -52,7 +55,7 @@ interface HeadRow {
   readonly openedOnLine: number;
 }
 
-class HeadRows {
+class HeaderRows {
   readonly #name: string;
   readonly #bytes: Uint8Array;
   readonly #isWhole: boolean;
@@ -66,11 +69,11 @@ class HeadRows {
   }
 
   /** The head; undefined when more bytes are needed. */
-  read(): Head<CsvHeader> | undefined {
+  read(): Header<CsvHeader> | undefined {
     const { header, names } = this.#params;
     const headerRow = header === 'infer' ? (names === null ? 0 : null) : header;
     const rows = this.#rows();
-    let named: HeadRow | undefined;
+    let named: HeaderRow | undefined;
     const rowsToHeader = headerRow === null ? 0 : headerRow + 1;
     for (let i = 0; i < rowsToHeader; i++) {
       const { value, done } = rows.next();
@@ -82,7 +85,7 @@ class HeadRows {
         throw new InputError({ file: this.#name, line: value.openedOnLine }, neverClosed);
       named = value;
     }
-    const sample: HeadRow[] = [];
+    const sample: HeaderRow[] = [];
     for (const row of rows) if (sample.push(row) === sampledRows) break;
     const first = sample[0] ?? named;
     if (sample.length === 0 && !this.#isWhole) return undefined;
@@ -102,9 +105,9 @@ class HeadRows {
   }
 
   #columns(
-    named: HeadRow | undefined,
-    first: HeadRow,
-    sample: readonly HeadRow[],
+    named: HeaderRow | undefined,
+    first: HeaderRow,
+    sample: readonly HeaderRow[],
   ): (CsvColumn | null)[] {
     const { names, skippedColumns } = this.#params;
     const width = first.cells.length;
@@ -129,7 +132,7 @@ class HeadRows {
     return free.map((name, i) => (name === null ? null : { name, holdsText: hasText(i) }));
   }
 
-  #warnings(named: HeadRow | undefined, columns: readonly (CsvColumn | null)[]): string[] {
+  #warnings(named: HeaderRow | undefined, columns: readonly (CsvColumn | null)[]): string[] {
     const warnings: string[] = [];
     if (named?.cells.some((name) => name.includes('\ufffd')))
       warnings.push('bytes of the header that are not UTF-8 were replaced by U+FFFD');
@@ -148,7 +151,7 @@ class HeadRows {
     );
   }
 
-  #empty(): Head<CsvHeader> {
+  #empty(): Header<CsvHeader> {
     return {
       header: { columns: [], bodyLine: 0 },
       bodyOffset: this.#bytes.length,
@@ -161,7 +164,7 @@ class HeadRows {
   }
 
   /** The whole rows among the bytes; comments, blank lines and lines to skip are none. */
-  *#rows(): Generator<HeadRow, void> {
+  *#rows(): Generator<HeaderRow, void> {
     const bytes = this.#bytes;
     const skipped = new Set(this.#params.skippedLines);
     const scanner = new CellScanner(this.#params);

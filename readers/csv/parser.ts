@@ -14,7 +14,7 @@ import { CellScanner } from './cell-scanner.js';
 import { CellColumn, numberIn } from './cell-column.js';
 import { neverClosed, type CsvHeader } from './header.js';
 import type { CsvParams } from './params.js';
-import { PlainRows } from './fast-rows.js';
+import { FastRows } from './fast-rows.js';
 
 /**
  * Reads the rows of one chunk into columns. Rows without anything special are taken in runs, column by column; the others one
@@ -75,7 +75,7 @@ export class CsvParser extends CellScanner {
     this.open(chunk);
     this.#isDamaged = !isUtf8(chunk);
     const { length } = this.bytes;
-    const plain = this.#plainRows();
+    const plain = this.#fastRows();
     let most = plain?.most ?? 0;
     for (let at = 0; at < length && !this.#report.isStopped;) {
       const found = plain === null ? 0 : plain.find(at, most);
@@ -100,20 +100,20 @@ export class CsvParser extends CellScanner {
   }
 
   /** Null when every cell has to be looked at by itself. */
-  #plainRows(): PlainRows | null {
+  #fastRows(): FastRows | null {
     const isPlain =
       !this.#isDamaged &&
-      PlainRows.fits(this.#params, this.#width) &&
+      FastRows.fits(this.#params, this.#width) &&
       this.#keys < budgets.recordKeysWarning &&
       this.#declared.every((column) => column === undefined || takesRuns(column.builder));
-    return isPlain ? new PlainRows(this.bytes, this.#params, this.#width, this.#maxText) : null;
+    return isPlain ? new FastRows(this.bytes, this.#params, this.#width, this.#maxText) : null;
   }
 
   /**
    * Takes `count` rows, or none when a cell is not what its column is declared to hold; then returns how many rows are before
    * it, without having taken them.
    */
-  #run(plain: PlainRows, count: number): number {
+  #run(plain: FastRows, count: number): number {
     const row = this.#out.rows;
     for (let k = 0; k < this.#width; k++) {
       const builder = this.#declared[k]?.builder;
@@ -122,7 +122,7 @@ export class CsvParser extends CellScanner {
       const numbers = takeNumbers(plain, k, count, builder.reserveRun(count));
       if (numbers < count) return numbers;
     }
-    plain.settle();
+    plain.unescape();
     for (let k = 0; k < this.#width; k++) {
       const declared = this.#declared[k];
       const found = this.#found[k];
@@ -139,7 +139,7 @@ export class CsvParser extends CellScanner {
     return count;
   }
 
-  #runOf(column: CellColumn, plain: PlainRows, k: number, row: number, count: number): void {
+  #runOf(column: CellColumn, plain: FastRows, k: number, row: number, count: number): void {
     if (!column.isText) {
       if (!column.hasNumbers && isEmpty(plain, k, count)) return;
       const { numbers } = column;
@@ -280,14 +280,14 @@ function takesRuns(builder: ValueColumn['builder']): boolean {
   return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
 }
 
-function isEmpty({ window: { from, to }, most }: PlainRows, k: number, count: number): boolean {
+function isEmpty({ window: { from, to }, most }: FastRows, k: number, count: number): boolean {
   for (let i = k * most; i < k * most + count; i++) if (from[i] !== to[i]) return false;
   return true;
 }
 
 /** Puts a column's numbers into `into`, NaN for empty cells; stops at the first cell that is none and returns its row. */
 function takeNumbers(
-  { window: { bytes, from, to }, most }: PlainRows,
+  { window: { bytes, from, to }, most }: FastRows,
   k: number,
   count: number,
   into: Float64Array,
@@ -304,7 +304,7 @@ function takeNumbers(
 }
 
 function takeTexts(
-  plain: PlainRows,
+  plain: FastRows,
   k: number,
   row: number,
   count: number,
@@ -318,7 +318,7 @@ function takeTexts(
 
 /** Notes where the cells begin, opening quotes included. */
 function notePlaces(
-  { window: { bytes, from }, most, base }: PlainRows,
+  { window: { bytes, from }, most, base }: FastRows,
   k: number,
   count: number,
   places: Int32Array,

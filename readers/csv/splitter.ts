@@ -1,21 +1,21 @@
 import { budgets } from '../../engine/core/budgets.js';
-import type { Cut, Cutter, CutFault } from '../source/splitter.js';
+import type { Split, Splitter, SplitFault } from '../source/splitter.js';
 import { CellScanner, matches } from './cell-scanner.js';
-import { ByteSet, textWindow } from '../text/scan-buffer.js';
+import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
 import type { CsvParams } from './params.js';
 
 /**
  * Finds the last record that ends within some bytes. Only quotes can hide a line end, so the search goes from
  * quote to quote and from line to line and looks at nothing else; without quotes it is a look at the last line.
  */
-export class CsvCutter implements Cutter {
+export class CsvSplitter implements Splitter {
   readonly #scanner: CellScanner;
   readonly #skippedLines: readonly number[];
   readonly #delimiter: Uint8Array;
   readonly #quote: Uint8Array;
   readonly #comment: Uint8Array;
   readonly #searched: ByteSet;
-  readonly #window = textWindow();
+  readonly #window = scanBuffer();
   /** Lines before the bytes to be seen next, counted as long as there are lines to skip. */
   #linesBefore: number;
 
@@ -29,7 +29,7 @@ export class CsvCutter implements Cutter {
     this.#searched = new ByteSet([...this.#quote.subarray(0, 1), 10, 13]);
   }
 
-  next(bytes: Uint8Array, isLast: boolean): Cut | CutFault {
+  next(bytes: Uint8Array, isLast: boolean): Split | SplitFault {
     const lastSkipped = this.#skippedLines.at(-1) ?? -1;
     const skipping =
       lastSkipped < this.#linesBefore
@@ -41,7 +41,7 @@ export class CsvCutter implements Cutter {
     // While lines are still counted, the bytes end where the counting did.
     const border = line <= lastSkipped ? end : found;
     if (border > 0) this.#linesBefore = line;
-    return { kind: 'cut', end: border, dropped };
+    return { kind: 'split', end: border, dropped };
   }
 
   /** Goes record by record until no lines are left to skip; returns the last border and how many lines are before it. */
@@ -74,7 +74,7 @@ export class CsvCutter implements Cutter {
   }
 
   /** The position behind the last record that ends in the bytes, of which one begins at `start`. */
-  #lastBorder(bytes: Uint8Array, start: number, isLast: boolean): number | CutFault {
+  #lastBorder(bytes: Uint8Array, start: number, isLast: boolean): number | SplitFault {
     const { length } = bytes;
     const quote = this.#quote;
     if (isLast && length - start <= budgets.textBytes) return length;
@@ -85,12 +85,12 @@ export class CsvCutter implements Cutter {
     let closed = start;
     let seen = start;
     let inComment = this.#isComment(bytes, start);
-    const { marks } = this.#window;
+    const { positions } = this.#window;
     for (let from = start; from < length; from += this.#window.length) {
       this.#window.open(bytes, from);
       const count = this.#window.search(this.#searched);
       for (let i = 0; i < count; i++) {
-        const at = from + marks[i]!;
+        const at = from + positions[i]!;
         if (at < seen) continue;
         const c = bytes[at]!;
         if (c === 10 || c === 13) {
@@ -149,7 +149,7 @@ function lastLineEnd(bytes: Uint8Array, from: number): number {
   return startOfLine(bytes, end, from);
 }
 
-function tooLong(at: number): CutFault {
+function tooLong(at: number): SplitFault {
   return {
     kind: 'fault',
     at,

@@ -5,7 +5,7 @@ import { tooLong } from '../../engine/ingest/cast.js';
 import type { ColumnSpec } from '../../engine/ingest/object-column.js';
 import { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/core/types.js';
-import type { TextWindow } from '../text/scan-buffer.js';
+import type { ScanBuffer } from '../text/scan-buffer.js';
 
 /**
  * The column of an attribute: a text, or a list of texts as soon as one record has several. Which it is is decided when the
@@ -79,8 +79,8 @@ export class AttributeColumn extends ValueColumn {
     this.#lists[row + 1] = ++this.#count;
   }
 
-  /** Fetches the bytes of the values noted, which are at most `windowCells`. */
-  settle(window: TextWindow): void {
+  /** Fetches the bytes of the values noted, which are at most `scanCells`. */
+  settle(window: ScanBuffer): void {
     const noted = this.#noted;
     if (noted === 0) return;
     this.#noted = 0;

@@ -5,81 +5,81 @@ import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Coordinates } from '../coordinates.js';
 import { floatAt, integerAt } from '../text/numbers.js';
-import { ByteSet, type TextWindow, textWindow } from '../text/scan-buffer.js';
+import { ByteSet, type ScanBuffer, scanBuffer } from '../text/scan-buffer.js';
 import type { Attributes } from './attributes.js';
-import { odd, type PlainAttributes } from './fast-attributes.js';
+import { needsGeneralPath, type FastAttributes } from './fast-attributes.js';
 
-/** What lines are read into and by which rules. */
-export interface PlainSetup {
+/** The columns to fill, and the rules of the format. */
+export interface FastSetup {
   readonly comment: Uint8Array;
   readonly hasFasta: boolean;
-  /** The first eight. */
+  /** The columns of the first eight fields. */
   readonly columns: readonly ValueColumn[];
   readonly coordinates: Coordinates | null;
   readonly attributes: Attributes;
-  readonly plain: PlainAttributes;
+  readonly plain: FastAttributes;
 }
 
-/** Rows and values of a run; notes of both fit the window. */
+/** The largest run; its ranges fit the scan buffer. */
 const mostRows = 4096;
 const mostValues = 32_768;
 
 /**
- * Takes runs of lines that need no second look: nine columns with what they should hold, and attributes whose keys have been
- * met. Numbers are appended as they come; texts are noted and fetched column by column at the end of a run. All other lines
- * are left to `FeatureParser`, and so is everything when the dataset has columns that values have to be cast to.
+ * The fast path: parses runs of lines with nine valid columns whose attribute keys have occurred before. Numbers are appended
+ * line by line; the ranges of texts are collected and copied column by column at the end of a run. All other lines are left to
+ * `FeatureParser`, and so are all lines when the dataset's columns need casts.
  */
-export class PlainFeatures {
-  /** Where the line behind the run begins, and how many lines the run had, comments included. */
+export class FastFeatures {
+  /** Offset of the line after the run, and the number of lines of the run, comments included. */
   next = 0;
   lines = 0;
-  readonly #window: TextWindow = textWindow();
+  readonly #window: ScanBuffer = scanBuffer();
   readonly #text: Uint8Array;
-  readonly #setup: PlainSetup;
-  readonly #stores: Stores;
+  readonly #setup: FastSetup;
+  readonly #builders: Builders;
   readonly #searched: ByteSet;
   readonly #starts = new Float64Array(mostRows);
   readonly #ends = new Float64Array(mostRows);
   #base = 0;
-  #marks = 0;
-  #mark = 0;
-  /** Values noted in this run. */
-  #noted = 0;
-  /** The line that was left and has some of its escapes resolved in the window already. */
-  #spoiled = -1;
-  /** The window ended within a line. */
+  #positionCount = 0;
+  #position = 0;
+  /** Number of attribute values in this run. */
+  #valueCount = 0;
+  /** Offset of a line that was left to the general path after some of its escapes had been decoded in the window; else -1. */
+  #partlyDecoded = -1;
+  /** The window ends within a line. */
   #isCut = false;
 
-  private constructor(text: Uint8Array, setup: PlainSetup, stores: Stores) {
+  private constructor(text: Uint8Array, setup: FastSetup, builders: Builders) {
     this.#text = text;
     this.#setup = setup;
-    this.#stores = stores;
+    this.#builders = builders;
     this.#searched = new ByteSet([9, 10, 13, ...setup.plain.searched]);
     this.#window.length = 0;
   }
 
-  /** Null when values have to be cast. `text` is UTF-8. */
-  static of(text: Uint8Array, setup: PlainSetup): PlainFeatures | null {
-    const stores = storesOf(setup.columns);
+  /** Returns null when values have to be cast. `text` must be valid UTF-8. */
+  static of(text: Uint8Array, setup: FastSetup): FastFeatures | null {
+    const builders = buildersOf(setup.columns);
     const { coordinates, attributes } = setup;
     const isPlain = attributes.takesNotes && (coordinates === null || coordinates.takesRuns);
-    return stores !== null && isPlain ? new PlainFeatures(text, setup, stores) : null;
+    return builders !== null && isPlain ? new FastFeatures(text, setup, builders) : null;
   }
 
-  /** Takes what lines there are from `at` on, where one begins; returns whether there were any. */
-  take(at: number, out: BatchBuilder): boolean {
+  /** Parses a run of lines from the line at `at` on; returns whether there was any. */
+  parse(at: number, out: BatchBuilder): boolean {
     const { rows } = out;
-    this.#noted = 0;
+    this.#valueCount = 0;
     const isInside = at >= this.#base && at < this.#base + this.#window.length;
-    if (!isInside || at === this.#spoiled) this.#open(at);
+    if (!isInside || at === this.#partlyDecoded) this.#open(at);
     let taken = this.#run(at, rows);
-    // The window ends within the line: it may be whole in another one.
+    // The line does not end in this window; a window that starts with it may hold it.
     if (this.lines === 0 && this.#isCut && at > this.#base) {
       this.#open(at);
       taken = this.#run(at, rows);
     }
     if (taken > 0) {
-      this.#settle(rows, taken);
+      this.#appendTexts(rows, taken);
       out.endRecords(taken);
     }
     return this.lines > 0;
@@ -89,44 +89,45 @@ export class PlainFeatures {
     this.#base = at;
     this.next = at;
     this.#window.open(this.#text, at);
-    this.#marks = this.#window.search(this.#searched);
-    this.#mark = 0;
-    this.#spoiled = -1;
+    this.#positionCount = this.#window.search(this.#searched);
+    this.#position = 0;
+    this.#partlyDecoded = -1;
   }
 
   #run(at: number, row: number): number {
-    const { bytes, marks, length } = this.#window;
+    const { bytes, positions, length } = this.#window;
     const isLast = this.#base + length === this.#text.length;
     let start = at - this.#base;
-    let mark = this.#mark;
-    while (mark < this.#marks && marks[mark]! < start) mark++;
+    let position = this.#position;
+    while (position < this.#positionCount && positions[position]! < start) position++;
     let rows = 0;
     this.lines = 0;
     this.#isCut = false;
     this.#begin(row);
-    while (start < length && rows < mostRows && this.#noted < mostValues) {
+    while (start < length && rows < mostRows && this.#valueCount < mostValues) {
       const isComment = this.#isComment(start);
       if (isComment && this.#setup.hasFasta && mayBeFasta(bytes, start)) break;
-      this.#setup.plain.hasResolved = false;
-      const end = isComment ? this.#lineEnd(mark) : this.#line(start, mark);
-      if (this.#setup.plain.hasResolved) this.#spoiled = this.#base + start;
-      if (end === odd) break;
-      // A carriage return at the window's end may have a line feed behind it.
-      const isOpen = end < this.#marks && marks[end] === length - 1 && bytes[length - 1] === 13;
-      if (end >= this.#marks || (isOpen && !isLast)) {
+      this.#setup.plain.hasDecoded = false;
+      const end = isComment ? this.#lineEnd(position) : this.#line(start, position);
+      if (this.#setup.plain.hasDecoded) this.#partlyDecoded = this.#base + start;
+      if (end === needsGeneralPath) break;
+      // A line feed may follow a carriage return at the end of the window.
+      const isOpen =
+        end < this.#positionCount && positions[end] === length - 1 && bytes[length - 1] === 13;
+      if (end >= this.#positionCount || (isOpen && !isLast)) {
         this.#isCut = true;
         break;
       }
-      if (!isComment) this.#note(start, mark, row, rows++);
-      start = marks[end]! + 1;
-      mark = end + 1;
+      if (!isComment) this.#store(start, position, row, rows++);
+      start = positions[end]! + 1;
+      position = end + 1;
       if (bytes[start - 1] === 13 && start < length && bytes[start] === 10) {
         start++;
-        mark++;
+        position++;
       }
       this.lines++;
     }
-    this.#mark = mark;
+    this.#position = position;
     this.next = this.#base + start;
     return rows;
   }
@@ -140,92 +141,109 @@ export class PlainFeatures {
     return i === comment.length;
   }
 
-  /** The mark of the line's end. */
-  #lineEnd(mark: number): number {
-    const { bytes, marks } = this.#window;
-    let end = mark;
-    while (end < this.#marks && bytes[marks[end]!] !== 10 && bytes[marks[end]!] !== 13) end++;
+  /** Returns the index of the position of the line end. */
+  #lineEnd(position: number): number {
+    const { bytes, positions } = this.#window;
+    let end = position;
+    while (
+      end < this.#positionCount &&
+      bytes[positions[end]!] !== 10 &&
+      bytes[positions[end]!] !== 13
+    )
+      end++;
     return end;
   }
 
-  /** Checks the line that begins at `start`; returns the mark of its end, `odd`, or the number of marks when it is cut. */
-  #line(start: number, mark: number): number {
+  /**
+   * Checks the line at `start`; returns the index of the position of its end, `needsGeneralPath`, or the number of positions
+   * when the window ends first.
+   */
+  #line(start: number, position: number): number {
     const window = this.#window;
-    const { bytes, marks } = window;
+    const { bytes, positions } = window;
     const { plain, attributes } = this.#setup;
-    if (mark + 8 > this.#marks) return this.#lineEnd(mark) < this.#marks ? odd : this.#marks;
-    for (let i = mark; i < mark + 8; i++) if (bytes[marks[i]!] !== 9) return odd;
-    if (isNull(bytes, start, marks[mark]!) || bytes[start] === 62) return odd;
-    if (marks[mark + 2]! - start > budgets.stringBytes) return odd;
-    const first = integerAt(bytes, marks[mark + 2]! + 1, marks[mark + 3]!);
-    const last = integerAt(bytes, marks[mark + 3]! + 1, marks[mark + 4]!);
-    if (!(first >= 1 && last >= first)) return odd;
-    const score = marks[mark + 4]! + 1;
-    const scoreEnd = marks[mark + 5]!;
+    if (position + 8 > this.#positionCount)
+      return this.#lineEnd(position) < this.#positionCount ? needsGeneralPath : this.#positionCount;
+    for (let i = position; i < position + 8; i++)
+      if (bytes[positions[i]!] !== 9) return needsGeneralPath;
+    if (isNull(bytes, start, positions[position]!) || bytes[start] === 62) return needsGeneralPath;
+    if (positions[position + 2]! - start > budgets.stringBytes) return needsGeneralPath;
+    const first = integerAt(bytes, positions[position + 2]! + 1, positions[position + 3]!);
+    const last = integerAt(bytes, positions[position + 3]! + 1, positions[position + 4]!);
+    if (!(first >= 1 && last >= first)) return needsGeneralPath;
+    const score = positions[position + 4]! + 1;
+    const scoreEnd = positions[position + 5]!;
     if (!isNull(bytes, score, scoreEnd) && !Number.isFinite(floatAt(bytes, score, scoreEnd)))
-      return odd;
-    if (!isOneOf(strands, bytes, scoreEnd + 1, marks[mark + 6]!)) return odd;
-    if (!isOneOf(phases, bytes, marks[mark + 6]! + 1, marks[mark + 7]!)) return odd;
-    return plain.read(window, this.#marks, attributes.keys, marks[mark + 7]! + 1, mark + 8);
+      return needsGeneralPath;
+    if (!isOneOf(strands, bytes, scoreEnd + 1, positions[position + 6]!)) return needsGeneralPath;
+    if (!isOneOf(phases, bytes, positions[position + 6]! + 1, positions[position + 7]!))
+      return needsGeneralPath;
+    return plain.read(
+      window,
+      this.#positionCount,
+      attributes.keys,
+      positions[position + 7]! + 1,
+      position + 8,
+    );
   }
 
   #begin(row: number): void {
-    const { start, end, score, phase } = this.#stores;
-    for (const store of [start, end, score, phase]) store.padTo(row);
+    const { start, end, score, phase } = this.#builders;
+    for (const builder of [start, end, score, phase]) builder.padTo(row);
   }
 
-  /** Stores the line just checked as row `row + i`. */
-  #note(start: number, mark: number, row: number, i: number): void {
-    const { bytes, marks, from, to } = this.#window;
+  /** Stores the checked line as row `row + i`. */
+  #store(start: number, position: number, row: number, i: number): void {
+    const { bytes, positions, from, to } = this.#window;
     const { plain, attributes } = this.#setup;
-    const stores = this.#stores;
+    const builders = this.#builders;
     let at = start;
     for (let k = 0; k < 3; k++) {
-      const end = marks[mark + k]!;
+      const end = positions[position + k]!;
       from[k * mostRows + i] = at;
       to[k * mostRows + i] = isNull(bytes, at, end) ? at : end;
       at = end + 1;
     }
-    const first = integerAt(bytes, at, marks[mark + 3]!);
-    const last = integerAt(bytes, marks[mark + 3]! + 1, marks[mark + 4]!);
-    stores.start.append((this.#starts[i] = first));
-    stores.end.append((this.#ends[i] = last));
-    const score = marks[mark + 4]! + 1;
-    if (isNull(bytes, score, marks[mark + 5]!)) stores.score.appendNull();
-    else stores.score.append(floatAt(bytes, score, marks[mark + 5]!));
-    const strand = marks[mark + 5]! + 1;
+    const first = integerAt(bytes, at, positions[position + 3]!);
+    const last = integerAt(bytes, positions[position + 3]! + 1, positions[position + 4]!);
+    builders.start.append((this.#starts[i] = first));
+    builders.end.append((this.#ends[i] = last));
+    const score = positions[position + 4]! + 1;
+    if (isNull(bytes, score, positions[position + 5]!)) builders.score.appendNull();
+    else builders.score.append(floatAt(bytes, score, positions[position + 5]!));
+    const strand = positions[position + 5]! + 1;
     from[3 * mostRows + i] = strand;
-    to[3 * mostRows + i] = isNull(bytes, strand, marks[mark + 6]!) ? strand : strand + 1;
-    const phase = marks[mark + 6]! + 1;
-    if (isNull(bytes, phase, marks[mark + 7]!)) stores.phase.appendNull();
-    else stores.phase.append(bytes[phase]! - 48);
+    to[3 * mostRows + i] = isNull(bytes, strand, positions[position + 6]!) ? strand : strand + 1;
+    const phase = positions[position + 6]! + 1;
+    if (isNull(bytes, phase, positions[position + 7]!)) builders.phase.appendNull();
+    else builders.phase.append(bytes[phase]! - 48);
     if (plain.count === 0) return;
     attributes.column.padTo(row + i);
     attributes.column.beginObject();
     attributes.column.endObject();
     for (let v = 0; v < plain.count; v++)
       plain.columns[v]!.note(row + i, plain.from[v]!, plain.to[v]!);
-    this.#noted += plain.count;
+    this.#valueCount += plain.count;
   }
 
-  /** Fetches the texts of the run. */
-  #settle(row: number, rows: number): void {
+  /** Appends the texts of the run. */
+  #appendTexts(row: number, rows: number): void {
     const window = this.#window;
     const { columns, coordinates, attributes } = this.#setup;
-    for (const [k, store] of this.#stores.texts.entries()) {
-      store.padTo(row);
+    for (const [k, builder] of this.#builders.texts.entries()) {
+      builder.padTo(row);
       const size = window.gather(k * mostRows, rows);
-      store.appendRun(window.gathered, size, window.ends, rows);
+      builder.appendRun(window.gathered, size, window.ends, rows);
     }
     for (const column of columns) column.padTo(row + rows);
     coordinates?.addRun(row, rows, window, this.#starts, this.#ends);
-    if (this.#noted > 0) for (const column of attributes.keys.columns) column.settle(window);
+    if (this.#valueCount > 0) for (const column of attributes.keys.columns) column.settle(window);
   }
 }
 
-/** Where the first eight columns are stored. */
-interface Stores {
-  /** Of `seqid`, `source`, `type` and `strand`. */
+/** The builders of the first eight columns. */
+interface Builders {
+  /** Those of `seqid`, `source`, `type` and `strand`. */
   readonly texts: readonly Utf8Builder[];
   readonly start: LongBuilder;
   readonly end: LongBuilder;
@@ -233,11 +251,11 @@ interface Stores {
   readonly phase: LongBuilder;
 }
 
-function storesOf(columns: readonly ValueColumn[]): Stores | null {
+function buildersOf(columns: readonly ValueColumn[]): Builders | null {
   const [seqid, source, type, start, end, score, strand, phase] = columns.map(
     ({ builder }) => builder,
   );
-  const texts = [seqid, source, type, strand].filter((store) => store instanceof Utf8Builder);
+  const texts = [seqid, source, type, strand].filter((builder) => builder instanceof Utf8Builder);
   const isPlain =
     texts.length === 4 &&
     start instanceof LongBuilder &&
@@ -247,7 +265,7 @@ function storesOf(columns: readonly ValueColumn[]): Stores | null {
   return isPlain ? { texts, start, end, score, phase } : null;
 }
 
-/** No characters, or a dot. */
+/** Whether a field is missing: empty or `.`. */
 function isNull(bytes: Uint8Array, from: number, to: number): boolean {
   return to === from || (to === from + 1 && bytes[from] === 46);
 }
@@ -256,7 +274,7 @@ function isOneOf(allowed: Uint8Array, bytes: Uint8Array, from: number, to: numbe
   return to === from || (to === from + 1 && allowed[bytes[from]!] === 1);
 }
 
-/** `##`, and then what may begin the word `FASTA`. */
+/** Whether a comment may be the directive `##FASTA`. */
 function mayBeFasta(bytes: Uint8Array, start: number): boolean {
   const c = bytes[start + 2]!;
   return bytes[start + 1] === 35 && (c <= 32 || (c | 32) === 102);

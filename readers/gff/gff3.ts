@@ -1,13 +1,13 @@
 import type { Reader } from '../reader.js';
 import {
-  featureHead,
+  featureHeader,
   featureParams,
   styleOfText,
   type FeatureHeader,
   type FeatureParams,
 } from './header.js';
 import { FeatureParser } from './parser.js';
-import { PlainGff3Attributes } from './fast-attributes.js';
+import { FastGff3Attributes } from './fast-attributes.js';
 import { gff3Attributes } from './gff3-attributes.js';
 
 /** Attributes of which a feature may have several by definition (GFF3 specification, "Column 9: attributes"). */
@@ -19,11 +19,11 @@ export const gff3: Reader<FeatureParams, FeatureHeader> = {
   extensions: ['gff3', 'gff'],
   recognizes: (start) => /^##gff-version\s+3/.test(start) || styleOfText(start) === 'gff3',
   params: (input) => featureParams(input, '##'),
-  header: (head, params) => featureHead(head, params, 'gff3'),
+  header: (head, params) => featureHeader(head, params, 'gff3'),
   read(chunk, header, params, out, report, given) {
     const dialect = {
       attributes: gff3Attributes,
-      plain: () => new PlainGff3Attributes(),
+      plain: () => new FastGff3Attributes(),
       lists,
       hasEscapes: true,
       hasFasta: true,

@@ -1,14 +1,14 @@
 import type { Reader } from '../reader.js';
 import { gtfAttributes } from './gtf-attributes.js';
 import {
-  featureHead,
+  featureHeader,
   featureParams,
   styleOfText,
   type FeatureHeader,
   type FeatureParams,
 } from './header.js';
 import { FeatureParser } from './parser.js';
-import { PlainGtfAttributes } from './fast-attributes.js';
+import { FastGtfAttributes } from './fast-attributes.js';
 
 const lists: ReadonlySet<string> = new Set();
 
@@ -18,11 +18,11 @@ export const gtf: Reader<FeatureParams, FeatureHeader> = {
   extensions: ['gtf'],
   recognizes: (start) => styleOfText(start) === 'gtf',
   params: (input) => featureParams(input, '#'),
-  header: (head, params) => featureHead(head, params, 'gtf'),
+  header: (head, params) => featureHeader(head, params, 'gtf'),
   read(chunk, header, params, out, report, given) {
     const dialect = {
       attributes: gtfAttributes,
-      plain: () => new PlainGtfAttributes(),
+      plain: () => new FastGtfAttributes(),
       lists,
       hasEscapes: false,
       hasFasta: false,

@@ -1,8 +1,8 @@
 import { invalid, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildOfLength, buildParam, buildsNamed } from '../genome-build.js';
-import type { Head, HeadSource } from '../reader.js';
-import { refuseOtherFormats } from '../text/other-formats.js';
+import type { Header, HeaderSource } from '../reader.js';
+import { rejectOtherFormats } from '../text/other-formats.js';
 
 /** Reader parameters: `comment` of the specification, and `genome_build` as the VCF reader has it. */
 export interface FeatureParams {
@@ -30,11 +30,11 @@ export function featureParams(
 }
 
 /** Looks at the lines before the first feature: they may tell the genome build. Refuses text of another format. */
-export async function featureHead(
-  source: HeadSource,
+export async function featureHeader(
+  source: HeaderSource,
   params: FeatureParams,
   format: 'gff3' | 'gtf',
-): Promise<Head<FeatureHeader>> {
+): Promise<Header<FeatureHeader>> {
   const { comments, feature, isEmpty } = await firstLines(source, params.comment);
   if (feature !== null) refuseOtherFeatures(source.name, feature.text, feature.line, format);
   const build = params.build ?? toldBuild(comments) ?? null;
@@ -74,10 +74,10 @@ interface FirstLines {
 }
 
 /** The comments up to the first feature, and that; not beyond the first megabyte. */
-async function firstLines(source: HeadSource, comment: string): Promise<FirstLines> {
+async function firstLines(source: HeaderSource, comment: string): Promise<FirstLines> {
   for (let size = 1 << 16; ; size *= 4) {
     const { bytes, isWhole } = await source.bytes(size);
-    refuseOtherFormats(source.name, bytes);
+    rejectOtherFormats(source.name, bytes);
     const lines = decoder.decode(bytes).split(/\r\n|\n|\r/);
     if (!isWhole) lines.pop();
     const isComment = (line: string) => line.startsWith('#') || line.startsWith(comment);

@@ -10,8 +10,8 @@ import type { Report } from '../reader.js';
 import { floatAt, integerAt, isNotANumber, latin1 } from '../text/numbers.js';
 import { Attributes } from './attributes.js';
 import { unescape, type Unescaped } from './percent-escapes.js';
-import type { PlainAttributes } from './fast-attributes.js';
-import { PlainFeatures } from './fast-features.js';
+import type { FastAttributes } from './fast-attributes.js';
+import { FastFeatures } from './fast-features.js';
 import type { FeatureHeader, FeatureParams } from './header.js';
 
 /** What tells GFF3 from GTF. */
@@ -25,7 +25,7 @@ export interface Dialect {
     context: RecordContext,
   ) => string | null;
   /** Reads those of lines that have nothing odd about them. */
-  readonly plain: () => PlainAttributes;
+  readonly plain: () => FastAttributes;
   /** Attributes that are lists always. */
   readonly lists: ReadonlySet<string>;
   /** Percent escapes stand for characters. */
@@ -87,10 +87,10 @@ export class FeatureParser {
     const context = this.#context;
     this.#bytes = chunk;
     context.line = 0;
-    const plain = isClean ? this.#plainFeatures(chunk) : null;
+    const plain = isClean ? this.#fastFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
       // The first feature makes the columns.
-      if (this.#isBegun && plain !== null && plain.take(at, this.#out)) {
+      if (this.#isBegun && plain !== null && plain.parse(at, this.#out)) {
         at = plain.next;
         context.line += plain.lines;
         continue;
@@ -111,8 +111,8 @@ export class FeatureParser {
     return context.line;
   }
 
-  #plainFeatures(chunk: Uint8Array): PlainFeatures | null {
-    return PlainFeatures.of(chunk, {
+  #fastFeatures(chunk: Uint8Array): FastFeatures | null {
+    return FastFeatures.of(chunk, {
       comment: this.#comment,
       hasFasta: this.#dialect.hasFasta,
       columns: this.#columns,

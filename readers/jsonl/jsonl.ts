@@ -11,7 +11,7 @@ export const jsonl: Reader<null, null> = {
   params: () => null,
   async header(head) {
     const { bytes } = await head.bytes(256);
-    refuseOtherFormats(head.name, bytes);
+    rejectOtherFormats(head.name, bytes);
     return {
       header: null,
       bodyOffset: 0,
@@ -41,7 +41,7 @@ function beginsWithObject(start: string): boolean {
 }
 
 /** Text that is certainly no JSONL is named once here, instead of line by line. */
-function refuseOtherFormats(name: string, bytes: Uint8Array): void {
+function rejectOtherFormats(name: string, bytes: Uint8Array): void {
   const [a, b, c, d] = bytes;
   if ((a === 0 && b! > 0 && c === 0) || (a! > 0 && b === 0 && d === 0))
     throw new InputError(

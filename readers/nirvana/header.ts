@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../engine/core/types.js';
 import { InputError } from '../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
-import type { HeadSource } from '../reader.js';
-import { refuseOtherFormats } from '../text/other-formats.js';
+import type { HeaderSource } from '../reader.js';
+import { rejectOtherFormats } from '../text/other-formats.js';
 
 /** The first line of a Nirvana file: what the header says, and where the positions begin. */
 export interface NirvanaHead {
@@ -20,7 +20,7 @@ const maxBytes = 16 << 20;
  * Reads `{"header":{…},"positions":[`. Nirvana writes it as the first line and each position on a line of its own, which is
  * what lets the positions be read in pieces; anything else is refused.
  */
-export async function readNirvanaHeader(source: HeadSource): Promise<NirvanaHead> {
+export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHead> {
   const { bytes, end, isWhole } = await firstLine(source);
   const fail = (message: string) => new InputError({ file: source.name, line: 1 }, message);
   const line = decoder.decode(bytes.subarray(0, end)).trimEnd();
@@ -63,11 +63,11 @@ function headerBefore(text: string): JsonObject | null | undefined {
 }
 
 async function firstLine(
-  source: HeadSource,
+  source: HeaderSource,
 ): Promise<{ bytes: Uint8Array; end: number; isWhole: boolean }> {
   for (let size = 1 << 16; ; size *= 4) {
     const { bytes, isWhole } = await source.bytes(size);
-    refuseOtherFormats(source.name, bytes);
+    rejectOtherFormats(source.name, bytes);
     const end = bytes.findIndex((byte) => byte === 10 || byte === 13);
     if (end >= 0) return { bytes, end, isWhole };
     if (isWhole) return { bytes, end: bytes.length, isWhole };

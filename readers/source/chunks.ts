@@ -1,19 +1,19 @@
-import type { Cut, Start } from './splitter.js';
+import type { ChunkStart, Split } from './splitter.js';
 
 /**
- * A piece of a source that a pool thread turns into whole lines by itself: plain data.
+ * A chunk of a source: plain data from which a pool thread loads whole lines (`loadChunk`).
  *
- * `range` holds bytes of a plain file, `bgzf` compressed bytes from one block's start to another's, `bytes` decoded whole
- * lines. A piece owns the lines that begin behind the first line end at or after its start, up to and with the line that
- * the first line end at or after its end closes; so neighbours share nothing and miss nothing, whatever the cut. The
- * first piece begins `skip` decoded bytes behind its start instead: at the first record.
- *
- * `records` holds bytes of a plain file that a cutter found to be whole records.
+ * - `range`: a byte range of an uncompressed file. The chunk owns the lines that start after the first line end at or after
+ *   `from`, up to and including the line that the first line end at or after `to` ends. So every line belongs to exactly one
+ *   chunk, wherever the ranges meet. The first chunk starts `skip` bytes after `from`, at the first record.
+ * - `bgzf`: the same for a run of whole BGZF blocks, at compressed offsets.
+ * - `records`: a byte range of an uncompressed file that a splitter found to be whole records.
+ * - `bytes`: decompressed whole lines.
  */
 export type ChunkRef =
   | {
       readonly kind: 'range' | 'bgzf';
-      /** The file's name to people, for messages. */
+      /** The file's name in messages. */
       readonly name: string;
       readonly file: string;
       readonly from: number;
@@ -27,18 +27,18 @@ export type ChunkRef =
       readonly file: string;
       readonly from: number;
       readonly to: number;
-      /** Ranges of the piece that are not to be read. */
-      readonly dropped: Cut['dropped'];
-      readonly start?: Start;
+      /** Ranges of the chunk that are not read. */
+      readonly dropped: Split['dropped'];
+      readonly start?: ChunkStart;
     }
   | {
       readonly kind: 'bytes';
       readonly name: string;
       readonly bytes: Uint8Array<ArrayBuffer>;
-      readonly start?: Start;
+      readonly start?: ChunkStart;
     };
 
-/** Where a piece begins, for formats whose cutter tells. */
-export function startOf(ref: ChunkRef): { readonly start?: Start } {
+/** The state at the start of a chunk, for formats whose splitter has one. */
+export function startOf(ref: ChunkRef): { readonly start?: ChunkStart } {
   return 'start' in ref && ref.start ? { start: ref.start } : {};
 }

@@ -1,13 +1,13 @@
 import { InputError } from '../../engine/core/errors.js';
 
-/** How a file is packed, found from its first bytes and never from its name. */
-export type Layer = 'plain' | 'gzip' | 'bgzf' | 'bzip2';
+/** The compression of a file, found from its first bytes and never from its name. */
+export type Compression = 'plain' | 'gzip' | 'bgzf' | 'bzip2';
 
 /**
- * The layer of a file that begins with `head` (18 bytes or more where there are as many).
- * Throws InputError for what no reader can use: other compressions, archives, UTF-16, a web page.
+ * The compression of a file that begins with `head` (at least 18 bytes, if the file has as many). Throws InputError for files that
+ * no reader can use: other compressions, archives, UTF-16 and binary formats.
  */
-export function layerOf(head: Uint8Array, name: string): Layer {
+export function compressionOf(head: Uint8Array, name: string): Compression {
   for (const { what, magic, fix } of refused) {
     if (magic.every((byte, i) => head[i] === byte)) {
       throw new InputError({ file: name, byte: 0 }, `this is ${what}, not a text file: ${fix}`);
@@ -19,8 +19,8 @@ export function layerOf(head: Uint8Array, name: string): Layer {
 }
 
 /**
- * The size of the BGZF block that begins at `at`, 0 when none begins there (SAM specification, section 4.1: a gzip member
- * whose extra field holds the subfield `BC` with the block's size less one).
+ * The size of the BGZF block at `at`; 0 when there is none. A block is a gzip member whose extra field has the subfield `BC` with
+ * the size of the block minus one (SAM specification, section 4.1).
  */
 export function bgzfBlockBytes(bytes: Uint8Array, at: number): number {
   if (at + 18 > bytes.length) return 0;
@@ -36,13 +36,13 @@ export function bgzfBlockBytes(bytes: Uint8Array, at: number): number {
   return 0;
 }
 
-/** `BZh` and a level: what stands behind it may be damaged, which is then said. */
+/** Whether the bytes start like bzip2, with `BZh` and a level; damage after that is reported when the file is read. */
 function isBzip2(head: Uint8Array): boolean {
   if (head[0] !== 0x42 || head[1] !== 0x5a || head[2] !== 0x68) return false;
   return head.length < 4 || (head[3]! >= 49 && head[3]! <= 57);
 }
 
-/** Whether decoded text begins with the UTF-8 byte order mark, which is dropped. */
+/** Whether a text begins with the UTF-8 byte order mark, which is skipped. */
 export function hasByteOrderMark(text: Uint8Array): boolean {
   return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf;
 }

@@ -4,11 +4,11 @@ import { acquire, release } from '../../engine/core/buffers.js';
 import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
-import { withoutDropped } from './splitter.js';
 import { bgzfBlockBytes } from './compression.js';
-import { asInputError, lineTooLong, truncated } from './open.js';
+import { asInputError, lineTooLong, truncated } from './errors.js';
+import { withoutDropped } from './splitter.js';
 
-/** The whole lines that a piece owns, decoded (see `ChunkRef`); runs in a pool thread. */
+/** Loads the whole lines of a chunk, decompressed (see `ChunkRef`). Runs in a pool thread. */
 export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   if (ref.kind === 'bytes') return ref.bytes;
   const file = await openFile(ref.file);
@@ -25,15 +25,15 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   }
 }
 
-/** Gives the memory of a loaded piece back for the next one; nothing may look at the bytes any more. */
+/** Releases the memory of a loaded chunk for the next one; the bytes must not be used afterwards. */
 export function releaseChunk(ref: ChunkRef, bytes: Uint8Array): void {
   if (ref.kind === 'range' || ref.kind === 'records') release(new Uint8Array(bytes.buffer));
 }
 
-/** How far behind a range its last line mostly ends. */
+/** Most last lines of a range end within this many bytes after it. */
 const tailBytes = 64 << 10;
 
-/** The lines that a range of a plain file owns; those that end soon behind it are read with it, and nothing is copied. */
+/** Loads the lines of a range. A last line that ends soon after the range is read together with it, without a copy. */
 async function loadRange(
   file: FileReader,
   { name, from, to, isFirst, skip }: Extract<ChunkRef, { kind: 'range' | 'bgzf' }>,
@@ -52,7 +52,7 @@ async function loadRange(
   return followedBy(own.subarray(start), await restOfLine(file, to, name, room));
 }
 
-/** How many bytes the rest of the last line may have: what it has in this piece counts, too. */
+/** The largest size that the rest of the last line may have after this chunk, within the budget for lines. */
 function roomFor(text: Uint8Array, start: number): number {
   return budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
 }
@@ -65,11 +65,11 @@ function followedBy(lines: Uint8Array, tail: Uint8Array): Uint8Array {
   return all;
 }
 
-/** More than this is not kept for the next piece. */
-const mostKept = 16 << 20;
+/** Larger buffers are not reused for the next chunk. */
+const mostReused = 16 << 20;
 
 function memoryFor(bytes: number): Uint8Array<ArrayBuffer> {
-  const all = bytes > mostKept ? new Uint8Array(bytes) : acquire(Uint8Array, bytes);
+  const all = bytes > mostReused ? new Uint8Array(bytes) : acquire(Uint8Array, bytes);
   return all.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
 }
 
@@ -83,7 +83,7 @@ async function loadRecords(
   return withoutDropped(bytes, dropped);
 }
 
-/** The bytes from `from` to the first line end, that one included, which must come within `room` bytes. */
+/** The bytes from `from` up to and including the first line end, which must come within `room` bytes. */
 async function restOfLine(
   file: FileReader,
   from: number,
@@ -99,7 +99,7 @@ async function restOfLine(
   }
 }
 
-/** The same in decoded bytes, from the BGZF block that begins at `from` on. */
+/** The same for decompressed bytes, starting with the BGZF block at `from`. */
 async function restOfLineInBlocks(
   file: FileReader,
   from: number,
@@ -111,14 +111,14 @@ async function restOfLineInBlocks(
   let window: Uint8Array = new Uint8Array(0);
   let windowFrom = from;
   for (let at = from; at < file.bytes;) {
-    // Blocks can be tiny and the line long, so bytes are not read once for each block.
+    // A long line may span many small blocks, so several blocks are read at once.
     if (at + 65_536 > windowFrom + window.length && windowFrom + window.length < file.bytes) {
       window = await file.read(at, at === from ? 65_536 : 1 << 20);
       windowFrom = at;
     }
     const block = window.subarray(at - windowFrom);
     const size = bgzfBlockBytes(block, 0);
-    if (size === 0) break; // zero padding: whoever cut the file into pieces has checked it
+    if (size === 0) break; // zero padding, which `blockChunks` has checked
     if (size > block.length) throw truncated(name, at);
     const text = inflate(block.subarray(0, size), name, at);
     const end = text.indexOf(10);
@@ -131,7 +131,7 @@ async function restOfLineInBlocks(
   return Buffer.concat(pieces, bytes);
 }
 
-/** Inflates whole BGZF blocks; zlib checks each block's CRC and length. */
+/** Decompresses whole BGZF blocks; zlib checks the CRC and the length of each. */
 function inflate(blocks: Uint8Array, name: string, byte: number): Uint8Array {
   let decodedBytes = 0;
   for (let at = 0; at < blocks.length;) {
@@ -146,7 +146,7 @@ function inflate(blocks: Uint8Array, name: string, byte: number): Uint8Array {
       0;
     at = end;
   }
-  // A block decodes to 64 KiB at most, so a length field that lies cannot ask for more than that.
+  // A block holds at most 64 KiB of text, so a wrong length field cannot request more memory than that.
   const most = Math.ceil(blocks.length / 28) * 65_536;
   if (decodedBytes > most)
     throw new InputError(
@@ -154,7 +154,7 @@ function inflate(blocks: Uint8Array, name: string, byte: number): Uint8Array {
       'a BGZF block names an impossible length: the file is damaged',
     );
   try {
-    // One output buffer of the known size: no growing, no joining.
+    // The size is known, so a single output buffer is allocated.
     return gunzipSync(blocks, { chunkSize: Math.max(64, decodedBytes + 1) });
   } catch (error) {
     throw asInputError(error, name, byte);

@@ -2,21 +2,20 @@ import { budgets } from '../../engine/core/budgets.js';
 import { InputError } from '../../engine/core/errors.js';
 import type { FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
-import { withoutDropped, type CutFault, type Cutter } from './splitter.js';
-import type { Source } from './open.js';
+import { concat } from './decompress.js';
+import { recordTooLong } from './errors.js';
+import type { ChunkOptions, Chunks } from './source.js';
+import { withoutDropped, type SplitFault, type Splitter } from './splitter.js';
 
 /**
- * Pieces of a plain file between records. One thread looks for the borders, which for most text is a search for quotes;
- * the pool's threads read the pieces themselves.
+ * Ranges of whole records of an uncompressed file. One thread finds the boundaries, which for most formats is a search for quotes;
+ * the threads of the pool read the ranges themselves.
  */
-export async function* recordRanges(
+export async function* recordRangeChunks(
   file: FileReader,
-  name: string,
-  bodyOffset: number,
-  targetBytes: number,
-  cutter: Cutter,
-  signal?: AbortSignal,
-): ReturnType<Source['chunks']> {
+  { name, bodyOffset, targetBytes, signal }: ChunkOptions,
+  splitter: Splitter,
+): Chunks {
   const common = { kind: 'records', name, file: file.path } as const;
   let window = new Uint8Array(0);
   let size = targetBytes;
@@ -26,30 +25,27 @@ export async function* recordRanges(
     const filled = await file.readInto(window.subarray(0, size), from);
     if (filled === 0) throw new InputError({ file: name, byte: from }, 'the file ends early');
     const isLast = from + filled >= file.bytes;
-    const cut = cutter.next(window.subarray(0, filled), isLast);
-    if (cut.kind === 'fault') throw await faultError(cut, name, from, file.stream());
-    if (cut.end === 0) {
+    const split = splitter.next(window.subarray(0, filled), isLast);
+    if (split.kind === 'fault') throw await faultError(split, name, from, file.stream());
+    if (split.end === 0) {
       if (size > budgets.lineBytes) throw recordTooLong(name);
       size *= 2;
       continue;
     }
-    const to = from + cut.end;
-    const { dropped, start } = cut;
+    const to = from + split.end;
+    const { dropped, start } = split;
     yield { ref: { ...common, from, to, dropped, ...(start && { start }) }, sourceBytes: to };
     from = to;
     size = targetBytes;
   }
 }
 
-/** The same of a packed file: one thread decodes it and hands out the pieces. `decoded` begins it anew each time. */
-export async function* decodedRecords(
-  decoded: (progress?: { read: number }) => AsyncIterable<Uint8Array>,
-  name: string,
-  bodyOffset: number,
-  targetBytes: number,
-  cutter: Cutter,
-  signal?: AbortSignal,
-): ReturnType<Source['chunks']> {
+/** Whole records of a compressed file, which one thread decompresses; each call of `text` starts from the beginning of the file. */
+export async function* decompressedRecordChunks(
+  text: (progress?: { read: number }) => AsyncIterable<Uint8Array>,
+  { name, bodyOffset, targetBytes, signal }: ChunkOptions,
+  splitter: Splitter,
+): Chunks {
   let toSkip = bodyOffset;
   let from = bodyOffset;
   let pending: Uint8Array[] = [];
@@ -57,11 +53,11 @@ export async function* decodedRecords(
   let wanted = targetBytes;
   const progress = { read: 0 };
 
-  const cut = async (isLast: boolean): Promise<ChunkRef | undefined> => {
+  const split = async (isLast: boolean): Promise<ChunkRef | undefined> => {
     if (pendingBytes === 0) return undefined;
-    const all = joined(pending, pendingBytes);
-    const found = cutter.next(all, isLast);
-    if (found.kind === 'fault') throw await faultError(found, name, from, decoded());
+    const all = concat(pending, pendingBytes);
+    const found = splitter.next(all, isLast);
+    if (found.kind === 'fault') throw await faultError(found, name, from, text());
     pending = [all.subarray(found.end)];
     pendingBytes -= found.end;
     from += found.end;
@@ -75,7 +71,7 @@ export async function* decodedRecords(
     return undefined;
   };
 
-  for await (const piece of decoded(progress)) {
+  for await (const piece of text(progress)) {
     signal?.throwIfAborted();
     const skipped = Math.min(toSkip, piece.length);
     toSkip -= skipped;
@@ -83,15 +79,15 @@ export async function* decodedRecords(
     pending.push(piece.subarray(skipped));
     pendingBytes += piece.length - skipped;
     if (pendingBytes < wanted) continue;
-    const ref = await cut(false);
+    const ref = await split(false);
     if (ref) yield { ref, sourceBytes: progress.read };
   }
-  for (let ref; (ref = await cut(true)) !== undefined;) yield { ref, sourceBytes: progress.read };
+  for (let ref; (ref = await split(true)) !== undefined;) yield { ref, sourceBytes: progress.read };
 }
 
-/** The fault as an error that names its line, for which the source is read once more: it is the last thing done with it. */
+/** The InputError for a fault. Reads the source again from its start to count the lines before the fault. */
 async function faultError(
-  { at, message }: CutFault,
+  { at, message }: SplitFault,
   name: string,
   from: number,
   text: AsyncIterable<Uint8Array>,
@@ -111,21 +107,4 @@ async function faultError(
     if (left === 0) break;
   }
   return new InputError({ file: name, line, byte }, message);
-}
-
-function recordTooLong(name: string): InputError {
-  return new InputError(
-    { file: name },
-    `a record is longer than ${budgets.lineBytes} bytes (budget lineBytes)`,
-  );
-}
-
-function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(bytes);
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }

@@ -1,44 +1,46 @@
 /**
- * Where a text may be cut whose records can hold line ends. One cutter walks one source from its first record on; it is
- * asked in the source's order, so it may count lines on its way.
+ * Finds where a text may be split whose records can contain line ends. One splitter handles one source from its first record on;
+ * it is called with consecutive bytes, so it may count lines.
  */
-export interface Cutter {
+export interface Splitter {
   /**
-   * Looks at `bytes`, which begin with a record. A cut takes its bytes off the source; with none (`end` 0) the cutter is
-   * asked again with more. `isLast`: nothing follows them, so that a record ends where they do. A cutter must find the same borders whatever pieces it is shown.
+   * Examines `bytes`, which begin with a record. The caller passes the bytes after `Split.end` next; with `end` 0, the same bytes
+   * and more. `isLast`: nothing follows the bytes, so the last record ends with them. The boundaries found must not depend on
+   * the sizes of the pieces.
    */
-  next(bytes: Uint8Array, isLast: boolean): Cut | CutFault;
+  next(bytes: Uint8Array, isLast: boolean): Split | SplitFault;
 }
 
-export interface Cut {
-  readonly kind: 'cut';
-  /** So many of the bytes are whole records; 0 when more bytes are needed to tell. */
+/** A boundary between records. */
+export interface Split {
+  readonly kind: 'split';
+  /** Number of bytes that are whole records; 0 when more bytes are needed. */
   readonly end: number;
-  /** Ranges of these bytes that are not to be read; their line ends are not among them, so that lines count as before. */
+  /** Ranges of these bytes that are not read. Their line ends are not part of them, so that line numbers stay right. */
   readonly dropped: readonly (readonly [from: number, to: number])[];
-  /** What the bytes do not tell about the place where they begin; `read` is given it. */
-  readonly start?: Start;
+  /** The state at the start of the bytes, for formats that need it; passed to `Reader.read`. */
+  readonly start?: ChunkStart;
 }
 
-/** The place in a text where a piece begins. */
-export interface Start {
-  /** Elements that are open there. */
+/** The state of the text at the start of a chunk. */
+export interface ChunkStart {
+  /** Number of open elements. */
   readonly depth: number;
-  /** Characters before it on its line. */
+  /** Characters before the chunk on its first line. */
   readonly column: number;
 }
 
-/** What makes the rest of the source unreadable; `at` is a position in the bytes. */
-export interface CutFault {
+/** A fault that makes the rest of the source unreadable; `at` is an offset in the bytes. */
+export interface SplitFault {
   readonly kind: 'fault';
   readonly at: number;
   readonly message: string;
 }
 
-/** The bytes without the ranges that a cut drops, moved together in place. */
+/** The bytes without the dropped ranges, moved together in place. */
 export function withoutDropped(
   bytes: Uint8Array<ArrayBuffer>,
-  dropped: Cut['dropped'],
+  dropped: Split['dropped'],
 ): Uint8Array<ArrayBuffer> {
   let end = dropped[0]?.[0] ?? bytes.length;
   for (const [i, [, to]] of dropped.entries()) {

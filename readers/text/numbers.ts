@@ -1,10 +1,7 @@
 /** Powers of ten that a double holds exactly. */
 export const powersOfTen: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i);
 
-/**
- * The whole number in `bytes[from..to)`, NaN when the text is no plain decimal integer. Exact within 15 digits; longer texts
- * come back as NaN too, see `isDigits`.
- */
+/** The decimal integer `bytes[from..to)`; NaN when the text is not one, or has more than 15 characters after its sign (see `isDigits`). */
 export function integerAt(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   const sign = bytes[at];
@@ -28,9 +25,9 @@ export function isDigits(bytes: Uint8Array, from: number, to: number): boolean {
 }
 
 /**
- * The floating-point number in `bytes[from..to)`, rounded as `Number` rounds it; NaN for `nan` and for what is no number
- * (`isNotANumber` tells them apart). Up to 15 digits and a power of ten up to 22 need one exact division or multiplication
- * (Clinger's fast path), which is nearly every value of a real file; the rest goes through `Number`.
+ * The floating-point number `bytes[from..to)`, rounded as `Number` rounds it; NaN for `nan` and for text that is not a number
+ * (`isNotANumber` tells them apart). Up to 15 digits with a power of ten up to 22 need one exact division or multiplication
+ * (Clinger's fast path, 1990); this covers nearly all values of real files. Other texts go through `Number`.
  */
 export function floatAt(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
@@ -62,7 +59,7 @@ export function floatAt(bytes: Uint8Array, from: number, to: number): number {
   return isNegative ? -value : value;
 }
 
-/** The exponent in `bytes[at..to)`, which begins with its `e`; NaN when it is none or has many digits. */
+/** The exponent `bytes[at..to)`, which begins with `e`; NaN when it is malformed or has more than three digits. */
 function exponentAt(bytes: Uint8Array, at: number, to: number): number {
   const sign = bytes[at + 1];
   const first = sign === 45 || sign === 43 ? at + 2 : at + 1;
@@ -80,19 +77,19 @@ const decimal = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 const infinite = /^[-+]?inf(?:inity)?$/i;
 
 function slowFloat(bytes: Uint8Array, from: number, to: number): number {
-  const text = latin1(bytes, from, to, 1100); // no double needs more digits
+  const text = latin1(bytes, from, to, 1100); // the exact value of a double has fewer digits
   if (to - from > 1100) return NaN;
   if (decimal.test(text)) return Number(text);
   if (infinite.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
   return NaN;
 }
 
-/** Whether the text is the VCF word for "not a number" (VCF 4.3, section 1.3), which is stored as null. */
+/** Whether the text is the NaN of VCF (VCF 4.3, section 1.3), which is stored as null. */
 export function isNotANumber(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from <= 4 && /^[-+]?nan$/i.test(latin1(bytes, from, to));
 }
 
-/** `bytes[from..to)` as text, `most` bytes of it: for messages and for what is ASCII by definition. */
+/** The first `most` bytes of `bytes[from..to)` as Latin-1 text: for messages and for text that is ASCII by definition. */
 export function latin1(bytes: Uint8Array, from: number, to: number, most = 80): string {
   let text = '';
   const end = Math.min(to, from + most);
@@ -101,8 +98,8 @@ export function latin1(bytes: Uint8Array, from: number, to: number, most = 80): 
 }
 
 /**
- * Whether a text that is no integer is a number all the same, such as `2.444`: real headers promise Integer for keys that hold
- * fractions, and their values are worth more than the promise. An integer too large is none: it is damaged.
+ * Whether a text that is not an integer is a number with a fraction or an exponent, such as `2.444`: some headers declare the type
+ * Integer for keys with such values. An integer beyond the range is not: it is an error.
  */
 export function isWiderNumber(bytes: Uint8Array, from: number, to: number): boolean {
   const text = latin1(bytes, from, to);

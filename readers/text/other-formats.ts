@@ -1,7 +1,7 @@
 import { InputError } from '../../engine/core/errors.js';
 
-/** Names text that is certainly not what its file name says, once, instead of line by line. */
-export function refuseOtherFormats(name: string, bytes: Uint8Array): void {
+/** Throws InputError for text that is certainly of another format: one message instead of one per line. */
+export function rejectOtherFormats(name: string, bytes: Uint8Array): void {
   const [a, b, c, d] = bytes;
   if ((a === 0 && b! > 0 && c === 0) || (a! > 0 && b === 0 && d === 0))
     throw new InputError(

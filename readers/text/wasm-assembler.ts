@@ -1,18 +1,18 @@
-/** A function of a WebAssembly module, in the text format's words: one instruction per line, `$name` for a local. */
+/** A function of a WebAssembly module in the instructions of the text format: one per line, `$name` for a local. */
 export interface Kernel {
   readonly name: string;
-  /** All are 32-bit integers. */
+  /** Parameters, all of type i32. */
   readonly params: readonly string[];
   readonly locals?: readonly string[];
-  /** Locals of 128 bits. */
+  /** Locals of type v128; `locals` are of type i32. */
   readonly vectors?: readonly string[];
-  /** Leaves one 32-bit integer: the result. */
+  /** Instructions that leave the result, an i32, on the stack. */
   readonly body: string;
 }
 
 /**
- * The module of some functions and a memory of so many pages of 64 KiB, both exported. It knows the instructions that
- * `opcodes` lists, which is what the kernels of this folder are made of; so they need neither a compiler nor a build step.
+ * Assembles a WebAssembly module that exports the functions and a memory of `pages` pages of 64 KiB. Supports the instructions of
+ * `opcodes`, which are those of `scan-kernels.ts`; so the kernels need neither a compiler nor a build step.
  */
 export function assemble(kernels: readonly Kernel[], pages: number): Uint8Array<ArrayBuffer> {
   const types = kernels.map(({ params }) => [0x60, ...list(params.map(() => i32)), 1, i32]);
@@ -62,7 +62,7 @@ const i32 = 0x7f;
 const v128 = 0x7b;
 const noResult = 0x40;
 
-/** With what always follows them: the type of a block, the alignment and the offset of a load or a store. */
+/** Opcodes with their constant immediates: the type of a block; alignment and offset of a load or a store. */
 const opcodes: Readonly<Record<string, readonly number[]>> = {
   block: [0x02, noResult],
   loop: [0x03, noResult],
@@ -96,12 +96,12 @@ function section(id: number, entries: readonly (readonly number[])[]): number[] 
   return [id, ...list([...unsigned(entries.length), ...entries.flat()])];
 }
 
-/** The bytes behind their number. */
+/** A vector of the binary format: the number of bytes, then the bytes. */
 function list(bytes: readonly number[]): number[] {
   return [...unsigned(bytes.length), ...bytes];
 }
 
-/** LEB128. */
+/** An unsigned integer in LEB128. */
 function unsigned(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)];
 }

@@ -2,7 +2,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import { AppError, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildOfLength, buildsNamed } from '../genome-build.js';
-import type { HeadSource } from '../reader.js';
+import type { HeaderSource } from '../reader.js';
 
 /** One `##INFO` or `##FORMAT` line. */
 export interface Definition {
@@ -34,7 +34,7 @@ export interface ParsedHeader {
 
 /** Reads the header up to and including the `#CHROM` line (VCF 4.5, sections 1.4 and 1.5). Throws InputError with the line. */
 export async function readHeader(
-  source: HeadSource,
+  source: HeaderSource,
   build: GenomeBuild | undefined,
 ): Promise<ParsedHeader> {
   const lines = new HeaderLines(source);
@@ -88,11 +88,11 @@ export async function readHeader(
 class HeaderLines {
   line = 0;
   offset = 0;
-  readonly #source: HeadSource;
+  readonly #source: HeaderSource;
   #bytes: Uint8Array = new Uint8Array(0);
   #isWhole = false;
 
-  constructor(source: HeadSource) {
+  constructor(source: HeaderSource) {
     this.#source = source;
   }
 

@@ -1,6 +1,6 @@
 import type { Columns } from '../../engine/core/types.js';
 import { Annotations } from './annotations.js';
-import type { HeadSource } from '../reader.js';
+import type { HeaderSource } from '../reader.js';
 
 /** The first record is examined up to this many bytes. */
 const sampleBytes = 1 << 18;
@@ -11,7 +11,7 @@ const sampleBytes = 1 << 18;
  * line whose annotations (of the key `exploded`) become records of their own repeats the rest of the line in each of them.
  */
 export async function memoryPerByte(
-  source: HeadSource,
+  source: HeaderSource,
   bodyOffset: number,
   columns: Columns,
   samples: readonly string[],

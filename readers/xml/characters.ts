@@ -1,4 +1,4 @@
-import { ByteSet, textWindow } from '../text/scan-buffer.js';
+import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
 
 /** What makes a text no XML; caught per chunk, so it never leaves the reader. `at` is a position in the chunk's bytes. */
 export class XmlFault extends Error {
@@ -82,14 +82,14 @@ const lineEnds = new ByteSet([byte.lineFeed, byte.carriageReturn]);
 export function countLineEnds(bytes: Uint8Array, from: number, to: number): number {
   let count = 0;
   const text = bytes.subarray(0, to);
-  const window = textWindow();
+  const window = scanBuffer();
   for (let at = from; at < to; at += window.length) {
     window.open(text, at);
     const found = window.search(lineEnds);
     count += found;
     // Of CR LF the CR does not count.
     for (let i = 0; i < found; i++) {
-      const mark = at + window.marks[i]!;
+      const mark = at + window.positions[i]!;
       if (bytes[mark] === byte.carriageReturn && bytes[mark + 1] === byte.lineFeed) count--;
     }
   }

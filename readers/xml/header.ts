@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { InputError } from '../../engine/core/errors.js';
-import type { HeadSource } from '../reader.js';
+import type { HeaderSource } from '../reader.js';
 import {
   byte,
   columnsBefore,
@@ -15,7 +15,7 @@ import {
 } from './characters.js';
 
 /** What stands before the root element. */
-export interface XmlHead {
+export interface XmlHeader {
   readonly encoding: Encoding;
   /** The root element's name, null for an empty file. */
   readonly root: string | null;
@@ -42,7 +42,7 @@ const encodings: Readonly<Record<string, Encoding>> = {
 };
 
 /** Reads up to the root element. A document type is passed over: nothing in it is used, and nothing is fetched for it. */
-export async function readXmlHead(source: HeadSource): Promise<XmlHead> {
+export async function readXmlHeaderer(source: HeaderSource): Promise<XmlHeader> {
   for (let size = 1 << 16; ; size *= 4) {
     const { bytes, isWhole } = await source.bytes(size);
     try {
@@ -59,7 +59,7 @@ export async function readXmlHead(source: HeadSource): Promise<XmlHead> {
   }
 }
 
-function headIn(bytes: Uint8Array): XmlHead {
+function headIn(bytes: Uint8Array): XmlHeader {
   if (bytes.length === 0)
     return { encoding: 'utf-8', root: null, bodyOffset: 0, bodyLine: 0, column: 0 };
   let encoding: Encoding | null = null;

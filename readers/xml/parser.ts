@@ -17,7 +17,7 @@ import { Tree } from './record-tree.js';
 
 /**
  * Walks the bytes of XML and makes a tree of each record. Whoever cut the text into pieces has seen to it that elements nest
- * (`XmlCutter`), so names in closing tags are not looked at again. What surrounds the records is checked and left out.
+ * (`XmlSplitter`), so names in closing tags are not looked at again. What surrounds the records is checked and left out.
  *
  * Choice: white space around a text does not belong to it; a text in pieces, with elements or comments between them, is
  * one text; all texts stay texts, numbers too, and become dates where every value is one, as in JSONL.

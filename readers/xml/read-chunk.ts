@@ -3,10 +3,10 @@ import { recordFields } from '../../engine/ingest/make-column.js';
 import { joinColumns } from '../../engine/ingest/unify-columns.js';
 import { RecordContext, type FaultReport } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
-import type { Given, Report } from '../reader.js';
+import type { ReadOptions, Report } from '../reader.js';
 import { columnsBefore, countLineEnds, XmlFault } from './characters.js';
 import { RecordWriter } from './record-writer.js';
-import { asUtf8, badByte, type XmlHead } from './header.js';
+import { asUtf8, badByte, type XmlHeader } from './header.js';
 import type { XmlParams } from './params.js';
 import { XmlParser } from './parser.js';
 
@@ -20,11 +20,11 @@ const probes: readonly number[] = [1 / 32, 1 / 8, 1 / 2, 1];
 /** Reads one piece into columns; returns how many lines end in it. */
 export function readXml(
   chunk: Uint8Array,
-  head: XmlHead,
+  head: XmlHeader,
   params: XmlParams,
   out: BatchBuilder,
   report: Report,
-  { columns, hints = [], start = { depth: 0, column: head.column } }: Given,
+  { columns, hints = [], start = { depth: 0, column: head.column } }: ReadOptions,
 ): number {
   const { bytes, good } = asUtf8(chunk, head.encoding);
   const left = probes.map((share) => share * bytes.length);

@@ -1,5 +1,5 @@
 import { budgets } from '../../engine/core/budgets.js';
-import type { Cut, Cutter, CutFault } from '../source/splitter.js';
+import type { Split, Splitter, SplitFault } from '../source/splitter.js';
 import {
   byte,
   columnsBefore,
@@ -15,7 +15,7 @@ import {
  * Finds the last record that closes within some bytes. It goes from `<` to `<` and reads nothing but the names of elements, so
  * that it alone sees to it that they nest: whoever reads the pieces can rely on that.
  */
-export class XmlCutter implements Cutter {
+export class XmlSplitter implements Splitter {
   readonly #itemDepth: number;
   readonly #encoding: string;
   /** The names of the elements around the records, where the bytes to be seen next begin. */
@@ -28,7 +28,7 @@ export class XmlCutter implements Cutter {
     this.#column = column;
   }
 
-  next(bytes: Uint8Array, isLast: boolean): Cut | CutFault {
+  next(bytes: Uint8Array, isLast: boolean): Split | SplitFault {
     const nesting = new Nesting(bytes, this.#itemDepth, this.#around);
     try {
       nesting.walk(isLast);
@@ -42,13 +42,13 @@ export class XmlCutter implements Cutter {
     }
   }
 
-  #cut(bytes: Uint8Array, end: number, around: readonly Uint8Array[]): Cut {
+  #cut(bytes: Uint8Array, end: number, around: readonly Uint8Array[]): Split {
     const start = { depth: this.#around.length, column: this.#column };
     if (end > 0) {
       this.#around = around;
       this.#column = this.#columnAt(bytes, end);
     }
-    return { kind: 'cut', end, dropped: [], start };
+    return { kind: 'split', end, dropped: [], start };
   }
 
   #columnAt(bytes: Uint8Array, at: number): number {

@@ -1,6 +1,6 @@
 import type { Reader } from '../reader.js';
-import { XmlCutter } from './splitter.js';
-import { readXmlHead, type XmlHead } from './header.js';
+import { XmlSplitter } from './splitter.js';
+import { readXmlHeaderer, type XmlHeader } from './header.js';
 import { xmlParams, type XmlParams } from './params.js';
 import { readXml } from './read-chunk.js';
 
@@ -10,7 +10,7 @@ import { readXml } from './read-chunk.js';
  * Choice: all elements at that depth are records, whatever their names; an element of text alone has it under `cdata_key`, an
  * empty one is a record without values. What the elements around them have of their own is left out.
  */
-export const xml: Reader<XmlParams, XmlHead> = {
+export const xml: Reader<XmlParams, XmlHeader> = {
   name: 'xml',
   extensions: ['xml'],
   recognizes: (start) =>
@@ -18,7 +18,7 @@ export const xml: Reader<XmlParams, XmlHead> = {
     !/<(?:!doctype\s+html|html)[\s>]/i.test(start),
   params: xmlParams,
   async header(source) {
-    const head = await readXmlHead(source);
+    const head = await readXmlHeaderer(source);
     return {
       header: head,
       bodyOffset: head.bodyOffset,
@@ -32,7 +32,7 @@ export const xml: Reader<XmlParams, XmlHead> = {
       }),
     };
   },
-  cutter: (head, params) => new XmlCutter(params.itemDepth, head.encoding, head.column),
+  splitter: (head, params) => new XmlSplitter(params.itemDepth, head.encoding, head.column),
   takesHints: true,
   read: readXml,
 };

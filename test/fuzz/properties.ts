@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Batch } from '../../engine/ingest/batch.js';
-import { layerOf } from '../../readers/source/compression.js';
+import { compressionOf } from '../../readers/source/compression.js';
 import { random, type Random } from '../random.js';
 import type { SourceImport } from '../readers/import-source.js';
 import { plainly, type FuzzCase } from './case.js';
@@ -48,7 +48,7 @@ async function packedAsPlain(one: FuzzCase, whole: Outcome, next: Random): Promi
 
 function looksPacked(bytes: Buffer): boolean {
   try {
-    return layerOf(bytes, fileName) !== 'plain';
+    return compressionOf(bytes, fileName) !== 'plain';
   } catch {
     return true;
   }

@@ -74,8 +74,8 @@ async function imported(
   try {
     const head = await reader.header(source.head, params);
     const chunks: Uint8Array[] = [];
-    const cutter = reader.cutter?.(head.header, params);
-    for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, cutter))
+    const splitter = reader.splitter?.(head.header, params);
+    for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, splitter))
       chunks.push(await loadChunk(ref));
     const read = (chunk: Uint8Array, columns: Columns, isFinal: boolean) => {
       const out = new BatchBuilder();

@@ -15,7 +15,7 @@ import { joinColumns, needsRewrite, unifyColumns } from '../../engine/ingest/uni
 import type { Columns, GenomeBuild, Row } from '../../engine/core/types.js';
 import { readerNamed } from '../../readers/index.js';
 import { startOf } from '../../readers/source/chunks.js';
-import type { Start } from '../../readers/source/splitter.js';
+import type { ChunkStart } from '../../readers/source/splitter.js';
 import { loadChunk } from '../../readers/source/load-chunk.js';
 import { openSource } from '../../readers/source/open.js';
 import type { Random } from '../random.js';
@@ -78,11 +78,11 @@ export async function importSource(
     const head = await reader.header(source.head, params);
     const chunks: Piece[] = [];
     const { targetBytes = 1 << 20 } = options;
-    const cutter = reader.cutter?.(head.header, params);
+    const splitter = reader.splitter?.(head.header, params);
     // Where the source cannot be read on does not matter if the records end before.
     let failure: unknown;
     try {
-      for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, cutter))
+      for await (const { ref } of source.chunks(head.bodyOffset, targetBytes, undefined, splitter))
         chunks.push({ bytes: await loadChunk(ref), ...startOf(ref) });
     } catch (error) {
       failure = error;
@@ -173,7 +173,7 @@ export function withoutCoordinates(row: Row): Row {
 
 interface Piece {
   readonly bytes: Uint8Array;
-  readonly start?: Start;
+  readonly start?: ChunkStart;
 }
 
 interface ReadChunk {

@@ -1,5 +1,5 @@
 import type { ChunkRef } from '../../../readers/source/chunks.js';
-import type { Source } from '../../../readers/source/open.js';
+import type { Source } from '../../../readers/source/source.js';
 import { canceled } from '../../worker/pool.js';
 
 /** A piece of a source on its way through the pool. */

@@ -23,7 +23,7 @@ export interface SourceReceipt extends RecordCounts {
   /** As it came, before decompression. */
   readonly bytes: number;
   readonly md5: string;
-  readonly compression: Exclude<SourceRun['layer'], 'plain'> | null;
+  readonly compression: Exclude<SourceRun['compression'], 'plain'> | null;
   readonly reader: string;
   readonly genome_build: string | null;
   /** Lines that were read; fewer than the file has when `is_whole` is false or its records end early. */
@@ -72,7 +72,7 @@ export async function receiptOf(
 }
 
 async function sourceReceipt(run: SourceRun): Promise<SourceReceipt> {
-  const { source, file, head, layer } = run;
+  const { source, file, head, compression } = run;
   const results = run.results();
   const sum = (of: (chunk: (typeof results)[number]) => number): number =>
     results.reduce((total, chunk) => total + of(chunk), 0);
@@ -84,7 +84,7 @@ async function sourceReceipt(run: SourceRun): Promise<SourceReceipt> {
     url: source.place.kind === 'url' ? source.place.url : null,
     bytes: file.bytes,
     md5: file.md5 ?? (await md5Of(file)),
-    compression: layer === 'plain' ? null : layer,
+    compression: compression === 'plain' ? null : compression,
     reader: run.readerName,
     genome_build: head.genomeBuild,
     lines: head.bodyLine + sum((chunk) => chunk.lines),

@@ -6,8 +6,9 @@ import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { readerNamed, readerOfContent } from '../../../readers/index.js';
-import type { Head, Reader } from '../../../readers/reader.js';
-import { openSource, type Source } from '../../../readers/source/open.js';
+import type { Header, Reader } from '../../../readers/reader.js';
+import { openSource } from '../../../readers/source/open.js';
+import type { Source } from '../../../readers/source/source.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
 import type { RunContext } from '../job.js';
 import type { ChunkFlow, Outcome, Piece } from './chunk-flow.js';
@@ -39,7 +40,7 @@ type JobBase = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes' | 'hint
 interface Opened {
   readonly source: Source;
   readonly reader: Reader;
-  readonly head: Head<unknown>;
+  readonly head: Header<unknown>;
 }
 
 /** Finds the reader for a source's content, and reads its header. */
@@ -59,8 +60,8 @@ async function begin(
 export class SourceRun {
   readonly source: ImportSource;
   readonly file: LocalFile;
-  readonly head: Head<unknown>;
-  readonly layer: Source['layer'];
+  readonly head: Header<unknown>;
+  readonly compression: Source['compression'];
   /** What is unusual about the file. */
   readonly warnings: readonly string[];
   /** An error has come, and the rest was not to be read. */
@@ -101,7 +102,7 @@ export class SourceRun {
     this.source = source;
     this.file = file;
     this.head = opened.head;
-    this.layer = opened.source.layer;
+    this.compression = opened.source.compression;
     this.warnings = opened.source.warnings;
     this.#reader = opened.reader;
     this.#firstChunk = firstChunk;
@@ -266,9 +267,9 @@ export class SourceRun {
 
   #pieces(source: Source): ReturnType<Source['chunks']> {
     const { header } = this.head;
-    const cutter = this.#reader.cutter?.(header, this.#job.params);
+    const splitter = this.#reader.splitter?.(header, this.#job.params);
     const { signal } = this.#share.context;
-    return source.chunks(this.head.bodyOffset, this.#targetBytes, signal, cutter);
+    return source.chunks(this.head.bodyOffset, this.#targetBytes, signal, splitter);
   }
 
   async #first(piece: Piece): Promise<Outcome> {

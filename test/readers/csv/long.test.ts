@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Columns } from '../../../engine/core/types.js';
-import { windowBytes } from '../../../readers/text/scan-buffer.js';
+import { scanBytes } from '../../../readers/text/scan-buffer.js';
 import { random, type Random } from '../../random.js';
 import { recordsOf, rowsByOracle } from './oracle.js';
 import { importFile } from '../import-file.js';
@@ -27,7 +27,7 @@ function longTable(next: Random, bytes: number): string {
   while (text.length < bytes) {
     const c = next() < 0.3 ? '' : `"x, ""${below(next, 1e6)}"" y"`;
     const d = next() < oddity ? `"two${end}lines"` : `w${below(next, 50)}`;
-    const f = next() < oddity / 10 ? 'z'.repeat(below(next, 2 * windowBytes)) : 'é';
+    const f = next() < oddity / 10 ? 'z'.repeat(below(next, 2 * scanBytes)) : 'é';
     text += `${below(next, 1e9)},${next()},${c},${d},${f}${end}`;
     if (next() < oddity) text += next() < 0.5 ? end : `# a comment "${end}`;
   }
@@ -37,10 +37,10 @@ function longTable(next: Random, bytes: number): string {
 test(`tables of several windows are read as csv-parse reads them (seed ${seed})`, async () => {
   const next = random(seed);
   for (let round = 0; round < 6; round++) {
-    const text = longTable(next, 3 * windowBytes + below(next, 1000));
+    const text = longTable(next, 3 * scanBytes + below(next, 1000));
     const rows = rowsByOracle(Buffer.from(text), ',');
     const found = await importFile(fileOf(text), 'long.csv', 'csv', {
-      targetBytes: 1 + below(next, 4 * windowBytes),
+      targetBytes: 1 + below(next, 4 * scanBytes),
       validation: { disable: true, raiseOnErrors: false, strict: false, allowNewFields: true },
     });
     expect(found.error).toBeNull();

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { windowBytes } from '../../../readers/text/scan-buffer.js';
+import { scanBytes } from '../../../readers/text/scan-buffer.js';
 import { random, type Random } from '../../random.js';
 import { importSource } from '../import-source.js';
 import { byTier } from '../../tier.js';
@@ -84,7 +84,7 @@ function featuresOf(next: Random, { head, attribute, end }: Dialect, share: numb
   const or = <T>(usual: T, others: readonly T[]): T =>
     next() < share / 9 ? pick(next, others) : usual;
   let text = head.replaceAll('\n', lineEnd);
-  while (text.length < 1.2 * windowBytes) {
+  while (text.length < 1.2 * scanBytes) {
     const from = 1 + Math.floor(next() * 1e6);
     const line = [
       or(pick(next, ['1', 'chrX', '2']), odd.seqid),

@@ -28,7 +28,7 @@ async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
       releaseChunk(ref, bytes); // the next piece is read into what this one leaves
       if (text !== '') pieces.push(text);
     }
-    return { text: pieces.join(''), pieces, layer: source.layer, warnings: source.warnings };
+    return { text: pieces.join(''), pieces, layer: source.compression, warnings: source.warnings };
   } finally {
     await source.close();
   }

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { ByteSet, textWindow, windowBytes } from '../../../readers/text/scan-buffer.js';
+import { ByteSet, scanBuffer, scanBytes } from '../../../readers/text/scan-buffer.js';
 import { random } from '../../random.js';
 
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 
 test(`finds the bytes that a loop finds, in texts of every length (seed ${seed})`, () => {
   const next = random(seed);
-  const window = textWindow();
+  const window = scanBuffer();
   for (let length = 0; length < 200; length++) {
     const text = Uint8Array.from({ length: length + 7 }, () => Math.floor(next() * 256));
     const at = Math.floor(next() * 7);
@@ -15,22 +15,22 @@ test(`finds the bytes that a loop finds, in texts of every length (seed ${seed})
     window.open(text, at);
     const count = window.search(new ByteSet(bytes));
     const want = [...text.subarray(at).keys()].filter((i) => bytes.includes(text[at + i]!));
-    expect([...window.marks.subarray(0, count)]).toEqual(want);
+    expect([...window.positions.subarray(0, count)]).toEqual(want);
   }
 });
 
 test('reaches so far and no further', () => {
-  const window = textWindow();
-  window.open(new Uint8Array(2 * windowBytes).fill(1), 5);
-  expect(window.length).toBe(windowBytes);
-  expect(window.search(new ByteSet([1]))).toBe(windowBytes);
+  const window = scanBuffer();
+  window.open(new Uint8Array(2 * scanBytes).fill(1), 5);
+  expect(window.length).toBe(scanBytes);
+  expect(window.search(new ByteSet([1]))).toBe(scanBytes);
   window.open(new Uint8Array(3).fill(1), 0);
   expect(window.search(new ByteSet([1]))).toBe(3);
 });
 
 test(`puts pieces of every length together (seed ${seed})`, () => {
   const next = random(seed + 1);
-  const window = textWindow();
+  const window = scanBuffer();
   const text = Uint8Array.from({ length: 5000 }, () => Math.floor(next() * 256));
   window.open(text, 0);
   const pieces = Array.from({ length: 300 }, () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Source } from '../../../../readers/source/open.js';
+import type { Source } from '../../../../readers/source/source.js';
 import { ChunkFlow, type Outcome } from '../../../../scheduler/jobs/import/chunk-flow.js';
 
 /** Pieces of a source that fails behind the last of them when `isDamaged`. */

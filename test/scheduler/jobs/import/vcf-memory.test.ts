@@ -77,7 +77,7 @@ test.each(shapes)('a chunk of $name is no larger in memory than it was cut for',
       expect(memory / bytes.length).toBeLessThan(memoryPerByte! * 1.1);
       expect(memory / bytes.length).toBeGreaterThan(memoryPerByte! / 3);
     }
-    const huge = { bytes: 2 ** 40, layer: 'plain' } as const;
+    const huge = { bytes: 2 ** 40, compression: 'plain' } as const;
     expect(targetBytes(huge, 2, memoryPerByte) * memoryPerByte!).toBeLessThanOrEqual(96 << 20);
   } finally {
     await source.close();

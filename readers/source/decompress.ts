@@ -1,0 +1,80 @@
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { budgets } from '../../engine/core/budgets.js';
+import { InputError } from '../../engine/core/errors.js';
+import type { FileReader } from '../../engine/core/files.js';
+import { bunzip2 } from './bzip2.js';
+import type { Compression } from './compression.js';
+import { asInputError, tooMuchDecoded } from './errors.js';
+
+/**
+ * Decompresses a gzip, BGZF or bzip2 file of one or more members, in pieces; `progress.read` counts the compressed bytes read.
+ * Throws InputError for damage and AppError beyond the budget `decompressedBytes`.
+ */
+export async function* decompressed(
+  file: FileReader,
+  compression: Compression,
+  name: string,
+  progress = { read: 0 },
+): AsyncGenerator<Uint8Array> {
+  const input = countedInput(file, progress);
+  const pieces = compression === 'bzip2' ? bunzip2(input, name) : gunzip(file, input, name);
+  let total = 0;
+  for await (const piece of pieces) {
+    total += piece.length;
+    if (total > budgets.decompressedBytes) throw tooMuchDecoded(name);
+    yield piece;
+  }
+}
+
+async function* gunzip(
+  file: FileReader,
+  bytes: AsyncIterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip({ chunkSize: 1 << 20 });
+  const input = Readable.from(bytes);
+  input.on('error', (error) => gunzip.destroy(error));
+  input.pipe(gunzip);
+  try {
+    yield* gunzip as AsyncIterable<Uint8Array>;
+    // zlib ignores bytes after the last member that do not start another one.
+    if (gunzip.bytesWritten < file.bytes && !(await isZeroFrom(file, gunzip.bytesWritten)))
+      throw new InputError(
+        { file: name, byte: gunzip.bytesWritten },
+        'something other than gzip data follows the last gzip member',
+      );
+  } catch (error) {
+    throw asInputError(error, name);
+  } finally {
+    input.destroy();
+    gunzip.destroy();
+  }
+}
+
+async function* countedInput(
+  file: FileReader,
+  progress: { read: number },
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of file.stream()) {
+    progress.read += piece.length;
+    yield piece;
+  }
+}
+
+/** Whether all bytes of the file from `from` on are zero. */
+export async function isZeroFrom(file: FileReader, from: number): Promise<boolean> {
+  for await (const piece of file.stream(from)) if (piece.some((byte) => byte !== 0)) return false;
+  return true;
+}
+
+/** Joins pieces of `bytes` bytes in all. */
+export function concat(pieces: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}

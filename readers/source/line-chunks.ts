@@ -1,0 +1,122 @@
+import { budgets } from '../../engine/core/budgets.js';
+import { InputError } from '../../engine/core/errors.js';
+import type { FileReader } from '../../engine/core/files.js';
+import { bgzfBlockBytes, type Compression } from './compression.js';
+import { concat, decompressed, isZeroFrom } from './decompress.js';
+import { lineTooLong, tooMuchDecoded, truncated } from './errors.js';
+import type { ChunkOptions, Chunks } from './source.js';
+
+/** Ranges of an uncompressed file; the threads that load them find the line ends. */
+export async function* rangeChunks(
+  file: FileReader,
+  { name, bodyOffset, targetBytes }: ChunkOptions,
+): Chunks {
+  const common = { kind: 'range', name, file: file.path, skip: 0 } as const;
+  for (let from = bodyOffset; from < file.bytes;) {
+    const to = Math.min(from + targetBytes, file.bytes);
+    yield { ref: { ...common, from, to, isFirst: from === bodyOffset }, sourceBytes: to };
+    from = to;
+  }
+}
+
+/**
+ * Runs of BGZF blocks (SAM specification, section 4.1). Block headers have the size of their block, and its last four bytes the
+ * size of its text, so nothing is decompressed here.
+ */
+export async function* blockChunks(
+  file: FileReader,
+  { name, bodyOffset, targetBytes, signal }: ChunkOptions,
+  warnings: string[],
+): Chunks {
+  const common = { kind: 'bgzf', name, file: file.path } as const;
+  let from = 0;
+  let decodedBytes = 0;
+  let wanted = bodyOffset + targetBytes;
+  let at = 0;
+  let lastDecoded = -1;
+  let isFirst = true;
+  let window: Uint8Array = new Uint8Array(0);
+  let windowFrom = 0;
+  while (at < file.bytes) {
+    if (at + 65_536 > windowFrom + window.length && windowFrom + window.length < file.bytes) {
+      signal?.throwIfAborted();
+      window = await file.read(at, 4 << 20);
+      windowFrom = at;
+    }
+    const size = bgzfBlockBytes(window, at - windowFrom);
+    if (size === 0) {
+      if (await isZeroFrom(file, at)) break;
+      throw new InputError(
+        { file: name, byte: at },
+        'no BGZF block begins at this compressed byte: the file is damaged or has something appended',
+      );
+    }
+    const end = at + size;
+    if (end > file.bytes) throw truncated(name, at);
+    lastDecoded = littleEndian32(window, end - 4 - windowFrom);
+    decodedBytes += lastDecoded; // inflating the block later checks the size that it claims
+    if (decodedBytes > budgets.decompressedBytes) throw tooMuchDecoded(name);
+    at = end;
+    if (decodedBytes >= wanted) {
+      yield {
+        ref: { ...common, from, to: at, isFirst, skip: isFirst ? bodyOffset : 0 },
+        sourceBytes: at,
+      };
+      from = at;
+      isFirst = false;
+      wanted = decodedBytes + targetBytes;
+    }
+  }
+  if (at > from)
+    yield {
+      ref: { ...common, from, to: at, isFirst, skip: isFirst ? bodyOffset : 0 },
+      sourceBytes: at,
+    };
+  const warning = 'the BGZF end block is missing: the file may have been cut at a block border';
+  if (lastDecoded !== 0 && !warnings.includes(warning)) warnings.push(warning);
+}
+
+/** Whole lines of a gzip or bzip2 file, which one thread decompresses. */
+export async function* decompressedLineChunks(
+  file: FileReader,
+  compression: Compression,
+  { name, bodyOffset, targetBytes, signal }: ChunkOptions,
+): Chunks {
+  let toSkip = bodyOffset;
+  let pending: Uint8Array[] = [];
+  let pendingBytes = 0;
+  let open = 0;
+  const progress = { read: 0 };
+  for await (const piece of decompressed(file, compression, name, progress)) {
+    signal?.throwIfAborted();
+    const skipped = Math.min(toSkip, piece.length);
+    toSkip -= skipped;
+    if (skipped === piece.length) continue;
+    const rest = piece.subarray(skipped);
+    const end = rest.lastIndexOf(10) + 1;
+    pending.push(rest);
+    pendingBytes += rest.length;
+    // The last `open` bytes belong to a line that has not ended yet.
+    if (open + (end > 0 ? rest.indexOf(10) : rest.length) > budgets.lineBytes)
+      throw lineTooLong(name);
+    open = end > 0 ? rest.length - end : open + rest.length;
+    if (pendingBytes < targetBytes || open === pendingBytes) continue;
+    const all = concat(pending, pendingBytes);
+    const whole = pendingBytes - open;
+    pending = open === 0 ? [] : [all.slice(whole)];
+    pendingBytes = open;
+    const bytes = open === 0 ? all : all.slice(0, whole);
+    yield { ref: { kind: 'bytes', name, bytes }, sourceBytes: progress.read };
+  }
+  if (pendingBytes > 0)
+    yield {
+      ref: { kind: 'bytes', name, bytes: concat(pending, pendingBytes) },
+      sourceBytes: file.bytes,
+    };
+}
+
+function littleEndian32(bytes: Uint8Array, at: number): number {
+  return (
+    (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
+  );
+}

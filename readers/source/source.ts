@@ -1,0 +1,40 @@
+import type { HeaderSource } from '../reader.js';
+import type { ChunkRef } from './chunks.js';
+import type { Compression } from './compression.js';
+import type { Splitter } from './splitter.js';
+
+/** A file to import: its decompressed start, and its chunks for the pool. Close it in `finally`. */
+export interface Source {
+  /** The file's name in messages. */
+  readonly name: string;
+  readonly compression: Compression;
+  /** Size on disk. */
+  readonly bytes: number;
+  readonly head: HeaderSource;
+  /** Unusual properties that are no error, such as a missing BGZF end block; complete when `chunks` has ended. */
+  readonly warnings: readonly string[];
+  /**
+   * The chunks after the first `bodyOffset` decompressed bytes, in order, with about `targetBytes` of text each. A second call
+   * (with a new splitter, where there is one) returns the same chunks. Without a splitter, the text is split at line feeds.
+   */
+  chunks(
+    bodyOffset: number,
+    targetBytes: number,
+    signal?: AbortSignal,
+    splitter?: Splitter,
+  ): Chunks;
+  close(): Promise<void>;
+}
+
+/** Chunks of a source; `sourceBytes` is the number of bytes on disk up to the end of the chunk, for progress. */
+export type Chunks = AsyncGenerator<{ readonly ref: ChunkRef; readonly sourceBytes: number }>;
+
+/** How a source is split into chunks. */
+export interface ChunkOptions {
+  /** The file's name in messages. */
+  readonly name: string;
+  /** Decompressed bytes before the first record. */
+  readonly bodyOffset: number;
+  readonly targetBytes: number;
+  readonly signal: AbortSignal | undefined;
+}
