@@ -22,6 +22,8 @@ export interface Executed extends Selected {
 
 /** What the steps of a plan hand on. */
 interface State {
+  /** False if the statistics of the log rule out every record. */
+  readonly mayMatch: boolean;
   scores: readonly Score[];
   listing?: Listing;
   selected?: Selected;
@@ -53,7 +55,7 @@ export async function execute(
   const planned = plan(request, snapshot, available);
   engine.trace?.(`dataset ${snapshot.datasetId}`, planned);
   const options = { ...execution.options, isHeavy: planned.isHeavy };
-  const state: State = { scores: request.scores };
+  const state: State = { scores: request.scores, mayMatch: planned.rows > 0 };
   for (const step of planned.steps) {
     if (step.step === 'read') continue;
     const key = refusalKey(step);
@@ -72,10 +74,9 @@ type Runner = (execution: Execution, state: State) => Promise<Unsupported | unde
 /** One entry per step and executor. */
 const runners: Readonly<Record<string, Runner>> = {
   'select log': async ({ snapshot, request }, state) => {
-    const { predicate, facets, offset, limit, walk } = request;
-    const isNone = predicate.kind === 'none' || snapshot.rows === 0;
-    const total = isNone ? 0 : snapshot.rows;
-    const rows = isNone ? [] : rowsAt(snapshot, offset, limit);
+    const { facets, offset, limit, walk } = request;
+    const total = state.mayMatch ? snapshot.rows : 0;
+    const rows = state.mayMatch ? rowsAt(snapshot, offset, limit) : [];
     const texts = facets && facets.map(emptyAnswer);
     state.selected = { total: walk?.total ?? total, rows, facets: texts };
     return undefined;

@@ -84,7 +84,7 @@ export function plan(request: PlanRequest, snapshot: Snapshot, available: Availa
   const rows = touched.reduce((sum, segment) => sum + segment.rows, 0);
   const planner = new Planner(request, snapshot.columns, available, rows, snapshot.rows);
   const found = planner.find();
-  const steps = request.limit > 0 ? [...found, planner.read()] : found;
+  const steps = request.limit > 0 && rows > 0 ? [...found, planner.read()] : found;
   return { steps, segments: touched.length, rows, isHeavy: planner.isHeavy(steps) };
 }
 
@@ -114,10 +114,10 @@ class Planner {
   find(): readonly PlanStep[] {
     const { predicate, facets } = this.#request;
     if (this.#allRows === 0) return [this.#step('select', 'log', [], 0, 'the dataset is empty')];
+    if (this.#rows === 0)
+      return [this.#step('select', 'log', [], 0, 'by their statistics, no segment holds a match')];
     if (this.#isRanked()) return this.#ranked();
     const isPlain = !facets && !this.#isSorted() && !this.#request.walk?.after;
-    if (predicate.kind === 'none' && !facets)
-      return [this.#step('select', 'log', [], 0, 'no record can match')];
     if (predicate.kind === 'all' && isPlain)
       return [this.#step('select', 'log', [], 0, 'every record matches: the log counts them')];
     return [this.#select()];
@@ -187,8 +187,13 @@ class Planner {
   #ranked(): readonly PlanStep[] {
     const { predicate, scores, facets, offset, limit } = this.#request;
     const ranking = termsOf(scores);
-    const canIndex = this.#available.rowNumbers && offset + limit <= deepestRanked;
-    const byIndex = canIndex ? this.#refusal('select', 'index') : 'the page lies too far behind';
+    const noIndex = !this.#available.rowNumbers
+      ? 'the positions of ranked records hold ids'
+      : offset + limit > deepestRanked
+        ? `the page ends behind row ${deepestRanked} of a ranked answer`
+        : undefined;
+    const canIndex = noIndex === undefined;
+    const byIndex = noIndex ?? this.#refusal('select', 'index');
     if (byIndex === undefined && isRankedByOneField(this.#request, this.#columns)) {
       const cost = { ms: 1 + this.#rows * indexedNs * 1e-6 };
       const reason = 'the term index of one field tells matches and order';

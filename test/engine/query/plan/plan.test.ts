@@ -1,0 +1,155 @@
+import { describe, expect, test } from '@jest/globals';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Columns } from '../../../../engine/core/types.js';
+import { plan, type Available, type PlanRequest } from '../../../../engine/query/plan/plan.js';
+import type { Walk } from '../../../../engine/query/plan/position.js';
+import { parseQuery } from '../../../../engine/query/request/request.js';
+import { project } from '../../../../engine/query/results/projection.js';
+import type { LeafStats, Snapshot } from '../../../../engine/store/store.js';
+import { column, fieldRows, listOf } from '../dataset.js';
+
+/*
+ * plan.txt holds cases `SETTING request ==> plan`. A plan is written as its steps, joined by ` | `, each as
+ * `step executor columns: reason`, behind the number of segments and records that can match. STRANDLAKE_PLANS=write writes the plans
+ * that are found into the file, to be read before they are committed.
+ */
+
+const columns: Columns = [
+  column('gene', 'string'),
+  column('variant', 'string'),
+  column('af', 'double'),
+  column('depth', 'integer'),
+  column('day', 'date'),
+  column('checked', 'boolean'),
+  column('note', 'text'),
+  column('abstract', 'text'),
+  listOf(column('clnsig', 'string')),
+  listOf(column('remarks', 'text')),
+  column('info', 'object', [column('AF', 'double'), listOf(column('AC', 'integer'))]),
+  listOf(column('sample', 'object', [column('name', 'string'), column('GT', 'string')])),
+  column('genomic_coordinates', 'object', [
+    column('build', 'string'),
+    column('chromosome', 'string'),
+    column('start', 'long'),
+    column('stop', 'long'),
+  ]),
+];
+const fields = fieldRows(columns, []);
+
+/** Segments of a million records sorted by chromosome 1, 2, 3 …; depth lies from 0 to 100, gene from A to Z. */
+function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
+  const statsOf = (i: number): Readonly<Record<string, LeafStats>> => ({
+    depth: { nulls: 0, min: 0, max: 100 },
+    gene: { nulls: 10, min: 'A', max: 'Z' },
+    'genomic_coordinates.chromosome': { nulls: 0, min: String(i + 1), max: String(i + 1) },
+    'genomic_coordinates.start': { nulls: 0, min: 1, max: 240_000_000 },
+  });
+  const all = Array.from({ length: segments }, (_, i) => ({
+    path: `part-${i}.parquet`,
+    rows,
+    bytes: 1,
+    checksum: '',
+    columns,
+    stats: statsOf(i),
+  }));
+  return {
+    datasetId: 1,
+    version: 1,
+    columns,
+    segments: all,
+    rows: segments * rows,
+    bytes: segments,
+    files: ['schema', ...all.map(({ path }) => path)],
+  };
+}
+
+interface Setting {
+  readonly snapshot: Snapshot;
+  readonly available: Partial<Available>;
+  readonly walk?: Walk;
+}
+
+const refused = (key: string, reason: string): Partial<Available> => ({
+  refused: new Map([[key, reason]]),
+});
+const four = snapshotOf(4);
+const after = { after: { keys: [], file: 2, row: 7n }, total: 100, seen: 10 };
+
+/** The statistics and what is available, by the word that a case begins with. */
+const settings: Readonly<Record<string, Setting>> = {
+  memory: { snapshot: four, available: {} },
+  small: { snapshot: snapshotOf(1, 1_000), available: {} },
+  empty: { snapshot: snapshotOf(0), available: {} },
+  sql: { snapshot: four, available: { memory: false } },
+  ids: { snapshot: four, available: { rowNumbers: false } },
+  begin: { snapshot: four, available: {}, walk: { after: null, total: null, seen: 0 } },
+  walk: { snapshot: four, available: {}, walk: after },
+  'walk-ids': { snapshot: four, available: { rowNumbers: false }, walk: after },
+  'no-index': { snapshot: four, available: refused('select index', 'a segment has no term index') },
+  'no-rank': { snapshot: four, available: refused('rank index', 'a segment has no term index') },
+  'no-select': { snapshot: four, available: refused('select memory', 'too many different values') },
+  'no-facets': { snapshot: four, available: refused('facets memory', 'too many different values') },
+  'no-list': { snapshot: four, available: refused('list memory', 'a worker thread exited') },
+  'no-read': { snapshot: four, available: refused('read memory', 'a worker thread exited') },
+};
+
+function planOf(name: string, body: unknown): string {
+  const { snapshot, available, walk } = settings[name]!;
+  const parsed = parseQuery(body, fields);
+  const request: PlanRequest = {
+    ...parsed,
+    ...(walk && { walk }),
+    returned: project(columns, fields, parsed).map((each) => each.column.name),
+    isExplained: parsed.explain !== undefined,
+  };
+  const whole = { memory: true, rowNumbers: true, refused: new Map(), ...available };
+  const { steps, segments, rows, isHeavy } = plan(request, snapshot, whole);
+  const shown = steps.map(({ step, executor, columns: read, reason }) => {
+    const names = step === 'read' && read.length > 5 ? '*' : read.join(' ');
+    return `${step} ${executor}${names === '' ? '' : ` ${names}`}: ${reason}`;
+  });
+  return `${segments} of ${rows}${isHeavy ? ' heavy' : ''} | ${shown.join(' | ')}`;
+}
+
+const path = 'test/engine/query/plan/plan.txt';
+const lines = readFileSync(path, 'utf8').split('\n');
+const cases = lines.flatMap((line, i) => {
+  const match = /^([a-z-]+) (.*?)(?: ==> (.*))?$/.exec(line);
+  return match ? [{ i, name: match[1]!, body: match[2]!, wanted: match[3] }] : [];
+});
+
+if (process.env['STRANDLAKE_PLANS'] === 'write') {
+  for (const { i, name, body } of cases) {
+    lines[i] = `${name} ${body} ==> ${planOf(name, JSON.parse(body))}`;
+  }
+  writeFileSync(path, lines.join('\n'));
+}
+
+describe('a plan', () => {
+  test.each(cases)('$name $body', ({ name, body, wanted }) => {
+    expect(planOf(name, JSON.parse(body))).toBe(wanted);
+  });
+
+  test('is found in at least 60 cases', () => {
+    expect(cases.length).toBeGreaterThanOrEqual(60);
+  });
+
+  test('is the same each time, and frozen data that survives a structured clone', () => {
+    const parsed = parseQuery({ filters: [['gene', 'TTN']] }, fields);
+    const request = { ...parsed, returned: ['gene'], isExplained: false };
+    const available = { memory: true, rowNumbers: true, refused: new Map() };
+    const first = plan(request, four, available);
+    expect(plan(request, four, available)).toEqual(first);
+    expect(structuredClone(first)).toEqual(first);
+  });
+
+  test('costs in proportion to the records of the segments that can match', () => {
+    const cost = (snapshot: Snapshot): number => {
+      const parsed = parseQuery({ filters: [['af__gt', 0.5]], limit: 0 }, fields);
+      const request = { ...parsed, returned: [], isExplained: false };
+      const available = { memory: true, rowNumbers: true, refused: new Map() };
+      return plan(request, snapshot, available).steps[0]!.cost;
+    };
+    expect(cost(snapshotOf(8)) / cost(snapshotOf(4))).toBeCloseTo(2, 1);
+  });
+});
