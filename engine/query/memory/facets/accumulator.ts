@@ -1,8 +1,10 @@
+import type { Unsupported } from '../../plan/executor.js';
 import type { Facet } from '../../request/facets.js';
 import type { Mask, SegmentView } from '../column.js';
 import { eachBlock } from './blocks.js';
 import { NumberBuckets } from './number-buckets.js';
 import { NumberSlots } from './number-slots.js';
+import { Overflow } from './overflow.js';
 import type { Partial } from './partial.js';
 import { slottingOf } from './slotting.js';
 import { Stats } from './stats.js';
@@ -11,18 +13,27 @@ import { Tree } from './tree.js';
 
 /** Counts in one thread what facets ask for, segment by segment. */
 export interface Accumulator {
-  /** The records of a segment that the mask marks. Throws NotCovered if the SQL engine has to answer after all. */
-  add(view: SegmentView, mask: Mask): void;
-  /** What was counted, for `facetTexts`: plain data. Throws NotCovered likewise. */
-  partial(): readonly Partial[];
+  /** Counts the selected records of a segment; unsupported if the values turn out to be more than memory can count. */
+  add(view: SegmentView, mask: Mask): Unsupported | undefined;
+  /** What was counted, for `facetTexts`: plain data. */
+  partial(): readonly Partial[] | Unsupported;
 }
 
 /** Begins to count for facets that `canCount` has let pass. */
 export function accumulator(facets: readonly Facet[]): Accumulator {
-  const counters = facets.map(counterOf);
+  const overflow = new Overflow();
+  const counters = facets.map((facet) => counterOf(facet, overflow));
+  const refusal = (): Unsupported | undefined =>
+    overflow.unsupported === undefined ? undefined : { unsupported: overflow.unsupported };
   return {
-    add: (view, mask) => counters.forEach((counter) => counter.add(view, mask)),
-    partial: () => counters.map((counter) => counter.partial()),
+    add: (view, mask) => {
+      for (const counter of counters) counter.add(view, mask);
+      return refusal();
+    },
+    partial: () => {
+      const partials = counters.map((counter) => counter.partial());
+      return refusal() ?? partials;
+    },
   };
 }
 
@@ -31,27 +42,31 @@ interface Counter {
   partial(): Partial;
 }
 
-function counterOf(facet: Facet): Counter {
-  if (facet.kind === 'stats') return new StatsCounter(facet);
-  if ('nested' in facet && facet.nested.length > 0) return new Tree(facet);
-  if (facet.field.type === 'string') return new TextBuckets(facet.field);
-  const slots = new NumberSlots();
+function counterOf(facet: Facet, overflow: Overflow): Counter {
+  if (facet.kind === 'stats') return new StatsCounter(facet, overflow);
+  if ('nested' in facet && facet.nested.length > 0) return new Tree(facet, overflow);
+  if (facet.field.type === 'string') return new TextBuckets(facet.field, overflow);
+  const slots = new NumberSlots(overflow);
   return new NumberBuckets(facet.field, slots, slottingOf(facet, slots), facet.kind === 'terms');
 }
 
 class StatsCounter implements Counter {
   readonly #facet: Facet;
+  readonly #overflow: Overflow;
   readonly #stats: Stats;
 
-  constructor(facet: Extract<Facet, { kind: 'stats' }>) {
+  constructor(facet: Extract<Facet, { kind: 'stats' }>, overflow: Overflow) {
     this.#facet = facet;
+    this.#overflow = overflow;
     this.#stats = new Stats(facet.extended);
   }
 
   add(view: SegmentView, mask: Mask): void {
     const column = view.column(this.#facet.field);
     if (!column) return;
-    eachBlock(column, mask, (values, start, count) => this.#stats.addBlock(values, start, count));
+    eachBlock(column, mask, this.#overflow, (values, start, count) =>
+      this.#stats.addBlock(values, start, count),
+    );
   }
 
   partial(): Partial {

@@ -1,5 +1,5 @@
 import type { Column, Mask } from '../column.js';
-import { NotCovered } from '../not-covered.js';
+import type { Overflow } from './overflow.js';
 
 /** Values that are looked at together: few enough for the processor's nearest caches, many enough to pay for a call. */
 export const blockLength = 8192;
@@ -26,11 +26,16 @@ export function valueCount({ rows, offsets }: Column): number {
 }
 
 /** Values as doubles, from `from` to `to` at most a block: in the array that is returned, from the place that `at` tells. */
-export function doublesOf({ values }: Column, from: number, to: number): Float64Array {
+export function doublesOf(
+  { values }: Column,
+  from: number,
+  to: number,
+  overflow: Overflow,
+): Float64Array {
   if (values.kind === 'flags') doubles.set(values.flags.subarray(from, to));
   else if (values.kind === 'numbers' && !values.hasNonFinite)
     doubles.set(values.numbers.subarray(from, to));
-  else throw new NotCovered(`${values.kind} among numbers`);
+  else overflow.set(values.kind === 'numbers' ? 'NaN or an infinity' : `${values.kind} in a column of numbers`);
   return doubles;
 }
 
@@ -41,6 +46,7 @@ export function doublesOf({ values }: Column, from: number, to: number): Float64
 export function eachBlock(
   column: Column,
   mask: Mask,
+  overflow: Overflow,
   take: (values: Float64Array, start: number, count: number) => void,
 ): void {
   const kept = keptValues(column, mask);
@@ -55,7 +61,7 @@ export function eachBlock(
       take(values.numbers as Float64Array, from, to - from);
       continue;
     }
-    const block = doublesOf(column, from, to);
+    const block = doublesOf(column, from, to, overflow);
     if (kept === undefined) take(block, 0, to - from);
     else take(dense, 0, squeeze(block, kept, from, to - from));
   }

@@ -41,7 +41,7 @@ export class NumberBuckets {
       areSmall(column.values.numbers)
     )
       this.#addShort(column.values.numbers, kept, valueCount(column));
-    else eachBlock(column, mask, (values, start, count) => this.#add(values, start, count));
+    else eachBlock(column, mask, this.#slots.overflow, (values, start, count) => this.#add(values, start, count));
   }
 
   #add(values: Float64Array, start: number, count: number): void {
@@ -64,7 +64,7 @@ export class NumberBuckets {
     const slots = new Uint32Array(length);
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
-      this.#slotting.find(doublesOf(column, from, to), 0, to - from, found);
+      this.#slotting.find(doublesOf(column, from, to, this.#slots.overflow), 0, to - from, found);
       slots.set(found.subarray(0, to - from), from);
     }
     this.#tally.ensure(this.#slots.size);

@@ -1,4 +1,4 @@
-import { NotCovered } from '../not-covered.js';
+import type { Overflow } from './overflow.js';
 
 /**
  * How many different numbers, or buckets below others, a facet may have in one thread: the main thread puts them together, and
@@ -18,6 +18,11 @@ export class NumberSlots {
   #table = new Uint32Array(1 << 10);
   #keys = new Float64Array(1 << 9);
   #others = 0;
+  readonly overflow: Overflow;
+
+  constructor(overflow: Overflow) {
+    this.overflow = overflow;
+  }
 
   /** One more than the largest slot that there can be. */
   get size(): number {
@@ -63,7 +68,10 @@ export class NumberSlots {
 
   #add(value: number): number {
     const number = this.#others;
-    if (number === mostKeys) throw new NotCovered(`more than ${mostKeys} different numbers`);
+    if (number === mostKeys) {
+      this.overflow.set(`more than ${mostKeys} different numbers`);
+      return 0;
+    }
     if (number === this.#keys.length) this.#grow();
     this.#keys[number] = value;
     this.#others += 1;

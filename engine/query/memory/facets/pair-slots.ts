@@ -1,5 +1,5 @@
-import { NotCovered } from '../not-covered.js';
 import { mostKeys } from './number-slots.js';
+import type { Overflow } from './overflow.js';
 
 /** Numbers the buckets of a facet below another: pairs of the bucket above and a slot, in the order in which they come. */
 export class PairSlots {
@@ -8,6 +8,11 @@ export class PairSlots {
   #slots = new Uint32Array(1 << 9);
   #counts = new Uint32Array(1 << 9);
   #size = 0;
+  readonly #overflow: Overflow;
+
+  constructor(overflow: Overflow) {
+    this.#overflow = overflow;
+  }
 
   /** Of each bucket, up to their number. */
   get parents(): Uint32Array {
@@ -43,7 +48,10 @@ export class PairSlots {
 
   #add(parent: number, slot: number): number {
     const number = this.#size;
-    if (number === mostKeys) throw new NotCovered(`more than ${mostKeys} buckets`);
+    if (number === mostKeys) {
+      this.#overflow.set(`more than ${mostKeys} buckets`);
+      return 0;
+    }
     if (number === this.#slots.length) this.#grow();
     this.#parents[number] = parent;
     this.#slots[number] = slot;

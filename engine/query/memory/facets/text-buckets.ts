@@ -2,7 +2,7 @@ import type { Mask, SegmentView, Vocabulary } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { blockLength, keptValues, valueCount, wordsOf } from './blocks.js';
 import { countDifferent } from './lists.js';
-import { NotCovered } from '../not-covered.js';
+import type { Overflow } from './overflow.js';
 import type { BucketsPartial, PartialKeys } from './partial.js';
 import { Tally } from './tally.js';
 import { joinedTexts, mostTexts, TextSlots } from './text-slots.js';
@@ -10,14 +10,17 @@ import { joinedTexts, mostTexts, TextSlots } from './text-slots.js';
 /** How many records have each text of a field; records whose list repeats it count once. */
 export class TextBuckets {
   readonly #field: FieldRef;
+  readonly #overflow: Overflow;
   #vocabulary: Vocabulary | undefined;
   readonly #byCode = new Tally();
   /** Of segments that keep texts without the vocabulary. */
-  readonly #slots = new TextSlots();
+  readonly #slots: TextSlots;
   readonly #bySlot = new Tally();
 
-  constructor(field: FieldRef) {
+  constructor(field: FieldRef, overflow: Overflow) {
     this.#field = field;
+    this.#overflow = overflow;
+    this.#slots = new TextSlots(overflow);
   }
 
   add(view: SegmentView, mask: Mask): void {
@@ -58,7 +61,7 @@ export class TextBuckets {
       texts.push(this.#slots.text(slot));
       counts.push(count);
     });
-    if (texts.length > mostTexts) throw new NotCovered(`more than ${mostTexts} different texts`);
+    if (texts.length > mostTexts) this.#overflow.set(`more than ${mostTexts} different strings`);
     return { ...partial, keys: joinedTexts(texts), counts: Uint32Array.from(counts) };
   }
 

@@ -1,5 +1,5 @@
 import type { Column, Texts, Vocabulary } from '../column.js';
-import { NotCovered } from '../not-covered.js';
+import type { Overflow } from './overflow.js';
 import type { PartialKeys } from './partial.js';
 import { TextTable } from './text-table.js';
 import { blockLength, wordsOf } from './blocks.js';
@@ -14,10 +14,15 @@ const found = new Uint32Array(blockLength);
  * that a segment keeps without. The same text may have one of each.
  */
 export class TextSlots {
+  readonly #overflow: Overflow;
   #vocabulary: Vocabulary | undefined;
   #table: TextTable | undefined;
   /** Of vocabularies beside the first: their codes' odd slots, 0 where it is not known yet. */
   readonly #foreign = new Map<Vocabulary, Uint32Array>();
+
+  constructor(overflow: Overflow) {
+    this.#overflow = overflow;
+  }
 
   /** One more than the largest slot that there can be. */
   get size(): number {
@@ -31,7 +36,10 @@ export class TextSlots {
   slots(column: Column, kept: Uint8Array | undefined, from: number, to: number): Uint32Array {
     const { values } = column;
     if (values.kind === 'texts') return this.#ofTexts(values, kept, from, to);
-    if (values.kind !== 'codes') throw new NotCovered(`${values.kind} among texts`);
+    if (values.kind !== 'codes') {
+      this.#overflow.set(`${values.kind} in a column of strings`);
+      return found.fill(0, 0, to - from);
+    }
     const codes = wordsOf(values.codes, from, to);
     this.#vocabulary ??= values.vocabulary;
     const length = to - from;
@@ -52,7 +60,7 @@ export class TextSlots {
     from: number,
     to: number,
   ): Uint32Array {
-    const table = (this.#table ??= new TextTable(mostTexts));
+    const table = (this.#table ??= new TextTable(mostTexts, this.#overflow));
     for (let i = from; i < to; i++)
       if (kept === undefined || kept[i] === 1)
         found[i - from] = (table.add(bytes, offsets[i]!, offsets[i + 1]!) << 1) | 1;
@@ -66,7 +74,7 @@ export class TextSlots {
     from: number,
     length: number,
   ): Uint32Array {
-    const table = (this.#table ??= new TextTable(mostTexts));
+    const table = (this.#table ??= new TextTable(mostTexts, this.#overflow));
     let known = this.#foreign.get(vocabulary);
     if (!known || known.length < vocabulary.texts.length) {
       const longer = new Uint32Array(vocabulary.texts.length);

@@ -1,16 +1,18 @@
-import { NotCovered } from '../not-covered.js';
+import type { Overflow } from './overflow.js';
 
 /** The different ones of many texts, which are UTF-8, in the order in which they come; a limited number of them. */
 export class TextTable {
   readonly #most: number;
+  readonly #overflow: Overflow;
   #bytes = Buffer.allocUnsafe(1 << 14);
   #ends = new Uint32Array(1 << 9);
   #hashes = new Uint32Array(1 << 9);
   #table = new Uint32Array(1 << 10);
   #size = 0;
 
-  constructor(most: number) {
+  constructor(most: number, overflow: Overflow) {
     this.#most = most;
+    this.#overflow = overflow;
   }
 
   /** How many different texts there are. */
@@ -51,10 +53,16 @@ export class TextTable {
 
   #new(bytes: Buffer, start: number, end: number, hash: number): number {
     const number = this.#size;
-    if (number === this.#most) throw new NotCovered(`more than ${this.#most} different texts`);
+    if (number === this.#most) {
+      this.#overflow.set(`more than ${this.#most} different strings`);
+      return 0;
+    }
     const from = this.#start(number);
     const to = from + end - start;
-    if (to > 0x7fff_ffff) throw new NotCovered('too many bytes of different texts');
+    if (to > 0x7fff_ffff) {
+      this.#overflow.set('more than 2 GB of different strings');
+      return 0;
+    }
     if (to > this.#bytes.length) {
       const longer = Buffer.allocUnsafe(Math.max(2 * this.#bytes.length, to));
       this.#bytes.copy(longer, 0, 0, from);

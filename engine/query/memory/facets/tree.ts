@@ -2,6 +2,7 @@ import type { Column, Mask, SegmentView } from '../column.js';
 import type { Facet } from '../../request/facets.js';
 import { blockLength, doublesOf } from './blocks.js';
 import { NumberSlots } from './number-slots.js';
+import type { Overflow } from './overflow.js';
 import { PairSlots } from './pair-slots.js';
 import type { BucketsPartial, Partial, PartialKeys } from './partial.js';
 import { slottingOf, type BucketedFacet } from './slotting.js';
@@ -17,8 +18,8 @@ export class Tree {
   readonly #places = new Uint32Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);
 
-  constructor(facet: BucketedFacet) {
-    this.#root = new Buckets(facet);
+  constructor(facet: BucketedFacet, overflow: Overflow) {
+    this.#root = new Buckets(facet, overflow);
   }
 
   add(view: SegmentView, mask: Mask): void {
@@ -49,13 +50,13 @@ interface Node {
   partial(): Partial;
 }
 
-function nodeOf(facet: Facet): Node {
-  return facet.kind === 'stats' ? new Sums(facet) : new Buckets(facet);
+function nodeOf(facet: Facet, overflow: Overflow): Node {
+  return facet.kind === 'stats' ? new Sums(facet, overflow) : new Buckets(facet, overflow);
 }
 
 class Buckets implements Node {
   readonly #facet: BucketedFacet;
-  readonly #pairs = new PairSlots();
+  readonly #pairs: PairSlots;
   readonly #source: TextSource | NumberSource;
   readonly #nested: readonly Node[];
   #column: Column | undefined;
@@ -64,10 +65,12 @@ class Buckets implements Node {
   readonly #slots = new Uint32Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);
 
-  constructor(facet: BucketedFacet) {
+  constructor(facet: BucketedFacet, overflow: Overflow) {
     this.#facet = facet;
-    this.#source = facet.field.type === 'string' ? new TextSource() : new NumberSource(facet);
-    this.#nested = 'nested' in facet ? facet.nested.map(nodeOf) : [];
+    this.#pairs = new PairSlots(overflow);
+    this.#source =
+      facet.field.type === 'string' ? new TextSource(overflow) : new NumberSource(facet, overflow);
+    this.#nested = 'nested' in facet ? facet.nested.map((inner) => nodeOf(inner, overflow)) : [];
   }
 
   begin(view: SegmentView): void {
@@ -108,13 +111,15 @@ class Buckets implements Node {
 
 class Sums implements Node {
   readonly #facet: Facet;
+  readonly #overflow: Overflow;
   readonly #stats: Stats;
   #column: Column | undefined;
   readonly #values = new Float64Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);
 
-  constructor(facet: Extract<Facet, { kind: 'stats' }>) {
+  constructor(facet: Extract<Facet, { kind: 'stats' }>, overflow: Overflow) {
     this.#facet = facet;
+    this.#overflow = overflow;
     this.#stats = new Stats(facet.extended);
   }
 
@@ -126,7 +131,7 @@ class Sums implements Node {
     const column = this.#column;
     if (!column) return;
     const { present } = column;
-    const block = doublesOf(column, from, to);
+    const block = doublesOf(column, from, to, this.#overflow);
     let own = 0;
     for (let i = 0; i < count; i++) {
       this.#values[own] = block[places[i]!]!;
@@ -142,7 +147,11 @@ class Sums implements Node {
 }
 
 class TextSource {
-  readonly #slots = new TextSlots();
+  readonly #slots: TextSlots;
+
+  constructor(overflow: Overflow) {
+    this.#slots = new TextSlots(overflow);
+  }
 
   slots(
     column: Column,
@@ -163,10 +172,12 @@ class TextSource {
 
 class NumberSource {
   readonly #slotting;
+  readonly #overflow: Overflow;
   readonly #values = new Float64Array(blockLength);
 
-  constructor(facet: BucketedFacet) {
-    this.#slotting = slottingOf(facet, new NumberSlots());
+  constructor(facet: BucketedFacet, overflow: Overflow) {
+    this.#overflow = overflow;
+    this.#slotting = slottingOf(facet, new NumberSlots(overflow));
   }
 
   slots(
@@ -177,7 +188,7 @@ class NumberSource {
     count: number,
     into: Uint32Array,
   ): void {
-    const block = doublesOf(column, from, to);
+    const block = doublesOf(column, from, to, this.#overflow);
     for (let i = 0; i < count; i++) this.#values[i] = block[places[i]!]!;
     this.#slotting.find(this.#values, 0, count, into);
   }

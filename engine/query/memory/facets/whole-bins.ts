@@ -1,5 +1,4 @@
 import type { Bins } from '../../request/facet-bins.js';
-import { NotCovered } from '../not-covered.js';
 import type { Slotting } from './bin-slots.js';
 import { blockLength } from './blocks.js';
 import { low, width, type NumberSlots } from './number-slots.js';
@@ -39,7 +38,10 @@ export class WholeBins implements Slotting {
     for (let i = 0; i < odd; i++) {
       const at = oddPlaces[i]!;
       const product = values[start + at]! * factor;
-      if (Math.abs(product) >= exact) throw new NotCovered('bins beyond 2^53');
+      if (Math.abs(product) >= exact) {
+        this.#slots.overflow.set('whole-number bins beyond 2^53');
+        return;
+      }
       into[at] = this.#slots.slot(Math.floor(product / divisor));
     }
   }

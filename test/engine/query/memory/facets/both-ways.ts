@@ -74,7 +74,7 @@ export function answeredByColumns(
     counter.add(madeView(random, columns, rows, vocabularies), masks[index]!);
   });
   const partials = threads.map(({ counter }): readonly Partial[] =>
-    structuredCloned(counter.partial()),
+    structuredCloned(counter.partial() as readonly Partial[]),
   );
   return facetTexts(facets, partials);
 }
