@@ -4,6 +4,7 @@ import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import { openDataFolder } from '../engine/core/files.js';
 import { openQueryEngine } from '../engine/query/plan/engine.js';
+import { stepText, type Plan } from '../engine/query/plan/plan.js';
 import { defaultConnections } from '../engine/query/sql/engine.js';
 import { Suspects } from '../engine/query/sql/suspects.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
@@ -38,7 +39,10 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     closers.push(async () => suspects.close());
     const { threads, queryCacheMb: cacheMb } = config;
     const report = (message: string): void => stderrSink(logLine('columns', { message }));
+    const trace = (subject: string, { steps, ...rest }: Plan): void =>
+      stderrSink(logLine('plan', { subject, ...rest, steps: steps.map(stepText).join('; ') }));
     const queryEngine = await openQueryEngine({
+      ...(config.log === 'debug' && { trace }),
       suspects,
       ...(cacheMb > 0 && { memory: openMemoryExecutor({ threads, cacheMb, report }) }),
       // Half of libuv's threads (see the supervisor), so that files never wait for statements.

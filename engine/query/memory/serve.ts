@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.js';
+import { isUnsupported } from '../plan/executor.js';
 import { NotCovered } from './not-covered.js';
 import type { FromShard, ShardProblem, ToShard } from './protocol.js';
 import { Shard } from './shard.js';
@@ -36,7 +37,8 @@ export function serveShard(
         return begin(
           id,
           () => shard.select(query),
-          (answer) => send({ id, answer }),
+          (answer) =>
+            send(isUnsupported(answer) ? { id, unsupported: answer.unsupported } : { id, answer }),
         );
       }
       case 'records': {

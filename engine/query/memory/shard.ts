@@ -1,4 +1,9 @@
-import type { RowSet, SegmentRows } from '../plan/executor.js';
+import {
+  isUnsupported,
+  type RowSet,
+  type SegmentRows,
+  type Unsupported,
+} from '../plan/executor.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import { packBitmap } from '../../text/bitmap.js';
@@ -12,11 +17,10 @@ import {
   isSparse,
   maskOf,
   settled,
-  isUnsupported,
   type SelectionVector,
 } from './match/selection-vector.js';
+
 import { matcher } from './matcher.js';
-import { NotCovered } from './not-covered.js';
 import { Best } from './order.js';
 import { physicalPath } from './physical-path.js';
 import type {
@@ -61,15 +65,15 @@ export class Shard {
     this.#snapshots.delete(key);
   }
 
-  /** Works segment by segment, and lets others in between. Throws `NotCovered` where the SQL engine has to answer. */
-  select(query: ShardQuery): Generator<void, ShardAnswer> {
+  /** Answers segment by segment, and yields between two of them. */
+  select(query: ShardQuery): Generator<void, ShardAnswer | Unsupported> {
     return this.#select(query, this.#known(query.snapshot));
   }
 
-  *#select(query: ShardQuery, snapshot: ShardSnapshot): Generator<void, ShardAnswer> {
+  *#select(query: ShardQuery, snapshot: ShardSnapshot): Generator<void, ShardAnswer | Unsupported> {
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
-    const match = rowsOf(query.predicate);
+    const match = matcher(query.predicate);
     const facets = query.facets ? accumulator(query.facets) : undefined;
     const best = query.ordering.length > 0 ? new Best(query.ordering, query.first) : undefined;
     /** Nobody keeps what has been found in a segment. */
@@ -77,22 +81,30 @@ export class Shard {
     const counts = new Float64Array(2 * segments.length);
     const rows: number[] = [];
     const listed: SegmentRows[] = [];
-    const sides = (query.sides ?? []).map(rowsOf);
+    const sides = (query.sides ?? []).map((side) => matcher(side));
     for (const [i, segment] of segments.entries()) {
       const view = this.#view(snapshot, segment, query.words?.get(segment.number));
       const found = match(view);
+      if (isUnsupported(found)) return this.#refused(found);
       const count = countOf(found, segment.rows);
       counts[2 * i] = segment.number;
       counts[2 * i + 1] = count;
       if (count > 0) {
         if (query.isListed) {
-          listed.push({ segment: segment.number, rows: sendable(found), sides: sides.map((side) => sendable(side(view))) }); // prettier-ignore
+          const ofSides: RowSet[] = [];
+          for (const side of sides) {
+            const own = side(view);
+            if (isUnsupported(own)) return this.#refused(own);
+            ofSides.push(sendable(own));
+          }
+          listed.push({ segment: segment.number, rows: sendable(found), sides: ofSides });
         }
         if (best === undefined) collect(rows, found, segment, query);
         if (best !== undefined || facets !== undefined) {
           const mask = maskOf(found, segment.rows);
           best?.add(view, mask, segment.number);
-          facets?.add(view, mask);
+          const refusal = facets?.add(view, mask);
+          if (refusal) return this.#refused(refusal);
         }
       }
       if (isCounted && typeof found === 'object') releaseBytes(found);
@@ -100,13 +112,20 @@ export class Shard {
       if (query.isUncounted && rows.length === 2 * query.first) break;
       yield;
     }
+    const partials = facets?.partial() ?? [];
+    if (isUnsupported(partials)) return partials;
     return {
       counts,
       rows: Float64Array.from(rows),
       candidates: best?.list() ?? [],
-      facets: facets?.partial() ?? [],
+      facets: partials,
       listed,
     };
+  }
+
+  #refused(refusal: Unsupported): Unsupported {
+    this.#rest();
+    return refusal;
   }
 
   /** The JSON texts of records, in the order asked. */
@@ -216,15 +235,6 @@ export class Shard {
     }
     return file;
   }
-}
-
-function rowsOf(predicate: Predicate): (view: SegmentView) => SelectionVector {
-  const match = matcher(predicate);
-  return (view) => {
-    const found = match(view);
-    if (isUnsupported(found)) throw new NotCovered(found.unsupported);
-    return found;
-  };
 }
 
 /** About what an entry of the cache takes beside its value. */

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.js';
 import type { Snapshot } from '../../store/store.js';
 import { facetAnswers } from '../sql/facet-answer.js';
-import { emptyAnswer } from '../sql/facet-sql.js';
+import { emptyAnswer } from '../results/facet-answer.js';
 import type { Listing } from '../memory/executor.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
 import { plainWeights } from '../text/plain-weights.js';

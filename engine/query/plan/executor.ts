@@ -43,8 +43,8 @@ export interface Unsupported {
 }
 
 /** True for the answer of an executor that cannot carry out a step. */
-export function isUnsupported(answer: object): answer is Unsupported {
-  return 'unsupported' in answer;
+export function isUnsupported(answer: unknown): answer is Unsupported {
+  return typeof answer === 'object' && answer !== null && 'unsupported' in answer;
 }
 
 /**

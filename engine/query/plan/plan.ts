@@ -64,6 +64,11 @@ export interface PlanRequest extends Selection {
   readonly isExplained: boolean;
 }
 
+/** A step in a line of text, for the debug log. */
+export function stepText({ step, executor, columns, cost, reason }: PlanStep): string {
+  return `${step} by ${executor} (${columns.join(', ')}; ${cost} ms): ${reason}`;
+}
+
 /** The key of a step in `Available.refused`. */
 export function refusalKey({ step, executor }: Pick<PlanStep, 'step' | 'executor'>): string {
   return `${step} ${executor}`;

@@ -1,5 +1,5 @@
 import type { Columns } from '../../core/types.js';
-import { canCount } from '../memory/facets/cover.js';
+import { facetRefusal } from '../memory/facets/support.js';
 import { memorySupport as predicateSupport } from '../memory/support.js';
 import { fieldKey, termConditions } from '../memory/terms.js';
 import type { Predicate } from '../predicate/predicate.js';
@@ -17,6 +17,5 @@ export function memorySupport(
     if (isIndexable(columns, field)) indexed.add(fieldKey(field));
   const support = predicateSupport(predicate, columns, indexed);
   if (!support.supported) return support.reason;
-  if (facets && !canCount(facets, columns)) return 'memory does not count a facet';
-  return undefined;
+  return facets ? facetRefusal(facets, columns) : undefined;
 }

@@ -1,10 +1,14 @@
 import { budgets } from '../../core/budgets.js';
-import { AppError } from '../../core/errors.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Language } from './dialect.js';
 import { binKey } from '../request/facet-bins.js';
 import { planFacets, type FacetNode } from './facet-plan.js';
-import { aggregateCount, emptyAnswer, flatAnswer } from './facet-sql.js';
+import {
+  aggregateCount,
+  emptyAnswer,
+  flatAnswer,
+  tooManyBuckets,
+} from '../results/facet-answer.js';
 import type { BucketFacet, Facet } from '../request/facets.js';
 import type { Select } from './statement.js';
 import type { Predicate } from '../predicate/predicate.js';
@@ -110,12 +114,4 @@ function checkBuckets(
     node.nested.forEach(count);
   };
   roots.forEach(count);
-}
-
-/** The refusal of more terms or bins than a response may hold. */
-export function tooManyBuckets(field: string, budget: 'facetTerms' | 'facetBuckets'): AppError {
-  const [things, fix] =
-    budget === 'facetTerms' ? ['terms', 'set a limit'] : ['bins', 'take a larger interval'];
-  const message = `${field} has more than ${budgets[budget]} ${things}, with those of the facets before it (budget ${budget}); ${fix}`;
-  return new AppError('budget', message, { facets: [message] });
 }

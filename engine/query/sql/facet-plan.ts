@@ -7,7 +7,8 @@ import {
   type Parent,
   type Selected,
 } from './facet-relation.js';
-import { aggregateCount, aggregates, bucketing, type FlatFacet } from './facet-sql.js';
+import { aggregateCount, type FlatFacet } from '../results/facet-answer.js';
+import { aggregates, bucketing } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
 import type { Select } from './statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';

@@ -1,9 +1,7 @@
 import type { Statement } from './statement.js';
-import type { BucketFacet, Facet } from '../request/facets.js';
+import type { BucketFacet } from '../request/facets.js';
+import type { FlatFacet } from '../results/facet-answer.js';
 import type { StoredType } from '../../core/types.js';
-
-/** A facet of one answer: no buckets. */
-export type FlatFacet = Exclude<Facet, BucketFacet>;
 
 /** The aggregates over a column of single values that make up a facet's answer: each a JSON text, or null. */
 export function aggregates(
@@ -43,47 +41,6 @@ export function aggregates(
   ];
 }
 
-/** The JSON text of a facet's answer from the texts of its aggregates. */
-export function flatAnswer(facet: FlatFacet, texts: readonly string[]): string {
-  if (facet.kind === 'count') return texts[0]!;
-  if (facet.kind === 'percentiles')
-    return object(facet.percents.map((percent, index) => [percentKey(percent), texts[index]!]));
-  const plain = [
-    'count',
-    'min',
-    'max',
-    'avg',
-    'sum',
-    'sum_of_squares',
-    'variance',
-    'std_deviation',
-  ];
-  const members = plain.flatMap((key, index) =>
-    texts[index] === undefined ? [] : [[key, texts[index]] as const],
-  );
-  const [upper, lower] = texts.slice(plain.length);
-  if (upper === undefined || lower === undefined) return object(members);
-  const bounds = object([
-    ['upper', upper],
-    ['lower', lower],
-  ]);
-  return object([...members, ['std_deviation_bounds', bounds]]);
-}
-
-/** How many aggregates a facet has. */
-export function aggregateCount(facet: FlatFacet): number {
-  if (facet.kind === 'count') return 1;
-  if (facet.kind === 'percentiles') return facet.percents.length;
-  return facet.extended ? 10 : 5;
-}
-
-/** The answer over no values at all. */
-export function emptyAnswer(facet: Facet): string {
-  if (facet.kind === 'histogram' || facet.kind === 'terms') return '[]';
-  const texts = Array.from({ length: aggregateCount(facet) }, () => 'null');
-  return flatAnswer(facet, facet.kind === 'percentiles' ? texts : ['0', ...texts.slice(1)]);
-}
-
 /** What a facet of buckets groups a value by, and the type of that. */
 export interface Bucketing {
   readonly of: (value: string) => string;
@@ -121,13 +78,4 @@ export function bucketing(
     of: (value) => dialect.powerBin(value, isWhole, starts, first, step),
     type: 'long',
   };
-}
-
-function object(members: readonly (readonly [string, string])[]): string {
-  return `{${members.map(([key, text]) => `"${key}":${text}`).join(',')}}`;
-}
-
-/** `5.0`, `99.9`. */
-function percentKey(percent: number): string {
-  return Number.isInteger(percent) ? `${percent}.0` : String(percent);
 }

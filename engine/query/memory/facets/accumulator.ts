@@ -19,7 +19,7 @@ export interface Accumulator {
   partial(): readonly Partial[] | Unsupported;
 }
 
-/** Begins to count for facets that `canCount` has let pass. */
+/** Begins to count for facets that `facetRefusal` has let pass. */
 export function accumulator(facets: readonly Facet[]): Accumulator {
   const overflow = new Overflow();
   const counters = facets.map((facet) => counterOf(facet, overflow));

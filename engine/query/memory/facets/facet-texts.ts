@@ -1,6 +1,6 @@
 import { budgets } from '../../../core/budgets.js';
-import { tooManyBuckets } from '../../sql/facet-answer.js';
-import { emptyAnswer, flatAnswer } from '../../sql/facet-sql.js';
+
+import { emptyAnswer, flatAnswer, tooManyBuckets } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
 import { merged, type Merged, type MergedBuckets } from './merge.js';
 import { doubleText } from './number-text.js';

@@ -1,4 +1,4 @@
-import { aggregateCount, flatAnswer } from '../../sql/facet-sql.js';
+import { aggregateCount, flatAnswer } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
 import { doubleText, numberText } from './number-text.js';
 import type { StatsPartial } from './partial.js';

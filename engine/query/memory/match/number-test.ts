@@ -14,12 +14,8 @@ import {
   wholeSpan,
   type Span,
 } from './number-bounds.js';
-import {
-  isSparse,
-  type SelectionVector,
-  type Tested,
-  type Unsupported,
-} from './selection-vector.js';
+import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import { type Unsupported } from '../../plan/executor.js';
 
 /** Selects the numbers or dates of a range. */
 export function numberRange(predicate: OfKind<'range'>): ValueTest {

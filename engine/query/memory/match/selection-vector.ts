@@ -1,3 +1,4 @@
+import type { Unsupported } from '../../plan/executor.js';
 import type { Mask } from '../column.js';
 import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selection-bytes.js';
 
@@ -7,19 +8,8 @@ import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selectio
  */
 export type SelectionVector = Mask | Int32Array;
 
-/** The answer of a test that finds out from the data that it cannot be carried out. */
-export interface Unsupported {
-  /** Why, as a sentence without its full stop. */
-  readonly unsupported: string;
-}
-
 /** What a test returns. */
 export type Tested = SelectionVector | Unsupported;
-
-/** True for the answer of a test that cannot be carried out. */
-export function isUnsupported(tested: Tested): tested is Unsupported {
-  return typeof tested === 'object' && 'unsupported' in tested;
-}
 
 /** True for a selection vector that holds the numbers of rows. */
 export function isSparse(selection: SelectionVector): selection is Int32Array {

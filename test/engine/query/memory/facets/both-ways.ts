@@ -1,3 +1,4 @@
+import { isUnsupported } from '../../../../../engine/query/plan/executor.js';
 import { structuredCloned } from './clone.js';
 import { facetAnswers } from '../../../../../engine/query/sql/facet-answer.js';
 import type { Facet } from '../../../../../engine/query/request/facets.js';
@@ -58,13 +59,13 @@ export async function answeredBySql(
   return texts;
 }
 
-/** The same from columns, which several threads have counted. */
+/** The same from columns, which several threads have counted; undefined if they cannot count the values. */
 export function answeredByColumns(
   random: Random,
   { segments }: Made,
   masks: readonly Mask[],
   facets: readonly Facet[],
-): readonly string[] {
+): readonly string[] | undefined {
   const threads = Array.from({ length: 1 + random.below(3) }, () => ({
     vocabularies: new Map() as Vocabularies,
     counter: accumulator(facets),
@@ -73,8 +74,11 @@ export function answeredByColumns(
     const { vocabularies, counter } = random.pick(threads);
     counter.add(madeView(random, columns, rows, vocabularies), masks[index]!);
   });
-  const partials = threads.map(({ counter }): readonly Partial[] =>
-    structuredCloned(counter.partial() as readonly Partial[]),
-  );
+  const partials: (readonly Partial[])[] = [];
+  for (const { counter } of threads) {
+    const own = counter.partial();
+    if (isUnsupported(own)) return undefined;
+    partials.push(structuredCloned(own));
+  }
   return facetTexts(facets, partials);
 }

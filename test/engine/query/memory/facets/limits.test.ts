@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { accumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
-import { canCount } from '../../../../../engine/query/memory/facets/cover.js';
+import { facetRefusal } from '../../../../../engine/query/memory/facets/support.js';
 import { facetTexts } from '../../../../../engine/query/memory/facets/facet-texts.js';
 import type { BucketsPartial, Partial } from '../../../../../engine/query/memory/facets/partial.js';
 import type {
@@ -9,7 +9,7 @@ import type {
   SegmentView,
 } from '../../../../../engine/query/memory/column.js';
 import { budgets } from '../../../../../engine/core/budgets.js';
-import { tooManyBuckets } from '../../../../../engine/query/sql/facet-answer.js';
+import { tooManyBuckets } from '../../../../../engine/query/results/facet-answer.js';
 import type { Facet } from '../../../../../engine/query/request/facets.js';
 import type { StoredType } from '../../../../../engine/core/types.js';
 import { column, listOf } from '../../dataset.js';
@@ -55,7 +55,7 @@ describe('columns in memory leave to the SQL engine', () => {
       false,
     ],
   ])('%s', (_, facet, isCovered) => {
-    expect(canCount([facet], columns)).toBe(isCovered);
+    expect(facetRefusal([facet], columns) === undefined).toBe(isCovered);
   });
 
   test.each<[string, Facet, ColumnValues]>([

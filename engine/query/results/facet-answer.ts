@@ -1,0 +1,69 @@
+import { budgets } from '../../core/budgets.js';
+import { AppError } from '../../core/errors.js';
+import type { BucketFacet, Facet } from '../request/facets.js';
+
+/*
+ * What a facet answers (query language 3.2), for both executors: the members of statistics and their order, the keys of percentiles,
+ * the answer over no values, and the limits of buckets. Executors give the JSON texts of single numbers.
+ */
+
+/** A facet of one answer: no buckets. */
+export type FlatFacet = Exclude<Facet, BucketFacet>;
+
+/** The JSON text of a facet's answer from the texts of its aggregates. */
+export function flatAnswer(facet: FlatFacet, texts: readonly string[]): string {
+  if (facet.kind === 'count') return texts[0]!;
+  if (facet.kind === 'percentiles')
+    return object(facet.percents.map((percent, index) => [percentKey(percent), texts[index]!]));
+  const plain = [
+    'count',
+    'min',
+    'max',
+    'avg',
+    'sum',
+    'sum_of_squares',
+    'variance',
+    'std_deviation',
+  ];
+  const members = plain.flatMap((key, index) =>
+    texts[index] === undefined ? [] : [[key, texts[index]] as const],
+  );
+  const [upper, lower] = texts.slice(plain.length);
+  if (upper === undefined || lower === undefined) return object(members);
+  const bounds = object([
+    ['upper', upper],
+    ['lower', lower],
+  ]);
+  return object([...members, ['std_deviation_bounds', bounds]]);
+}
+
+/** How many aggregates a facet has. */
+export function aggregateCount(facet: FlatFacet): number {
+  if (facet.kind === 'count') return 1;
+  if (facet.kind === 'percentiles') return facet.percents.length;
+  return facet.extended ? 10 : 5;
+}
+
+/** The answer over no values at all. */
+export function emptyAnswer(facet: Facet): string {
+  if (facet.kind === 'histogram' || facet.kind === 'terms') return '[]';
+  const texts = Array.from({ length: aggregateCount(facet) }, () => 'null');
+  return flatAnswer(facet, facet.kind === 'percentiles' ? texts : ['0', ...texts.slice(1)]);
+}
+
+/** The refusal of more terms or bins than a response may hold. */
+export function tooManyBuckets(field: string, budget: 'facetTerms' | 'facetBuckets'): AppError {
+  const [things, fix] =
+    budget === 'facetTerms' ? ['terms', 'set a limit'] : ['bins', 'take a larger interval'];
+  const message = `${field} has more than ${budgets[budget]} ${things}, with those of the facets before it (budget ${budget}); ${fix}`;
+  return new AppError('budget', message, { facets: [message] });
+}
+
+function object(members: readonly (readonly [string, string])[]): string {
+  return `{${members.map(([key, text]) => `"${key}":${text}`).join(',')}}`;
+}
+
+/** `5.0`, `99.9`. */
+function percentKey(percent: number): string {
+  return Number.isInteger(percent) ? `${percent}.0` : String(percent);
+}
