@@ -4,7 +4,7 @@ import {
   type SegmentRows,
   type Unsupported,
 } from '../plan/executor.js';
-import type { FieldRef, Predicate } from '../predicate/predicate.js';
+import type { FieldRef } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import { packBitmap } from '../../text/bitmap.js';
 import { Cache } from './cache.js';

@@ -190,7 +190,7 @@ class Planner {
   }
 
   #ranked(): readonly PlanStep[] {
-    const { predicate, scores, facets, offset, limit } = this.#request;
+    const { scores, facets, offset, limit } = this.#request;
     const ranking = termsOf(scores);
     const noIndex = !this.#available.rowNumbers
       ? 'the positions of ranked records hold ids'

@@ -35,7 +35,10 @@ export function doublesOf(
   if (values.kind === 'flags') doubles.set(values.flags.subarray(from, to));
   else if (values.kind === 'numbers' && !values.hasNonFinite)
     doubles.set(values.numbers.subarray(from, to));
-  else overflow.set(values.kind === 'numbers' ? 'NaN or an infinity' : `${values.kind} in a column of numbers`);
+  else
+    overflow.set(
+      values.kind === 'numbers' ? 'NaN or an infinity' : `${values.kind} in a column of numbers`,
+    );
   return doubles;
 }
 

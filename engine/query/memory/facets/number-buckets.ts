@@ -41,7 +41,10 @@ export class NumberBuckets {
       areSmall(column.values.numbers)
     )
       this.#addShort(column.values.numbers, kept, valueCount(column));
-    else eachBlock(column, mask, this.#slots.overflow, (values, start, count) => this.#add(values, start, count));
+    else
+      eachBlock(column, mask, this.#slots.overflow, (values, start, count) =>
+        this.#add(values, start, count),
+      );
   }
 
   #add(values: Float64Array, start: number, count: number): void {
