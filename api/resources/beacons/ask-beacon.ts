@@ -2,7 +2,7 @@ import type { BeaconRow } from '../../../engine/catalog/beacons.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { entityTypes, type EntityType } from '../../../engine/core/types.js';
 import { answerTo } from '../../http/errors.filter.js';
-import { Form, isObject } from '../../http/form.js';
+import { Form } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
 import { logLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';

@@ -13,7 +13,6 @@ import {
   nullableText,
   oneOf,
   reference,
-  strings,
   text,
   type Property,
 } from '../../http/schema.js';
