@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { AppError } from '../../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../../engine/core/files.js';
-import { readRange, type ByteRange } from '../../http/range.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { attachment } from '../../http/signed-url.js';
 
@@ -70,4 +69,28 @@ function rangeOf(
     if (error instanceof AppError) reply.header('Content-Range', `bytes */${file.bytes}`);
     throw error;
   }
+}
+
+/** The bytes to send: from `start` up to (not including) `end`. */
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Reads a `Range` header: undefined means the whole file, also for several ranges or an unknown unit.
+ * Throws 416 for a range beyond the end (threat D10).
+ */
+function readRange(header: string | undefined, size: number): ByteRange | undefined {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
+  if (!match) return undefined;
+  const [, first = '', last = ''] = match;
+  if (first === '' && last === '') return undefined;
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined; // reversed: not a range
+  if (start >= size || start >= end) {
+    throw new AppError('range', `the file has ${size} bytes; the range begins beyond its end`);
+  }
+  return { start, end };
 }
