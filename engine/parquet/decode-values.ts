@@ -53,6 +53,10 @@ export function readValues(
 
 function plain(source: ByteSource, physical: number, count: number): DecodedValues {
   switch (physical) {
+    case physicalType.boolean: {
+      const bits = source.take(Math.ceil(count / 8));
+      return { kind: 'flags', flags: Uint8Array.from({ length: count }, (_, i) => (bits[i >> 3]! >> (i & 7)) & 1) }; // prettier-ignore
+    }
     case physicalType.int32:
     case physicalType.float:
       return { kind: 'words', words: wordsOf(source.take(4 * count)) };

@@ -1,5 +1,6 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { ByteSource } from './byte-source.js';
+import { encodingId } from './encoding.js';
 import { codecId, pageType } from './write-page.js';
 
 /** A page of a column chunk, unpacked: levels, then values; or the entries of the dictionary. */
@@ -38,6 +39,29 @@ export function* chunkPages(
     throw new RangeError('pages do not end with their column chunk');
   }
   yield* unpacked(batch);
+}
+
+/** Where a page lies in the bytes of its chunk, header included, and how many slots or dictionary entries it has. */
+export interface PageExtent {
+  readonly begin: number;
+  readonly end: number;
+  readonly isDictionary: boolean;
+  readonly count: number;
+}
+
+/** The pages of a column chunk by their headers alone, from its first byte to its last: nothing is unpacked. */
+export function* pageExtents(
+  bytes: Uint8Array,
+  chunk: { readonly slots: number; readonly isCompressed: boolean },
+): Generator<PageExtent> {
+  const source = new ByteSource(bytes);
+  for (let done = 0; done < chunk.slots;) {
+    const begin = source.at;
+    const { type, count } = storedPage(source, chunk.isCompressed);
+    const isDictionary = type === pageType.dictionary;
+    if (!isDictionary) done += count;
+    yield { begin, end: source.at, isDictionary, count };
+  }
 }
 
 /** Single pages of whatever chunks, each with its header in bytes of its own: as `chunkPages`, they are unpacked in one call. */
@@ -127,9 +151,17 @@ function pageHeader(source: ByteSource): PageHeader {
     plainBytes: number(fields, 2),
     storedBytes: number(fields, 3),
     count: number(inner, 1),
-    encoding: number(inner, 2),
+    encoding: encodingOf(number(inner, 2), type),
   };
 }
+
+/** Other writers call the encoding of dictionaries by an older name, on both kinds of pages (PLAIN_DICTIONARY). */
+function encodingOf(encoding: number, type: number): number {
+  if (encoding !== plainDictionary) return encoding;
+  return type === pageType.dictionary ? encodingId.plain : encodingId.rleDictionary;
+}
+
+const plainDictionary = 2;
 
 type Fields = Map<number, number | Fields>;
 const structType = 12;
@@ -143,7 +175,11 @@ function struct(source: ByteSource): Fields {
     const type = head & 15;
     if (type === structType) fields.set(id, struct(source));
     else if (type === 5 || type === 6) fields.set(id, source.zigzag());
-    else throw new RangeError(`a page header has a field of type ${type}`);
+    else if (type === 8)
+      source.skip(source.varint()); // bounds of the page's values
+    // 1 and 2 are true and false, without a byte of their own.
+    else if (type !== 1 && type !== 2)
+      throw new RangeError(`a page header has a field of type ${type}`);
   }
 }
 

@@ -12,6 +12,8 @@ export interface SegmentLeaf {
   readonly key: string;
   /** As Parquet has it: `list` and `element` behind the name of each list. */
   readonly path: readonly string[];
+  /** Of each of `columns`: whether it is a list. */
+  readonly lists: readonly boolean[];
   /** One of `physicalType`. */
   readonly physical: number;
   readonly isDate: boolean;
@@ -32,6 +34,7 @@ export function segmentLeaves(schema: readonly SchemaElement[]): readonly Segmen
     const here: Above = {
       path: isTop ? [] : [...above.path, name],
       columns: isTop || hidden ? above.columns : [...above.columns, name],
+      lists: isTop || hidden ? above.lists : [...above.lists, element.converted_type === 'LIST'],
       definition: above.definition + (isTop || kind === 'REQUIRED' ? 0 : 1),
       repetition: above.repetition + (kind === 'REPEATED' ? 1 : 0),
     };
@@ -41,6 +44,7 @@ export function segmentLeaves(schema: readonly SchemaElement[]): readonly Segmen
         columns: here.columns,
         key: leafKey(here.columns),
         path: here.path,
+        lists: here.lists,
         physical: physicalOf(type),
         isDate: element.converted_type === 'TIMESTAMP_MICROS',
         maxDefinition: here.definition,
@@ -52,13 +56,14 @@ export function segmentLeaves(schema: readonly SchemaElement[]): readonly Segmen
     const isList = element.converted_type === 'LIST' || kind === 'REPEATED';
     for (let i = 0; i < children; i++) walk(here, isList);
   };
-  walk({ path: [], columns: [], definition: 0, repetition: 0 }, false);
+  walk({ path: [], columns: [], lists: [], definition: 0, repetition: 0 }, false);
   return leaves;
 }
 
 interface Above {
   readonly path: readonly string[];
   readonly columns: readonly string[];
+  readonly lists: readonly boolean[];
   readonly definition: number;
   readonly repetition: number;
 }

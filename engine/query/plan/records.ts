@@ -1,5 +1,4 @@
-import { RecordReader } from '../memory/record-reader.js';
-import { SegmentFile } from '../memory/segment-file.js';
+import { materialise, openSegments } from '../results/materialise.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Projected } from '../results/projection.js';
 import type { QueryEngine } from './engine.js';
@@ -17,26 +16,12 @@ export async function readRecords(
   if (rows.length === 0) return [];
   const texts = await engine.memory?.records(snapshot, rows, projection, options);
   if (texts !== undefined && !isUnsupported(texts)) return texts;
-  return namingDataset(snapshot, async () => inline(snapshot, rows, projection));
-}
-
-function inline(
-  snapshot: Snapshot,
-  rows: readonly RowRef[],
-  projection: readonly Projected[],
-): readonly string[] {
-  const readers = new Map<number, RecordReader>();
-  return rows.map(([segment, row]) => {
-    let reader = readers.get(segment);
-    if (reader === undefined) {
-      const file = new SegmentFile(snapshot.files[segment + 1]!);
-      const cache = new Map<string, unknown>();
-      reader = new RecordReader(file, {
-        get: <T>(key: string) => cache.get(key) as T | undefined,
-        set: (key, value) => void cache.set(key, value),
-      });
-      readers.set(segment, reader);
+  return namingDataset(snapshot, async () => {
+    const source = openSegments(snapshot);
+    try {
+      return materialise(source, rows, projection, 'json');
+    } finally {
+      source.close();
     }
-    return reader.texts([row], projection)[0]!;
   });
 }

@@ -1,7 +1,6 @@
 import type { Snapshot } from '../../store/store.js';
 import type { RowRef } from '../plan/executor.js';
-import { RecordReader } from '../memory/record-reader.js';
-import { SegmentFile } from '../memory/segment-file.js';
+import { materialise, openSegments } from './materialise.js';
 import { segmentTest } from '../predicate/prune.js';
 import { node } from '../predicate/predicate.js';
 import { reservedColumns } from '../../store/arrow.js';
@@ -16,21 +15,15 @@ export function locate(snapshot: Snapshot, ids: readonly string[]): readonly Row
   const missing = new Set(ids);
   const found = new Map<string, RowRef>();
   const projection = [{ column: reservedColumns[0]!, isStored: true }];
+  const source = openSegments(snapshot);
   for (const [segment, { rows }] of snapshot.segments.entries()) {
     if (missing.size === 0) break;
     if (!mayHold(snapshot.segments[segment]!)) continue;
-    const file = new SegmentFile(snapshot.files[segment + 1]!);
-    try {
-      const reader = new RecordReader(file, { get: () => undefined, set: () => undefined });
-      const all = Array.from({ length: rows }, (_, row) => row);
-      for (const [row, text] of reader.texts(all, projection).entries()) {
-        const { _id: id } = JSON.parse(text) as { readonly _id: string };
-        if (missing.delete(id)) found.set(id, [segment, row]);
-      }
-    } finally {
-      file.close();
-    }
+    const all = Array.from({ length: rows }, (_, row): RowRef => [segment, row]);
+    for (const [row, [id]] of materialise(source, all, projection, 'cells').entries())
+      if (missing.delete(id!)) found.set(id!, [segment, row]);
   }
+  source.close();
   return ids.flatMap((id) => {
     const row = found.get(id);
     return row ? [row] : [];

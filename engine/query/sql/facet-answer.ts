@@ -2,6 +2,7 @@ import { budgets } from '../../core/budgets.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Language } from './dialect.js';
 import { binKey } from '../request/facet-bins.js';
+import { withPlainNumbers } from '../results/number-text.js';
 import { planFacets, type FacetNode } from './facet-plan.js';
 import {
   aggregateCount,
@@ -76,7 +77,7 @@ export async function facetAnswers(
   };
   return {
     total: Number(textsOf(rowsOf(totalBranch, [])[0]?.[text])[0] ?? 0),
-    texts: roots.map((node) => answer(node, [])),
+    texts: roots.map((node) => withPlainNumbers(answer(node, []))),
   };
 }
 

@@ -74,7 +74,8 @@ function unlike(wanted: NaiveAnswer, found: EngineAnswer): string | null {
 /** Text in which equal values are equal: keys sorted, numbers by value. */
 export function canonical(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
-  if (typeof value === 'number') return Object.is(value, -0) ? '0' : Number.isInteger(value) ? String(BigInt(value)) : String(value); // prettier-ignore
+  // A double without a part reads as a whole number, maybe a large one: of the digits that ECMAScript writes.
+  if (typeof value === 'number') return String(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (value instanceof About) return `about ${value.value}`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';

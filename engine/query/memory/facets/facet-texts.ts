@@ -3,7 +3,7 @@ import { budgets } from '../../../core/budgets.js';
 import { emptyAnswer, flatAnswer, tooManyBuckets } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
 import { merged, type Merged, type MergedBuckets } from './merge.js';
-import { doubleText } from './number-text.js';
+import { doubleText } from '../../results/number-text.js';
 import { byParent, ordered } from './order.js';
 import type { Partial } from './partial.js';
 

@@ -1,7 +1,7 @@
 import { binKey } from '../../request/facet-bins.js';
 import type { Facet } from '../../request/facets.js';
 import { mergedKeys, type Keys } from './keys.js';
-import { doubleText, numberText } from './number-text.js';
+import { doubleText, numberText } from '../../results/number-text.js';
 import type { BucketsPartial, Partial, StatsPartial } from './partial.js';
 import type { BucketedFacet } from './slotting.js';
 import { StatsTotal } from './stats-total.js';

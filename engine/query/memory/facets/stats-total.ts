@@ -1,6 +1,6 @@
 import { aggregateCount, flatAnswer } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
-import { doubleText, numberText } from './number-text.js';
+import { doubleText, numberText } from '../../results/number-text.js';
 import type { StatsPartial } from './partial.js';
 import { grow, rounded, wholeSum, type Parts } from './sums.js';
 

@@ -1,5 +1,5 @@
 import type { Keys } from './keys.js';
-import { quoted } from './number-text.js';
+import { quoted } from '../../results/number-text.js';
 import type { PartialKeys } from './partial.js';
 
 type Texts = Extract<PartialKeys, { kind: 'texts' }>;

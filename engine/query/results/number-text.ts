@@ -1,17 +1,32 @@
-import { doubleText } from './double-text.js';
-import { floatText } from './float-text.js';
-import type { FieldRef } from '../../predicate/predicate.js';
+import type { FieldRef } from '../predicate/predicate.js';
+import { shortDouble } from './short-double.js';
 
-export { doubleText, floatText };
+/** A double as ECMAScript writes it; `null` for NaN and the infinities, which JSON does not have. */
+export function doubleText(value: number): string {
+  return Number.isFinite(value) ? String(value) : 'null';
+}
 
-/** The JSON text of a number of a field of this type, as the SQL path writes it; of dates microseconds, of booleans 0 and 1. */
+/** A 32-bit float by the fewest digits that read back as the same float; `null` for NaN and the infinities. */
+export function floatText(value: number): string {
+  return doubleText(shortDouble(value));
+}
+
+/** The JSON of a number of a field of this type; of a date from its microseconds, of a boolean from 0 or 1. */
 export function numberText(value: number, type: FieldRef['type']): string {
-  if (type === 'double') return doubleText(value);
   if (type === 'float') return floatText(value);
   if (type === 'date') return dateText(value);
   if (type === 'boolean') return value === 1 ? 'true' : 'false';
-  return String(value);
+  return doubleText(value);
 }
+
+/** JSON of the SQL engine with its numbers as ECMAScript writes them: `1.0` becomes `1`; whole numbers stay exact. */
+export function withPlainNumbers(json: string): string {
+  return json.replaceAll(stringOrReal, (token) =>
+    token.startsWith('"') ? token : String(Number(token)),
+  );
+}
+
+const stringOrReal = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)/g;
 
 /** `"YYYY-MM-DD"` at midnight, else `"YYYY-MM-DDTHH:MM:SS"`, with six digits of a second if it has a part. */
 export function dateText(micros: number): string {

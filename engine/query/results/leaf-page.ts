@@ -6,26 +6,34 @@ import type { ByteSource } from '../../parquet/byte-source.js';
 import { encodingId } from '../../parquet/encoding.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { physicalType } from '../../parquet/schema.js';
-import type { SegmentLeaf } from './segment-leaves.js';
+import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import { convertedTo, type ScalarType } from './converted.js';
 
-/** The values of a leaf in the rows of one page, each of which can be had by itself. */
-export class RecordPage {
-  /** Where the slots of row i begin, and one place more for the end of the last; undefined: every row is one slot. */
+/** The values of a leaf in the rows of one page, with access to each of them. */
+export class LeafPage {
+  /** First slot of row i, and behind the last row the number of slots; undefined: every row is one slot. */
   readonly rowSlots: Int32Array | undefined;
-  /** Of lists in lists, which level each slot repeats; undefined: every slot is an element of its own. */
+  /** Repetition levels, for lists in lists; undefined: every slot is an element of its own. */
   readonly repetition: Uint8Array | undefined;
-  /** Per slot; undefined: `level`, for all of them. */
+  /** Definition level of each slot; undefined: all have `level`. */
   readonly definition: Uint8Array | undefined;
   readonly level: number;
-  /** Which value a slot has, if it has one; undefined: as many as there are slots before it. */
+  /** Index of the value of a slot that has one; undefined: the slot's own number. */
   readonly places: Uint16Array | Int32Array | undefined;
-  /** Which entry of the dictionary a value is; undefined: it is itself one of `values`. */
+  /** Index of a value's entry in the dictionary; undefined: `values` are the values themselves. */
   readonly indices: Uint16Array | Int32Array | undefined;
-  readonly values: RecordValues;
-  /** Its memory, without the dictionary. */
+  readonly values: LeafValues;
+  /** Bytes of memory, without the dictionary. */
   readonly bytes: number;
 
-  constructor(page: DecompressedPage, leaf: SegmentLeaf, rows: number, dictionary?: RecordValues) {
+  /** `dictionary` has been converted to `type` already. */
+  constructor(
+    page: DecompressedPage,
+    leaf: SegmentLeaf,
+    type: ScalarType | undefined,
+    rows: number,
+    dictionary?: LeafValues,
+  ) {
     const { body, count, encoding } = page;
     const { maxDefinition, maxRepetition } = leaf;
     const levels = acquire(Int32Array, count);
@@ -58,7 +66,7 @@ export class RecordPage {
       this.values = dictionary;
     } else {
       this.indices = undefined;
-      this.values = valuesOf(page, leaf.physical, values);
+      this.values = convertedTo(valuesOf(page, leaf.physical, values), leaf, type);
     }
     const own = this.indices === undefined ? this.values.bytes : this.indices.byteLength;
     const arrays = [this.rowSlots, this.repetition, this.definition, this.places];
@@ -66,19 +74,19 @@ export class RecordPage {
   }
 }
 
-/** About what the objects of a page or of its values take beside their arrays. */
+/** Memory of a page's objects beside their arrays, roughly. */
 const objectBytes = 500;
 
-/** Values one behind the other: those of a page, or the entries of a dictionary. Each array is empty where it does not fit the type. */
-export class RecordValues {
+/** The values of a page, or the entries of a dictionary, without nulls. An array that does not fit the type is empty. */
+export class LeafValues {
   readonly count: number;
-  /** Of 32-bit numbers; low and high halves of 64-bit ones; where texts begin, and one more. */
+  /** 32-bit numbers; low and high halves of 64-bit numbers; offsets of texts, and the end of the last. */
   readonly words: Int32Array;
   readonly floats: Float32Array;
   readonly doubles: Float64Array;
-  /** Of texts; booleans as 0 and 1. */
+  /** Bytes of texts; booleans as 0 and 1. */
   readonly texts: Uint8Array;
-  /** How many bytes lie between a text and the next one. */
+  /** Bytes between the end of a text and the offset of the next one. */
   readonly gap: number;
   readonly bytes: number;
 
@@ -105,14 +113,14 @@ export function valuesOf(
   { body, encoding }: DecompressedPage,
   physical: number,
   count: number,
-): RecordValues {
+): LeafValues {
   const isPlainText = encoding === encodingId.plain && physical === physicalType.byteArray;
   if (isPlainText) return plainTexts(body, count);
-  return new RecordValues(readValues(body, physical, encoding, count, undefined));
+  return new LeafValues(readValues(body, physical, encoding, count, undefined));
 }
 
-/** Texts as they lie in a page, each behind its length in four bytes: copied at once, not one by one. */
-function plainTexts(body: ByteSource, count: number): RecordValues {
+/** Texts as they lie in a page, each behind its length of four bytes: one copy for all of them. */
+function plainTexts(body: ByteSource, count: number): LeafValues {
   const from = body.at;
   const offsets = new Int32Array(count + 1);
   for (let i = 0; i < count; i++) {
@@ -122,7 +130,7 @@ function plainTexts(body: ByteSource, count: number): RecordValues {
   }
   offsets[count] = body.at - from + lengthBytes;
   const bytes = body.bytes.slice(from, body.at);
-  return new RecordValues({ kind: 'texts', bytes, offsets }, lengthBytes);
+  return new LeafValues({ kind: 'texts', bytes, offsets }, lengthBytes);
 }
 
 const lengthBytes = 4;

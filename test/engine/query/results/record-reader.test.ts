@@ -2,12 +2,18 @@ import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { NotCovered } from '../../../../engine/query/memory/not-covered.js';
-import { RecordReader, type PageCache } from '../../../../engine/query/memory/record-reader.js';
+import {
+  materialise,
+  openSegments,
+  type RowRef,
+} from '../../../../engine/query/results/materialise.js';
+import type { PageCache } from '../../../../engine/query/results/record-reader.js';
+import type { RecordBatch } from 'apache-arrow';
+import { parseJson } from '../../../../engine/core/json.js';
+import { naiveTexts } from './naive-json.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
-import { exportSelect } from '../../../../engine/query/sql/export-select.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
-import { project } from '../../../../engine/query/results/projection.js';
+import { project, type Projected } from '../../../../engine/query/results/projection.js';
 import type { QueryRequest } from '../../../../engine/query/request/request.js';
 import { mergeSegments } from '../../../../engine/store/merge.js';
 import { schemaFile } from '../../../../engine/store/schema-file.js';
@@ -23,7 +29,8 @@ import { encodedByWasm } from '../../parquet/oracles.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../../store/random.js';
 
 /*
- * Records read from their pages against the SQL engine's own texts of the same files, byte for byte.
+ * Records read from their pages, byte for byte against JSON that is made in the plainest way of the values that the SQL engine reads
+ * in the same files.
  */
 let bench: Bench;
 let folder: string;
@@ -60,33 +67,29 @@ const whole: QueryRequest = {
   facets: null,
 };
 
-/** The texts of all records in the order of the files, as the SQL engine has them. */
-async function bySql(
-  { snapshot, fields }: Dataset,
-  request: QueryRequest = whole,
-): Promise<string[]> {
-  if (snapshot.rows === 0) return [];
-  const places = snapshot.segments.flatMap(({ rows }, i) =>
-    Array.from({ length: rows }, (_, row) => (BigInt(i + 1) << 32n) + BigInt(row)),
+/** The texts of all records from the pages. */
+function byPages({ snapshot, fields }: Dataset, request: QueryRequest = whole): readonly string[] {
+  const projection = project(snapshot.columns, fields, request);
+  const rows = snapshot.segments.flatMap((segment, number) =>
+    Array.from({ length: segment.rows }, (_, row): RowRef => [number, row]),
   );
-  const { language } = bench.engine.sql.engine;
-  const all = { ...request, places };
-  const { sql, params } = exportSelect(snapshot, fields, all, 'json', undefined, language);
-  return (await bench.engine.sql.engine.run(sql, params)).map(([text]) => text as string);
+  const source = openSegments({ files: snapshot.files.map((path) => realpathSync(path)) });
+  try {
+    return materialise(source, rows, projection, 'json');
+  } finally {
+    source.close();
+  }
 }
 
-/** The same from the pages. */
-function byPages({ snapshot, fields }: Dataset, request: QueryRequest = whole): string[] {
-  const projection = project(snapshot.columns, fields, request);
-  return snapshot.segments.flatMap((_, i) => {
-    const file = new SegmentFile(realpathSync(snapshot.files[i + 1]!));
-    try {
-      const rows = Array.from({ length: file.rows }, (__, row) => row);
-      return new RecordReader(file, cache(true)).texts(rows, projection);
-    } finally {
-      file.close();
-    }
-  });
+/** The texts of some records of one file. */
+function texts(
+  file: SegmentFile,
+  kept: PageCache,
+  rows: readonly number[],
+  projection: readonly Projected[],
+): readonly string[] {
+  const refs = rows.map((row): RowRef => [0, row]);
+  return materialise({ file: () => file, cache: kept }, refs, projection, 'json');
 }
 
 /** The first text that differs; undefined if none does. */
@@ -128,8 +131,12 @@ async function oneSegment(
   return datasetOf(columns, [segment], [file]);
 }
 
+function naive(dataset: Dataset, request = whole): Promise<readonly string[]> {
+  return naiveTexts(bench, dataset, request);
+}
+
 async function expectAlike(dataset: Dataset, request?: QueryRequest): Promise<void> {
-  expect(unlike(byPages(dataset, request), await bySql(dataset, request))).toBeUndefined();
+  expect(unlike(byPages(dataset, request), await naive(dataset, request))).toBeUndefined();
 }
 
 function randomValues(next: () => number, columns: Columns, rows: number): Value[][] {
@@ -140,10 +147,12 @@ function randomValues(next: () => number, columns: Columns, rows: number): Value
 }
 
 describe('records read from their pages', () => {
-  test(`are those of the SQL engine for random datasets and fields (SEED=${seed})`, async () => {
+  test(`are right for random datasets and fields (SEED=${seed})`, async () => {
     const next = new Random(seed);
     for (let round = 0; round < 25; round++) {
       const made = randomMade(next);
+      // The client of the SQL engine loses members of this name.
+      if (JSON.stringify(made.columns).includes('"__proto__"')) continue;
       const dataset = await store(bench, made);
       await expectAlike(dataset);
       const paths = naiveFields(made.columns).map(({ path }) => path);
@@ -175,16 +184,16 @@ describe('records read from their pages', () => {
       }
       const file = join(folder, `merged-${datasets++}.parquet`);
       const before = datasetOf(columns, sources.map(({ segment }) => segment), sources.map((source) => source.file)); // prettier-ignore
-      const texts = byPages(before);
-      expect(unlike(texts, await bySql(before))).toBeUndefined();
+      const found = byPages(before);
+      expect(unlike(found, await naive(before))).toBeUndefined();
       const merged = await mergeSegments(sources, columns, file);
       const after = datasetOf(columns, [merged], [file]);
-      expect(unlike(byPages(after), texts)).toBeUndefined();
-      expect(unlike(await bySql(after), texts)).toBeUndefined();
+      expect(unlike(byPages(after), found)).toBeUndefined();
+      expect(unlike(await naive(after), found)).toBeUndefined();
     }
   });
 
-  test('have every character as the SQL engine writes it', async () => {
+  test('have every character as JSON has it', async () => {
     const values: string[] = [];
     for (let from = 0; from <= 0x10ffff; from += 16) {
       const codes = Array.from({ length: 16 }, (_, i) => from + i);
@@ -194,20 +203,14 @@ describe('records read from their pages', () => {
     await expectAlike(await oneSegment(columns, [values, values.map((text) => [text])]));
   });
 
-  test(`have doubles, floats, longs and dates of any bits as the SQL engine writes them (SEED=${seed})`, async () => {
+  test(`have doubles, floats, longs and dates of any bits (SEED=${seed})`, async () => {
     const next = random(seed + 2);
     const word = () => Math.floor(next() * 2 ** 32);
     const bits = new DataView(new ArrayBuffer(8));
     const rows = 30_000;
     const list = <T>(make: (i: number) => T): T[] =>
       Array.from({ length: rows }, (_, i) => make(i));
-    // DuckDB 1.5.6 prints these three powers of two as other numbers (2^81 as 4.8e+24).
-    const isMisprinted = (value: number) => [81, 91, 807].includes(Math.log2(Math.abs(value)));
     const double = (i: number): number => {
-      const value = anyDouble(i);
-      return isMisprinted(value) ? 0 : value;
-    };
-    const anyDouble = (i: number): number => {
       if (i < 4_200) return Math.sign((i % 2) - 0.5) * 2 ** ((i >> 1) - 1_074);
       if (i < 5_000) return Number(`${1 + (i % 9)}e${(i % 660) - 330}`);
       if (i < 20_000) return Math.round(next() * 10 ** (i % 22)) / 10 ** (i % 7);
@@ -223,9 +226,8 @@ describe('records read from their pages', () => {
     };
     const long = (i: number): bigint =>
       BigInt.asIntN(64, (BigInt(word()) << 32n) | BigInt(word())) >> BigInt(i % 64);
-    // From the first day that the SQL engine knows on.
     const date = (i: number): bigint => {
-      const micros = long(i) < -9_223_372_022_400_000_000n ? 0n : long(i);
+      const micros = long(i);
       return [micros, (micros / 1_000_000n) * 1_000_000n, (micros / 86_400_000_000n) * 86_400_000_000n][i % 3]!; // prettier-ignore
     };
     const columns = [
@@ -250,22 +252,20 @@ describe('records read from their pages', () => {
     const rows = 20_000;
     const values = [Array.from({ length: rows }, (_, i) => BigInt(i)), randomValues(next, [columns[1]!], rows)[0]!]; // prettier-ignore
     const dataset = await oneSegment(columns, values);
-    const wanted = await bySql(dataset);
+    const wanted = await naive(dataset);
     const file = new SegmentFile(realpathSync(dataset.snapshot.files[1]!));
     const projection = project(columns, dataset.fields, whole);
     const asked = Array.from({ length: 300 }, () => Math.floor(next() * rows));
     asked.push(asked[0]!, rows - 1, 0);
     const kept = cache(true);
-    const texts = new RecordReader(file, kept).texts(asked, projection);
-    expect(unlike(texts, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
+    const found = texts(file, kept, asked, projection);
+    expect(unlike(found, asked.map((row) => wanted[row]!))).toBeUndefined(); // prettier-ignore
     const { size } = kept.entries;
-    expect(new RecordReader(file, kept).texts(asked, projection)).toEqual(texts);
+    expect(texts(file, kept, asked, projection)).toEqual(found);
     expect(kept.entries.size).toBe(size);
-    expect(new RecordReader(file, cache(false)).texts(asked, projection)).toEqual(texts);
-    expect(new RecordReader(file, cache(false)).texts([1, 2], [])).toEqual(['{}', '{}']);
-    expect(() => new RecordReader(file, kept).texts([rows], projection)).toThrow(
-      'has no row 20000',
-    );
+    expect(texts(file, cache(false), asked, projection)).toEqual(found);
+    expect(texts(file, cache(false), [1, 2], [])).toEqual(['{}', '{}']);
+    expect(() => texts(file, kept, [rows], projection)).toThrow('has no row 20000');
     file.close();
   });
 
@@ -284,8 +284,7 @@ describe('records read from their pages', () => {
     const damaged = join(folder, 'damaged.parquet');
     writeFileSync(damaged, stored);
     const file = new SegmentFile(realpathSync(damaged));
-    const read = (row: number) =>
-      new RecordReader(file, cache(false)).texts([row], project(columns, [], whole));
+    const read = (row: number) => texts(file, cache(false), [row], project(columns, [], whole));
     expect(read(0)[0]).toContain('"text 0"');
     expect(() => read(firstRows[1]!)).toThrow(
       expect.objectContaining({ code: 'damaged', message: expect.stringContaining('damaged.parquet') as unknown }), // prettier-ignore
@@ -293,22 +292,69 @@ describe('records read from their pages', () => {
     file.close();
   });
 
-  test('are not those of files whose pages begin at other records, or that do not say where', async () => {
-    const columns = [column('n', 'integer'), column('text', 'string')];
+  test('come from files whose pages begin at other records, or that do not say where', async () => {
+    const columns = [column('n', 'integer'), column('text', 'string'), listOf(column('list', 'long')), column('flag', 'boolean')]; // prettier-ignore
     const rows = 60_000;
-    const values = [Array.from({ length: rows }, (_, i) => (i * 7919) % rows), Array.from({ length: rows }, (_, i) => `${'x'.repeat(90)}${i}`)]; // prettier-ignore
+    const values = [Array.from({ length: rows }, (_, i) => (i * 7919) % rows), Array.from({ length: rows }, (_, i) => `${'x'.repeat(90)}${i}`), Array.from({ length: rows }, (_, i) => (i % 7 === 0 ? null : Array.from({ length: i % 4 }, (__, at) => BigInt(at * i)))), Array.from({ length: rows }, (_, i) => i % 3 === 0)]; // prettier-ignore
     const ofRust = join(folder, 'rust.parquet');
     writeFileSync(ofRust, encodedByWasm(columns, batchOf(columns, values, rows, 1n)));
-    const { file: ours } = await written(columns, values);
+    const { file: ours, segment } = await written(columns, values);
     const ofSql = join(folder, 'sql.parquet');
     const duckdb = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
     await duckdb.run(`COPY (SELECT * FROM read_parquet('${ours}')) TO '${ofSql}' (FORMAT parquet, COMPRESSION zstd)`); // prettier-ignore
     duckdb.closeSync();
-    for (const path of [ofRust, ofSql]) {
-      const file = new SegmentFile(realpathSync(path));
-      const projection = project(columns, [], whole);
-      expect(() => new RecordReader(file, cache(true)).texts([5], projection)).toThrow(NotCovered);
-      file.close();
-    }
+    for (const path of [ofRust, ofSql]) await expectAlike(datasetOf(columns, [segment], [path]));
+  }, 60_000);
+
+  test('have values of a segment from before its columns became wider', async () => {
+    const before = [
+      column('long', 'integer'), column('double', 'integer'), column('real', 'long'), column('single', 'float'),
+      column('text', 'double'), column('flag', 'boolean'), column('day', 'date'), column('list', 'integer'),
+      listOf(column('texts', 'long')), column('objects', 'object', [column('a', 'integer'), column('b', 'string')]),
+    ]; // prettier-ignore
+    const after = [
+      column('long', 'long'), column('double', 'double'), column('real', 'double'), column('single', 'double'),
+      column('text', 'string'), column('flag', 'text'), column('day', 'string'), listOf(column('list', 'double')),
+      listOf(column('texts', 'string')), listOf(column('objects', 'object', [column('a', 'long'), column('b', 'string')])),
+    ]; // prettier-ignore
+    const values = [
+      [1, -1, null], [7, null, -8], [2n ** 52n, -3n, null], [Math.fround(0.1), null, 0.5],
+      [1e21, 0.5, null], [true, null, false], [0n, 1_500_000n, null], [1, null, 3],
+      [[1n, null], [], null], [{ a: 1, b: 'x' }, { a: null, b: null }, null],
+    ]; // prettier-ignore
+    const { file, segment } = await written(before, values);
+    const projection = project(after, [], { ...whole, excludeFields: [['_id'], ['_commit']] });
+    const source = openSegments({ files: ['', realpathSync(file)] });
+    const refs = [[0, 0], [0, 1], [0, 2]] as const; // prettier-ignore
+    const found = materialise(source, refs, projection, 'json');
+    expect(found.map((text) => parseJson(text))).toEqual([
+      { long: 1, double: 7, real: 2 ** 52, single: Math.fround(0.1), text: '1e+21', flag: 'true', day: '1970-01-01', list: [1], texts: ['1', null], objects: [{ a: 1, b: 'x' }] },
+      { long: -1, double: null, real: -3, single: null, text: '0.5', flag: null, day: '1970-01-01T00:00:01.500000', list: null, texts: [], objects: [{}] },
+      { long: null, double: -8, real: null, single: 0.5, text: null, flag: 'false', day: null, list: [3], texts: null, objects: null },
+    ]); // prettier-ignore
+    const batch = materialise(source, refs, projection, 'arrow');
+    expect(plainRows(batch)).toEqual(found.map((text) => parseJson(text)));
+    const narrowed = project([column('text', 'integer')], [], whole);
+    expect(() => materialise(source, [[0, 0]], narrowed, 'json')).toThrow(/column text holds values of type double/); // prettier-ignore
+    const unlisted = project([column('texts', 'string')], [], whole);
+    expect(() => materialise(source, [[0, 0]], unlisted, 'json')).toThrow(/another shape/);
+    source.close();
+    expect(segment.rows).toBe(3);
   });
 });
+
+/** The records of a batch as JSON has them. */
+function plainRows(batch: RecordBatch): unknown[] {
+  const plain = (value: unknown): unknown => {
+    if (value === null || value === undefined) return null;
+    if (typeof value === 'bigint') return Number(value);
+    if (typeof value !== 'object') return value;
+    if (Symbol.iterator in value && !('toJSON' in value && !Array.isArray((value as { toJSON(): unknown }).toJSON()))) return [...(value as Iterable<unknown>)].map(plain); // prettier-ignore
+    const entries = Object.entries((value as { toJSON(): object }).toJSON());
+    return Object.fromEntries(entries.map(([name, member]) => [name, plain(member)]).filter(([, member]) => member !== null)); // prettier-ignore
+  };
+  return Array.from({ length: batch.numRows }, (_, row) => {
+    const record = batch.get(row)!.toJSON() as Record<string, unknown>;
+    return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, plain(value)]));
+  });
+}

@@ -1,8 +1,8 @@
 import type { ByteSink } from '../../parquet/byte-sink.js';
-import { NotCovered } from './not-covered.js';
+import { writeDigits } from './number-bytes.js';
 
 /*
- * JSON as the SQL engine writes it, byte by byte into a buffer: most values are too short for a string of their own.
+ * JSON written byte by byte into a buffer: most values are too short to pay for a string of their own.
  */
 
 /** Per byte, what stands for it in a text: the letter behind a backslash, `u` for six characters of which the last two count, 0 for itself. */
@@ -60,38 +60,7 @@ export function writeRaw(out: ByteSink, raw: Uint8Array, from: number, to: numbe
   out.end = end;
 }
 
-/** Characters below 128. */
-export function writeAscii(out: ByteSink, text: string): void {
-  const { length } = text;
-  out.reserve(length);
-  const { bytes } = out;
-  let { end } = out;
-  for (let i = 0; i < length; i++) bytes[end++] = text.charCodeAt(i);
-  out.end = end;
-}
-
-/** A whole number that doubles hold exactly. */
-export function writeWhole(out: ByteSink, value: number): void {
-  out.reserve(20);
-  let rest = value;
-  if (rest < 0) {
-    out.bytes[out.end++] = minus;
-    rest = -rest;
-  }
-  if (rest >= 1e9) return writeAscii(out, String(rest));
-  writeDigits(out, rest | 0, 1);
-}
-
-/** A whole number of 64 bits. */
-export function writeLong(out: ByteSink, low: number, high: number): void {
-  // Within 2^53, so that the double is exact.
-  if (high >= -0x200000 && high < 0x200000) writeWhole(out, high * 2 ** 32 + (low >>> 0));
-  else writeAscii(out, String((BigInt(high) << 32n) | BigInt(low >>> 0)));
-}
-
-const dayMicros = 86_400_000_000;
-
-/** Microseconds since 1970 as `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`, in quotes. */
+/** Microseconds since 1970, from their two halves, as `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
 export function writeDate(out: ByteSink, low: number, high: number): void {
   // 2^32 µs are 4294 s and 967,296 µs: so nothing here leaves what doubles hold exactly.
   const micros = high * 967_296 + (low >>> 0);
@@ -99,10 +68,8 @@ export function writeDate(out: ByteSink, low: number, high: number): void {
   const seconds = high * 4294 + more;
   const part = micros - more * 1e6;
   const day = Math.floor(seconds / 86_400);
-  if (day < firstDay) throw new NotCovered('a date that the SQL engine refuses');
   const second = seconds - day * 86_400;
   out.reserve(40);
-  out.bytes[out.end++] = quote;
   writeDay(out, day);
   if (second !== 0 || part !== 0) {
     out.bytes[out.end++] = 84; // T
@@ -116,11 +83,7 @@ export function writeDate(out: ByteSink, low: number, high: number): void {
       writeDigits(out, part, 6);
     }
   }
-  out.bytes[out.end++] = quote;
 }
-
-/** make_timestamp of DuckDB fails before -290308-12-22. */
-const firstDay = -9_223_372_022_400_000_000 / dayMicros;
 
 /** Days since 1970 as year, month and day: Howard Hinnant's "civil_from_days", with years that begin in March. */
 function writeDay(out: ByteSink, day: number): void {
@@ -149,18 +112,4 @@ function writeDay(out: ByteSink, day: number): void {
   writeDigits(out, month, 2);
   out.bytes[out.end++] = minus;
   writeDigits(out, dayOfYear - Math.floor((153 * march + 2) / 5) + 1, 2);
-}
-
-/** A number from 0 to 999,999,999, with zeros in front where it has fewer digits than `least`. There must be room for it. */
-function writeDigits(out: ByteSink, value: number, least: number): void {
-  let digits = least;
-  for (let limit = 10 ** least; value >= limit; limit *= 10) digits++;
-  const { bytes, end } = out;
-  let rest = value;
-  for (let at = end + digits - 1; at >= end; at--) {
-    const tens = (rest / 10) | 0;
-    bytes[at] = zero + rest - tens * 10;
-    rest = tens;
-  }
-  out.end = end + digits;
 }

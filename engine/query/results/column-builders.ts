@@ -1,0 +1,250 @@
+import {
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  type Data,
+  type DataType,
+  type List,
+} from 'apache-arrow';
+import type { Column, Columns } from '../../core/types.js';
+import { arrowSchema, reservedColumns } from '../../store/arrow.js';
+import { ByteSink } from '../../parquet/byte-sink.js';
+import { writeRaw } from './json-bytes.js';
+import type { ScalarType } from './converted.js';
+import type { LeafValues } from './leaf-page.js';
+
+/** The values of a column so far; a list's and an object's are in the builders below it. */
+export class ColumnBuilder {
+  readonly column: Column;
+  /** Of an object its members in order, of a list its elements. */
+  readonly below: readonly ColumnBuilder[];
+  length = 0;
+  #nulls = 0;
+  /** One byte for each value. */
+  #valid = new Uint8Array(firstRoom);
+  /** Of lists: where each begins in the elements, and where the last one ends. */
+  #offsets = new Int32Array(firstRoom);
+  readonly #values: ScalarValues | undefined;
+
+  constructor(column: Column) {
+    this.column = column;
+    const { isList, type, children = [] } = column;
+    if (isList) this.below = [new ColumnBuilder({ ...column, isList: false })];
+    else this.below = type === 'object' ? children.map((child) => new ColumnBuilder(child)) : [];
+    if (!isList && type !== 'object') this.#values = valuesOf(type);
+  }
+
+  appendNull(): void {
+    this.#add(0);
+    this.#nulls++;
+    this.#values?.addNull(this.length - 1);
+    if (!this.column.isList) for (const member of this.below) member.appendNull();
+  }
+
+  appendScalar(values: LeafValues, i: number): void {
+    this.#add(1);
+    this.#values!.add(this.length - 1, values, i);
+  }
+
+  /** An object, or a list whose elements have been appended. */
+  appendNested(): void {
+    this.#add(1);
+  }
+
+  #add(valid: number): void {
+    const { length } = this;
+    if (length === this.#valid.length) this.#valid = doubled(this.#valid);
+    this.#valid[length] = valid;
+    this.length = length + 1;
+    if (!this.column.isList) return;
+    if (length + 1 === this.#offsets.length) this.#offsets = doubled(this.#offsets);
+    this.#offsets[length + 1] = this.below[0]!.length;
+  }
+
+  /** The column as Arrow data of this type. */
+  finish(type: DataType): Data {
+    const { length, below } = this;
+    const nullCount = this.#nulls;
+    const base = {
+      length,
+      nullCount,
+      nullBitmap: nullCount === 0 ? null : bitsOf(this.#valid, length),
+    };
+    if (this.column.isList) {
+      const child = below[0]!.finish((type as List).children[0]!.type);
+      const valueOffsets = this.#offsets.subarray(0, length + 1);
+      return makeData({ ...base, type: type as List, valueOffsets, child });
+    }
+    if (this.#values !== undefined)
+      return makeData({ ...base, type, ...this.#values.finish(length) } as never);
+    const children = below.map((member, i) =>
+      member.finish((type as Struct).children[i]!.type as DataType),
+    );
+    return makeData({ ...base, type: type as Struct, children });
+  }
+}
+
+/** One builder for each column, and the batch of what they hold, under these names. */
+export function recordBatch(
+  builders: readonly ColumnBuilder[],
+  length: number,
+  names: 'own' | 'physical',
+): RecordBatch {
+  const { fields } = batchSchema(
+    builders.map(({ column }) => column),
+    names,
+  );
+  const children = builders.map((builder, i) => builder.finish(fields[i]!.type as DataType));
+  const data = makeData({ type: new Struct(fields), length, nullCount: 0, children });
+  return new RecordBatch(new Schema(fields), data);
+}
+
+/** The Arrow schema of these columns, under their own names or the physical ones. */
+export function batchSchema(columns: Columns, names: 'own' | 'physical'): Schema {
+  const named = names === 'own' ? columns.map(underOwnName) : columns;
+  return new Schema(arrowSchema(named).fields.slice(reservedColumns.length));
+}
+
+function underOwnName(column: Column): Column {
+  const { name, children } = column;
+  return { ...column, physical: name, ...(children && { children: children.map(underOwnName) }) };
+}
+
+/** The values of a builder of scalars; a null has a slot too. */
+interface ScalarValues {
+  add(at: number, values: LeafValues, i: number): void;
+  addNull(at: number): void;
+  /** What `makeData` takes. */
+  finish(length: number): { readonly data: unknown; readonly valueOffsets?: Int32Array };
+}
+
+function valuesOf(type: ScalarType): ScalarValues {
+  switch (type) {
+    case 'boolean':
+      return new Flags();
+    case 'integer':
+      return new Words((words) => words);
+    case 'float':
+      return new Words(({ buffer, length }) => new Float32Array(buffer, 0, length));
+    case 'double':
+      return new Pairs(({ buffer, length }) => new Float64Array(buffer, 0, length / 2));
+    case 'long':
+    case 'date':
+      return new Pairs(({ buffer, length }) => new BigInt64Array(buffer, 0, length / 2));
+    default:
+      return new Texts();
+  }
+}
+
+class Flags implements ScalarValues {
+  #flags = new Uint8Array(firstRoom);
+
+  add(at: number, { texts }: LeafValues, i: number): void {
+    this.#set(at, texts[i]!);
+  }
+
+  addNull(at: number): void {
+    this.#set(at, 0);
+  }
+
+  #set(at: number, flag: number): void {
+    if (at === this.#flags.length) this.#flags = doubled(this.#flags);
+    this.#flags[at] = flag;
+  }
+
+  finish(length: number): { readonly data: unknown } {
+    return { data: bitsOf(this.#flags, length) };
+  }
+}
+
+/** Values of 32 bits. */
+class Words implements ScalarValues {
+  #words = new Int32Array(firstRoom);
+  readonly #view: (words: Int32Array) => Int32Array | Float32Array;
+
+  constructor(view: (words: Int32Array) => Int32Array | Float32Array) {
+    this.#view = view;
+  }
+
+  add(at: number, { words }: LeafValues, i: number): void {
+    this.#set(at, words[i]!);
+  }
+
+  addNull(at: number): void {
+    this.#set(at, 0);
+  }
+
+  #set(at: number, word: number): void {
+    if (at === this.#words.length) this.#words = doubled(this.#words);
+    this.#words[at] = word;
+  }
+
+  finish(length: number): { readonly data: unknown } {
+    return { data: this.#view(this.#words).subarray(0, length) };
+  }
+}
+
+/** Values of 64 bits, as low and high half. */
+class Pairs implements ScalarValues {
+  #pairs = new Int32Array(2 * firstRoom);
+  readonly #view: (pairs: Int32Array) => Float64Array | BigInt64Array;
+
+  constructor(view: (pairs: Int32Array) => Float64Array | BigInt64Array) {
+    this.#view = view;
+  }
+
+  add(at: number, { words }: LeafValues, i: number): void {
+    this.#set(at, words[2 * i]!, words[2 * i + 1]!);
+  }
+
+  addNull(at: number): void {
+    this.#set(at, 0, 0);
+  }
+
+  #set(at: number, low: number, high: number): void {
+    if (2 * at === this.#pairs.length) this.#pairs = doubled(this.#pairs);
+    this.#pairs[2 * at] = low;
+    this.#pairs[2 * at + 1] = high;
+  }
+
+  finish(length: number): { readonly data: unknown } {
+    return { data: this.#view(this.#pairs).subarray(0, length) };
+  }
+}
+
+class Texts implements ScalarValues {
+  #ends = new Int32Array(firstRoom);
+  readonly #out = new ByteSink(1024);
+
+  add(at: number, { texts, words, gap }: LeafValues, i: number): void {
+    writeRaw(this.#out, texts, words[i]!, words[i + 1]! - gap);
+    this.addNull(at);
+  }
+
+  addNull(at: number): void {
+    if (at + 1 === this.#ends.length) this.#ends = doubled(this.#ends);
+    this.#ends[at + 1] = this.#out.end;
+  }
+
+  finish(length: number): { readonly data: unknown; readonly valueOffsets: Int32Array } {
+    const data = this.#out.written().slice();
+    this.#out.release();
+    return { data, valueOffsets: this.#ends.subarray(0, length + 1) };
+  }
+}
+
+const firstRoom = 64;
+
+function doubled<T extends Uint8Array | Int32Array>(array: T): T {
+  const wider = new (array.constructor as new (length: number) => T)(2 * array.length);
+  wider.set(array);
+  return wider;
+}
+
+/** Flags of a byte each as bits, the lowest first, in whole words of 64. */
+function bitsOf(flags: Uint8Array, length: number): Uint8Array {
+  const bits = new Uint8Array(Math.ceil(length / 64) * 8);
+  for (let i = 0; i < length; i++) bits[i >> 3]! |= flags[i]! << (i & 7);
+  return bits;
+}

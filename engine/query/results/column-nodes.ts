@@ -1,0 +1,67 @@
+import type { ColumnBuilder } from './column-builders.js';
+import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
+import type { NodeFactory } from './record-tree.js';
+
+/** Appends the value of the cursors' current slots to a column. */
+export interface ColumnNode {
+  append(): void;
+}
+
+/** The nodes that append the values of a segment's records to builders. */
+export const columnNodes: NodeFactory<ColumnNode, ColumnBuilder> = {
+  scalar: (_, builder, cursor) => ({
+    append: () => appendSlot(builder, cursor, cursor.begin),
+  }),
+  list: (_, builder, cursor, depth) => ({
+    append() {
+      const { begin, end } = cursor;
+      const level = cursor.levelAt(begin);
+      if (level <= depth) return builder.appendNull();
+      const elements = builder.below[0]!;
+      if (level > depth + 1)
+        for (let slot = begin; slot < end; slot++) appendSlot(elements, cursor, slot);
+      builder.appendNested();
+    },
+  }),
+  object: (_, builder, cursor, depth, members) => ({
+    append() {
+      if (cursor.levelAt(cursor.begin) <= depth) return builder.appendNull();
+      for (let i = 0; i < members.length; i++) {
+        const member = members[i];
+        if (member === undefined) builder.below[i]!.appendNull();
+        else member.append();
+      }
+      builder.appendNested();
+    },
+  }),
+  objectList(_, builder, cursors, depth, repetition, item) {
+    const walk = new ElementWalk(cursors, repetition);
+    const first = cursors[0]!;
+    return {
+      append() {
+        const level = first.levelAt(first.begin);
+        if (level <= depth) return builder.appendNull();
+        if (level > depth + 1) {
+          walk.start();
+          while (walk.next()) item.append();
+        }
+        builder.appendNested();
+      },
+    };
+  },
+  singleton: (_, builder, cursor, depth, item) => ({
+    append() {
+      if (cursor.levelAt(cursor.begin) <= depth) return builder.appendNull();
+      item.append();
+      builder.appendNested();
+    },
+  }),
+  memberTarget: (builder, index) => builder.below[index]!,
+  itemTarget: (builder) => builder.below[0]!,
+};
+
+function appendSlot(builder: ColumnBuilder, cursor: LeafCursor, slot: number): void {
+  const value = cursor.valueAt(slot);
+  if (value < 0) builder.appendNull();
+  else builder.appendScalar(cursor.page.values, value);
+}

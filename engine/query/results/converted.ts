@@ -1,0 +1,86 @@
+import type { StoredType } from '../../core/types.js';
+import { physicalOf, physicalType } from '../../parquet/schema.js';
+import { ByteSink } from '../../parquet/byte-sink.js';
+import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import { LeafValues } from './leaf-page.js';
+import { writePlain } from './scalar-text.js';
+
+/** Types of columns whose values are scalars. */
+export type ScalarType = Exclude<StoredType, 'object'>;
+
+/**
+ * The values of a leaf as those of a column of this type. A segment that was written before its column became wider keeps the
+ * narrower type: whole numbers become longs or doubles, floats become doubles, and everything becomes text. Throws a `RangeError`
+ * for a column that does not hold what the leaf does.
+ */
+export function convertedTo(
+  values: LeafValues,
+  leaf: SegmentLeaf,
+  type: ScalarType | undefined,
+): LeafValues {
+  if (type === undefined || isStoredAs(leaf, type)) return values;
+  const stored = storedType(leaf);
+  if (physicalOf(type) === physicalType.byteArray) return texts(values, stored);
+  const numbers = numbersOf(values, stored);
+  if (type === 'double' && numbers !== undefined)
+    return new LeafValues({
+      kind: 'pairs',
+      words: new Int32Array(Float64Array.from(numbers).buffer),
+    });
+  if (type === 'float' && stored === 'integer')
+    return new LeafValues({
+      kind: 'words',
+      words: new Int32Array(Float32Array.from(numbers!).buffer),
+    });
+  if (type === 'long' && stored === 'integer')
+    return new LeafValues({ kind: 'pairs', words: Int32Array.from({ length: 2 * values.count }, (_, i) => values.words[i >> 1]! >> (i % 2 === 1 ? 31 : 0)) }); // prettier-ignore
+  throw new RangeError(`column ${leaf.key} holds values of type ${stored}, which are no ${type}`);
+}
+
+/** True if a leaf holds values of this type as a segment of today does. */
+export function isStoredAs({ physical, isDate }: SegmentLeaf, type: ScalarType): boolean {
+  return physical === physicalOf(type) && isDate === (type === 'date');
+}
+
+function storedType({ physical, isDate }: SegmentLeaf): ScalarType {
+  switch (physical) {
+    case physicalType.boolean:
+      return 'boolean';
+    case physicalType.int32:
+      return 'integer';
+    case physicalType.int64:
+      return isDate ? 'date' : 'long';
+    case physicalType.float:
+      return 'float';
+    case physicalType.double:
+      return 'double';
+    default:
+      return 'string';
+  }
+}
+
+function numbersOf(
+  { words, floats, count }: LeafValues,
+  stored: ScalarType,
+): ArrayLike<number> | undefined {
+  if (stored === 'integer') return words;
+  if (stored === 'float') return floats;
+  if (stored !== 'long') return undefined;
+  return Float64Array.from({ length: count }, (_, i) =>
+    Number((BigInt(words[2 * i + 1]!) << 32n) | BigInt(words[2 * i]! >>> 0)),
+  );
+}
+
+function texts(values: LeafValues, stored: ScalarType): LeafValues {
+  const out = new ByteSink(1024);
+  try {
+    const offsets = new Int32Array(values.count + 1);
+    for (let i = 0; i < values.count; i++) {
+      writePlain[stored](out, values, i);
+      offsets[i + 1] = out.end;
+    }
+    return new LeafValues({ kind: 'texts', bytes: out.written().slice(), offsets });
+  } finally {
+    out.release();
+  }
+}

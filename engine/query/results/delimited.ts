@@ -1,0 +1,89 @@
+import type { Column } from '../../core/types.js';
+import type { ByteSink } from '../../parquet/byte-sink.js';
+import type { Projected } from './projection.js';
+
+/** One column of a table of text. */
+export interface CellColumn {
+  /** Names from the top down. */
+  readonly path: readonly string[];
+  readonly projected: Projected;
+}
+
+/** How the lines of a table of text are written. */
+export interface DelimitedLayout {
+  readonly delimiter: ',' | '\t';
+  readonly lineEnd: '\r\n' | '\n';
+  /** Cells that a spreadsheet would run as formulas get a `'` in front (threats D3). */
+  readonly isFormulaSafe: boolean;
+}
+
+/** The columns of a projection as those of a table: objects become one column for each of their members, lists stay whole. */
+export function cellColumns(projection: readonly Projected[]): readonly CellColumn[] {
+  return projection.flatMap(({ column, isStored }) =>
+    isStored
+      ? leaves(column, [column.name], (only) => only)
+      : [{ path: [column.name], projected: { column, isStored } }],
+  );
+}
+
+/** `above` puts a column into the objects that it is in, so that it is read from there. */
+function leaves(
+  column: Column,
+  path: readonly string[],
+  above: (only: Column) => Column,
+): readonly CellColumn[] {
+  if (column.isList || column.type !== 'object')
+    return [{ path, projected: { column: above(column), isStored: true } }];
+  return (column.children ?? []).flatMap((child) =>
+    leaves(child, [...path, child.name], (only) => above({ ...column, children: [only] })),
+  );
+}
+
+/**
+ * Ends a cell whose text was written from `from` on: puts it into quotes where it needs them (RFC 4180), and a `'` in front of what
+ * a spreadsheet would run. An empty text is `""`, because a missing value is an empty cell.
+ */
+export function endCell(out: ByteSink, from: number, layout: DelimitedLayout): void {
+  const { isFormulaSafe } = layout;
+  const delimiter = layout.delimiter.charCodeAt(0);
+  if (isFormulaSafe && isFormula(out, from)) insert(out, from, apostrophe);
+  const { bytes, end } = out;
+  let quotes = 0;
+  let isQuoted = end === from;
+  for (let i = from; i < end; i++) {
+    const byte = bytes[i]!;
+    if (byte === quote) quotes++;
+    else if (byte === delimiter || byte === newline || byte === carriageReturn) isQuoted = true;
+  }
+  if (!isQuoted && quotes === 0) return;
+  out.reserve(quotes + 2);
+  const target = out.bytes;
+  let to = end + quotes + 1;
+  out.end = to + 1;
+  target[to--] = quote;
+  for (let i = end - 1; i >= from; i--) {
+    const byte = target[i]!;
+    target[to--] = byte;
+    if (byte === quote) target[to--] = quote;
+  }
+  target[to] = quote;
+}
+
+const quote = 34;
+const apostrophe = 39;
+const newline = 10;
+const carriageReturn = 13;
+const starts = new Set(Buffer.from('=+-@\t\r'));
+
+/** Numbers are no formulas, signs included. */
+function isFormula(out: ByteSink, from: number): boolean {
+  if (out.end === from || !starts.has(out.bytes[from]!)) return false;
+  return !Number.isFinite(Number(Buffer.from(out.bytes.subarray(from, out.end)).toString()));
+}
+
+function insert(out: ByteSink, at: number, byte: number): void {
+  out.reserve(1);
+  out.bytes.copyWithin(at + 1, at, out.end);
+  out.bytes[at] = byte;
+  out.end++;
+}

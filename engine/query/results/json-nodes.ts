@@ -1,0 +1,181 @@
+import type { Column } from '../../core/types.js';
+import type { ByteSink } from '../../parquet/byte-sink.js';
+import { writeRaw } from './json-bytes.js';
+import { ElementWalk, type LeafCursor } from './leaf-cursor.js';
+import { writeAscii } from './number-bytes.js';
+import type { ScalarType } from './converted.js';
+import type { NodeFactory } from './record-tree.js';
+import { writeJson, writePlain, type WriteValue } from './scalar-text.js';
+
+/** Writes the value of the cursors' current slots; false, and nothing is written, if there is none. */
+export interface TextNode {
+  write(out: ByteSink): boolean;
+}
+
+/** How a value is written: as JSON, or as a cell of a table, where scalars are plain text and lists are JSON. */
+export type TextTarget = 'json' | 'cell';
+
+/** The nodes of both. An object of cells has one member: that of the cell. */
+export const textNodes: NodeFactory<TextNode, TextTarget> = {
+  scalar: ({ type }, target, cursor) =>
+    new ScalarNode(cursor, (target === 'json' ? writeJson : writePlain)[type as ScalarType]),
+  list: ({ type }, _, cursor, depth) => new ListNode(cursor, depth, writeJson[type as ScalarType]),
+  object: ({ children = [] }, target, cursor, depth, members) =>
+    target === 'json'
+      ? new ObjectNode(cursor, depth, membersOf(children, members))
+      : (members[0] ?? noText),
+  objectList: (_, _target, cursors, depth, repetition, item) =>
+    new ObjectListNode(cursors, depth, repetition, item),
+  singleton: (_, _target, cursor, depth, item) => new SingletonNode(cursor, depth, item),
+  memberTarget: (target) => target,
+  itemTarget: () => 'json',
+};
+
+const noText: TextNode = { write: () => false };
+
+class ScalarNode implements TextNode {
+  readonly #cursor: LeafCursor;
+  readonly #write: WriteValue;
+
+  constructor(cursor: LeafCursor, write: WriteValue) {
+    this.#cursor = cursor;
+    this.#write = write;
+  }
+
+  write(out: ByteSink): boolean {
+    const value = this.#cursor.valueAt(this.#cursor.begin);
+    return value >= 0 && this.#write(out, this.#cursor.page.values, value);
+  }
+}
+
+/** A list of scalars. */
+class ListNode implements TextNode {
+  readonly #cursor: LeafCursor;
+  readonly #depth: number;
+  readonly #write: WriteValue;
+
+  constructor(cursor: LeafCursor, depth: number, write: WriteValue) {
+    this.#cursor = cursor;
+    this.#depth = depth;
+    this.#write = write;
+  }
+
+  write(out: ByteSink): boolean {
+    const cursor = this.#cursor;
+    const { begin, end } = cursor;
+    const level = cursor.levelAt(begin);
+    if (level <= this.#depth) return false;
+    out.byte(openBracket);
+    if (level > this.#depth + 1) {
+      for (let slot = begin; slot < end; slot++) {
+        if (slot > begin) out.byte(comma);
+        const value = cursor.valueAt(slot);
+        if (value < 0 || !this.#write(out, cursor.page.values, value)) writeAscii(out, 'null');
+      }
+    }
+    out.byte(closeBracket);
+    return true;
+  }
+}
+
+/** A member of an object: the bytes of `"name":`, and its value. */
+interface Member {
+  readonly key: Uint8Array;
+  readonly node: TextNode;
+}
+
+function membersOf(
+  children: readonly Column[],
+  nodes: readonly (TextNode | undefined)[],
+): readonly Member[] {
+  return children.flatMap(({ name }, i) => {
+    const node = nodes[i];
+    return node ? [{ key: Buffer.from(`${JSON.stringify(name)}:`), node }] : [];
+  });
+}
+
+/** An object; members without a value are left out. */
+class ObjectNode implements TextNode {
+  /** Of any leaf below. */
+  readonly #cursor: LeafCursor;
+  readonly #depth: number;
+  readonly #members: readonly Member[];
+
+  constructor(cursor: LeafCursor, depth: number, members: readonly Member[]) {
+    this.#cursor = cursor;
+    this.#depth = depth;
+    this.#members = members;
+  }
+
+  write(out: ByteSink): boolean {
+    if (this.#cursor.levelAt(this.#cursor.begin) <= this.#depth) return false;
+    out.byte(openBrace);
+    let isFirst = true;
+    for (const { key, node } of this.#members) {
+      const { end } = out;
+      if (!isFirst) out.byte(comma);
+      writeRaw(out, key, 0, key.length);
+      if (node.write(out)) isFirst = false;
+      else out.end = end;
+    }
+    out.byte(closeBrace);
+    return true;
+  }
+}
+
+class ObjectListNode implements TextNode {
+  readonly #first: LeafCursor;
+  readonly #depth: number;
+  readonly #walk: ElementWalk;
+  readonly #item: TextNode;
+
+  constructor(cursors: readonly LeafCursor[], depth: number, repetition: number, item: TextNode) {
+    this.#first = cursors[0]!;
+    this.#depth = depth;
+    this.#walk = new ElementWalk(cursors, repetition);
+    this.#item = item;
+  }
+
+  write(out: ByteSink): boolean {
+    const level = this.#first.levelAt(this.#first.begin);
+    if (level <= this.#depth) return false;
+    out.byte(openBracket);
+    if (level > this.#depth + 1) {
+      const walk = this.#walk;
+      walk.start();
+      for (let isFirst = true; walk.next(); isFirst = false) {
+        if (!isFirst) out.byte(comma);
+        if (!this.#item.write(out)) writeAscii(out, 'null');
+      }
+    }
+    out.byte(closeBracket);
+    return true;
+  }
+}
+
+/** The list of one value. */
+class SingletonNode implements TextNode {
+  readonly #cursor: LeafCursor;
+  readonly #depth: number;
+  readonly #item: TextNode;
+
+  constructor(cursor: LeafCursor, depth: number, item: TextNode) {
+    this.#cursor = cursor;
+    this.#depth = depth;
+    this.#item = item;
+  }
+
+  write(out: ByteSink): boolean {
+    if (this.#cursor.levelAt(this.#cursor.begin) <= this.#depth) return false;
+    out.byte(openBracket);
+    if (!this.#item.write(out)) writeAscii(out, 'null');
+    out.byte(closeBracket);
+    return true;
+  }
+}
+
+const comma = 44;
+const openBracket = 91;
+const closeBracket = 93;
+const openBrace = 123;
+const closeBrace = 125;

@@ -1,0 +1,263 @@
+import type { RecordBatch } from 'apache-arrow';
+import type { Snapshot } from '../../store/store.js';
+import type { RowRef } from '../plan/executor.js';
+import { ByteSink } from '../../parquet/byte-sink.js';
+import { SegmentFile } from '../memory/segment-file.js';
+import { ColumnBuilder, recordBatch } from './column-builders.js';
+import { columnNodes, type ColumnNode } from './column-nodes.js';
+import { cellColumns, endCell, type DelimitedLayout } from './delimited.js';
+import { writeRaw } from './json-bytes.js';
+import { textNodes, type TextTarget } from './json-nodes.js';
+import type { Projected } from './projection.js';
+import { RecordReader, unreadable, type PageCache } from './record-reader.js';
+import { recordTree, shapeOf, type NodeFactory, type RecordTree } from './record-tree.js';
+
+export type { RowRef } from '../plan/executor.js';
+
+/** What records can be made into. */
+export interface Materialised {
+  /** The JSON text of each record: keys at the top are always there, inside objects only those with a value. */
+  readonly json: readonly string[];
+  /** The texts of each record's cells (see `cellColumns`), null where there is no value. */
+  readonly cells: readonly (readonly (string | null)[])[];
+  /** One Arrow batch under the columns' own names. */
+  readonly arrow: RecordBatch;
+  /** The same under their physical names, which no two columns share but for letter case: for Parquet. */
+  readonly columns: RecordBatch;
+  /** Lines of JSON, as UTF-8. */
+  readonly jsonLines: Uint8Array;
+}
+
+/** Where segments are read from. */
+export interface SegmentSource {
+  /** The file of a segment of the snapshot, by its number. */
+  file(segment: number): SegmentFile;
+  readonly cache: PageCache;
+}
+
+/** The records in these rows of a snapshot, in this order. Throws `damaged` for a file that cannot be read. */
+export function materialise<F extends keyof Materialised>(
+  source: SegmentSource,
+  rows: Iterable<RowRef>,
+  projection: readonly Projected[],
+  format: F,
+): Materialised[F] {
+  return makers[format](source, rows, projection);
+}
+
+type Maker<T> = (
+  source: SegmentSource,
+  rows: Iterable<RowRef>,
+  projection: readonly Projected[],
+) => T;
+
+const makers: { readonly [F in keyof Materialised]: Maker<Materialised[F]> } = {
+  json(source, rows, projection) {
+    const texts: string[] = [];
+    writeRecords(source, rows, projection, (out) => {
+      texts.push(textOf(out, 0));
+      out.end = 0;
+    });
+    return texts;
+  },
+  jsonLines(source, rows, projection) {
+    return writeRecords(source, rows, projection, (out) => out.byte(newline));
+  },
+  cells(source, rows, projection) {
+    const records: (string | null)[][] = [];
+    const columns = cellColumns(projection).map(({ projected }) => projected);
+    eachCell(source, rows, columns, (out, column, isThere) => {
+      if (column === 0) records.push([]);
+      if (column >= 0) records.at(-1)!.push(isThere ? textOf(out, 0) : null);
+      else if (columns.length === 0) records.push([]);
+      out.end = 0;
+    });
+    return records;
+  },
+  arrow: (source, rows, projection) => batchOf(source, rows, projection, 'own'),
+  columns: (source, rows, projection) => batchOf(source, rows, projection, 'physical'),
+};
+
+/** Lines of a table of text, as UTF-8, without a first line of titles. */
+export function delimitedLines(
+  source: SegmentSource,
+  rows: Iterable<RowRef>,
+  projection: readonly Projected[],
+  layout: DelimitedLayout,
+): Uint8Array {
+  const columns = cellColumns(projection).map(({ projected }) => projected);
+  const delimiter = layout.delimiter.charCodeAt(0);
+  const lineEnd = Buffer.from(layout.lineEnd);
+  let from = 0;
+  return eachCell(source, rows, columns, (out, column, isThere) => {
+    if (column < 0) out.append(lineEnd);
+    else {
+      if (isThere) endCell(out, from, layout);
+      if (column < columns.length - 1) out.byte(delimiter);
+    }
+    from = out.end;
+  });
+}
+
+/** Opens segments where nothing is kept from one call to the next; to be closed. */
+export function openSegments({
+  files,
+}: Pick<Snapshot, 'files'>): SegmentSource & { close(): void } {
+  const open = new Map<number, SegmentFile>();
+  let last: SegmentFile | undefined;
+  const entries = new Map<string, unknown>();
+  return {
+    file(segment) {
+      const file = open.get(segment) ?? new SegmentFile(files[segment + 1]!);
+      open.set(segment, file);
+      // One descriptor at a time.
+      if (file !== last) last?.rest();
+      last = file;
+      return file;
+    },
+    // A reader knows the pages of one call; dictionaries are shared by pages.
+    cache: {
+      get: <T>(key: string) => entries.get(key) as T | undefined,
+      set: (key, value) => {
+        if (key.startsWith('dictionary')) entries.set(key, value);
+      },
+    },
+    close() {
+      for (const file of open.values()) file.close();
+      open.clear();
+    },
+  };
+}
+
+/** What reads segments of one shape. */
+interface Shape<N> {
+  readonly tree: RecordTree<N>;
+  readonly reader: RecordReader;
+}
+
+/** Calls `visit` for every row, with the cursors of the tree on it. */
+function eachRecord<N, S>(
+  { file: fileOf, cache }: SegmentSource,
+  rows: Iterable<RowRef>,
+  projection: readonly Projected[],
+  factory: NodeFactory<N, S>,
+  targets: readonly S[],
+  visit: (nodes: readonly (N | undefined)[]) => void,
+): void {
+  const shapes = new Map<string, Shape<N>>();
+  let current = -1;
+  let file!: SegmentFile;
+  let shape!: Shape<N>;
+  for (const [segment, row] of rows) {
+    if (segment !== current) {
+      file = fileOf(segment);
+      shape = shapeFor(file);
+      current = segment;
+    }
+    shape.reader.moveTo(file, row);
+    visit(shape.tree.nodes);
+  }
+
+  function shapeFor(opened: SegmentFile): Shape<N> {
+    const key = shapeOf(opened.leaves);
+    const known = shapes.get(key);
+    if (known !== undefined) return known;
+    try {
+      const tree = recordTree(opened.leaves, projection, factory, targets);
+      const made = { tree, reader: new RecordReader(tree.cursors, cache) };
+      shapes.set(key, made);
+      return made;
+    } catch (error) {
+      throw unreadable(opened, error);
+    }
+  }
+}
+
+/** Writes the JSON of every record and then calls `end`; returns what is in the sink at last. */
+function writeRecords(
+  source: SegmentSource,
+  rows: Iterable<RowRef>,
+  projection: readonly Projected[],
+  end: (out: ByteSink) => void,
+): Uint8Array {
+  const keys = projection.map(({ column }, i) =>
+    Buffer.from(`${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
+  );
+  const close = Buffer.from(projection.length === 0 ? '{}' : '}');
+  return withSink((out) =>
+    eachRecord(source, rows, projection, textNodes, targets('json', projection), (nodes) => {
+      for (let i = 0; i < nodes.length; i++) {
+        const key = keys[i]!;
+        writeRaw(out, key, 0, key.length);
+        if (nodes[i]?.write(out) !== true) writeRaw(out, nullText, 0, nullText.length);
+      }
+      writeRaw(out, close, 0, close.length);
+      end(out);
+    }),
+  );
+}
+
+/** Calls `end` behind every cell, with the number of its column, and with -1 behind every record. */
+function eachCell(
+  source: SegmentSource,
+  rows: Iterable<RowRef>,
+  columns: readonly Projected[],
+  end: (out: ByteSink, column: number, isThere: boolean) => void,
+): Uint8Array {
+  return withSink((out) =>
+    eachRecord(source, rows, columns, textNodes, targets('cell', columns), (nodes) => {
+      for (let i = 0; i < nodes.length; i++) {
+        const node = nodes[i];
+        end(out, i, node !== undefined && node.write(out));
+      }
+      end(out, -1, false);
+    }),
+  );
+}
+
+function batchOf(
+  source: SegmentSource,
+  rows: Iterable<RowRef>,
+  projection: readonly Projected[],
+  names: 'own' | 'physical',
+): RecordBatch {
+  const builders = projection.map(({ column }) => new ColumnBuilder(column));
+  let length = 0;
+  eachRecord(
+    source,
+    rows,
+    projection,
+    columnNodes,
+    builders,
+    (nodes: readonly (ColumnNode | undefined)[]) => {
+      for (let i = 0; i < nodes.length; i++) {
+        const node = nodes[i];
+        if (node === undefined) builders[i]!.appendNull();
+        else node.append();
+      }
+      length++;
+    },
+  );
+  return recordBatch(builders, length, names);
+}
+
+function targets(target: TextTarget, projection: readonly Projected[]): readonly TextTarget[] {
+  return projection.map(() => target);
+}
+
+function withSink(work: (out: ByteSink) => void): Uint8Array {
+  const out = new ByteSink(64 << 10);
+  try {
+    work(out);
+    return out.written().slice();
+  } finally {
+    out.release();
+  }
+}
+
+function textOf(out: ByteSink, from: number): string {
+  return Buffer.from(out.bytes.buffer, from, out.end - from).toString();
+}
+
+const newline = 10;
+const nullText = Buffer.from('null');

@@ -1,0 +1,76 @@
+import { pageExtents, decompressPages } from '../../parquet/read-pages.js';
+import { readLevels } from '../../parquet/read-chunk.js';
+import { acquire, release } from '../../core/buffers.js';
+import type { PagePlaces, RowGroup, SegmentFile } from '../memory/segment-file.js';
+import type { SegmentLeaf } from '../memory/segment-leaves.js';
+
+/** Where the data pages of one leaf are in a row group. Page i holds its rows `firstRows[i]` to before `firstRows[i + 1]`. */
+export interface PageLocations extends PagePlaces {
+  /** Rows of every page but the last one, if that is the same number; else 0. */
+  readonly step: number;
+}
+
+const known = new WeakMap<PagePlaces, PageLocations>();
+const scanned = new WeakMap<RowGroup, Map<number, PageLocations>>();
+
+/** The pages of a leaf: from the chunk's OffsetIndex, or, in a file that has none, from reading the chunk's page headers once. */
+export function pageLocations(
+  file: SegmentFile,
+  group: RowGroup,
+  leaf: SegmentLeaf,
+): PageLocations {
+  const places = file.pages(group, group.chunks[leaf.index]!);
+  if (places !== undefined) {
+    const found = known.get(places) ?? { ...places, step: stepOf(places.firstRows) };
+    known.set(places, found);
+    return found;
+  }
+  const ofGroup = scanned.get(group) ?? new Map<number, PageLocations>();
+  scanned.set(group, ofGroup);
+  const found = ofGroup.get(leaf.index) ?? scan(file, group, leaf);
+  ofGroup.set(leaf.index, found);
+  return found;
+}
+
+function stepOf(firstRows: Int32Array): number {
+  const step = firstRows[1]!;
+  const last = firstRows.length - 1;
+  if (last < 1 || firstRows[last]! - firstRows[last - 1]! > step) return 0;
+  for (let i = 0; i < last; i++) if (firstRows[i] !== i * step) return 0;
+  return step;
+}
+
+function scan(file: SegmentFile, group: RowGroup, leaf: SegmentLeaf): PageLocations {
+  const chunk = group.chunks[leaf.index]!;
+  const bytes = file.read(chunk.begin, chunk.bytes);
+  const pages = [...pageExtents(bytes, chunk)].filter(({ isDictionary }) => !isDictionary);
+  const firstRows = new Int32Array(pages.length + 1);
+  for (const [i, { begin, end, count }] of pages.entries()) {
+    const stored = { bytes: bytes.subarray(begin, end), isCompressed: chunk.isCompressed };
+    firstRows[i + 1] = firstRows[i]! + (leaf.maxRepetition === 0 ? count : rowsOf(stored, leaf));
+  }
+  if (firstRows[pages.length] !== group.rows)
+    throw new RangeError(`pages have ${firstRows[pages.length]} of ${group.rows} rows`);
+  return {
+    offsets: Float64Array.from(pages, ({ begin }) => chunk.begin + begin),
+    bytes: Int32Array.from(pages, ({ begin, end }) => end - begin),
+    firstRows,
+    step: stepOf(firstRows),
+  };
+}
+
+/** How many rows begin in a page of a repeated leaf. */
+function rowsOf(
+  stored: { readonly bytes: Uint8Array; readonly isCompressed: boolean },
+  { maxRepetition }: SegmentLeaf,
+): number {
+  const [{ body, count }] = decompressPages([stored]) as [
+    ReturnType<typeof decompressPages>[number],
+  ];
+  const levels = acquire(Int32Array, count);
+  const constant = readLevels(body, maxRepetition, count, levels);
+  let rows = constant === 0 ? count : 0;
+  if (constant === undefined) for (let i = 0; i < count; i++) rows += levels[i] === 0 ? 1 : 0;
+  release(levels);
+  return rows;
+}

@@ -1,0 +1,135 @@
+import { AppError } from '../../core/errors.js';
+import { decompressPages, type DecompressedPage } from '../../parquet/read-pages.js';
+import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
+import type { LeafCursor, LeafPages } from './leaf-cursor.js';
+import { convertedTo } from './converted.js';
+import { LeafPage, valuesOf, type LeafValues } from './leaf-page.js';
+import { pageLocations } from './page-locations.js';
+
+/** Keeps unpacked pages and dictionaries for as long as it likes. */
+export interface PageCache {
+  get<T>(key: string): T | undefined;
+  set(key: string, value: unknown, bytes: number): void;
+}
+
+/** Moves the cursors of a tree to single records of segments that have its shape, and reads the pages that hold them. */
+export class RecordReader {
+  readonly #cursors: readonly LeafCursor[];
+  readonly #cache: PageCache;
+  /** The row groups that were entered, by file: the same few pages are asked for again and again. */
+  readonly #known = new Map<SegmentFile, (readonly LeafPages[] | undefined)[]>();
+  #file: SegmentFile | undefined;
+  #group: RowGroup | undefined;
+  #groupIndex = 0;
+
+  constructor(cursors: readonly LeafCursor[], cache: PageCache) {
+    this.#cursors = cursors;
+    this.#cache = cache;
+  }
+
+  /** Moves to a row of a segment. Throws `damaged` where what is stored cannot be read. */
+  moveTo(file: SegmentFile, row: number): void {
+    let group = this.#group;
+    if (
+      file !== this.#file ||
+      group === undefined ||
+      row < group.first ||
+      row >= group.first + group.rows
+    )
+      group = this.#enter(file, row);
+    const cursors = this.#cursors;
+    const inGroup = row - group.first;
+    let isLoaded = true;
+    for (let i = 0; i < cursors.length; i++) {
+      const cursor = cursors[i]!;
+      if ((inGroup < cursor.first || inGroup >= cursor.last) && !cursor.turnTo(inGroup))
+        isLoaded = false;
+    }
+    try {
+      if (!isLoaded) this.#load(file, group);
+    } catch (error) {
+      // What was not loaded must not be taken for what was.
+      this.#group = undefined;
+      throw unreadable(file, error);
+    }
+    for (let i = 0; i < cursors.length; i++) {
+      const cursor = cursors[i]!;
+      cursor.moveTo(inGroup - cursor.first);
+    }
+  }
+
+  #enter(file: SegmentFile, row: number): RowGroup {
+    const { groups } = file;
+    let index = 0;
+    while (index < groups.length - 1 && row >= groups[index + 1]!.first) index++;
+    const group = groups[index];
+    if (group === undefined || !(row >= 0 && row < group.first + group.rows))
+      throw new AppError('internal', `segment ${file.path} has no row ${row}`);
+    try {
+      const ofFile = this.#known.get(file) ?? [];
+      this.#known.set(file, ofFile);
+      const pages = (ofFile[index] ??= this.#cursors.map(({ leaf }) => ({
+        locations: pageLocations(file, group, leaf),
+        pages: [],
+      })));
+      for (const [i, cursor] of this.#cursors.entries()) cursor.enter(pages[i]!);
+    } catch (error) {
+      throw unreadable(file, error);
+    }
+    this.#file = file;
+    this.#group = group;
+    this.#groupIndex = index;
+    return group;
+  }
+
+  /** Loads the current pages that are in no cache; they are unpacked together, because each call of zstd takes its time. */
+  #load(file: SegmentFile, group: RowGroup): void {
+    const wanted: {
+      bytes: Uint8Array;
+      isCompressed: boolean;
+      accept: (plain: DecompressedPage) => void;
+    }[] = [];
+    for (const cursor of this.#cursors) {
+      if (cursor.isLoaded) continue;
+      const { leaf, type, number, locations } = cursor;
+      const name = `${file.path} ${this.#groupIndex} ${leaf.index} ${type}`;
+      const known = this.#cache.get<LeafPage>(`page ${name} ${number}`);
+      if (known !== undefined) {
+        cursor.load(known);
+        continue;
+      }
+      const { isCompressed, dictionaryOffset, dataOffset } = group.chunks[leaf.index]!;
+      let dictionary: LeafValues | undefined;
+      if (dictionaryOffset !== undefined) {
+        const key = `dictionary ${name}`;
+        dictionary = this.#cache.get<LeafValues>(key);
+        if (dictionary === undefined)
+          wanted.push({
+            bytes: file.read(dictionaryOffset, dataOffset - dictionaryOffset),
+            isCompressed,
+            accept: (plain) => {
+              const stored = valuesOf(plain, leaf.physical, plain.count);
+              dictionary = convertedTo(stored, leaf, type);
+              this.#cache.set(key, dictionary, dictionary.bytes);
+            },
+          });
+      }
+      wanted.push({
+        bytes: file.read(locations.offsets[number]!, locations.bytes[number]!),
+        isCompressed,
+        accept: (plain) => {
+          const page = new LeafPage(plain, leaf, type, cursor.last - cursor.first, dictionary);
+          cursor.load(page);
+          this.#cache.set(`page ${name} ${number}`, page, page.bytes);
+        },
+      });
+    }
+    if (wanted.length === 0) return;
+    for (const [i, plain] of decompressPages(wanted).entries()) wanted[i]!.accept(plain);
+  }
+}
+
+/** What to throw where records of a file cannot be read. */
+export function unreadable(file: SegmentFile, error: unknown): AppError {
+  return error instanceof AppError ? error : file.damaged('has records that cannot be read', error);
+}

@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto';
+import type { Column } from '../../core/types.js';
+import type { SegmentLeaf } from '../memory/segment-leaves.js';
+import { LeafCursor } from './leaf-cursor.js';
+import type { ScalarType } from './converted.js';
+import type { Projected } from './projection.js';
+
+/**
+ * Makes the nodes of one format, which write or append the values of a column where the cursors are. `S` is where a column's values
+ * go, where every column has a target of its own. `depth` is the definition level at which the value itself is null: above it, the value is
+ * there ("Nested Encoding" of Parquet).
+ */
+export interface NodeFactory<N, S> {
+  /** A scalar, or one element of the list that `column` is. */
+  scalar(column: Column, target: S, cursor: LeafCursor): N;
+  /** A list of scalars. */
+  list(column: Column, target: S, cursor: LeafCursor, depth: number): N;
+  /** An object; a member that the segment does not store is undefined. */
+  object(
+    column: Column,
+    target: S,
+    cursor: LeafCursor,
+    depth: number,
+    members: readonly (N | undefined)[],
+  ): N;
+  /** A list of objects, from the cursors of all leaves below it; `repetition` is the level of its elements. */
+  objectList(
+    column: Column,
+    target: S,
+    cursors: readonly LeafCursor[],
+    depth: number,
+    repetition: number,
+    item: N,
+  ): N;
+  /** A list of the one value that a segment has from before the column became a list. */
+  singleton(column: Column, target: S, cursor: LeafCursor, depth: number, item: N): N;
+  memberTarget(target: S, index: number): S;
+  itemTarget(target: S): S;
+}
+
+/** The columns of a projection in segments of one shape. */
+export interface RecordTree<N> {
+  /** One for each leaf that is read. */
+  readonly cursors: readonly LeafCursor[];
+  /** In the order of the projection; undefined where these segments store no value. */
+  readonly nodes: readonly (N | undefined)[];
+}
+
+const shapes = new WeakMap<readonly SegmentLeaf[], string>();
+
+/** The same text for segments whose leaves have the same names, types and levels: they can share a tree. */
+export function shapeOf(leaves: readonly SegmentLeaf[]): string {
+  const shape = shapes.get(leaves) ?? hash('sha256', JSON.stringify(leaves));
+  shapes.set(leaves, shape);
+  return shape;
+}
+
+/** The tree of a projection; `targets` has one for each of its columns. Throws a `RangeError` for columns of a shape that cannot be read. */
+export function recordTree<N, S>(
+  leaves: readonly SegmentLeaf[],
+  projection: readonly Projected[],
+  factory: NodeFactory<N, S>,
+  targets: readonly S[],
+): RecordTree<N> {
+  const builder = new TreeBuilder(leaves, factory);
+  const nodes = projection.map(({ column, isStored }, i) =>
+    isStored ? builder.build(column, targets[i]!, top, builder.below(column.physical)) : undefined,
+  );
+  return { nodes, cursors: builder.cursors };
+}
+
+/** A position in the tree of stored columns. */
+interface Above {
+  /** Index of the column among the names of its leaves; -1 above the top. */
+  readonly level: number;
+  readonly depth: number;
+  readonly repetition: number;
+}
+
+const top: Above = { level: -1, depth: 0, repetition: 0 };
+
+class TreeBuilder<N, S> {
+  /** By the name of the column at the top. */
+  readonly #leaves = new Map<string, SegmentLeaf[]>();
+  readonly #factory: NodeFactory<N, S>;
+  readonly #cursors = new Map<SegmentLeaf, LeafCursor>();
+
+  constructor(leaves: readonly SegmentLeaf[], factory: NodeFactory<N, S>) {
+    this.#factory = factory;
+    for (const leaf of leaves) {
+      const others = this.#leaves.get(leaf.columns[0]!);
+      if (others === undefined) this.#leaves.set(leaf.columns[0]!, [leaf]);
+      else others.push(leaf);
+    }
+  }
+
+  /** The leaves of a column at the top. */
+  below(column: string): readonly SegmentLeaf[] {
+    return this.#leaves.get(column) ?? [];
+  }
+
+  get cursors(): readonly LeafCursor[] {
+    return [...this.#cursors.values()];
+  }
+
+  /** Undefined if the segment has no such column: then every record lacks it. */
+  build(column: Column, target: S, above: Above, siblings: readonly SegmentLeaf[]): N | undefined {
+    const level = above.level + 1;
+    const own = siblings.filter(({ columns }) => columns[level] === column.physical);
+    const leaf = own[0];
+    if (leaf === undefined) return undefined;
+    const isStoredList = leaf.lists[level]!;
+    const isStoredObject = leaf.columns.length > level + 1;
+    if (isStoredObject !== (column.type === 'object') || (isStoredList && !column.isList))
+      throw new RangeError(`column ${leaf.key} is stored in another shape than ${column.name}`);
+    const inside: Above = {
+      level,
+      depth: above.depth + (isStoredList ? 2 : 0) + 1,
+      repetition: above.repetition + (isStoredList ? 1 : 0),
+    };
+    if (!column.isList || isStoredList)
+      return this.#node(column, target, own, above.depth, inside, isStoredList);
+    const item = this.#node(
+      column,
+      this.#factory.itemTarget(target),
+      own,
+      above.depth,
+      inside,
+      false,
+    );
+    return this.#factory.singleton(column, target, this.#firstOf(own), above.depth, item);
+  }
+
+  #node(
+    column: Column,
+    target: S,
+    own: readonly SegmentLeaf[],
+    depth: number,
+    inside: Above,
+    isList: boolean,
+  ): N {
+    const factory = this.#factory;
+    const leaf = own[0]!;
+    const { type } = column;
+    if (type !== 'object') {
+      if (leaf.maxDefinition !== inside.depth || leaf.maxDefinition > 255)
+        throw new RangeError(`column ${leaf.key} has ${leaf.maxDefinition} levels`);
+      const cursor = this.#cursor(leaf, type);
+      return isList
+        ? factory.list(column, target, cursor, depth)
+        : factory.scalar(column, target, cursor);
+    }
+    const item = isList ? factory.itemTarget(target) : target;
+    const members = (column.children ?? []).map((child, i) =>
+      this.build(child, factory.memberTarget(item, i), inside, own),
+    );
+    // The levels of any leaf below an object tell whether the object is there; without a member, of the first one.
+    if (!own.some((one) => this.#cursors.has(one))) this.#cursor(leaf, undefined);
+    if (!isList) return factory.object(column, target, this.#firstOf(own), depth, members);
+    const below = own.flatMap((one) => this.#cursors.get(one) ?? []);
+    const object = factory.object(column, item, below[0]!, depth + 2, members);
+    return factory.objectList(column, target, below, depth, inside.repetition, object);
+  }
+
+  #firstOf(leaves: readonly SegmentLeaf[]): LeafCursor {
+    return leaves.map((leaf) => this.#cursors.get(leaf)).find((cursor) => cursor !== undefined)!;
+  }
+
+  #cursor(leaf: SegmentLeaf, type: ScalarType | undefined): LeafCursor {
+    const known = this.#cursors.get(leaf) ?? new LeafCursor(leaf, type);
+    this.#cursors.set(leaf, known);
+    return known;
+  }
+}

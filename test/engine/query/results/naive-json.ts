@@ -1,0 +1,122 @@
+import type { Column, Columns } from '../../../../engine/core/types.js';
+import { reservedColumns } from '../../../../engine/store/arrow.js';
+import { project, type Projected } from '../../../../engine/query/results/projection.js';
+import type { QueryRequest } from '../../../../engine/query/request/request.js';
+import type { Bench, Dataset } from '../dataset.js';
+
+/** The fewest digits that read back as the same 32-bit float, found by trying. */
+export function naiveFloat(value: number): string {
+  if (value < 0) return `-${naiveFloat(-value)}`;
+  if (value === 0) return '0';
+  for (let digits = 1; digits < 10; digits++) {
+    const [text, exponent] = value.toExponential(digits - 1).split('e') as [string, string];
+    const whole = BigInt(text.replace('.', ''));
+    const power = Number(exponent) - digits + 1;
+    const reads = [whole, whole - 1n, whole + 1n]
+      .map((each) => [each, Number(`${each}e${power}`)] as const)
+      .filter(([, each]) => Math.fround(each) === value);
+    // The nearest; of two as near, the even one.
+    const far = (each: bigint): bigint => {
+      const unit = 10n ** BigInt(Math.abs(power));
+      const [a, b] =
+        power < 0
+          ? [each, BigInt(value * 2 ** 149) * unit]
+          : [each * unit, BigInt(value * 2 ** 149)];
+      const difference = (a << 149n) - b;
+      return difference < 0n ? -difference : difference;
+    };
+    reads.sort(([a], [b]) => Number(far(a) - far(b)) || Number((a & 1n) - (b & 1n)));
+    if (reads.length > 0) return String(reads[0]![1]);
+  }
+  throw new Error(`${value} is no 32-bit float`);
+}
+
+/** `YYYY-MM-DD`, with the time of day where it is not midnight. */
+export function naiveDate(micros: bigint): string {
+  const part = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const day = 86_400_000n;
+  // `Date` ends with the year 275760: dates of other years are those of 400 years (146,097 days) earlier or later.
+  let millis = (micros - part) / 1000n;
+  let years = 0;
+  while (millis > 8_000_000_000_000_000n) [millis, years] = [millis - 146_097n * day * 100n, years + 40_000]; // prettier-ignore
+  while (millis < -8_000_000_000_000_000n) [millis, years] = [millis + 146_097n * day * 100n, years - 40_000]; // prettier-ignore
+  const date = new Date(Number(millis));
+  const year = date.getUTCFullYear() + years;
+  const [, rest] = /-(\d\d-\d\dT\d\d:\d\d:\d\d)/.exec(date.toISOString().slice(1)) as unknown as [string, string]; // prettier-ignore
+  const text = `${year < 0 ? `-${-year}` : String(year).padStart(4, '0')}-${rest}`;
+  if (part > 0n) return `${text}.${String(part).padStart(6, '0')}`;
+  return text.endsWith('T00:00:00') ? text.slice(0, -9) : text;
+}
+
+/** The JSON of a value as the SQL engine hands it over; undefined if it has none. */
+export function naiveJson(column: Column, value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (column.isList) {
+    const { items } = value as { readonly items: readonly unknown[] };
+    return `[${items.map((item) => naiveJson({ ...column, isList: false }, item) ?? 'null').join(',')}]`;
+  }
+  switch (column.type) {
+    case 'object': {
+      const { entries } = value as { readonly entries: Readonly<Record<string, unknown>> };
+      const members = column.children!.flatMap((child) => {
+        const text = naiveJson(child, Object.hasOwn(entries, child.physical) ? entries[child.physical] : null); // prettier-ignore
+        return text === undefined ? [] : [`${JSON.stringify(child.name)}:${text}`];
+      });
+      return `{${members.join(',')}}`;
+    }
+    case 'json':
+      return value as string;
+    case 'date':
+      return `"${naiveDate((value as { readonly micros: bigint }).micros)}"`;
+    case 'float':
+      return Number.isFinite(value) ? naiveFloat(value as number) : undefined;
+    case 'double':
+      return Number.isFinite(value) ? String(value) : undefined;
+    case 'string':
+    case 'text':
+    case 'blob':
+      return capitals(JSON.stringify(value));
+    default:
+      return String(value as bigint);
+  }
+}
+
+/** Control characters are written with capital digits. */
+function capitals(json: string): string {
+  return json.replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, (escape) =>
+    escape.length > 2 ? `\\u${escape.slice(2).toUpperCase()}` : escape,
+  );
+}
+
+/** All records of a dataset in the order of its files, as the SQL engine reads them: the columns of a projection of it. */
+export async function rawRecords(
+  { engine }: Bench,
+  { snapshot, fields }: Dataset,
+  request: QueryRequest,
+): Promise<{
+  readonly projection: readonly Projected[];
+  readonly rows: readonly (readonly unknown[])[];
+}> {
+  const projection = project(snapshot.columns, fields, request);
+  const all: Columns = [...reservedColumns, ...snapshot.columns];
+  const at = projection.map(({ column, isStored }) =>
+    isStored ? all.findIndex(({ physical }) => physical === column.physical) : -1,
+  );
+  if (snapshot.rows === 0) return { projection, rows: [] };
+  const sql = 'SELECT * FROM read_parquet($1, union_by_name = true)';
+  const rows = await engine.sql.engine.run(sql, [{ type: 'string', value: snapshot.files }]);
+  return { projection, rows: rows.map((row) => at.map((i) => (i < 0 ? null : row[i]))) };
+}
+
+/** The JSON texts of all records. */
+export async function naiveTexts(
+  bench: Bench,
+  dataset: Dataset,
+  request: QueryRequest,
+): Promise<readonly string[]> {
+  const { projection, rows } = await rawRecords(bench, dataset, request);
+  return rows.map((row) => {
+    const members = projection.map(({ column }, i) => `${JSON.stringify(column.name)}:${naiveJson(column, row[i]) ?? 'null'}`); // prettier-ignore
+    return `{${members.join(',')}}`;
+  });
+}
