@@ -1,6 +1,4 @@
-import { csvCell } from '../engine/core/csv-cell.js';
-import { textBlocks } from './blocks.js';
-import type { Writer, WriterOptions } from './writer.js';
+import { delimitedWriter } from './delimited-writer.js';
 
 /**
  * CSV as RFC 4180 has it: a first line with the fields' titles, lines end with CR LF, a cell with a comma, a quote or a
@@ -10,35 +8,12 @@ import type { Writer, WriterOptions } from './writer.js';
  * Choice: a spreadsheet runs cells that begin with `=`, `+`, `-`, `@`, TAB or CR as formulas. With `csv_safe` such
  * cells get a `'` in front, except numbers; without it they stay as they are (threats D3).
  */
-export const csv: Writer = {
+export const csv = delimitedWriter({
   format: 'csv',
   extension: 'csv',
   mediaType: 'text/csv',
-  expandsLists: false,
-  shape: 'csv',
-  line: (cells, options) =>
-    cells.length === 0 ? "''" : cells.map((cell) => sqlCell(cell, options)).join(` || ',' || `),
-  write: (records, columns, { options }) =>
-    textBlocks(
-      records,
-      '\r\n',
-      `${columns.map(({ title }) => csvCell(title, options.isFormulaSafe)).join(',')}\r\n`,
-    ),
-};
-
-const needsQuotes = '[",\\r\\n]';
-const startsFormula = '^[=+\\-@\\t\\r]';
-const isNumber = '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$';
-
-/** The same as `csvCell`, in SQL. */
-function sqlCell(cell: string, { isFormulaSafe }: WriterOptions): string {
-  const isFormula = `regexp_matches(${cell}, '${startsFormula}') AND NOT regexp_matches(${cell}, '${isNumber}')`;
-  const safe = isFormulaSafe
-    ? `CASE WHEN ${isFormula} THEN '''' || ${cell} ELSE ${cell} END`
-    : cell;
-  return (
-    `CASE WHEN ${cell} IS NULL THEN '' ` +
-    `WHEN ${cell} = '' OR regexp_matches(${cell}, '${needsQuotes}') ` +
-    `THEN '"' || replace(${safe}, '"', '""') || '"' ELSE ${safe} END`
-  );
-}
+  description:
+    'CSV (RFC 4180): a line of titles, then one line per record; lists are JSON in one cell.',
+  delimiter: ',',
+  lineEnd: '\r\n',
+});

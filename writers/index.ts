@@ -1,9 +1,12 @@
+import { arrow } from './arrow.js';
 import { csv } from './csv.js';
-import { jsonl } from './jsonl.js';
+import { json } from './json.js';
+import { parquet } from './parquet.js';
+import { tsv } from './tsv.js';
 import type { Writer } from './writer.js';
 
 /** Every export format. */
-export const writers: readonly Writer[] = [jsonl, csv];
+export const writers: readonly Writer[] = [json, csv, tsv, parquet, arrow] as readonly Writer[];
 
 /** The writer of that format, whatever its letter case; undefined if there is none. */
 export function writerNamed(format: string): Writer | undefined {

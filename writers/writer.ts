@@ -1,4 +1,8 @@
-/** One column of a file with columns. */
+import type { RecordBatch } from 'apache-arrow';
+import type { DelimitedLayout } from '../engine/query/results/delimited.js';
+import type { Projected } from '../engine/query/results/projection.js';
+
+/** One column of a table of text; the name of a nested one is dotted. */
 export interface WriterColumn {
   readonly name: string;
   readonly title: string;
@@ -10,35 +14,42 @@ export interface WriterOptions {
   readonly isFormulaSafe: boolean;
 }
 
-/** What a writer may use of its surroundings. */
-export interface WriteContext {
-  /** Packs one block into a gzip member of its own; several may run at once. */
-  readonly gzip: (block: Uint8Array) => Promise<Uint8Array>;
-  /** How many blocks may be packed at the same time. */
-  readonly parallel: number;
+/** Some records of an export, in order, in any of the forms that a writer can need. */
+export interface RecordSource {
+  /** A line of JSON for each record. */
+  jsonLines(): Uint8Array;
+  /** A line of cells for each record. */
+  delimitedLines(layout: DelimitedLayout): Uint8Array;
+  /** The records as columns, under the fields' own names. */
+  arrowBatch(): RecordBatch;
+  /** The same under the names of the stored columns, of which no two differ by letter case alone. */
+  storedBatch(): RecordBatch;
+}
+
+/** What a whole file is made of beside its records. */
+export interface FileContext {
+  /** The columns of the records. */
+  readonly projection: readonly Projected[];
+  /** The columns of their cells. */
+  readonly columns: readonly WriterColumn[];
   readonly options: WriterOptions;
 }
 
-/** Records to bytes. Adding a format is one file and one line in `index.ts`. */
-export interface Writer {
-  /** As requests name it, in lower case. */
+/**
+ * Records to the bytes of a file, in two steps: parts are encoded in several threads, and joined in order in one. `Part` is plain
+ * data. Adding a format is one file and one line in `index.ts`.
+ */
+export interface Writer<Part = unknown> {
+  /** The name in requests, in lower case. */
   readonly format: string;
-  /** Of the file, without the first dot: `json.gz`. */
+  /** Extension of the file, without the first dot: `json.gz`. */
   readonly extension: string;
   readonly mediaType: string;
-  /** Whether a list column becomes one column per place in the list. */
-  readonly expandsLists: boolean;
-  /** What the engine makes of each record: one JSON text, or one text per column. */
-  readonly shape: 'json' | 'csv';
-  /**
-   * The SQL expression of a record's text, given those of its cells. So the engine's threads do the work per cell, and
-   * only one text per record comes over (20 columns: a fifth of the time of cells in JavaScript).
-   */
-  line(cells: readonly string[], options: WriterOptions): string;
-  /** The file's bytes, in order; at most a few blocks are held at a time. `records` come in batches of their texts. */
-  write(
-    records: AsyncIterable<readonly string[]>,
-    columns: readonly WriterColumn[],
-    context: WriteContext,
-  ): AsyncIterable<Uint8Array>;
+  /** One sentence for the documentation. */
+  readonly description: string;
+  /** Records of one part, at most. */
+  readonly partRecords: number;
+  encode(records: RecordSource, context: FileContext): Part;
+  /** The file's bytes, in order, also of no part at all. */
+  join(parts: AsyncIterable<Part>, context: FileContext): AsyncIterable<Uint8Array>;
 }

@@ -13,7 +13,13 @@ import {
 } from './levels.js';
 import { writeOffsetIndex } from './offset-index.js';
 import { rowsPerPage } from './page-rows.js';
-import { parquetSchema, type Node, type ParquetLeaf, type ParquetSchema } from './schema.js';
+import {
+  parquetSchema,
+  schemaOf,
+  type Node,
+  type ParquetLeaf,
+  type ParquetSchema,
+} from './schema.js';
 import { ByteSink } from './byte-sink.js';
 import { compareBounds, type Bound } from './statistics.js';
 import { leafValues, releaseValues } from './values.js';
@@ -42,6 +48,50 @@ export interface ListCount {
   nulls: number;
 }
 
+/** A row group and its bytes; offsets are counted from its first byte. */
+export interface EncodedRowGroup {
+  readonly bytes: Uint8Array;
+  readonly meta: RowGroupMeta;
+}
+
+/** Encodes a batch of these columns as one row group of a file that `joinRowGroups` makes. */
+export function encodeRowGroup(columns: Columns, batch: RecordBatch): EncodedRowGroup {
+  return new ParquetEncoder(schemaOf(columns)).rowGroup(batch);
+}
+
+/** The bytes of a Parquet file of these columns, from row groups that may have been encoded in several threads. */
+export async function* joinRowGroups(
+  columns: Columns,
+  groups: AsyncIterable<EncodedRowGroup>,
+): AsyncGenerator<Uint8Array> {
+  yield magic;
+  let offset = magic.length;
+  const metas: RowGroupMeta[] = [];
+  for await (const { bytes, meta } of groups) {
+    metas.push({ rows: meta.rows, chunks: meta.chunks.map((chunk) => moved(chunk, offset)) });
+    yield bytes;
+    offset += bytes.length;
+  }
+  const end = new ByteSink(64 << 10);
+  try {
+    const places = writeIndexes(end, offset, metas);
+    writeFooter(end, schemaOf(columns), metas, places);
+    yield end.written().slice();
+  } finally {
+    end.release();
+  }
+}
+
+function moved(chunk: ChunkMeta, by: number): ChunkMeta {
+  const { dictionaryOffset, dataOffset, pages } = chunk;
+  return {
+    ...chunk,
+    dictionaryOffset: dictionaryOffset === undefined ? undefined : dictionaryOffset + by,
+    dataOffset: dataOffset + by,
+    pages: pages.map((page) => ({ ...page, offset: page.offset + by })),
+  };
+}
+
 /**
  * Writes batches of the reserved columns and then `columns` as one Parquet file. Row groups are written as they are encoded,
  * and nothing of the file is kept but its footer; the counts are complete when the pieces are.
@@ -54,8 +104,9 @@ export class ParquetEncoder {
   readonly #groups: RowGroupMeta[] = [];
   #rowsPerPage = 0;
 
-  constructor(columns: Columns) {
-    this.#schema = parquetSchema(columns);
+  /** `columns` without the reserved ones, or a schema of its own. */
+  constructor(columns: Columns | ParquetSchema) {
+    this.#schema = 'nodes' in columns ? columns : parquetSchema(columns);
     const none = { nulls: 0, min: undefined, max: undefined, hasNaN: false, textBytes: 0 };
     this.leaves = this.#schema.leaves.map((leaf) => ({ leaf, ...none }));
     this.#countLists(this.#schema.nodes);
@@ -91,20 +142,14 @@ export class ParquetEncoder {
         for (let row = 0; row < batch.numRows; row += rowGroupRows) {
           const rows = Math.min(rowGroupRows, batch.numRows - row);
           const chunks: ChunkMeta[] = [];
-          const columns = batch.data.children;
-          const leaves = this.#schema.leaves.length;
-          this.#rowsPerPage = rowsPerPage(columns, leaves, row, row + rows);
-          for (const [i, node] of this.#schema.nodes.entries()) {
-            const frame = rowFrame(row, row + rows);
-            for (const chunk of this.#column(sinks, node, columns[i]!, frame)) {
-              chunks.push(chunk);
-              if (file.end >= pieceBytes) yield* piece(sinks);
-            }
+          for (const chunk of this.#rowGroup(sinks, batch, row, rows)) {
+            chunks.push(chunk);
+            if (file.end >= pieceBytes) yield* piece(sinks);
           }
           this.#groups.push({ rows, chunks });
         }
       }
-      const places = this.#writeIndexes(sinks);
+      const places = writeIndexes(file, sinks.offset, this.#groups);
       // The footer comes by itself: until then the file is a torn one.
       yield* piece(sinks);
       yield* extra;
@@ -115,15 +160,27 @@ export class ParquetEncoder {
     }
   }
 
-  /** Writes where the pages are, behind the last row group as other writers do; returns where that is written. */
-  #writeIndexes({ file, offset }: Sinks): readonly IndexPlace[] {
-    return this.#groups.flatMap(({ chunks }) =>
-      chunks.map(({ pages }) => {
-        const from = file.end;
-        writeOffsetIndex(file, pages);
-        return { offset: offset + from, bytes: file.end - from };
-      }),
-    );
+  /** A whole batch as one row group. */
+  rowGroup(batch: RecordBatch): EncodedRowGroup {
+    const sinks: Sinks = {
+      file: new ByteSink(2 * pieceBytes),
+      dictionary: new ByteSink(64 << 10),
+      page: new ByteSink(2 * pieceBytes),
+      offset: 0,
+    };
+    try {
+      const chunks = [...this.#rowGroup(sinks, batch, 0, batch.numRows)];
+      return { bytes: sinks.file.written().slice(), meta: { rows: batch.numRows, chunks } };
+    } finally {
+      for (const sink of [sinks.file, sinks.dictionary, sinks.page]) sink.release();
+    }
+  }
+
+  *#rowGroup(sinks: Sinks, batch: RecordBatch, row: number, rows: number): Generator<ChunkMeta> {
+    const columns = batch.data.children;
+    this.#rowsPerPage = rowsPerPage(columns, this.#schema.leaves.length, row, row + rows);
+    for (const [i, node] of this.#schema.nodes.entries())
+      yield* this.#column(sinks, node, columns[i]!, rowFrame(row, row + rows));
   }
 
   /** Encodes the leaves of a column, whose rows are those of the frame. */
@@ -159,6 +216,21 @@ export class ParquetEncoder {
     releaseLevels(levels, frame);
     return chunk;
   }
+}
+
+/** Writes where the pages are, behind the last row group as other writers do; returns where that is written. */
+function writeIndexes(
+  file: ByteSink,
+  offset: number,
+  groups: readonly RowGroupMeta[],
+): readonly IndexPlace[] {
+  return groups.flatMap(({ chunks }) =>
+    chunks.map(({ pages }) => {
+      const from = file.end;
+      writeOffsetIndex(file, pages);
+      return { offset: offset + from, bytes: file.end - from };
+    }),
+  );
 }
 
 /** Hands over what has been written. */

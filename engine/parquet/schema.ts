@@ -65,11 +65,15 @@ export function physicalOf(type: Exclude<StoredType, 'object'>): number {
 
 /** The Parquet schema of a segment with these columns, the reserved ones first. Everything may be null. */
 export function parquetSchema(columns: Columns): ParquetSchema {
+  return schemaOf([...reservedColumns, ...columns]);
+}
+
+/** The Parquet schema of a file with these columns and no others. */
+export function schemaOf(columns: Columns): ParquetSchema {
   const elements: SchemaElement[] = [];
   const leaves: ParquetLeaf[] = [];
-  const all = [...reservedColumns, ...columns];
   const top: Above = { path: [], definition: 0, repetition: 0 };
-  const nodes = all.map((column) => grow({ elements, leaves }, column, column.physical, top));
+  const nodes = columns.map((column) => grow({ elements, leaves }, column, column.physical, top));
   return { elements, leaves, nodes };
 }
 

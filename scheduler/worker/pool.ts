@@ -3,6 +3,7 @@ import { Piscina } from 'piscina';
 import { AppError, fromErrorValue, type ErrorValue } from '../../engine/core/errors.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
+import type { PartJob } from '../jobs/export/part.js';
 import type { MergeJob } from '../jobs/merge/run.js';
 import { Slots } from './slots.js';
 
@@ -14,6 +15,7 @@ export type Outcome<T> =
 export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
   readonly merge: { readonly job: MergeJob; readonly result: Segment };
+  readonly part: { readonly job: PartJob; readonly result: unknown };
   readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
 }
 

@@ -4,6 +4,7 @@ import { mergeSegments } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
+import { encodePart, type PartJob } from '../jobs/export/part.js';
 import type { MergeJob } from '../jobs/merge/run.js';
 import type { Outcome } from './pool.js';
 
@@ -20,7 +21,12 @@ export async function merge(job: MergeJob): Promise<Outcome<Segment>> {
   return outcome(() => mergeSegments(job.sources, job.columns, job.file));
 }
 
-/** One block of an export becomes one gzip member. */
+/** Some records of an export become a part of its file. */
+export async function part(job: PartJob): Promise<Outcome<unknown>> {
+  return outcome(async () => encodePart(job));
+}
+
+/** One block of a file of rejected records becomes one gzip member. */
 export async function gzip(block: Uint8Array): Promise<Outcome<Uint8Array>> {
   // The synchronous form: the pool's threads are the parallelism, zlib's own threads would come on top.
   return outcome(async () => gzipSync(block, { level: gzipLevel }));

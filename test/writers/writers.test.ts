@@ -1,129 +1,279 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { tableFromIPC } from 'apache-arrow';
+import { parse } from 'csv-parse/sync';
+import { parseJson } from '../../engine/core/json.js';
+import type { Column, Columns, Value } from '../../engine/core/types.js';
+import { encodeRowGroup, joinRowGroups } from '../../engine/parquet/file-encoder.js';
+import { all } from '../../engine/query/predicate/predicate.js';
+import type { QueryRequest } from '../../engine/query/request/request.js';
+import { cellColumns } from '../../engine/query/results/delimited.js';
+import { materialise, openSegments, type RowRef } from '../../engine/query/results/materialise.js';
+import { project } from '../../engine/query/results/projection.js';
+import { writeSegment } from '../../engine/store/segment.js';
+import { schemaFile } from '../../engine/store/schema-file.js';
+import { encodePart } from '../../scheduler/jobs/export/part.js';
+import type { FileContext } from '../../writers/writer.js';
 import { writerNamed, writers } from '../../writers/index.js';
-import type { Writer, WriterOptions } from '../../writers/writer.js';
+import {
+  column,
+  fieldRows,
+  listOf,
+  openBench,
+  type Bench,
+  type Dataset,
+} from '../engine/query/dataset.js';
+import { naiveJson, naiveTexts, rawRecords } from '../engine/query/results/naive-json.js';
+import {
+  batchOf,
+  random,
+  randomColumns,
+  randomStyle,
+  randomValue,
+} from '../engine/store/random.js';
 
-const exact: WriterOptions = { isFormulaSafe: false };
-const safe: WriterOptions = { isFormulaSafe: true };
-let duckdb: DuckDBConnection;
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 
+let bench: Bench;
+let folder: string;
 beforeAll(async () => {
-  duckdb = await (await DuckDBInstance.create(':memory:')).connect();
+  bench = await openBench();
+  folder = join(bench.folder, 'datasets', 'own');
+  mkdirSync(folder, { recursive: true });
 });
-afterAll(() => duckdb.closeSync());
+afterAll(() => bench.close());
 
-/** Runs the writer's expression over rows of texts, as the export task does, and returns the file. */
-async function written(
-  writer: Writer,
-  rows: readonly (readonly (string | null)[])[],
-  titles: readonly string[],
-  options = exact,
-): Promise<Uint8Array> {
-  const cells = titles.map((_, i) => `c${i}`);
-  const lines: string[] = [];
-  for (const row of rows) {
-    const places = row.map((_, i) => `$${i + 1}::VARCHAR`).join(', ');
-    const statement = await duckdb.prepare(
-      `SELECT ${writer.line(cells, options)} FROM (SELECT ${places}) t (${cells.join(', ')})`,
-    );
-    row.forEach((cell, i) =>
-      cell === null ? statement.bindNull(i + 1) : statement.bindVarchar(i + 1, cell),
-    );
-    const [[line] = []] = (await statement.run().then((result) => result.getRows())) as string[][];
-    lines.push(line as string);
+const whole: QueryRequest = { predicate: all, scores: [], fields: null, excludeFields: [], ordering: [], limit: 10_000_000, offset: 0, facets: null }; // prettier-ignore
+let last = 0;
+
+/** A dataset of two segments with these values, column by column. */
+async function dataset(columns: Columns, values: readonly (readonly Value[])[]): Promise<Dataset> {
+  const id = ++last;
+  const files = [join(folder, `schema-${id}.parquet`)];
+  writeFileSync(files[0]!, schemaFile(columns));
+  const segments = [];
+  const rows = values[0]!.length;
+  const middle = Math.ceil(rows / 2);
+  for (const [from, to] of [[0, middle] as const, [middle, rows] as const]) {
+    if (from === to) continue;
+    const some = values.map((each) => each.slice(from, to));
+    const data = batchOf(columns, some, to - from, BigInt(id));
+    const path = join(folder, `segment-${id}-${from}.parquet`);
+    segments.push(await writeSegment({ columns, data, rows: to - from }, path));
+    files.push(path);
+  } // prettier-ignore
+  const snapshot = { datasetId: id, version: 1, columns, segments, rows, bytes: 0, files };
+  return { snapshot, fields: fieldRows(columns, []) };
+}
+
+interface Wanted {
+  readonly request?: Partial<QueryRequest>;
+  readonly isFormulaSafe?: boolean;
+}
+
+function contextOf(
+  { snapshot, fields }: Dataset,
+  { request, isFormulaSafe = false }: Wanted,
+): FileContext {
+  const projection = project(snapshot.columns, fields, { ...whole, ...request });
+  const columns = cellColumns(projection).map(({ path }) => ({ name: path.join('.'), title: path.join('.') })); // prettier-ignore
+  return { projection, columns, options: { isFormulaSafe } };
+}
+
+/** The file of a dataset in this format, in parts of seven hundred records. */
+async function written(format: string, from: Dataset, wanted: Wanted = {}): Promise<Buffer> {
+  const writer = writerNamed(format)!;
+  const { snapshot } = from;
+  const context = contextOf(from, wanted);
+  const refs = snapshot.segments.flatMap(({ rows }, segment) => Array.from({ length: rows }, (_, row) => [segment, row])); // prettier-ignore
+  async function* parts(): AsyncGenerator<unknown> {
+    const files = snapshot.files.slice(1).map((path) => realpathSync(path));
+    for (let at = 0; at < refs.length; at += 700) {
+      const rows = Int32Array.from(refs.slice(at, at + 700).flat());
+      // As between threads.
+      yield structuredClone(encodePart(structuredClone({ format, context, files, rows })));
+    }
   }
-  async function* batches(): AsyncGenerator<readonly string[]> {
-    for (let at = 0; at < lines.length; at += 2) yield lines.slice(at, at + 2);
-  }
-  const columns = titles.map((title) => ({ name: title, title }));
-  const context = { gzip: async (block: Uint8Array) => gzipSync(block), parallel: 2, options };
   const pieces: Uint8Array[] = [];
-  for await (const piece of writer.write(batches(), columns, context)) pieces.push(piece);
+  for await (const piece of writer.join(parts(), context)) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces);
 }
 
-/** A reader of RFC 4180 of its own making: null for an empty cell, '' for an empty quoted one. */
-function parseCsv(text: string): (string | null)[][] {
+/** The records of a Parquet file as JSON, as another reader has them. */
+async function readBack(bytes: Uint8Array, columns: Columns): Promise<string[]> {
+  const path = join(folder, `back-${++last}.parquet`);
+  writeFileSync(path, bytes);
+  const rows = await bench.engine.sql.engine.run('SELECT * FROM read_parquet($1)', [
+    { type: 'string', value: [path] },
+  ]);
+  return rows.map((row) => {
+    const members = columns.map(
+      (each, i) => `${JSON.stringify(each.name)}:${naiveJson(each, row[i]) ?? 'null'}`,
+    );
+    return `{${members.join(',')}}`;
+  });
+}
+
+/** RFC 4180: null for an empty cell, '' for an empty quoted one. */
+function parseCells(text: string, delimiter: string, lineEnd: string): (string | null)[][] {
   const rows: (string | null)[][] = [];
   let row: (string | null)[] = [];
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy;
+  const cell = new RegExp(
+    `(?:"((?:[^"]|"")*)"|([^"${delimiter}\\r\\n]*))(${delimiter}|${lineEnd})`,
+    'gy',
+  );
   for (let at = 0; at < text.length; at = cell.lastIndex) {
     cell.lastIndex = at;
     const found = cell.exec(text);
     if (found === null) throw new Error(`no cell at ${at}: ${text.slice(at, at + 40)}`);
     row.push(found[1] !== undefined ? found[1].replaceAll('""', '"') : found[2] || null);
-    if (found[3] === '\r\n') rows.push(row.splice(0));
+    if (found[3] === lineEnd) rows.push(row.splice(0));
   }
   if (row.length > 0) throw new Error('the last line does not end');
   return rows;
 }
 
+/** The cells of a value as the SQL engine hands it over. */
+function naiveCells(each: Column, value: unknown): (string | null)[] {
+  if (each.isList) return [naiveJson(each, value) ?? null];
+  if (each.type === 'object') {
+    const entries = (value as { entries: Record<string, unknown> } | null)?.entries ?? {};
+    return each.children!.flatMap((child) => naiveCells(child, entries[child.physical]));
+  }
+  if (typeof value === 'string') return [value];
+  const text = naiveJson(each, value);
+  return [text === undefined ? null : text.replaceAll('"', '')];
+}
+
+async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const list: Uint8Array[] = [];
+  for await (const piece of pieces) list.push(Buffer.from(piece));
+  return Buffer.concat(list);
+}
+
+const lines = (file: Uint8Array): string[] => file.length === 0 ? [] : Buffer.from(file).toString().replace(/\n$/, '').split('\n'); // prettier-ignore
+
 test('the formats are these', () => {
-  expect(writers.map(({ format, extension }) => [format, extension])).toEqual([
-    ['json', 'json.gz'],
-    ['csv', 'csv'],
-  ]);
+  expect(writers.map(({ format, extension, mediaType }) => [format, extension, mediaType])).toEqual(
+    [
+      ['json', 'json.gz', 'application/gzip'],
+      ['csv', 'csv', 'text/csv'],
+      ['tsv', 'tsv', 'text/tab-separated-values'],
+      ['parquet', 'parquet', 'application/vnd.apache.parquet'],
+      ['arrow', 'arrows', 'application/vnd.apache.arrow.stream'],
+    ],
+  );
   expect(writerNamed('CSV')?.format).toBe('csv');
-  expect(writerNamed('parquet')).toBeUndefined();
+  expect(writerNamed('xlsx')).toBeUndefined();
 });
 
-describe('jsonl', () => {
-  test('writes one record per line, in gzip', async () => {
-    const jsonl = writerNamed('json') as Writer;
-    const file = await written(jsonl, [['{"a":1}'], ['{"a":"ü"}'], ['{}']], ['record']);
-    expect(gunzipSync(file).toString()).toBe('{"a":1}\n{"a":"ü"}\n{}\n');
-  });
+test(`every format gives random records back (STRANDLAKE_SEED=${seed})`, async () => {
+  const next = random(seed);
+  for (const rows of [1, 300, 2_000, 3_000]) {
+    const columns = randomColumns(next, 5, 3);
+    const values = columns.map((each) => {
+      const style = randomStyle(next);
+      return Array.from({ length: rows }, (_, row) => randomValue(next, each, style, row));
+    });
+    const from = await dataset(columns, values);
+    const texts = await naiveTexts(bench, from, whole);
+    expect(lines(gunzipSync(await written('json', from)))).toEqual(texts);
+    const { projection, rows: raw } = await rawRecords(bench, from, whole);
+    const all = projection.map((each) => each.column);
+    expect(await readBack(await written('parquet', from), all)).toEqual(texts);
+    const table = tableFromIPC(await written('arrow', from));
+    expect(table.schema.fields.map(({ name }) => name)).toEqual(all.map(({ name }) => name));
+    async function* groups(): AsyncGenerator<ReturnType<typeof encodeRowGroup>> {
+      for (const batch of table.batches) yield encodeRowGroup(all, batch);
+    }
+    expect(await readBack(await bytesOf(joinRowGroups(all, groups())), all)).toEqual(texts);
+    const cells = raw.map((row) => all.flatMap((each, i) => naiveCells(each, row[i])));
+    const csv = (await written('csv', from)).toString();
+    expect(parseCells(csv, ',', '\r\n').slice(1)).toEqual(cells);
+    expect(parse(csv, { relaxColumnCount: false }).slice(1)).toEqual(cells.map((row) => row.map((cell) => cell ?? ''))); // prettier-ignore
+    expect(parseCells((await written('tsv', from)).toString(), '\t', '\n').slice(1)).toEqual(cells);
+  }
+}, 120_000);
+
+test('values have the same form in every format', async () => {
+  const columns = [column('d', 'double'), column('f', 'float'), column('n', 'long'), column('day', 'date'), column('o', 'object', [column('flag', 'boolean'), listOf(column('tags', 'string'))])]; // prettier-ignore
+  const from = await dataset(columns, [[1, 1e21, NaN], [Math.fround(0.1), 16_777_216, -0], [2n ** 63n - 1n, null, 0n], [0n, 1_500_000n, null], [{ flag: true, tags: ['a,b', null] }, { flag: null, tags: [] }, null]]); // prettier-ignore
+  const request = { excludeFields: [['_id'], ['_commit']] };
+  expect(lines(gunzipSync(await written('json', from, { request })))).toEqual([
+    '{"d":1,"f":0.1,"n":9223372036854775807,"day":"1970-01-01","o":{"flag":true,"tags":["a,b",null]}}',
+    '{"d":1e+21,"f":16777216,"n":null,"day":"1970-01-01T00:00:01.500000","o":{"tags":[]}}',
+    '{"d":null,"f":0,"n":0,"day":null,"o":null}',
+  ]);
+  expect((await written('csv', from, { request })).toString()).toBe(
+    'd,f,n,day,o.flag,o.tags\r\n' +
+      '1,0.1,9223372036854775807,1970-01-01,true,"[""a,b"",null]"\r\n' +
+      '1e+21,16777216,,1970-01-01T00:00:01.500000,,[]\r\n' +
+      ',0,0,,,\r\n',
+  );
+  expect((await written('tsv', from, { request })).toString()).toContain(
+    '\ttrue\t"[""a,b"",null]"\n',
+  );
 });
 
-describe('csv', () => {
-  const csv = writerNamed('csv') as Writer;
-  const values = [
-    'plain',
-    'with, comma',
-    'with "quotes"',
-    'two\r\nlines',
-    'a\nb',
-    '',
-    null,
-    ' x ',
-    '=1+1',
-    '-5',
-    '雪',
-    '"',
-  ];
+test('no records are a file all the same', async () => {
+  const from: Dataset = { ...(await dataset([column('a', 'string')], [['x']])) };
+  const empty = { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } };
+  expect(gunzipSync(await written('json', empty))).toHaveLength(0);
+  expect((await written('csv', empty)).toString()).toBe('_id,_commit,a\r\n');
+  expect((await written('tsv', empty)).toString()).toBe('_id\t_commit\ta\n');
+  expect(await readBack(await written('parquet', empty), [])).toEqual([]);
+  const table = tableFromIPC(await written('arrow', empty));
+  expect([table.numRows, table.schema.fields.map(({ name }) => name)]).toEqual([0, ['_id', '_commit', 'a']]); // prettier-ignore
+});
 
-  test('writes titles, then values that read back exactly', async () => {
-    const rows = values.map((value, i) => [value, String(i)]);
-    const file = await written(csv, rows, ['The "title"', 'n']);
-    const text = Buffer.from(file).toString();
-    expect(text.startsWith('"The ""title""",n\r\nplain,0\r\n')).toBe(true);
-    expect(parseCsv(text)).toEqual([['The "title"', 'n'], ...rows]);
-  });
+test('fields that no record has are nulls, and Parquet needs a field', async () => {
+  const from = await dataset([column('a', 'string')], [['x', 'y']]);
+  const fields = [...from.fields, { ...from.fields[0]!, name: 'later', path: ['later'], title: 'later', dataType: 'long' as const }]; // prettier-ignore
+  const more = { ...from, fields };
+  const request = { fields: [['a'], ['later']] };
+  expect(lines(gunzipSync(await written('json', more, { request })))[0]).toBe(
+    '{"a":"x","later":null}',
+  );
+  expect((await written('csv', more, { request })).toString()).toBe('a,later\r\nx,\r\ny,\r\n');
+  const columns = [column('a', 'string'), column('later', 'long')];
+  expect(await readBack(await written('parquet', more, { request }), columns)).toEqual(['{"a":"x","later":null}', '{"a":"y","later":null}']); // prettier-ignore
+  const none = { excludeFields: [['_id'], ['_commit'], ['a']] };
+  expect(lines(gunzipSync(await written('json', from, { request: none })))).toEqual(['{}', '{}']);
+  await expect(written('parquet', from, { request: none })).rejects.toThrow('at least one field');
+});
 
-  test('writes the titles even without records', async () => {
-    expect(Buffer.from(await written(csv, [], ['a', 'b'])).toString()).toBe('a,b\r\n');
-  });
+describe('tables of text', () => {
+  const values = ['plain', 'with, comma', 'with "quotes"', 'two\r\nlines', 'a\nb', '', null, ' x ', '=1+1', '-5', '雪', '"', 'a\tb', '""']; // prettier-ignore
 
-  test('puts a quote before formulas, and only there, when asked (D3)', async () => {
-    const cells = ['=1+1', '@x', '+cmd', '-2+3', '\tx', '-5', '+1.5e3', 'a=b', '.5'];
-    const file = await written(
-      csv,
-      cells.map((cell) => [cell]),
-      ['=title'],
-      safe,
-    );
-    expect(parseCsv(Buffer.from(file).toString()).flat()).toEqual([
-      "'=title",
-      "'=1+1",
-      "'@x",
-      "'+cmd",
-      "'-2+3",
-      "'\tx",
-      '-5',
-      '+1.5e3',
-      'a=b',
-      '.5',
-    ]);
-  });
+  test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s gives back what needs quotes', async (format, delimiter, lineEnd) => {
+    const from = await dataset([column('The "title"', 'string'), column('n', 'long')], [values, values.map((_, i) => BigInt(i))]); // prettier-ignore
+    const text = (await written(format, from, { request: { excludeFields: [['_id'], ['_commit']] } })).toString(); // prettier-ignore
+    expect(text.startsWith(`"The ""title"""${delimiter}n${lineEnd}plain${delimiter}0${lineEnd}`)).toBe(true); // prettier-ignore
+    expect(parseCells(text, delimiter, lineEnd).slice(1)).toEqual(values.map((value, i) => [value, String(i)])); // prettier-ignore
+  }); // prettier-ignore
+
+  test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s has a quote before formulas, and only there, when asked (D3)', async (format, delimiter, lineEnd) => {
+    const cells = ['=1+1', '@x', '+cmd', '-2+3', '\tx', '-5', '+1.5e3', 'a=b', '.5', '=a,"b"'];
+    const from = await dataset([column('=title', 'string')], [cells]);
+    const request = { excludeFields: [['_id'], ['_commit']] };
+    const file = await written(format, from, { request, isFormulaSafe: true });
+    expect(parseCells(file.toString(), delimiter, lineEnd).flat()).toEqual([
+      "'=title", "'=1+1", "'@x", "'+cmd", "'-2+3", "'\tx", '-5', '+1.5e3', 'a=b', '.5', `'=a,"b"`,
+    ]); // prettier-ignore
+    const plain = await written(format, from, { request });
+    expect(parseCells(plain.toString(), delimiter, lineEnd).flat()).toEqual(['=title', ...cells].map((cell, i) => (i === 0 ? '=title' : cell))); // prettier-ignore
+  }); // prettier-ignore
+});
+
+test('cells are the texts of the cells of a table', async () => {
+  const from = await dataset([column('o', 'object', [column('a', 'string'), column('b', 'double')])], [[{ a: '', b: 0.5 }, null]]); // prettier-ignore
+  const source = openSegments({ files: from.snapshot.files.map((path) => realpathSync(path)) });
+  const { projection } = contextOf(from, { request: { fields: [['o']] } });
+  const refs: RowRef[] = [[1, 0], [0, 0]]; // prettier-ignore
+  expect(materialise(source, refs, projection, 'cells')).toEqual([[null, null], ['', '0.5']]); // prettier-ignore
+  expect(materialise(source, refs, projection, 'json').map((text) => parseJson(text))).toEqual([{ o: null }, { o: { a: '', b: 0.5 } }]); // prettier-ignore
+  expect(materialise(source, refs, [], 'cells')).toEqual([[], []]);
+  source.close();
 });

@@ -12,7 +12,12 @@ import {
   text,
   timestamp,
 } from '../../http/schema.js';
+import { exportFormats } from '../../../scheduler/jobs/export/format.js';
 import { jobFields, priority, type JobContext } from '../tasks/job.js';
+
+const formatList = exportFormats
+  .map(({ format, description }) => `\`${format}\`: ${description}`)
+  .join(' ');
 
 /** An export (contract 11.1). It has no key `filename`, because one client would take it for a local name. */
 export const exportJob = declareResource<ExportRow, JobContext, Partial<NewExport>>({
@@ -30,7 +35,7 @@ export const exportJob = declareResource<ExportRow, JobContext, Partial<NewExpor
     format: {
       type: text,
       lookup: true,
-      description: 'The file format; an unknown one answers the list of formats.',
+      description: `The file format. ${formatList}`,
       example: 'csv',
       create: 'required',
     },

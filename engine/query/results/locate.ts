@@ -16,14 +16,17 @@ export function locate(snapshot: Snapshot, ids: readonly string[]): readonly Row
   const found = new Map<string, RowRef>();
   const projection = [{ column: reservedColumns[0]!, isStored: true }];
   const source = openSegments(snapshot);
-  for (const [segment, { rows }] of snapshot.segments.entries()) {
-    if (missing.size === 0) break;
-    if (!mayHold(snapshot.segments[segment]!)) continue;
-    const all = Array.from({ length: rows }, (_, row): RowRef => [segment, row]);
-    for (const [row, [id]] of materialise(source, all, projection, 'cells').entries())
-      if (missing.delete(id!)) found.set(id!, [segment, row]);
+  try {
+    for (const [segment, { rows }] of snapshot.segments.entries()) {
+      if (missing.size === 0) break;
+      if (!mayHold(snapshot.segments[segment]!)) continue;
+      const all = Array.from({ length: rows }, (_, row): RowRef => [segment, row]);
+      for (const [row, [id]] of materialise(source, all, projection, 'cells').entries())
+        if (missing.delete(id!)) found.set(id!, [segment, row]);
+    }
+  } finally {
+    source.close();
   }
-  source.close();
   return ids.flatMap((id) => {
     const row = found.get(id);
     return row ? [row] : [];

@@ -13,7 +13,8 @@ import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
 import { linkFile, list, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
-import { exportSelect } from '../../../engine/query/sql/export-select.js';
+import { cellColumns } from '../../../engine/query/results/delimited.js';
+import { project } from '../../../engine/query/results/projection.js';
 import { checkFormat } from './format.js';
 import { checkRights, activePrincipal } from '../../queue/rights.js';
 import type { TaskType } from '../job.js';
@@ -29,16 +30,14 @@ export const exportTask: TaskType<'export'> = {
     const writer = checkFormat(row.format);
     const { snapshot, fields } = await visibleData(catalog, store, row.datasetId);
     const request = parseExportParams(row.params, fields, await genesForQuery(row.params));
-    const { sql, params, columns } = exportSelect(snapshot, fields, request, writer.shape);
-    return {
-      format: writer.format,
-      sql,
-      params,
-      columns,
-      options: { isFormulaSafe: row.params['csv_safe'] === true },
-      subject: `dataset ${row.datasetId}`,
-      version: snapshot.version,
-    };
+    const projection = project(snapshot.columns, fields, request);
+    const titles = new Map(fields.map((field) => [field.path.join('\n'), field.title]));
+    const columns = cellColumns(projection).map(({ path }) => {
+      const name = path.join('.');
+      return { name, title: titles.get(path.join('\n')) || name };
+    });
+    const options = { isFormulaSafe: row.params['csv_safe'] === true };
+    return { format: writer.format, snapshot, request, file: { projection, columns, options } };
   },
 
   async publish(task, result, { catalog, data, attempt, progress, now }) {

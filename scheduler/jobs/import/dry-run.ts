@@ -3,7 +3,12 @@ import type { DatasetField, NewField } from '../../../engine/core/dataset-field.
 import { budgets } from '../../../engine/core/budgets.js';
 import { writeStream } from '../../../engine/core/files.js';
 import { parseJson } from '../../../engine/core/json.js';
-import { exportSelect } from '../../../engine/query/sql/export-select.js';
+import {
+  materialise,
+  openSegments,
+  type RowRef,
+} from '../../../engine/query/results/materialise.js';
+import { project } from '../../../engine/query/results/projection.js';
 import { looseField } from '../../../engine/query/request/fields.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { looseSnapshot } from '../../../engine/store/loose.js';
@@ -27,7 +32,7 @@ const sampleRecords = 20;
 
 /**
  * The first records as they would be stored: the chunks that hold them are read once more, with the final columns and
- * into the scratch folder, and the SQL engine shows what it would show of a dataset.
+ * into the scratch folder, and shown as a query of the dataset would show them.
  */
 export async function sampleOf(
   runs: readonly SourceRun[],
@@ -44,11 +49,16 @@ export async function sampleOf(
   const snapshot = looseSnapshot(loose, { datasetId: 0, version: 0 });
   const rows = fieldsAfterwards(columns, fields, described);
   const asked = { limit: sampleRecords, exclude_fields: ['_id', '_commit'] };
-  const { sql, params } = exportSelect(snapshot, rows, parseQuery(asked, rows), 'json');
-  const texts = await context.withQueryEngine((engine) =>
-    engine.sql.engine.run(sql, params, { signal: context.signal, subject: 'dry run' }),
+  const projection = project(columns, rows, parseQuery(asked, rows));
+  const refs = segments.flatMap((segment, number) =>
+    Array.from({ length: segment.rows }, (_, row): RowRef => [number, row]),
   );
-  return shown(texts.map(([text]) => text as string));
+  const source = openSegments(snapshot);
+  try {
+    return shown(materialise(source, refs.slice(0, sampleRecords), projection, 'json'));
+  } finally {
+    source.close();
+  }
 }
 
 function shown(texts: readonly string[]): Sample {

@@ -1,0 +1,30 @@
+import { csvCell } from '../engine/core/csv-cell.js';
+import type { DelimitedLayout } from '../engine/query/results/delimited.js';
+import type { Writer, WriterOptions } from './writer.js';
+
+/** What tells one table of text from another. */
+export type DelimitedFormat = Pick<Writer, 'format' | 'extension' | 'mediaType' | 'description'> &
+  Pick<DelimitedLayout, 'delimiter' | 'lineEnd'>;
+
+/** The writer of a table of text with a first line of titles. */
+export function delimitedWriter(format: DelimitedFormat): Writer<Uint8Array> {
+  const { delimiter, lineEnd } = format;
+  const layout = ({ isFormulaSafe }: WriterOptions): DelimitedLayout => ({
+    delimiter,
+    lineEnd,
+    isFormulaSafe,
+  });
+  return {
+    format: format.format,
+    extension: format.extension,
+    mediaType: format.mediaType,
+    description: format.description,
+    partRecords: 8_192,
+    encode: (records, { options }) => records.delimitedLines(layout(options)),
+    async *join(parts, { columns, options }) {
+      const titles = columns.map(({ title }) => csvCell(title, options.isFormulaSafe, delimiter));
+      yield Buffer.from(titles.join(delimiter) + lineEnd);
+      yield* parts;
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import {
+  encodeRowGroup,
+  joinRowGroups,
+  type EncodedRowGroup,
+} from '../engine/parquet/file-encoder.js';
+import { AppError } from '../engine/core/errors.js';
+import type { Columns } from '../engine/core/types.js';
+import type { FileContext, Writer } from './writer.js';
+
+/** Parquet, compressed with zstd: each part is a row group. Columns have the names that they are stored under. */
+export const parquet: Writer<EncodedRowGroup> = {
+  format: 'parquet',
+  extension: 'parquet',
+  mediaType: 'application/vnd.apache.parquet',
+  description: 'Parquet, compressed with zstd, with lists and objects as such.',
+  partRecords: 65_536,
+  encode: (records, context) => encodeRowGroup(columnsOf(context), records.storedBatch()),
+  join: (parts, context) => joinRowGroups(columnsOf(context), parts),
+};
+
+function columnsOf({ projection }: FileContext): Columns {
+  if (projection.length === 0)
+    throw new AppError('invalid', 'A Parquet file needs at least one field.');
+  return projection.map(({ column }) => column);
+}
