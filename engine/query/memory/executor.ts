@@ -1,14 +1,13 @@
 import type { Snapshot } from '../../store/store.js';
-import {
-  isUnsupported,
-  type Executor,
-  type RowBatch,
-  type RowRef,
-  type Selected,
-  type Selection,
-  type SegmentRows,
-  type Unsupported,
+import type {
+  Executor,
+  RowBatch,
+  RowRef,
+  Selected,
+  Selection,
+  SegmentRows,
 } from '../plan/executor.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { namingDataset, turnsOf, type RunOptions } from '../plan/limits.js';
 import { and, type Predicate } from '../predicate/predicate.js';
 import { prune } from '../predicate/prune.js';

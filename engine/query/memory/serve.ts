@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.js';
-import { isUnsupported } from '../plan/executor.js';
+import { isUnsupported } from '../unsupported.js';
 import { NotCovered } from './not-covered.js';
 import type { FromShard, ShardProblem, ToShard } from './protocol.js';
 import { Shard } from './shard.js';

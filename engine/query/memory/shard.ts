@@ -1,9 +1,5 @@
-import {
-  isUnsupported,
-  type RowSet,
-  type SegmentRows,
-  type Unsupported,
-} from '../plan/executor.js';
+import type { RowSet, SegmentRows } from '../plan/executor.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import { packBitmap } from '../../text/bitmap.js';

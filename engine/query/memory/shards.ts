@@ -3,7 +3,7 @@ import { AppError, type ErrorCode, type FieldErrors } from '../../core/errors.js
 import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Lane, Listener } from './lane.js';
-import type { Unsupported } from '../plan/executor.js';
+import type { Unsupported } from '../unsupported.js';
 import type { FromShard, ShardProblem, ShardSnapshot, ToShard } from './protocol.js';
 
 /** How many versions of datasets the shards know at a time. */

@@ -4,7 +4,7 @@ import type { TextQuery } from '../../text/column-matcher.js';
 import type { TextField, TimeSlice } from '../../text/ranked-search.js';
 import type { Predicate } from '../predicate/predicate.js';
 import { textField } from '../text/text-field.js';
-import type { Unsupported } from '../plan/executor.js';
+import type { Unsupported } from '../unsupported.js';
 import { fieldKey, termConditions, type FoundTerms, type TermCondition } from './terms.js';
 
 /** The most memory that found rows may take; a condition on 5 million records takes 640 kB at most. */

@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/request.js';
 import type { Position } from './position.js';
+import type { Unsupported } from '../unsupported.js';
 import type { RunOptions } from './limits.js';
 
 /** A record of a snapshot: the index of its segment in `snapshot.segments`, and the number of its row in that segment. */
@@ -35,17 +36,6 @@ export interface SegmentRows {
 
 /** A batch of matching records: rows of one segment in insertion order, or rows in the order of the answer. */
 export type RowBatch = SegmentRows | { readonly refs: readonly RowRef[] };
-
-/** The answer of an executor that found out from the data that it cannot carry out a step. */
-export interface Unsupported {
-  /** Why, as the end of the sentence "the executor does not support …". */
-  readonly unsupported: string;
-}
-
-/** True for the answer of an executor that cannot carry out a step. */
-export function isUnsupported(answer: unknown): answer is Unsupported {
-  return typeof answer === 'object' && answer !== null && 'unsupported' in answer;
-}
 
 /**
  * Finds records. There are two executors, columns in memory and SQL, which know nothing of each other; for everything that both

@@ -2,7 +2,8 @@ import { materialise, openSegments } from '../results/materialise.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Projected } from '../results/projection.js';
 import type { QueryEngine } from './engine.js';
-import { isUnsupported, type RowRef } from './executor.js';
+import type { RowRef } from './executor.js';
+import { isUnsupported } from '../unsupported.js';
 import { namingDataset, type RunOptions } from './limits.js';
 
 /** The JSON texts of records, in the order of `rows`. */

@@ -1,6 +1,6 @@
 import type { Bm25Weight } from '../../text/bm25.js';
 import type { Snapshot } from '../../store/store.js';
-import type { Unsupported } from '../plan/executor.js';
+import type { Unsupported } from '../unsupported.js';
 import { node, not, type Predicate, type Score } from '../predicate/predicate.js';
 import { leavesOf, type Leaf } from './relevance.js';
 import { plain } from './weigh.js';

@@ -1,4 +1,4 @@
-import type { Unsupported } from '../../plan/executor.js';
+import type { Unsupported } from '../../unsupported.js';
 import type { Facet } from '../../request/facets.js';
 import type { Mask, SegmentView } from '../column.js';
 import { eachBlock } from './blocks.js';

@@ -1,6 +1,6 @@
 import type { RowTest } from './row-test.js';
 import { both, either, others, settled, type SelectionVector } from './selection-vector.js';
-import { isUnsupported } from '../../plan/executor.js';
+import { isUnsupported } from '../../unsupported.js';
 
 /** Selects the rows that pass all tests. The tests come cheapest first; each sees only the rows that the earlier ones left. */
 export function everyTest(tests: readonly RowTest[]): RowTest {

@@ -1,7 +1,7 @@
 import type { Codes, Vocabulary } from '../column.js';
 import { acquireBytes, wordsOf } from '../selection-bytes.js';
 import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
-import type { Unsupported } from '../../plan/executor.js';
+import type { Unsupported } from '../../unsupported.js';
 
 /** Which entries of a dictionary satisfy a condition. */
 interface MatchTable {

@@ -15,7 +15,7 @@ import {
   type Span,
 } from './number-bounds.js';
 import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
-import { type Unsupported } from '../../plan/executor.js';
+import type { Unsupported } from '../../unsupported.js';
 
 /** Selects the numbers or dates of a range. */
 export function numberRange(predicate: OfKind<'range'>): ValueTest {

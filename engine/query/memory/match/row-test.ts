@@ -2,7 +2,7 @@ import type { Column, ColumnValues, SegmentView, TextHashes } from '../column.js
 import type { FieldRef } from '../../predicate/predicate.js';
 import { andInto, invert, spanOf } from '../selection-bytes.js';
 import { both, isSparse, type SelectionVector, type Tested } from './selection-vector.js';
-import { isUnsupported } from '../../plan/executor.js';
+import { isUnsupported } from '../../unsupported.js';
 
 /**
  * A predicate, prepared for one query: returns the rows of a segment that satisfy it. The answer has to be correct for the rows of

@@ -1,4 +1,4 @@
-import type { Unsupported } from '../../plan/executor.js';
+import type { Unsupported } from '../../unsupported.js';
 import type { Mask } from '../column.js';
 import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selection-bytes.js';
 

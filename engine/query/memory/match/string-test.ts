@@ -2,7 +2,7 @@ import type { TextHashes, Texts } from '../column.js';
 import { dictionaryTest, type EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
-import { type Unsupported } from '../../plan/executor.js';
+import type { Unsupported } from '../../unsupported.js';
 
 /** A condition on strings, for both forms in which a column holds them. */
 export interface StringTest {

@@ -1,6 +1,6 @@
 import type { Mask, SegmentView } from '../../../../engine/query/memory/column.js';
 import { maskOf } from '../../../../engine/query/memory/match/selection-vector.js';
-import { isUnsupported } from '../../../../engine/query/plan/executor.js';
+import { isUnsupported } from '../../../../engine/query/unsupported.js';
 import { matcher } from '../../../../engine/query/memory/matcher.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
 

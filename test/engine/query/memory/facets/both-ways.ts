@@ -1,4 +1,4 @@
-import { isUnsupported } from '../../../../../engine/query/plan/executor.js';
+import { isUnsupported } from '../../../../../engine/query/unsupported.js';
 import { structuredCloned } from './clone.js';
 import { facetAnswers } from '../../../../../engine/query/sql/facet-answer.js';
 import type { Facet } from '../../../../../engine/query/request/facets.js';
