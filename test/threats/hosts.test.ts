@@ -265,9 +265,9 @@ function serving(bytes: Buffer, cut: (nth: number, from: number) => number, tag 
 }
 
 describe('N7: what passes is tried again, and goes on where it broke off', () => {
-  const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
-  test(`the bytes are the same for a hundred random cuts (SEED=${seed})`, async () => {
+  test(`the bytes are the same for a hundred random cuts (STRANDLAKE_SEED=${seed})`, async () => {
     const next = random(seed);
     for (let i = 0; i < 100; i += 1) {
       const bytes = randomBytes(1 + Math.floor(next() * 200_000));

@@ -109,7 +109,7 @@ describe('C8: the same key and body', () => {
   });
 
   test('of requests whose connection is killed a hundred times make one import', async () => {
-    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+    const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
     const next = random(seed);
     const key = newKey();
     const before = await total();

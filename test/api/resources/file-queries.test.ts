@@ -9,7 +9,7 @@ import { hostInProcess } from '../../faults/in-process.js';
 import { random } from '../../random.js';
 import { idOf, send, startServer, type Answer, type Client, type TestServer } from '../server.js';
 
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 1e9));
 const next = random(seed);
 
 let server: TestServer;

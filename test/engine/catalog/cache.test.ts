@@ -127,7 +127,7 @@ test('rows of an open transaction are neither visible outside it nor cached', as
 });
 
 test('cached rows equal the stored ones, whichever process has changed them', async () => {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1e9);
+  const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1e9);
   const next = random(seed);
   const below = (end: number): number => Math.floor(next() * end);
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;

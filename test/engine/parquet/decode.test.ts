@@ -7,7 +7,7 @@ import { writeHybrid } from '../../../engine/parquet/hybrid.js';
 import { ByteSink } from '../../../engine/parquet/byte-sink.js';
 import { random } from '../store/random.js';
 
-const seed = Number(process.env['SEED'] ?? 20_261_121);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
 /** What a sink has been given. */
 function sourceOf(write: (sink: ByteSink) => void): ByteSource {

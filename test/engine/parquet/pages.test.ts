@@ -8,7 +8,7 @@ import type { Column, Columns, StoredType, Value } from '../../../engine/core/ty
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
 import { encoded } from './oracles.js';
 
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
 const column = (name: string, type: StoredType, more: Partial<Column> = {}): Column => ({
   name,

@@ -66,7 +66,7 @@ async function indexOf(file: string): Promise<Uint8Array> {
 }
 
 describe('merging', () => {
-  const seed = Number(process.env['SEED'] ?? 20_261_121);
+  const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
   test(`keeps every value of random segments, as another reader finds them (seed ${seed})`, async () => {
     for (let round = 0; round < 40; round++) {
       const next = random(seed + round);

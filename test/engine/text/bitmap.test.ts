@@ -2,9 +2,9 @@ import { expect, test } from '@jest/globals';
 import { packBitmap, bitmapRows, unpackBitmap } from '../../../engine/text/bitmap.js';
 import { random } from '../../random.js';
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 
-test(`bits of masks of any length are the masks again, and name their rows (SEED=${seed})`, () => {
+test(`bits of masks of any length are the masks again, and name their rows (STRANDLAKE_SEED=${seed})`, () => {
   const one = random(seed);
   for (let rows = 0; rows < 300; rows++) {
     const share = [0, 0.02, 0.5, 1][rows % 4]!;

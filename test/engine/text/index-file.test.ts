@@ -13,7 +13,7 @@ import { random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset } from '../query/dataset.js';
 import { pick, randomText } from './random-strings.js';
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 let bench: Bench;
 beforeAll(async () => {
   bench = await openBench();
@@ -26,7 +26,7 @@ async function matcherOf({ snapshot }: Dataset): Promise<ColumnMatcher> {
   return new ColumnMatcher(new ColumnReader(index!, index!.columns.get(indexedName(['t']))!));
 }
 
-describe(`the index of a segment (SEED=${seed})`, () => {
+describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
   test.each([
     ['texts of their own', 0],
     ['shared texts', 30],

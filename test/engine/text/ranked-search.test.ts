@@ -11,7 +11,7 @@ import { random, type Random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
 import { below, pick, randomText, randomWord } from './random-strings.js';
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 const columns = [
   column('t', 'text'),
   column('n', 'integer'),
@@ -111,7 +111,7 @@ function randomBody(random: Random): Body {
   }
 }
 
-describe(`the index of words (SEED=${seed})`, () => {
+describe(`the index of words (STRANDLAKE_SEED=${seed})`, () => {
   test('finds the records that a scan finds, in the same order', async () => {
     const one = random(seed + 1);
     let found = 0;

@@ -7,7 +7,7 @@ import { random, type Random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
 import { below, pick } from './random-strings.js';
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
 let bench: Bench;
 let dataset: Dataset;
 let texts: readonly (readonly (readonly string[] | null)[])[];
@@ -79,7 +79,7 @@ async function ranked(word: string, page: RankedPage) {
   return search(field!, query, [phrase], page, new TimeSlice(() => undefined));
 }
 
-describe(`the ranking of one word (SEED=${seed})`, () => {
+describe(`the ranking of one word (STRANDLAKE_SEED=${seed})`, () => {
   test('is that of a naive model, wherever the page begins and however long it is', async () => {
     const one = random(seed + 1);
     for (let i = 0; i < 60; i++) {

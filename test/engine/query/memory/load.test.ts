@@ -56,7 +56,7 @@ const bytesOf = (loaded: Loaded): number => {
   return arrays.reduce((sum, array) => sum + (array?.byteLength ?? 0), 0);
 };
 
-const seed = Number(process.env['SEED'] ?? 20_261_121);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
 describe('a loaded column', () => {
   test(`has the values that were written, of leaves of every kind and depth (seed ${seed})`, async () => {

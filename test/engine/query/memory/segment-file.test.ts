@@ -38,7 +38,7 @@ async function randomSegment(seed: number, rows: number): Promise<[string, Colum
 }
 
 describe('an opened segment', () => {
-  const seed = Number(process.env['SEED'] ?? 20_261_121);
+  const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
   test(`has the leaves and levels that were written, and their chunks where the footer says (seed ${seed})`, async () => {
     for (let round = 0; round < 30; round++) {
       const [path, columns] = await randomSegment(seed + round, 1 + (round % 5) * 40);

@@ -4,7 +4,7 @@ import { lowerCase } from '../../../../engine/text/fold.js';
 import { textHashes } from '../../../../engine/query/memory/text-hashes.js';
 import { random } from '../../store/random.js';
 
-const seed = Number(process.env['SEED'] ?? 20_261_121);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
 function columnOf(texts: readonly (string | null)[]): Column {
   const pieces = texts.map((text) => Buffer.from(text ?? ''));

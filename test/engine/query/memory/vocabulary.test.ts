@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { GrowingVocabulary } from '../../../../engine/query/memory/vocabulary.js';
 import { random } from '../../store/random.js';
 
-const seed = Number(process.env['SEED'] ?? 20_261_121);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
 describe('a vocabulary', () => {
   test(`numbers texts as a map from text to number does (seed ${seed})`, () => {

@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000_007);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
 
 /** Keeps all, or nothing. */
 function cache(keeps: boolean): PageCache & { readonly entries: Map<string, unknown> } {
@@ -147,7 +147,7 @@ function randomValues(next: () => number, columns: Columns, rows: number): Value
 }
 
 describe('records read from their pages', () => {
-  test(`are right for random datasets and fields (SEED=${seed})`, async () => {
+  test(`are right for random datasets and fields (STRANDLAKE_SEED=${seed})`, async () => {
     const next = new Random(seed);
     for (let round = 0; round < 25; round++) {
       const made = randomMade(next);
@@ -163,7 +163,7 @@ describe('records read from their pages', () => {
     }
   });
 
-  test(`are so for lists and objects in each other, over many pages (SEED=${seed})`, async () => {
+  test(`are so for lists and objects in each other, over many pages (STRANDLAKE_SEED=${seed})`, async () => {
     const next = random(seed);
     for (let round = 0; round < 12; round++) {
       const columns = randomColumns(next, 5, 3);
@@ -172,7 +172,7 @@ describe('records read from their pages', () => {
     }
   });
 
-  test(`are so after segments with other columns were merged (SEED=${seed})`, async () => {
+  test(`are so after segments with other columns were merged (STRANDLAKE_SEED=${seed})`, async () => {
     const next = random(seed + 1);
     for (let round = 0; round < 6; round++) {
       const columns = randomColumns(next, 5, 2);
@@ -203,7 +203,7 @@ describe('records read from their pages', () => {
     await expectAlike(await oneSegment(columns, [values, values.map((text) => [text])]));
   });
 
-  test(`have doubles, floats, longs and dates of any bits (SEED=${seed})`, async () => {
+  test(`have doubles, floats, longs and dates of any bits (STRANDLAKE_SEED=${seed})`, async () => {
     const next = random(seed + 2);
     const word = () => Math.floor(next() * 2 ** 32);
     const bits = new DataView(new ArrayBuffer(8));
