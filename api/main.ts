@@ -5,7 +5,6 @@ import { AppError } from '../engine/core/errors.js';
 import { openDataFolder } from '../engine/core/files.js';
 import { openQueryEngine } from '../engine/query/plan/engine.js';
 import { stepText, type Plan } from '../engine/query/plan/plan.js';
-import { defaultConnections } from '../engine/query/sql/engine.js';
 import { Suspects } from '../engine/query/sql/suspects.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 import { openStore } from '../engine/store/open.js';
@@ -22,6 +21,9 @@ import { logLine, stderrSink } from './http/log.js';
 /** How much the spill of queries may take of the disk. */
 const spillMb = 16_384;
 
+/** Half of libuv's threads (see the supervisor), so that files never wait for statements. */
+const connections = 8;
+
 /** Opens everything, bottom up, and listens; returns how to close it all again. */
 async function serve(config: Config): Promise<() => Promise<void>> {
   const closers: (() => Promise<void>)[] = [];
@@ -35,7 +37,7 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     closers.push(() => catalog.close());
     const store = openStore(data);
     await store.sweep();
-    const suspects = await Suspects.open(data, defaultConnections);
+    const suspects = await Suspects.open(data, connections);
     closers.push(async () => suspects.close());
     const { threads, queryCacheMb: cacheMb } = config;
     const report = (message: string): void => stderrSink(logLine('columns', { message }));
@@ -45,8 +47,7 @@ async function serve(config: Config): Promise<() => Promise<void>> {
       ...(config.log === 'debug' && { trace }),
       suspects,
       ...(cacheMb > 0 && { memory: openMemoryExecutor({ threads, cacheMb, report }) }),
-      // Half of libuv's threads (see the supervisor), so that files never wait for statements.
-      connections: 8,
+      connections,
       dataFolder: data.root,
       otherFolders: [data.fileTables],
       memoryMb: Math.floor(config.apiMemoryMb / 2),

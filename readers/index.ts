@@ -1,4 +1,5 @@
-import { invalid } from '../engine/core/errors.js';
+import { AppError, invalid } from '../engine/core/errors.js';
+import type { JsonObject } from '../engine/core/types.js';
 import { bed } from './bed/bed.js';
 import { csv, tsv } from './csv/csv.js';
 import { gff3 } from './gff/gff3.js';
@@ -70,4 +71,36 @@ export async function readerOfContent(named: Reader, source: HeaderSource): Prom
   const start = Buffer.from(bytes.subarray(0, recognizedBytes)).toString();
   if (named.recognizes?.(start)) return named;
   return readers.find((reader) => reader.recognizes?.(start)) ?? named;
+}
+
+/** How an uploaded file is read as a table, for queries without an import. */
+export interface TableFormat {
+  readonly reader: string;
+  readonly readerParams: JsonObject;
+  /** The columns are those of the header row, and all values are strings. */
+  readonly isAllText: boolean;
+}
+
+/**
+ * Choice: the first row of a `.bed` file is its header, as in the other table formats (contract 6.7). BED files of most tools
+ * have none and need one added; it may begin with `#`, which starts a comment in the other formats.
+ */
+const tableFormats: Readonly<Record<string, TableFormat>> = {
+  txt: { reader: 'tsv', readerParams: {}, isAllText: true },
+  csv: { reader: 'csv', readerParams: {}, isAllText: true },
+  tsv: { reader: 'tsv', readerParams: {}, isAllText: true },
+  bed: { reader: 'tsv', readerParams: { comment: '' }, isAllText: true },
+  json: { reader: 'json', readerParams: {}, isAllText: false },
+  jsonl: { reader: 'json', readerParams: {}, isAllText: false },
+};
+
+/** The table format of a file name; throws `invalid` for a file that cannot be queried. */
+export function tableFormatOf(filename: string): TableFormat {
+  const [, extension = ''] = /\.([^.]*?)(?:\.(?:gz|bgz|bz2))?$/.exec(filename.toLowerCase()) ?? [];
+  if (Object.hasOwn(tableFormats, extension)) return tableFormats[extension]!;
+  const known = Object.keys(tableFormats).map((one) => `.${one}`);
+  throw new AppError(
+    'invalid',
+    `${filename}: a file of this kind cannot be queried; ${known.join(', ')} can, also with .gz or .bz2`,
+  );
 }

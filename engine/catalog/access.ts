@@ -84,6 +84,7 @@ export async function require<K extends Kind>(
     requireOwner(principal, found.owned, level);
     return found.row;
   }
+  if (found.isForAdministrators === true && principal.user.role === 'member') throw notFound();
   const permission = await permissionOn(tables, principal, found.vaultId);
   if (permission === null) throw notFound();
   requireScope(principal, level);
@@ -128,6 +129,8 @@ interface OwnedResource<R> {
 interface VaultResource<R> {
   readonly row: R;
   readonly vaultId: number;
+  /** Does not exist for anybody but administrators. */
+  readonly isForAdministrators?: boolean;
   /** The user who started the export; only for exports and their tasks. */
   readonly exportedBy?: number;
 }
@@ -167,9 +170,13 @@ const finders: { readonly [K in Kind]: Finder<Kinds[K]> } = {
     const row = await tables.tasks.get(id);
     const objectId = row?.targetObjectId ?? row?.sourceObjectId ?? undefined;
     const found = await inDataset(tables, objectId, row);
-    return (
-      found && { ...found, ...(found.row.kind === 'export' && { exportedBy: found.row.userId }) }
-    );
+    if (found === undefined) return undefined;
+    const { kind, class: taskClass, userId } = found.row;
+    return {
+      ...found,
+      isForAdministrators: taskClass === 'background',
+      ...(kind === 'export' && { exportedBy: userId }),
+    };
   },
   'saved query': async (tables, id) => ofOwner(await tables.savedQueries.get(id)),
   'beacon set': async (tables, id) => ofOwner(await tables.beaconSets.get(id)),

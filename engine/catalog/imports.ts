@@ -118,6 +118,8 @@ export function importTable(db: Database): ImportTable {
         const priority = job.priority ?? defaultPriority;
         const task = await insertTask(tx, {
           kind: 'import',
+          // Whoever sends records with the request waits for the answer.
+          class: job.source === 'data_records' ? 'interactive' : 'standard',
           resourceId: id,
           description: job.taskDescription ?? 'Validate and prepare records',
           priority,

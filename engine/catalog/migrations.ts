@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
 import {
+  backgroundTaskSchema,
   dryRunSchema,
   firstSchema,
   globalBeaconSchema,
@@ -23,6 +24,7 @@ export const migrations: readonly Migration[] = [
   { version: 3, name: 'keys of requests', statements: requestKeySchema },
   { version: 4, name: 'saved queries and beacons', statements: questionSchema },
   { version: 5, name: 'global beacons', statements: globalBeaconSchema },
+  { version: 6, name: 'background tasks', statements: backgroundTaskSchema },
 ];
 
 /** The schema version of a catalogue; 0 if it has no tables yet. Throws if the file is not a catalogue of this or an older release. */

@@ -234,6 +234,15 @@ export const dryRunSchema: readonly string[] = [
   `ALTER TABLE imports ADD COLUMN is_dry_run SMALLINT NOT NULL DEFAULT 0`,
 ];
 
+/** Tasks that the server starts for itself, and whose kind has no resource: merges of segments, tables of uploaded files. */
+export const backgroundTaskSchema: readonly string[] = [
+  `ALTER TABLE tasks ADD COLUMN class TEXT NOT NULL DEFAULT 'standard'`,
+  `ALTER TABLE tasks ADD COLUMN params TEXT`,
+  `ALTER TABLE tasks ADD COLUMN error_message TEXT`,
+  `UPDATE tasks SET class = 'interactive' WHERE kind = 'import'
+    AND resource_id IN (SELECT id FROM imports WHERE source = 'data_records')`,
+];
+
 /** Adds the keys of creates with an `Idempotency-Key` header. */
 export const requestKeySchema: readonly string[] = [
   `CREATE TABLE request_keys (

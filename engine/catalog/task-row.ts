@@ -1,11 +1,23 @@
+import type { JsonObject } from '../core/types.js';
 import { table, type Millis } from './table.js';
 
-export type TaskKind = 'import' | 'export' | 'commit';
+/** The kinds of task whose resource has a table of its own. */
+export type ResourceKind = 'import' | 'export' | 'commit';
+
+/**
+ * Which tasks a task competes with. `interactive`: a request waits for the answer. `standard`: whatever else users ask for.
+ * `background`: work that the server starts for itself; it is in no user's list.
+ */
+export const taskClasses = ['interactive', 'standard', 'background'] as const;
+export type TaskClass = (typeof taskClasses)[number];
+
 export type TaskStatus = 'pending' | 'queued' | 'running' | 'completed' | 'failed' | 'canceled';
 export interface TaskRow {
   readonly id: number;
-  readonly kind: TaskKind;
-  /** The import, export or commit that this task runs. */
+  /** One of the kinds that `scheduler/jobs` declares, or `commit`. */
+  readonly kind: string;
+  readonly class: TaskClass;
+  /** The import, export or commit that this task runs; the task itself where its kind has no resource. */
   readonly resourceId: number;
   readonly status: TaskStatus;
   readonly description: string;
@@ -19,6 +31,10 @@ export interface TaskRow {
   readonly cancelRequested: boolean;
   /** True while the result is being made visible: the task can no longer be canceled. */
   readonly isPublishing: boolean;
+  /** What a kind without a resource runs with. */
+  readonly params: JsonObject | null;
+  /** Why a task of a kind without a resource failed. */
+  readonly errorMessage: string | null;
   readonly createdAt: Millis;
   readonly updatedAt: Millis;
 }
@@ -28,6 +44,7 @@ export const tasks = table<TaskRow>(
   {
     id: 'plain',
     kind: 'plain',
+    class: 'plain',
     resourceId: 'plain',
     status: 'plain',
     description: 'plain',
@@ -40,6 +57,8 @@ export const tasks = table<TaskRow>(
     sourceObjectId: 'plain',
     cancelRequested: 'flag',
     isPublishing: 'flag',
+    params: 'json',
+    errorMessage: 'plain',
     createdAt: 'plain',
     updatedAt: 'plain',
   },

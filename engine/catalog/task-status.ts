@@ -5,7 +5,15 @@ import type { Database } from './database.js';
 import { nextLargeId } from './ids.js';
 import { jobs, type JobRow } from './jobs.js';
 import { sql } from './sql.js';
-import { canTransition, tasks, type TaskKind, type TaskRow, type TaskStatus } from './task-row.js';
+import type { TableCodec } from './table.js';
+import {
+  canTransition,
+  tasks,
+  type ResourceKind,
+  type TaskClass,
+  type TaskRow,
+  type TaskStatus,
+} from './task-row.js';
 
 /** Further changes that come with a change of status. */
 export interface StatusChange {
@@ -47,12 +55,13 @@ export async function setStatus(
     cancelRequested: to === 'canceled',
     isPublishing: false,
     updatedAt: now,
+    ...(task.params !== null && { errorMessage: change.errorMessage ?? null }),
   };
   await db.atomic(async (tx) => {
     await tx.run(tasks.update(task.id, changed)!);
     const job = await jobOfTask(tx, task);
     if (job === undefined) return;
-    const update = jobs[task.kind].update(job.id, {
+    const update = codecOf(task.kind)!.update(job.id, {
       status: to,
       timestamps: [...job.timestamps, [job.status, to, now]],
       ...(change.errorMessage !== undefined && { errorMessage: change.errorMessage }),
@@ -64,12 +73,18 @@ export async function setStatus(
   return changed;
 }
 
-/** The import, export or commit that a task runs; undefined if it was deleted. */
+/** The codec of a kind's resource, as far as all resources agree; undefined for a kind that has none. */
+export function codecOf(kind: string): TableCodec<JobRow, object> | undefined {
+  return Object.hasOwn(jobs, kind) ? jobs[kind as ResourceKind] : undefined;
+}
+
+/** The import, export or commit that a task runs; undefined if it has been deleted, or the kind has no resource. */
 export async function jobOfTask(
   db: Database,
   task: Pick<TaskRow, 'kind' | 'resourceId'>,
 ): Promise<JobRow | undefined> {
-  const codec = jobs[task.kind];
+  const codec = codecOf(task.kind);
+  if (codec === undefined) return undefined;
   const row = await db.get(
     sql`SELECT ${codec.columns} FROM ${codec.name} WHERE id = ${task.resourceId}`,
   );
@@ -78,7 +93,8 @@ export async function jobOfTask(
 
 /** The task to insert with a new job. */
 export interface NewTask {
-  readonly kind: TaskKind;
+  readonly kind: ResourceKind;
+  readonly class?: TaskClass;
   readonly resourceId: number;
   readonly description: string;
   readonly priority: number;
@@ -100,6 +116,9 @@ export async function insertTask(
   const row: TaskRow = {
     ...task,
     id: await nextLargeId(tx),
+    class: task.class ?? 'standard',
+    params: null,
+    errorMessage: null,
     status,
     attempts: 0,
     parentId: task.parentId ?? null,
@@ -114,7 +133,7 @@ export async function insertTask(
 
 async function requireRoomInQueue(tx: Database, accountId: number): Promise<void> {
   const row = await tx.get(
-    sql`SELECT COUNT(*) AS waiting FROM tasks WHERE status = 'queued' AND account_id = ${accountId}`,
+    sql`SELECT COUNT(*) AS waiting FROM tasks WHERE status = 'queued' AND class <> 'background' AND account_id = ${accountId}`,
   );
   if ((row!['waiting'] as number) < budgets.tasksQueuedPerAccount) return;
   throw new AppError(

@@ -1,13 +1,21 @@
 import { budgets } from '../core/budgets.js';
-import { invalid } from '../core/errors.js';
+import { invalid, notFound } from '../core/errors.js';
 import type { JsonObject } from '../core/types.js';
 import type { Database } from './database.js';
-import { jobs, type JobRow } from './jobs.js';
+import { nextLargeId } from './ids.js';
+import type { JobRow } from './jobs.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import { mayAccess } from './permission.js';
 import { all, isOneOf, sql, type Sql } from './sql.js';
-import { isActive, tasks, type TaskKind, type TaskRow, type TaskStatus } from './task-row.js';
-import { changeStatus, jobOfTask, type StatusChange } from './task-status.js';
+import {
+  activeStatuses,
+  isActive,
+  tasks,
+  type TaskClass,
+  type TaskRow,
+  type TaskStatus,
+} from './task-row.js';
+import { changeStatus, codecOf, jobOfTask, type StatusChange } from './task-status.js';
 
 /** The columns that `ordering` may name. */
 export type TaskOrdering = 'id' | 'createdAt' | 'updatedAt' | 'priority' | 'status';
@@ -15,7 +23,9 @@ export type TaskOrdering = 'id' | 'createdAt' | 'updatedAt' | 'priority' | 'stat
 export interface TaskFilter extends AccessFilter {
   readonly ids?: readonly number[];
   readonly statuses?: readonly TaskStatus[];
-  readonly kinds?: readonly TaskKind[];
+  readonly kinds?: readonly string[];
+  /** Interactive and standard ones unless given. */
+  readonly classes?: readonly TaskClass[];
   readonly targetObjectId?: number;
   readonly sourceObjectId?: number;
   readonly parentId?: number;
@@ -31,12 +41,20 @@ export interface TaskTable {
   job(task: Pick<TaskRow, 'kind' | 'resourceId'>): Promise<JobRow | undefined>;
   list(filter: TaskFilter, page: Page): Promise<Listed<TaskRow>>;
   /**
-   * Starts the next queued task, by priority and then age, of an account with fewer than `runningPerAccount` running tasks: sets it
-   * to `running` and increments its attempts. Undefined if there is none. `isInline` restricts it to imports whose records came
-   * with the request, because their clients wait for the result.
+   * Marks the next queued task as running, with one attempt more, and returns it; undefined if there is none. The order is
+   * by priority, then by age.
    */
-  takeNext(runningPerAccount?: number, isInline?: boolean): Promise<TaskRow | undefined>;
-  /** Stores the progress of an attempt; does nothing if that attempt is over. */
+  claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
+  /**
+   * Adds a background task and removes ended ones of the same kind and object, of which only the last is kept. Throws
+   * `not-found` if the object is gone.
+   */
+  addBackground(task: BackgroundTask): Promise<TaskRow>;
+  /** The task of a kind on an object that has yet to end. */
+  openTask(kind: string, objectId: number): Promise<TaskRow | undefined>;
+  /** Removes all tasks of these kinds that have yet to end. */
+  removeOpen(kinds: readonly string[]): Promise<void>;
+  /** Shows how far the current attempt is; nothing happens if that attempt is over. */
   progress(id: number, attempt: number, progress: JsonObject): Promise<void>;
   /** Marks the attempt as publishing, after which it cannot be canceled. False if the attempt is over, for example canceled. */
   startPublishing(id: number, attempt: number): Promise<boolean>;
@@ -48,6 +66,27 @@ export interface TaskTable {
   requeue(id: number, options?: RequeueOptions): Promise<TaskRow>;
   /** Requeues all running tasks, as a restart does. */
   requeueRunning(options?: RequeueOptions): Promise<readonly TaskRow[]>;
+}
+
+export interface ClaimOptions {
+  /** Interactive and standard ones unless given. */
+  readonly classes?: readonly TaskClass[];
+  /** Accounts with that many running tasks, background ones aside, have to wait. */
+  readonly runningPerAccount?: number;
+  readonly exceptKinds?: readonly string[];
+}
+
+/** A task of a kind without a resource; it belongs to the owner of its object. */
+export interface BackgroundTask {
+  readonly kind: string;
+  readonly description: string;
+  readonly priority: number;
+  readonly params: JsonObject;
+  /** What it changes or reads: at least one of them. */
+  readonly targetObjectId: number | null;
+  readonly sourceObjectId: number | null;
+  /** It begins at once instead of waiting in the queue. */
+  readonly isStarted: boolean;
 }
 
 export interface RequeueOptions {
@@ -79,20 +118,64 @@ export function taskTable(db: Database): TaskTable {
         },
         page,
       ),
-    takeNext: (runningPerAccount = budgets.tasksRunningPerAccount, isInline = false) =>
+    claim: ({
+      classes = userClasses,
+      runningPerAccount = budgets.tasksRunningPerAccount,
+      exceptKinds = [],
+    } = {}) =>
       db.atomic(async (tx) => {
         const row = await tx.get(sql`SELECT ${tasks.columns} FROM tasks
           WHERE tasks.status = 'queued'
-          AND (${isInline} = 0 OR tasks.kind = 'import' AND tasks.resource_id IN (
-            SELECT imports.id FROM imports WHERE imports.source = 'data_records'))
+          AND ${isOneOf(sql`tasks.class`, classes)}
+          AND NOT ${isOneOf(sql`tasks.kind`, exceptKinds)}
           AND tasks.account_id NOT IN (
-            SELECT running.account_id FROM tasks running WHERE running.status = 'running'
+            SELECT running.account_id FROM tasks running
+            WHERE running.status = 'running' AND running.class <> 'background'
             GROUP BY running.account_id HAVING COUNT(*) >= ${runningPerAccount})
           ORDER BY tasks.priority, tasks.id LIMIT 1`);
         if (row === undefined) return undefined;
         const task = tasks.parse(row);
         return changeStatus(tx, task, 'running', { attempts: task.attempts + 1 });
       }),
+    addBackground: ({ isStarted, ...task }) =>
+      db.atomic(async (tx) => {
+        const objectId = task.targetObjectId ?? task.sourceObjectId;
+        const owner =
+          await tx.get(sql`SELECT objects.user_id AS "userId", vaults.account_id AS "accountId"
+          FROM objects JOIN vaults ON vaults.id = objects.vault_id WHERE objects.id = ${objectId}`);
+        if (owner === undefined) throw notFound();
+        await tx.run(sql`DELETE FROM tasks WHERE ${onObject(task.kind, objectId)}
+          AND NOT ${isOneOf(sql`status`, activeStatuses)}`);
+        const id = await nextLargeId(tx);
+        const now = Date.now();
+        const row: TaskRow = {
+          ...task,
+          id,
+          class: 'background',
+          resourceId: id,
+          status: isStarted ? 'running' : 'queued',
+          attempts: isStarted ? 1 : 0,
+          parentId: null,
+          userId: owner['userId'] as number,
+          accountId: owner['accountId'] as number,
+          cancelRequested: false,
+          isPublishing: false,
+          errorMessage: null,
+          createdAt: now,
+          updatedAt: now,
+        };
+        await tx.run(tasks.insert(row));
+        return row;
+      }),
+    openTask: async (kind, objectId) => {
+      const row = await db.get(sql`SELECT ${tasks.columns} FROM tasks
+        WHERE ${onObject(kind, objectId)} AND ${isOneOf(sql`status`, activeStatuses)}`);
+      return row && tasks.parse(row);
+    },
+    removeOpen: async (kinds) => {
+      await db.run(sql`DELETE FROM tasks
+        WHERE ${isOneOf(sql`kind`, kinds)} AND ${isOneOf(sql`status`, activeStatuses)}`);
+    },
     progress: (id, attempt, progress) =>
       db.atomic(async (tx) => {
         const task = await taskTable(tx).get(id);
@@ -100,7 +183,8 @@ export function taskTable(db: Database): TaskTable {
         const job = await jobOfTask(tx, task);
         if (job === undefined) return;
         const metadata = { ...job.metadata, progress };
-        await tx.run(jobs[task.kind].update(job.id, { metadata, updatedAt: Date.now() })!);
+        const change = { metadata, updatedAt: Date.now() };
+        await tx.run(codecOf(task.kind)!.update(job.id, change)!);
       }),
     startPublishing: async (id, attempt) => {
       const changed = await db.run(sql`UPDATE tasks SET is_publishing = 1
@@ -134,6 +218,13 @@ export function taskTable(db: Database): TaskTable {
   };
 }
 
+/** The classes that users see. */
+const userClasses: readonly TaskClass[] = ['interactive', 'standard'];
+
+function onObject(kind: string, objectId: number | null): Sql {
+  return sql`kind = ${kind} AND (target_object_id = ${objectId} OR source_object_id = ${objectId})`;
+}
+
 async function existing(tx: Database, id: number): Promise<TaskRow> {
   const task = await taskTable(tx).get(id);
   if (task === undefined) throw new Error(`there is no task ${id}`);
@@ -164,6 +255,7 @@ function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Prom
 function conditions(filter: TaskFilter): Sql[] {
   const clauses: Sql[] = [mayAccess(filter.access)];
   if (filter.access !== null) clauses.push(sql`tasks.account_id = ${filter.access.accountId}`);
+  clauses.push(isOneOf(sql`tasks.class`, filter.classes ?? userClasses));
   if (filter.ids) clauses.push(isOneOf(sql`tasks.id`, filter.ids));
   if (filter.statuses) clauses.push(isOneOf(sql`tasks.status`, filter.statuses));
   if (filter.kinds) clauses.push(isOneOf(sql`tasks.kind`, filter.kinds));

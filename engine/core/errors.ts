@@ -41,6 +41,11 @@ export function invalid(field: string, message: string): AppError {
   return new AppError('invalid', message, { [field]: [message] });
 }
 
+/** The error of work that was told to stop. */
+export function canceled(): AppError {
+  return new AppError('canceled', 'canceled');
+}
+
 /** `404 {"detail": "Not found"}`: also for what exists but may not be read. */
 export function notFound(): AppError {
   return new AppError('not-found', 'Not found');

@@ -1,7 +1,6 @@
 import { parseAllowed } from '../../engine/core/allowed-addresses.js';
-import { AppError } from '../../engine/core/errors.js';
+import { AppError, canceled } from '../../engine/core/errors.js';
 import type { Written } from '../../engine/core/files.js';
-import { canceled } from '../worker/pool.js';
 import type { Promised } from '../jobs/import/source.js';
 import { download } from './download.js';
 import { FetchFailure, networkFailure, overdue } from './failure.js';

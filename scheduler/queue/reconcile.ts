@@ -1,8 +1,7 @@
 import type { Catalog } from '../../engine/catalog/catalog.js';
-import type { Publication } from '../../engine/catalog/publish.js';
 import { toErrorValue } from '../../engine/core/errors.js';
 import type { Store } from '../../engine/store/store.js';
-import type { Compaction } from '../jobs/merge/merge.js';
+import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 
 /**
  * Brings the catalogue into line with the datasets' logs, which are the truth (threats C2b). A log that is ahead is
@@ -13,11 +12,12 @@ export async function reconcile(
   catalog: Catalog,
   store: Store,
   report: (message: string) => void,
+  jobs: Jobs = declaredJobs,
 ): Promise<void> {
   const known = await catalog.datasets.logVersions();
   for (const { id, logVersion } of known) {
     try {
-      await bringForward(catalog, store, id, logVersion);
+      await bringForward(catalog, store, id, logVersion, jobs);
     } catch (error) {
       report(`dataset ${id} is unavailable: ${toErrorValue(error).message}`);
       await catalog.datasets.update(id, { availability: 'unavailable' });
@@ -40,6 +40,7 @@ async function bringForward(
   store: Store,
   datasetId: number,
   knownVersion: number,
+  jobs: Jobs,
 ): Promise<void> {
   const version = await store.version(datasetId);
   if (version < knownVersion) {
@@ -49,13 +50,11 @@ async function bringForward(
     );
   }
   for await (const entry of store.history(datasetId, knownVersion + 1)) {
-    const compaction = entry.info['compaction'] as Compaction | undefined;
-    if (compaction !== undefined) {
-      await catalog.datasets.rewritten(datasetId, entry.version, compaction.bytesMore);
-      continue;
+    // The first entry of a log describes the table alone, and belongs to no kind.
+    for (const { logEntry } of jobs) {
+      const info = logEntry && entry.info[logEntry.key];
+      if (info === undefined) continue;
+      await logEntry!.replay({ catalog, datasetId, version: entry.version, info });
     }
-    const publication = entry.info['publication'] as Publication | undefined;
-    if (publication === undefined) continue; // the table's first entry describes the table alone
-    await catalog.publish({ ...publication, logVersion: entry.version });
   }
 }

@@ -1,18 +1,23 @@
 import type { JsonObject } from '../../engine/core/types.js';
-import type { TaskRow } from '../../engine/catalog/task-row.js';
+import type { TaskClass, TaskRow } from '../../engine/catalog/task-row.js';
 import { progressMetadata } from './progress.js';
 import type { Progress } from '../jobs/job.js';
 
 /** At most four times a second: each time is a transaction. */
 const progressMs = 250;
 
+/**
+ * What a running task takes up. Interactive tasks run in standard slots and, when those are taken, in slots of their own;
+ * background tasks have slots of their own only.
+ */
+export type Slot = TaskClass;
+
 /** A task between the moment it is taken from the queue and its end, or its way back. */
 export class Running {
   readonly task: TaskRow;
   /** The fencing number: what the worker says of another attempt is ignored. */
   readonly attempt: number;
-  /** Imports of inline records have places of their own, because somebody waits for their answer. */
-  readonly isInline: boolean;
+  readonly slot: Slot;
   /** `preparing` and `publishing` happen in this process, `working` in the worker. */
   phase: 'preparing' | 'working' | 'publishing' | 'ended' = 'preparing';
   /** It was canceled or deleted, or goes back into the queue because the server closes. */
@@ -25,10 +30,10 @@ export class Running {
   #timer: NodeJS.Timeout | undefined;
   #written: Promise<void> = Promise.resolve();
 
-  constructor(task: TaskRow, isInline: boolean) {
+  constructor(task: TaskRow, slot: Slot) {
     this.task = task;
     this.attempt = task.attempts;
-    this.isInline = isInline;
+    this.slot = slot;
   }
 
   work(): void {

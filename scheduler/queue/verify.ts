@@ -11,7 +11,7 @@ import { fileStats, list, modifiedAt, openFile } from '../../engine/core/files.j
 import type { Store } from '../../engine/store/store.js';
 import { droppedMark } from '../../engine/store/verify.js';
 import type { Receipt } from '../jobs/import/report.js';
-import { isOfOpenImport } from './sweep.js';
+import { isInUse } from './sweep.js';
 
 /** One thing that is not as it should be: `where` is a path below the data folder, or an id. */
 export interface Difference {
@@ -214,7 +214,7 @@ async function verifyScratch(parts: VerifyParts, note: Note): Promise<void> {
   const { data, catalog } = parts;
   const named = new Set<string>();
   for (const { name } of await list(data.scratch)) {
-    if (await isOfOpenImport(catalog, name)) named.add(name);
+    if (await isInUse(catalog, name)) named.add(name);
   }
   await noteUnnamed(parts, 'scratch', named, note);
 }

@@ -1,12 +1,8 @@
 import type { JsonObject } from '../../engine/core/types.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import type { ErrorValue } from '../../engine/core/errors.js';
-import type { Segment } from '../../engine/store/store.js';
-import type { CompactJob } from '../jobs/merge/run.js';
 import type { FetchSettings } from '../fetch/fetcher.js';
-import type { TableJob, TableResult } from '../jobs/table/run.js';
-import type { Outcome } from './pool.js';
-import type { Progress, RunnableKind } from '../jobs/job.js';
+import type { Progress } from '../jobs/job.js';
 
 /** What the worker process is told when it starts: plain data, passed as its one argument. */
 export interface WorkerConfig {
@@ -24,20 +20,13 @@ export function spillFolder(data: DataFolder, pid: number): string {
   return data.path('scratch', `spill-${pid}`);
 }
 
-/** About tables of files: no tasks, because somebody waits for them. `attempt` tells the answers apart. */
-export type TableMessage =
-  | { readonly type: 'make-table'; readonly job: TableJob }
-  | { readonly type: 'leave-table'; readonly attempt: number };
-
 /** API process to worker process. */
 export type ToWorker =
-  | TableMessage
-  | { readonly type: 'compact'; readonly job: CompactJob }
   | {
       readonly type: 'run';
       readonly taskId: number;
       readonly attempt: number;
-      readonly kind: RunnableKind;
+      readonly kind: string;
       readonly params: unknown;
       /** Whose task it is: what goes out to other hosts is counted by account. */
       readonly accountId: number;
@@ -47,16 +36,6 @@ export type ToWorker =
 /** Worker process to API process. `attempt` is the fencing number: an answer of an older attempt is ignored. */
 export type FromWorker =
   | { readonly type: 'alive' }
-  | {
-      readonly type: 'table';
-      readonly attempt: number;
-      readonly outcome: Outcome<TableResult>;
-    }
-  | {
-      readonly type: 'compacted';
-      readonly attempt: number;
-      readonly outcome: Outcome<Segment>;
-    }
   | {
       readonly type: 'progress';
       readonly taskId: number;

@@ -1,20 +1,29 @@
 import { once, setMaxListeners } from 'node:events';
 import { Piscina } from 'piscina';
-import { AppError, fromErrorValue, type ErrorValue } from '../../engine/core/errors.js';
+import { AppError, canceled, fromErrorValue, type ErrorValue } from '../../engine/core/errors.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import type { PartJob } from '../jobs/export/part.js';
-import type { MergeJob } from '../jobs/merge/run.js';
+import type { MergeSource } from '../../engine/store/merge.js';
+import type { Columns } from '../../engine/core/types.js';
 import { Slots } from './slots.js';
 
 /** What leaves a pool thread: thrown errors would lose their class on the way. */
 export type Outcome<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ErrorValue };
 
+/** A merge of segments as a thread gets it. */
+export interface MergeOrder {
+  readonly sources: readonly MergeSource[];
+  readonly columns: Columns;
+  /** Absolute, in a scratch folder. */
+  readonly file: string;
+}
+
 /** The jobs of `thread.ts`. */
 export interface ThreadJobs {
   readonly chunk: { readonly job: ChunkJob; readonly result: ChunkResult };
-  readonly merge: { readonly job: MergeJob; readonly result: Segment };
+  readonly merge: { readonly job: MergeOrder; readonly result: Segment };
   readonly part: { readonly job: PartJob; readonly result: unknown };
   readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
 }
@@ -113,11 +122,6 @@ export function openPool(options: PoolOptions): Pool {
     },
     close: () => piscina.destroy(),
   };
-}
-
-/** The error of a task that was told to stop. */
-export function canceled(): AppError {
-  return new AppError('canceled', 'canceled');
 }
 
 type Threads = Piscina['threads'];

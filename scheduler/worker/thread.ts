@@ -5,8 +5,7 @@ import type { Segment } from '../../engine/store/store.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import { encodePart, type PartJob } from '../jobs/export/part.js';
-import type { MergeJob } from '../jobs/merge/run.js';
-import type { Outcome } from './pool.js';
+import type { MergeOrder, Outcome } from './pool.js';
 
 /** Two thirds of the default level's time for an eighth more bytes (VCF text, blocks of 1 MB). */
 const gzipLevel = 4;
@@ -17,7 +16,7 @@ export async function chunk(job: ChunkJob): Promise<Outcome<ChunkResult>> {
 }
 
 /** Small segments become one. */
-export async function merge(job: MergeJob): Promise<Outcome<Segment>> {
+export async function merge(job: MergeOrder): Promise<Outcome<Segment>> {
   return outcome(() => mergeSegments(job.sources, job.columns, job.file));
 }
 

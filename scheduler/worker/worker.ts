@@ -1,13 +1,11 @@
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import { list, makeFolder, moveFile } from '../../engine/core/files.js';
-import { compact } from '../jobs/merge/run.js';
-import { createTabulator } from '../jobs/table/worker-side.js';
 import type { FetchFile } from '../fetch/fetcher.js';
 import type { FromWorker, ToWorker } from './messages.js';
 import type { Pool } from './pool.js';
+import { jobOf, jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { TaskFailure, type RunContext } from '../jobs/job.js';
-import { runTask } from '../jobs/run.js';
 
 /** What a worker works with. */
 export interface WorkerParts {
@@ -16,16 +14,15 @@ export interface WorkerParts {
   readonly withQueryEngine: RunContext['withQueryEngine'];
   readonly fetchFile: FetchFile;
   send(message: FromWorker): void;
+  /** All kinds, unless given. */
+  readonly jobs?: Jobs;
 }
 
 /** Answers messages to the worker: runs the `run` halves of tasks, and stops them. */
 export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise<void> {
-  const { data, pool, withQueryEngine, fetchFile, send } = parts;
+  const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = parts;
   const running = new Map<number, AbortController>();
-  const tabulator = createTabulator(parts);
   return async (message) => {
-    if (message.type === 'make-table' || message.type === 'leave-table') return tabulator(message);
-    if (message.type === 'compact') return compact(message.job, parts);
     if (message.type === 'cancel') {
       running.get(message.taskId)?.abort();
       return;
@@ -37,7 +34,7 @@ export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise
       const scratch = data.taskScratch(taskId, attempt);
       const earlier = await earlierAttempts(data, taskId, attempt);
       await makeFolder(scratch);
-      const result = await runTask(kind, params, {
+      const result = await jobOf(jobs, kind).run(params, {
         taskId,
         attempt,
         data,

@@ -37,7 +37,7 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
   },
   {
     modules: /^(node:)?(child_process|worker_threads|cluster)$|^piscina$/,
-    through: ['scheduler/', 'engine/query/memory/lane.ts', 'engine/query/memory/thread.ts'],
+    through: ['scheduler/worker/', 'engine/query/memory/lane.ts', 'engine/query/memory/thread.ts'],
   },
   {
     modules: /^node:sqlite$/,
@@ -90,7 +90,7 @@ export function violations(sources: readonly Source[]): string[] {
   );
 }
 
-/** Every file that loading `entry` loads; type imports are gone by then. */
+/** Every file that loading `entry` loads; type imports are gone by then, and lazy ones wait for a call. */
 export function loadedBy(entry: string, sources: readonly Source[]): Map<string, Source> {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   const loaded = new Map<string, Source>();
@@ -100,7 +100,7 @@ export function loadedBy(entry: string, sources: readonly Source[]): Map<string,
     if (!source || loaded.has(path)) continue;
     loaded.set(path, source);
     for (const one of source.imports) {
-      const target = one.isType ? undefined : targetOf(source.path, one);
+      const target = one.isType || one.isLazy ? undefined : targetOf(source.path, one);
       if (target !== undefined) open.push(target);
     }
   }

@@ -2,6 +2,8 @@
 export interface Import {
   readonly specifier: string;
   readonly isType: boolean;
+  /** Loaded only when the code gets there: `await import('…')`. */
+  readonly isLazy: boolean;
 }
 
 /** A source file as the rules look at it. */
@@ -24,9 +26,13 @@ export function readSource(path: string, text: string): Source {
     new RegExp(`\\bimport\\s*()${quoted}`, 'g'),
     new RegExp(`\\bimport\\s*\\(\\s*()${quoted}`, 'g'),
   ];
-  for (const pattern of patterns) {
+  for (const [at, pattern] of patterns.entries()) {
     for (const [, type, number] of code.matchAll(pattern)) {
-      imports.push({ specifier: strings[Number(number)] ?? '', isType: Boolean(type) });
+      imports.push({
+        specifier: strings[Number(number)] ?? '',
+        isType: Boolean(type),
+        isLazy: at === 2,
+      });
     }
   }
   return { path, imports, code: code.replaceAll(/"\d+"/g, '""'), templates };

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createHash } from 'node:crypto';
 import { armFault, faultHits, type Fault } from '../../engine/core/faultpoint.js';
 import { reconcile } from '../../scheduler/queue/reconcile.js';
-import { sweepExports, sweepObjects, sweepScratch } from '../../scheduler/queue/sweep.js';
+import { sweepAll, sweepExpired } from '../../scheduler/queue/sweep.js';
 import {
   idOf,
   send,
@@ -91,9 +91,8 @@ async function atEveryStep(
 
 async function sweepAsAtStart(): Promise<void> {
   const { catalog, data, store } = server;
-  await sweepScratch(catalog, data);
-  await sweepObjects(catalog, data);
-  await sweepExports(catalog, data, Date.now());
+  await sweepAll(catalog, data, Date.now());
+  await sweepExpired(catalog, data, Date.now());
   await store.sweep();
 }
 

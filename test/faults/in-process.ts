@@ -3,6 +3,7 @@ import { fromErrorValue } from '../../engine/core/errors.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/engine.js';
 import { openFetcher } from '../../scheduler/fetch/fetcher.js';
 import type { Host, startHost } from '../../scheduler/worker/host.js';
+import { jobs as declaredJobs, type Jobs } from '../../scheduler/jobs/index.js';
 import type { ToWorker } from '../../scheduler/worker/messages.js';
 import type { Outcome, Pool, ThreadJobs } from '../../scheduler/worker/pool.js';
 import * as thread from '../../scheduler/worker/thread.js';
@@ -15,7 +16,9 @@ import { DataFolder as Folder } from '../../engine/core/data-folder.js';
  */
 
 /** Starts a worker in this process. */
-export const hostInProcess: typeof startHost = (config, _silenceMs, events): Host => {
+export const hostInProcess = (
+  ...[config, , events, jobs = declaredJobs]: [...Parameters<typeof startHost>, jobs?: Jobs]
+): Host => {
   const data = new Folder(config.dataFolder);
   const engine = openEngine(data);
   const handle = createWorker({
@@ -23,6 +26,7 @@ export const hostInProcess: typeof startHost = (config, _silenceMs, events): Hos
     pool: poolInProcess(config.threads),
     withQueryEngine: async (work) => work(await engine),
     fetchFile: openFetcher(config.fetching),
+    jobs,
     send: (message) => setImmediate(() => events.message(structuredClone(message))),
   });
   return {

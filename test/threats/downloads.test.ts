@@ -4,7 +4,7 @@ import { readdir, readlink, rm } from 'node:fs/promises';
 import { connect, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { budgets } from '../../engine/core/budgets.js';
-import { sweepExports } from '../../scheduler/queue/sweep.js';
+import { sweepExpired } from '../../scheduler/queue/sweep.js';
 import { urlSigner } from '../../api/http/signed-url.js';
 import { until } from '../until.js';
 import { idOf, send, startServer, waitFor, type Answer, type Client, type TestServer } from '../api/server.js'; // prettier-ignore
@@ -246,7 +246,7 @@ describe('D12: no file can be had', () => {
     expect(life / budgets.exportUrlMs).toBeCloseTo(1, 2);
     await server.catalog.exports.update(id, { expiresAt: Date.now() - 1 });
     expect((await send('', 'GET', url)).status).toBe(404);
-    await sweepExports(server.catalog, server.data, Date.now());
+    await sweepExpired(server.catalog, server.data, Date.now());
     await expectNone(id);
   });
 });

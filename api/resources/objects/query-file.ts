@@ -7,8 +7,7 @@ import {
   type OutputFormat,
 } from '../../../engine/query/request/request.js';
 import { runCells } from '../../../engine/query/plan/query.js';
-import { tableKind } from '../../../scheduler/jobs/table/kind.js';
-import type { FileTable } from '../../../scheduler/jobs/table/table.js';
+import { requireTableFormat, type FileTable } from '../../../scheduler/jobs/table/file-table.js';
 import type { AppContext } from '../../http/app-context.js';
 import { JsonText } from '../../http/reply.js';
 
@@ -65,7 +64,7 @@ async function withTable<T>(
     const fix = objectType === 'dataset' ? ` Query it at /v2/datasets/${id}/data.` : '';
     throw new AppError('invalid', `A ${objectType} cannot be queried as a file.${fix}`);
   }
-  tableKind(filename); // before anything is read
+  requireTableFormat(filename); // before anything is read
   if (revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
   return scheduler.fileTables.use({ objectId: id, revision, filename }, signal, work);
 }

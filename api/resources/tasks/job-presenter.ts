@@ -60,7 +60,7 @@ export class JobPresenter {
     return views;
   }
 
-  async #job({ kind, resourceId }: TaskRow): Promise<object | null> {
+  async #job({ kind, resourceId, params, errorMessage }: TaskRow): Promise<object | null> {
     const { tables } = this.#presenter;
     if (kind === 'import') {
       const row = await tables.imports.get(resourceId);
@@ -69,6 +69,9 @@ export class JobPresenter {
     if (kind === 'export') {
       const row = await tables.exports.get(resourceId);
       return row ? this.ofExport(row) : null;
+    }
+    if (params !== null) {
+      return { class_name: 'BackgroundTask', params, error_message: errorMessage };
     }
     const row = await tables.commits.get(resourceId);
     return row ? this.ofCommit(row) : null;

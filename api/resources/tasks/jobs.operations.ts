@@ -168,6 +168,8 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
     query: {
       status: 'One or several statuses, separated by commas.',
       task_type: 'For example datasets.DatasetImport.',
+      class:
+        'One or several of interactive, standard and background, separated by commas; interactive and standard unless given. Only administrators see background tasks (datasets.SegmentMerge, objects.FileTable).',
       target_object_id: 'The dataset that is written.',
       source_object_id: 'The object that is read.',
       parent_task_id: 'Tasks that this task created.',

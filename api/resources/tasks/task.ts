@@ -1,4 +1,6 @@
-import { isActive, type TaskKind, type TaskRow } from '../../../engine/catalog/task-row.js';
+import { jobs } from '../../../scheduler/jobs/index.js';
+import type { Job } from '../../../scheduler/jobs/job.js';
+import { isActive, type TaskRow } from '../../../engine/catalog/task-row.js';
 import { constant, declareResource } from '../../http/resource.js';
 import {
   id,
@@ -27,11 +29,13 @@ export interface TaskContext extends WithUser {
 }
 
 /** The name of each kind of task in the interface: `<anything>.<class name>` (contract 15.1). */
-export const taskTypes: Readonly<Record<TaskKind, readonly [type: string, display: string]>> = {
-  import: ['datasets.DatasetImport', 'Dataset Import'],
-  export: ['datasets.DatasetExport', 'Dataset Export'],
-  commit: ['datasets.DatasetCommit', 'Dataset Commit'],
-};
+export const taskTypes: ReadonlyMap<string, Pick<Job, 'type' | 'displayName'>> = new Map<
+  string,
+  Pick<Job, 'type' | 'displayName'>
+>([
+  ...jobs.map((job) => [job.kind, job] as const),
+  ['commit', { type: 'datasets.DatasetCommit', displayName: 'Dataset Commit' }] as const,
+]);
 
 const objectType = nullable(reference('ObjectSummary'));
 const vaultType = nullable(reference('VaultSummary'));
@@ -51,12 +55,12 @@ export const task = declareResource<TaskRow, TaskContext>({
     task_type: {
       type: text,
       example: 'datasets.DatasetImport',
-      show: ({ kind }) => taskTypes[kind][0],
+      show: ({ kind }) => taskTypes.get(kind)?.type ?? kind,
     },
     task_display_name: {
       type: text,
       example: 'Dataset Import',
-      show: ({ kind }) => taskTypes[kind][1],
+      show: ({ kind }) => taskTypes.get(kind)?.displayName ?? kind,
     },
     task_id: {
       type: id,

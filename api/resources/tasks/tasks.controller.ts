@@ -1,6 +1,6 @@
 import { Body, Controller, Query, Req } from '@nestjs/common';
 import { accessOf } from '../../../engine/catalog/access.js';
-import type { TaskKind, TaskRow } from '../../../engine/catalog/task-row.js';
+import { taskClasses, type TaskClass, type TaskRow } from '../../../engine/catalog/task-row.js';
 import type { TaskFilter, TaskOrdering } from '../../../engine/catalog/tasks.js';
 import { invalid, notFound } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
@@ -71,6 +71,7 @@ function taskFilter(query: QueryString, caller: Caller): TaskFilter {
       ids: ids(query, 'id'),
       statuses: anyOf(query, 'status', taskStatuses),
       kinds: kinds(query),
+      classes: classes(query, caller),
       targetObjectId: oneId(query, 'target_object_id'),
       sourceObjectId: oneId(query, 'source_object_id'),
       parentId: oneId(query, 'parent_task_id'),
@@ -81,11 +82,20 @@ function taskFilter(query: QueryString, caller: Caller): TaskFilter {
 }
 
 /** A type that nothing has finds nothing. */
-function kinds(query: QueryString): readonly TaskKind[] | undefined {
+function kinds(query: QueryString): readonly string[] | undefined {
   const wanted = values(query, 'task_type').flatMap((text) => text.split(','));
   if (wanted.length === 0) return undefined;
-  const all = Object.entries(taskTypes) as [TaskKind, readonly [string, string]][];
-  return all.filter(([, [type]]) => wanted.includes(type)).map(([kind]) => kind);
+  return [...taskTypes].filter(([, { type }]) => wanted.includes(type)).map(([kind]) => kind);
+}
+
+/**
+ * Choice: tasks that the server starts for itself, merges of segments and tables of uploaded files, are of the class
+ * `background`. They are in no list unless an administrator of the account asks for `class=background`; for members they do
+ * not exist.
+ */
+function classes(query: QueryString, caller: Caller): readonly TaskClass[] | undefined {
+  const wanted = anyOf(query, 'class', taskClasses);
+  return caller.user.role === 'member' ? wanted?.filter((one) => one !== 'background') : wanted;
 }
 
 const orderings = new Map<string, TaskOrdering>([

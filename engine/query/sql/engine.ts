@@ -70,6 +70,10 @@ export interface SqlEngine {
  * change of its settings. Statements come from the compiler of this folder; one that is not a SELECT is refused all the same.
  */
 export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngine> {
+  const { suspects, connections = defaultConnections } = options;
+  if (suspects !== undefined && suspects.count < connections) {
+    throw new Error(`a crash record of ${suspects.count} queries for ${connections} connections`);
+  }
   await makeFolder(options.spillFolder);
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(options.threads),

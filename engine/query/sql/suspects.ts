@@ -16,12 +16,15 @@ type Deaths = Map<string, readonly number[]>;
  * next one reads it. A query that was there twice within an hour is refused for the rest of it (threats R2b).
  */
 export class Suspects {
+  /** How many running queries it can hold. */
+  readonly count: number;
   readonly #deaths: Deaths;
   readonly #slots: Slots;
   readonly #free: number[];
   readonly #now: () => number;
 
   private constructor(deaths: Deaths, slots: Slots, count: number, now: () => number) {
+    this.count = count;
     this.#deaths = deaths;
     this.#slots = slots;
     this.#free = Array.from({ length: count }, (_, i) => i);

@@ -1,75 +1,20 @@
-import { join } from 'node:path';
-import type { JsonObject } from '../../../engine/core/types.js';
-import { accessOf } from '../../../engine/catalog/access.js';
-import type { Tables } from '../../../engine/catalog/catalog.js';
-import type { ExportRow } from '../../../engine/catalog/exports.js';
-import { namesOf, requireFullPath } from '../../../engine/catalog/full-path.js';
-import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import { budgets } from '../../../engine/core/budgets.js';
-import { crashpoint } from '../../../engine/core/crashpoint.js';
-import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
-import { linkFile, list, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
-import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { parseExportParams } from '../../../engine/query/request/request.js';
-import { cellColumns } from '../../../engine/query/results/delimited.js';
-import { project } from '../../../engine/query/results/projection.js';
-import { checkFormat } from './format.js';
-import { checkRights, activePrincipal } from '../../queue/rights.js';
-import type { TaskType } from '../job.js';
-import { visibleData } from './visible.js';
-import type { ExportParams, ExportResult } from './run.js';
+import { list, removeFile } from '../../../engine/core/files.js';
+import { isTerminal } from '../../queue/waiting.js';
+import type { Job } from '../job.js';
+import { runExport, type ExportParams, type ExportResult } from './run.js';
 
 /** Writes the records of a query into a file to download. */
-export const exportTask: TaskType<'export'> = {
+export const exportJob: Job<'export', ExportParams, ExportResult> = {
   kind: 'export',
+  type: 'datasets.DatasetExport',
+  displayName: 'Dataset Export',
 
-  async prepare(task, { catalog, store }): Promise<ExportParams> {
-    const row = await exportOf(task, catalog);
-    const writer = checkFormat(row.format);
-    const { snapshot, fields } = await visibleData(catalog, store, row.datasetId);
-    const request = parseExportParams(row.params, fields, await genesForQuery(row.params));
-    const projection = project(snapshot.columns, fields, request);
-    const titles = new Map(fields.map((field) => [field.path.join('\n'), field.title]));
-    const columns = cellColumns(projection).map(({ path }) => {
-      const name = path.join('.');
-      return { name, title: titles.get(path.join('\n')) || name };
-    });
-    const options = { isFormulaSafe: row.params['csv_safe'] === true };
-    return { format: writer.format, snapshot, request, file: { projection, columns, options } };
+  async prepare(task, context) {
+    return (await import('./publish.js')).prepareExport(task, context);
   },
-
-  async publish(task, result, { catalog, data, attempt, progress, now }) {
-    const row = await exportOf(task, catalog);
-    const { extension, mediaType } = checkFormat(row.format);
-    const dataset = await catalog.objects.get(row.datasetId);
-    const file = data.export(row.id, extension);
-    await moveFile(join(data.taskScratch(task.id, attempt), result.file), file);
-    await syncFolder(data.exports);
-    crashpoint('export.renamed');
-    const time = now();
-    let blob: string | undefined;
-    const completed = catalog.transaction(async (tx) => {
-      const target = await targetOf(tx, row, result, { file, extension, mediaType }, data);
-      if (target !== undefined) blob = data.object(target.id, target.revision);
-      await tx.exports.update(row.id, {
-        // Never looks at the dataset's name as a path: it only is the name that a browser saves under.
-        filename: `${dataset?.filename ?? 'export'}-${row.id}.${extension}`,
-        bytes: result.bytes,
-        documentsCount: result.records,
-        logVersion: result.version,
-        targetObjectId: target?.id ?? null,
-        expiresAt: time + budgets.exportUrlMs,
-      });
-      const metadata = { progress: done(progress, result.records) };
-      await tx.tasks.complete(task.id, { metadata, now: time });
-    });
-    await completed.catch(async (error: unknown) => {
-      if (blob !== undefined) await removeFile(blob).catch(() => undefined); // else the sweep at start does it
-      throw error;
-    });
-    return 'published';
+  run: runExport,
+  async publish(task, result, context) {
+    return (await import('./publish.js')).publishExport(task, result, context);
   },
 
   async discard(task, data) {
@@ -77,83 +22,17 @@ export const exportTask: TaskType<'export'> = {
       if (name.startsWith(`${task.resourceId}.`)) await removeFile(data.path('exports', name));
     }
   },
+  // Files of exports that are expired, gone, or neither finished nor being worked on.
+  async sweepHourly({ catalog, data, now }) {
+    for (const { name } of await list(data.exports)) {
+      const row = await catalog.exports.get(Number(/^\d+/.exec(name)?.[0] ?? -1));
+      const isNeeded =
+        row !== undefined &&
+        (row.status === 'completed' ? (row.expiresAt ?? 0) > now : !isTerminal(row.status));
+      if (!isNeeded) await removeFile(data.path('exports', name));
+    }
+    for (const { id } of await catalog.exports.expired(now)) {
+      await catalog.exports.update(id, { filename: null });
+    }
+  },
 };
-
-async function exportOf(task: TaskRow, tables: Tables): Promise<ExportRow> {
-  const row = await tables.exports.get(task.resourceId);
-  if (row === undefined) throw notFound();
-  await checkRights(tables, task.userId, 'dataset', row.datasetId, 'read');
-  return row;
-}
-
-/** The last progress may be a moment old. */
-function done(progress: JsonObject, records: number): JsonObject {
-  return { ...progress, processed_records: records, total_records: records, percent: 100 };
-}
-
-/** The file object at `target_full_path`, with bytes of its own: it stays when the export expires. */
-async function targetOf(
-  tx: Tables,
-  row: ExportRow,
-  result: ExportResult,
-  written: { readonly file: string; readonly extension: string; readonly mediaType: string },
-  data: DataFolder,
-): Promise<ObjectRow | undefined> {
-  if (row.targetFullPath === null) return undefined;
-  const { vaultId, folder, filename } = await exportTarget(
-    tx,
-    row.userId,
-    row.targetFullPath,
-    written.extension,
-  );
-  const parent = await tx.objects.ensureFolder(vaultId, folder, row.userId);
-  const object = await tx.objects.create({
-    vaultId,
-    parentId: parent?.id ?? null,
-    objectType: 'file',
-    filename,
-    userId: row.userId,
-    mimetype: written.mediaType,
-    size: result.bytes,
-    md5: result.md5,
-  });
-  // A kill before the transaction's end leaves a blob without an object; the sweep at start knows those.
-  const blob = data.object(object.id, 1);
-  await linkFile(written.file, blob);
-  await syncFolder(data.objects).catch(async (error: unknown) => {
-    await removeFile(blob).catch(() => undefined); // else the sweep at start does it
-    throw error;
-  });
-  return tx.objects.update(object.id, {
-    revision: 1,
-    availability: 'available',
-    documentsCount: result.records,
-  });
-}
-
-/**
- * Where `target_full_path` lies, if the user may write there; throws `invalid('target_full_path', …)` otherwise. The
- * extension is appended when the name lacks it.
- */
-export async function exportTarget(
-  tables: Tables,
-  userId: number,
-  targetFullPath: string,
-  extension: string,
-): Promise<{ readonly vaultId: number; readonly folder: string; readonly filename: string }> {
-  const principal = await activePrincipal(tables, userId);
-  const path = requireFullPath('target_full_path', targetFullPath);
-  const vault = await tables.vaults.byFullPath(path, accessOf(principal));
-  const refused = invalid('target_full_path', `You cannot write to ${targetFullPath}.`);
-  if (vault === undefined) throw refused;
-  try {
-    await checkRights(tables, userId, 'vault', vault.id, 'write');
-  } catch (error) {
-    throw error instanceof AppError ? refused : error;
-  }
-  const names = [...namesOf(path.path)];
-  const name = names.pop();
-  if (name === undefined) throw invalid('target_full_path', 'A file name is missing.');
-  const filename = name.toLowerCase().endsWith(`.${extension}`) ? name : `${name}.${extension}`;
-  return { vaultId: vault.id, folder: `/${names.join('/')}`, filename };
-}

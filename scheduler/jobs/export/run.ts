@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { AppError } from '../../../engine/core/errors.js';
+import { AppError, canceled } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/files.js';
 import type { QueryEngine } from '../../../engine/query/plan/engine.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { FileContext, Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
-import { canceled } from '../../worker/pool.js';
 import type { RunContext } from '../job.js';
 import { findRows, isEverything } from './find.js';
 import type { PartJob } from './part.js';

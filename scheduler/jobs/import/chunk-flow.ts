@@ -1,6 +1,6 @@
+import { canceled } from '../../../engine/core/errors.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import type { Source } from '../../../readers/source/source.js';
-import { canceled } from '../../worker/pool.js';
 
 /** A piece of a source on its way through the pool. */
 export interface Piece {

@@ -1,166 +1,58 @@
 import { join } from 'node:path';
-import type { NewField } from '../../../engine/core/dataset-field.js';
-import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
-import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
-import { fileStats, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
-import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
-import type { Snapshot } from '../../../engine/store/store.js';
-import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
-import { checkRights } from '../../queue/rights.js';
-import type { PublishContext, TaskType } from '../job.js';
-import { dryRunReport } from './dry-run-report.js';
-import type { ImportParams, ImportResult } from './run.js';
-import { knownColumns, newFields } from './known-columns.js';
-import { oneAtATime } from '../../queue/one-at-a-time.js';
+import { fileStats, list, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
+import { isTerminal } from '../../queue/waiting.js';
+import type { Job } from '../job.js';
 import { rejectedFileName } from './rejected-file.js';
-import { checkSources, sourcesOf } from './sources-of.js';
-import { declaredBy, describedBy, editsBy, settledEntities, transientBy } from './target-fields.js';
+import { runImport, type ImportParams, type ImportResult } from './run.js';
 
-/** Turns a source into a commit. */
-export const importTask: TaskType<'import'> = {
+/** Reads sources into a commit of a dataset. */
+export const importJob: Job<'import', ImportParams, ImportResult> = {
   kind: 'import',
+  type: 'datasets.DatasetImport',
+  displayName: 'Dataset Import',
+  isResumable: true,
 
-  async prepare(task, context): Promise<ImportParams> {
-    const { catalog, store } = context;
-    const row = await importOf(task, context);
-    if (row.commitMode !== 'append') {
-      throw new AppError('invalid', `commit mode ${row.commitMode} is not available yet`);
-    }
-    const { columns: stored } = await store.snapshot(row.datasetId);
-    const fields = await catalog.fields.all(row.datasetId);
-    return {
-      commitId: row.commitId,
-      sources: await sourcesOf(row, task, context),
-      stored,
-      isUrgent: row.source === 'data_records',
-      dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
-      transient: transientBy(row.targetFields),
-      settled: settledEntities(fields, row.targetFields),
-      known: declaredBy(row.targetFields, knownColumns(stored, fields)),
-    };
+  async prepare(task, context) {
+    return (await import('./publish.js')).prepareImport(task, context);
   },
-
+  run: runImport,
   async publish(task, result, context) {
-    const { catalog, store, data, attempt } = context;
-    const row = await importOf(task, context);
-    await checkSources(row, task, context);
-    if (row.isDryRun) return publishDryRun(task, row, result, context);
-    // Two commits to one dataset would race for the same version.
-    return oneAtATime(row.datasetId, async () => {
-      const snapshot = await store.snapshot(row.datasetId);
-      const { columns } = unifyColumns(snapshot.columns, [result.columns]);
-      const isOutdated = result.segments.some((segment) => needsRewrite(segment.columns, columns));
-      if (isOutdated) return 'run again'; // another commit has meanwhile given a field another type
-      const fields = await catalog.fields.all(row.datasetId);
-      const described = [...result.described, ...describedBy(row.targetFields)];
-      const publication = publicationOf(task, row, result, snapshot, context, {
-        columns,
-        newFields: newFields(columns, fields, described),
-        edits: editsBy(row.targetFields, fields),
-      });
-      const { version: base } = snapshot;
-      const change = { columns, add: result.segments, remove: [], info: { publication }, base };
-      const scratch = data.taskScratch(task.id, attempt);
-      const version = await store.commit(row.datasetId, change, scratch).then(
-        (after) => after.version,
-        (error: unknown) => {
-          if ((error as { code?: unknown }).code === 'conflict') return undefined;
-          throw error;
-        },
-      );
-      if (version === undefined) return 'run again'; // a commit from elsewhere came between
-      // From here on it is done: the log is the truth, and a restart would tell the catalogue.
-      crashpoint('catalog.before-commit');
-      const told = context.persist(() => catalog.publish({ ...publication, logVersion: version }));
-      await told.catch(async (error: unknown) => {
-        await store.drop(row.datasetId); // the dataset was deleted meanwhile
-        throw error;
-      });
-      crashpoint('catalog.after-commit');
-      return 'published';
-    });
+    return (await import('./publish.js')).publishImport(task, result, context);
   },
 
-  async discard(task, data) {
-    await removeFile(data.rejectedLines(task.resourceId));
-  },
-
-  async keep(task, attempt, data) {
+  async salvage(task, attempt, data) {
     const rejected = join(data.taskScratch(task.id, attempt), rejectedFileName);
-    if ((await fileStats(rejected)) === undefined) return; // nothing was rejected, or it has been taken already
+    if ((await fileStats(rejected)) === undefined) return; // nothing was rejected, or it was moved by an earlier call
     await moveFile(rejected, data.rejectedLines(task.resourceId));
     await syncFolder(data.rejected);
     crashpoint('rejected.renamed');
   },
-};
-
-/** Only the task's metadata comes of it. */
-async function publishDryRun(
-  task: TaskRow,
-  row: ImportRow,
-  result: ImportResult,
-  context: PublishContext,
-): Promise<'published'> {
-  const { catalog, store, now } = context;
-  const { columns: stored } = await store.snapshot(row.datasetId);
-  const { columns } = unifyColumns(stored, [result.columns]);
-  const fields = await catalog.fields.all(row.datasetId);
-  const described = [...result.described, ...describedBy(row.targetFields)];
-  const metadata = {
-    ...metadataOf(result, context),
-    dry_run: dryRunReport(result, columns, fields, described),
-  };
-  await catalog.tasks.complete(task.id, { metadata, now: now() });
-  return 'published';
-}
-
-/** The last progress may be a moment old. */
-function metadataOf(result: ImportResult, { progress }: PublishContext): JsonObject {
-  return {
-    ...result.metadata,
-    progress: { ...progress, ...(result.metadata['progress'] as JsonObject) },
-  };
-}
-
-async function importOf(task: TaskRow, { catalog }: PublishContext): Promise<ImportRow> {
-  const row = await catalog.imports.get(task.resourceId);
-  if (row === undefined) throw notFound();
-  await checkRights(catalog, task.userId, 'dataset', row.datasetId, 'write');
-  return row;
-}
-
-function publicationOf(
-  task: TaskRow,
-  row: ImportRow,
-  result: ImportResult,
-  snapshot: Snapshot,
-  context: PublishContext,
-  fields: {
-    readonly columns: Publication['columns'];
-    readonly newFields: readonly NewField[];
-    readonly edits: NonNullable<Publication['edits']>;
+  async discard(task, data) {
+    await removeFile(data.rejectedLines(task.resourceId));
   },
-): Publication {
-  const size = result.segments.reduce((sum, segment) => sum + segment.bytes, 0);
-  const stored = result.segments.reduce((sum, segment) => sum + segment.rows, 0);
-  return {
-    datasetId: row.datasetId,
-    importId: row.id,
-    taskId: task.id,
-    commitId: row.commitId,
-    logVersion: snapshot.version + 1,
-    mode: row.commitMode,
-    title: row.title === '' ? 'Records Import' : row.title,
-    recordsModified: stored,
-    recordsTotal: snapshot.rows + stored,
-    bytesTotal: snapshot.bytes + size,
-    size,
-    genomeBuild: (row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild,
-    ...fields,
-    metadata: metadataOf(result, context),
-    time: context.now(),
-  };
-}
+  async cleanUp(task, data) {
+    await removeFile(data.inlineRecords(task.resourceId));
+  },
+
+  async ownsScratch(name, catalog) {
+    const [, importId] = /^inline-(\d+)\.json$/.exec(name) ?? [];
+    if (importId === undefined) return false;
+    const row = await catalog.imports.get(Number(importId));
+    return row !== undefined && !isTerminal(row.status);
+  },
+  // Rejected records of imports that are gone or have yet to end.
+  async sweepAtStart({ catalog, data }) {
+    for (const { name } of await list(data.rejected)) {
+      const row = await catalog.imports.get(Number(/^\d+/.exec(name)?.[0] ?? -1));
+      if (row?.status !== 'failed') await removeFile(data.path('rejected', name));
+    }
+  },
+  logEntry: {
+    key: 'publication',
+    async replay({ catalog, version, info }) {
+      await catalog.publish({ ...(info as Publication), logVersion: version });
+    },
+  },
+};

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { budgets } from '../../../engine/core/budgets.js';
-import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { AppError, InputError } from '../../../engine/core/errors.js';
 import { makeFolder, sweep, writeStream } from '../../../engine/core/files.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
@@ -8,50 +7,45 @@ import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { readerNamed } from '../../../readers/index.js';
+import { readerNamed, tableFormatOf } from '../../../readers/index.js';
 import { openSource } from '../../../readers/source/open.js';
-import type { Pool } from '../../worker/pool.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from '../import/chunk-flow.js';
 import type { ImportSource } from '../import/source.js';
 import { RejectedRoom } from '../import/rejected-file.js';
 import type { LocalFile } from '../import/source-files.js';
 import { SourceRun } from '../import/source-run.js';
-import { tableKind } from './kind.js';
-import type { TableFile } from './table.js';
+import type { TableFile } from './file-table.js';
 
-/** What the worker needs to make a table. */
-export interface TableJob extends TableFile {
-  /** Names the folder that the table goes to. */
-  readonly attempt: number;
-}
-
-/** A finished table; nothing else is in its folder. */
+/** A finished table. */
 export interface TableResult {
   readonly columns: Columns;
   readonly segments: readonly Segment[];
+  /** Absolute; nothing but the table is in it. */
+  readonly folder: string;
 }
 
 /** The name of the file that tells the columns. */
 export const schemaName = 'schema.parquet';
 
-/** Somebody waits for a file of up to this size: it goes before the chunks of imports. */
+/** A query waits for a file of up to this size: it is read before the chunks of imports. */
 const urgentBytes = 64 << 20;
 
-/** Reads an uploaded file into segments in a folder of its own; the first row that cannot be read ends it with an error. */
-export async function tabulate(
-  job: TableJob,
-  { data, pool }: { readonly data: DataFolder; readonly pool: Pool },
-  signal: AbortSignal,
-): Promise<TableResult> {
-  const file = data.object(job.objectId, job.revision);
-  const folder = data.fileTable(job.objectId, job.revision, job.attempt);
+/**
+ * Reads an uploaded file into segments. They go to a folder of the task's own beside those of other tables, which nobody
+ * knows before the result does. The first record that cannot be read ends it with an error.
+ */
+export async function runTable(file: TableFile, context: RunContext): Promise<TableResult> {
+  const { data, pool, signal, taskId } = context;
+  const { objectId, revision } = file;
+  const path = data.object(objectId, revision);
+  const folder = data.fileTable(objectId, revision, taskId);
   await makeFolder(folder);
-  const { known, bytes } = await declared(job, file);
-  const context = contextOf(job, data, folder, pool, signal);
+  await sweep(folder); // of an earlier attempt
+  const { known, bytes } = await declared(file, path);
   let run: SourceRun | undefined;
   const share = {
-    context,
+    context: { ...context, scratch: folder, earlier: [], progress: () => undefined },
     known,
     transient: [],
     commitId: 0,
@@ -59,30 +53,30 @@ export async function tabulate(
     isDryRun: false,
     rejected: new RejectedRoom(),
     resume: null,
-    tell: () => checkSize(job, run),
+    tell: () => checkSize(file, run),
   };
   const flow = new ChunkFlow(pool.threads + 2, signal);
-  const local: LocalFile = { file, bytes, md5: null, identity: '' };
+  const local: LocalFile = { file: path, bytes, md5: null, identity: '' };
   const begun = (one: SourceRun): void => void (run = one);
-  await SourceRun.read(share, sourceOf(job, file), async () => local, flow, 0, false, begun);
+  await SourceRun.read(share, sourceOf(file, path), async () => local, flow, 0, false, begun);
   await flow.settled();
   const done = run!;
-  refuseFindings(job, done);
+  refuseFindings(file, done);
   const { columns } = unifyColumns(known, done.columns());
   const second = new ChunkFlow(pool.threads + 2, signal);
   await done.rewrite(columns, second);
   await second.settled();
-  refuseFindings(job, done);
+  refuseFindings(file, done);
   const segments = done.results().flatMap(({ segment }) => segment ?? []);
   await writeStream(join(folder, schemaName), [schemaFile(columns)]);
   const kept = new Set([schemaName, ...segments.map(({ path }) => path)]);
   await sweep(folder, (name) => kept.has(name));
-  return { columns, segments };
+  return { columns, segments, folder };
 }
 
 /** The size of the file, and what its header says of the columns where all values are texts. */
-async function declared(job: TableJob, file: string): Promise<{ known: Columns; bytes: number }> {
-  const kind = tableKind(job.filename);
+async function declared(job: TableFile, file: string): Promise<{ known: Columns; bytes: number }> {
+  const kind = tableFormatOf(job.filename);
   const source = await openSource(file, job.filename);
   try {
     const { bytes } = source;
@@ -102,8 +96,8 @@ async function declared(job: TableJob, file: string): Promise<{ known: Columns; 
   }
 }
 
-function sourceOf(job: TableJob, file: string): ImportSource {
-  const { reader, readerParams } = tableKind(job.filename);
+function sourceOf(job: TableFile, file: string): ImportSource {
+  const { reader, readerParams } = tableFormatOf(job.filename);
   return {
     place: { kind: 'file', file, identity: '', md5: null },
     name: job.filename,
@@ -116,31 +110,7 @@ function sourceOf(job: TableJob, file: string): ImportSource {
   };
 }
 
-/** What reading a source asks of a task; there is no task, only somebody who waits. */
-function contextOf(
-  job: TableJob,
-  data: DataFolder,
-  scratch: string,
-  pool: Pool,
-  signal: AbortSignal,
-): RunContext {
-  const never = (): Promise<never> =>
-    Promise.reject(new AppError('internal', 'a table is made of a file of the data folder alone'));
-  return {
-    taskId: 0,
-    attempt: job.attempt,
-    data,
-    scratch,
-    earlier: [],
-    pool,
-    signal,
-    progress: () => undefined,
-    fetchSource: never,
-    withQueryEngine: never,
-  };
-}
-
-function checkSize(job: TableJob, run: SourceRun | undefined): void {
+function checkSize(job: TableFile, run: SourceRun | undefined): void {
   const segments = run?.results().map(({ segment }) => segment?.bytes ?? 0) ?? [];
   const bytes = segments.reduce((sum, one) => sum + one, 0);
   if (bytes <= budgets.fileTableBytes) return;
@@ -150,7 +120,7 @@ function checkSize(job: TableJob, run: SourceRun | undefined): void {
   );
 }
 
-function refuseFindings(job: TableJob, run: SourceRun): void {
+function refuseFindings(job: TableFile, run: SourceRun): void {
   const found = run.findings().examples.find(({ level }) => level === 'error');
   if (found === undefined) return;
   const field = found.field === null ? '' : `field ${found.field}: `;

@@ -1,30 +1,43 @@
-import type { DatasetField } from '../../../engine/core/dataset-field.js';
-import { looseField } from '../../../engine/query/request/fields.js';
-import type { Snapshot } from '../../../engine/store/store.js';
-import type { Columns } from '../../../engine/core/types.js';
+import { AppError } from '../../../engine/core/errors.js';
+import { removeTree } from '../../../engine/core/files.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import type { Job } from '../job.js';
+import type { TableFile } from './file-table.js';
+import { runTable, type TableResult } from './run.js';
 
-/** An uploaded file, one revision of it. */
-export interface TableFile {
-  readonly objectId: number;
-  readonly revision: number;
-  readonly filename: string;
-}
+/**
+ * Reads an uploaded file into a table, for queries without an import. A query waits for the result, so the task never
+ * waits behind merges, and its small files go before the chunks of imports. Tables live no longer than the process.
+ */
+export const tableJob: Job<'table', TableFile, TableResult> = {
+  kind: 'table',
+  type: 'objects.FileTable',
+  displayName: 'File Table',
+  background: { priority: 10, concurrency: (threads) => threads, isTransient: true },
+  // The first death may have been caused by another task.
+  attempts: 2,
 
-/** A file as a table: what a query takes of a dataset. */
-export interface FileTable {
-  readonly snapshot: Snapshot;
-  /** One for each column and each member of an object, in the file's order. */
-  readonly fields: readonly DatasetField[];
-  readonly isAllText: boolean;
-}
+  async prepare(task) {
+    return fileOf(task);
+  },
+  run: runTable,
+  async discard(task, data) {
+    const { objectId, revision } = fileOf(task);
+    await removeTree(data.fileTable(objectId, revision, task.id));
+  },
+  // Of the code `input`, like other errors of the file: the same bytes would kill the next worker, too.
+  poisoned(task) {
+    return new AppError(
+      'input',
+      `${fileOf(task).filename}: the worker process ended ${task.attempts} times while it read this file; it is not tried again`,
+    );
+  },
+};
 
-/** The fields of a table's columns, those inside objects with dotted names. */
-export function fieldsOf(columns: Columns, above: readonly string[] = []): readonly DatasetField[] {
-  return columns.flatMap((column, ordering) => {
-    const path = [...above, column.name];
-    // To clients JSON is of type object; what compares values needs to know it from one with members.
-    const dataType = column.type === 'json' ? 'object' : column.type;
-    const field = looseField(path, dataType, { title: '', isList: column.isList, ordering });
-    return [field, ...fieldsOf(column.children ?? [], path)];
-  });
+function fileOf({ sourceObjectId, params }: TaskRow): TableFile {
+  return {
+    objectId: sourceObjectId!,
+    revision: Number(params?.['revision']),
+    filename: String(params?.['filename']),
+  };
 }

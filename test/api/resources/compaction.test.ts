@@ -128,3 +128,21 @@ test('imports, walks and a deletion go on at once with merges, and all agree', a
   expect(segments.length).toBeLessThan(20);
   expect(await differences(server)).toEqual([]);
 });
+
+test('administrators see merges with class=background; members see none of them, anywhere', async () => {
+  const boss = await server.user('boss', { role: 'admin' });
+  const url = '/v2/tasks?class=background&limit=100';
+  const found = (await boss.get(url)).json['data'] as { id: number; task_type: string }[];
+  expect(found.map((task) => task.task_type)).toContain('datasets.SegmentMerge');
+  // Of each dataset the last merge alone.
+  expect(found.length).toBeLessThan(10);
+  const one = `/v2/tasks/${found[0]!.id}`;
+  expect((await boss.get(one)).json).toMatchObject({ task_object: { error_message: null } });
+  expect((await ann.get(one)).status).toBe(404);
+  expect((await ann.get(url)).json).toMatchObject({ total: 0 });
+  for (const client of [boss, ann]) {
+    const listed = (await client.get('/v2/tasks?limit=100')).json['data'] as typeof found;
+    expect(listed.length).toBeGreaterThan(0);
+    expect(listed.map((task) => task.task_type)).not.toContain('datasets.SegmentMerge');
+  }
+});

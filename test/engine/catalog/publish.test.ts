@@ -57,7 +57,7 @@ test('columns become fields with dotted names, objects before their members', ()
 test('a publication updates dataset, fields, commit, import and both tasks', async () => {
   const { catalog } = world;
   const task = await world.import(ann, datasetId);
-  await catalog.tasks.takeNext();
+  await catalog.tasks.claim();
   await catalog.tasks.progress(task.id, 1, { processed_records: 2 });
   const publication = await publicationOf(catalog, task, {
     columns,
@@ -145,7 +145,7 @@ test('a publication updates dataset, fields, commit, import and both tasks', asy
 test('C2b: applying a publication again changes nothing', async () => {
   const { catalog } = world;
   const task = await world.import(ann, datasetId);
-  await catalog.tasks.takeNext();
+  await catalog.tasks.claim();
   const publication = await publicationOf(catalog, task, { columns });
   await catalog.publish(publication);
   const before = await dump();
@@ -158,7 +158,7 @@ test('C2b: a replay after a restart completes a task that was queued again, or e
   const { catalog } = world;
   for (const [version, meanwhile] of ['requeue', 'cancel'].entries()) {
     const task = await world.import(ann, datasetId);
-    await catalog.tasks.takeNext();
+    await catalog.tasks.claim();
     const publication = await publicationOf(catalog, task, { logVersion: version });
     await (meanwhile === 'cancel' ? catalog.tasks.cancel(task.id) : catalog.tasks.requeue(task.id));
     await catalog.publish(publication);
@@ -170,7 +170,7 @@ test('C2b: a replay after a restart completes a task that was queued again, or e
     });
     expect((await catalog.imports.get(task.resourceId))?.status).toBe('completed');
   }
-  expect(await catalog.tasks.takeNext()).toBeUndefined();
+  expect(await catalog.tasks.claim()).toBeUndefined();
 });
 
 test('a replay needs the dataset, but not the import', async () => {
@@ -273,7 +273,7 @@ test('a declared field takes its type from the data only if its type is auto', a
 test('a failing publication changes nothing', async () => {
   const { catalog } = world;
   const task = await world.import(ann, datasetId);
-  await catalog.tasks.takeNext();
+  await catalog.tasks.claim();
   const before = await dump();
   const publication = await publicationOf(catalog, task, { columns: [...columns, columns[0]!] });
   await expect(catalog.publish(publication)).rejects.toThrow('UNIQUE');

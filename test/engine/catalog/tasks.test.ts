@@ -51,13 +51,13 @@ test('every transition of a task is allowed or refused as the table says, and it
   const { tasks } = world.catalog;
   const reach: Readonly<Partial<Record<TaskStatus, (task: TaskRow) => Promise<unknown>>>> = {
     queued: async () => undefined,
-    running: () => tasks.takeNext(),
+    running: () => tasks.claim(),
     completed: async (task) => {
-      await tasks.takeNext();
+      await tasks.claim();
       await tasks.complete(task.id);
     },
     failed: async (task) => {
-      await tasks.takeNext();
+      await tasks.claim();
       await tasks.fail(task.id, 'reason');
     },
     canceled: (task) => tasks.cancel(task.id),
@@ -92,7 +92,7 @@ test('every transition of a task is allowed or refused as the table says, and it
 test('the job records every change of status and the reason of a failure', async () => {
   const { tasks, imports } = world.catalog;
   const task = await world.import(ann, datasetId);
-  await tasks.takeNext();
+  await tasks.claim();
   await tasks.progress(task.id, 1, { processed_records: 5 });
   await tasks.fail(task.id, 'records.vcf, line 3: bad', {
     metadata: { validation: { errors_count: 1 } },
@@ -117,7 +117,7 @@ test('tasks start by priority, then age', async () => {
   const first = await world.import(ann, datasetId, 5);
   const second = await world.import(ann, datasetId, 5);
   const taken = [];
-  for (let i = 0; i < 4; i++) taken.push((await tasks.takeNext(10))?.id);
+  for (let i = 0; i < 4; i++) taken.push((await tasks.claim({ runningPerAccount: 10 }))?.id);
   expect(taken).toEqual([first.id, second.id, late.id, undefined]);
   expect((await tasks.get(first.id))?.attempts).toBe(1);
 });
@@ -129,18 +129,18 @@ test('an account at its limit of running tasks waits, and others go first (T0: t
   const anns = [];
   for (let i = 0; i < 3; i++) anns.push(await world.import(ann, datasetId, 1));
   const other = await world.import(bob, bobs, 99);
-  expect((await tasks.takeNext(2))?.id).toBe(anns[0]!.id);
-  expect((await tasks.takeNext(2))?.id).toBe(anns[1]!.id);
-  expect((await tasks.takeNext(2))?.id).toBe(other.id);
-  expect(await tasks.takeNext(2)).toBeUndefined();
+  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[0]!.id);
+  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[1]!.id);
+  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(other.id);
+  expect(await tasks.claim({ runningPerAccount: 2 })).toBeUndefined();
   await tasks.complete(anns[0]!.id);
-  expect((await tasks.takeNext(2))?.id).toBe(anns[2]!.id);
+  expect((await tasks.claim({ runningPerAccount: 2 }))?.id).toBe(anns[2]!.id);
 });
 
 test('C4: concurrent calls never get the same task', async () => {
   for (let i = 0; i < 20; i++) await world.import(ann, datasetId);
   const taken = await Promise.all(
-    Array.from({ length: 30 }, () => world.catalog.tasks.takeNext(100)),
+    Array.from({ length: 30 }, () => world.catalog.tasks.claim({ runningPerAccount: 100 })),
   );
   const ids = taken.filter((task) => task !== undefined).map((task) => task.id);
   expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
@@ -151,9 +151,9 @@ test('progress of an attempt that is over changes nothing', async () => {
   const task = await world.import(ann, datasetId);
   await tasks.progress(task.id, 0, { processed_records: 1 });
   expect((await tasks.job(task))?.metadata).toEqual({});
-  await tasks.takeNext();
+  await tasks.claim();
   await tasks.requeue(task.id);
-  await tasks.takeNext();
+  await tasks.claim();
   await tasks.progress(task.id, 1, { processed_records: 2 });
   expect((await tasks.job(task))?.metadata).toEqual({});
   await tasks.progress(task.id, 2, { processed_records: 3 });
@@ -165,7 +165,7 @@ test('C3: a restart requeues what was running, in order, and R2: fails a task af
   const poison = await world.import(ann, datasetId, 1);
   const waiting = await world.import(ann, datasetId, 50);
   for (let attempt = 1; attempt <= 3; attempt++) {
-    expect((await tasks.takeNext(1))?.attempts).toBe(attempt);
+    expect((await tasks.claim({ runningPerAccount: 1 }))?.attempts).toBe(attempt);
     const [changed] = await tasks.requeueRunning();
     expect(changed?.id).toBe(poison.id);
     expect(await statuses(poison)).toEqual(
@@ -181,7 +181,7 @@ test('an orderly stop does not count as an attempt', async () => {
   const { tasks } = world.catalog;
   const task = await world.import(ann, datasetId);
   for (let i = 0; i < 5; i++) {
-    expect((await tasks.takeNext())?.attempts).toBe(1);
+    expect((await tasks.claim())?.attempts).toBe(1);
     await tasks.requeue(task.id, { isCounted: false });
   }
   expect(await statuses(task)).toEqual(['queued', 'queued']);
@@ -198,7 +198,7 @@ test('C7: cancel includes the job and the children, and is refused once the task
     code: 'invalid',
     fields: { status: ['The task is canceled and cannot be canceled.'] },
   });
-  expect(await catalog.tasks.takeNext()).toBeUndefined();
+  expect(await catalog.tasks.claim()).toBeUndefined();
 });
 
 test('C7: cancel cascades to unfinished children', async () => {
@@ -238,12 +238,12 @@ test('C7: either a task is canceled or it publishes, never both', async () => {
   const { tasks } = world.catalog;
   const task = await world.import(ann, datasetId);
   expect(await tasks.startPublishing(task.id, 0)).toBe(false); // not running yet
-  await tasks.takeNext();
+  await tasks.claim();
   expect(await tasks.startPublishing(task.id, 2)).toBe(false); // another attempt
   expect(await tasks.startPublishing(task.id, 1)).toBe(true);
   await expect(tasks.cancel(task.id)).rejects.toThrow('is being published');
   await tasks.requeue(task.id); // a crash in between: it can be canceled again
-  await tasks.takeNext();
+  await tasks.claim();
   await tasks.cancel(task.id);
   expect(await tasks.startPublishing(task.id, 2)).toBe(false);
   expect(await statuses(task)).toEqual(['canceled', 'canceled']);
@@ -254,7 +254,7 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
   const random = seeded(11);
   for (let i = 0; i < 60; i++) {
     const task = await world.import(ann, datasetId);
-    await catalog.tasks.takeNext(100);
+    await catalog.tasks.claim({ runningPerAccount: 100 });
     const publication = await publicationOf(catalog, task, { logVersion: i });
     const publishing = async (): Promise<string> => {
       if (!(await catalog.tasks.startPublishing(task.id, 1))) return 'too late';

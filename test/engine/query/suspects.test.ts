@@ -22,8 +22,8 @@ async function diedUnder(...queries: string[]): Promise<void> {
   const module = (name: string): string =>
     JSON.stringify(new URL(`../../../engine/${name}.js`, import.meta.url).href);
   const script = `
-    const { Suspects } = await import(${module('query/suspects')});
-    const { DataFolder } = await import(${module('data-folder')});
+    const { Suspects } = await import(${module('query/sql/suspects')});
+    const { DataFolder } = await import(${module('core/data-folder')});
     const suspects = await Suspects.open(new DataFolder(${JSON.stringify(data.root)}), 4);
     suspects.begin('SELECT finished', [])();
     for (const sql of ${JSON.stringify(queries)}) suspects.begin(sql, []);
@@ -67,4 +67,22 @@ test('R2b: what a damaged file of suspects says is forgotten', async () => {
   const suspects = await Suspects.open(data, 4);
   suspects.begin('SELECT 1', [])();
   suspects.close();
+});
+
+test('every connection has a slot in the record: an engine with more of them is refused', async () => {
+  const suspects = await Suspects.open(data, 4);
+  try {
+    const opened = openQueryEngine({
+      suspects,
+      connections: 8,
+      dataFolder: data.root,
+      memoryMb: 256,
+      threads: 1,
+      spillFolder: data.path('scratch', 'spill-test'),
+      spillMb: 16,
+    });
+    await expect(opened).rejects.toThrow('a crash record of 4 queries for 8 connections');
+  } finally {
+    suspects.close();
+  }
 });

@@ -172,7 +172,7 @@ describe('a merge on a disk that fails', () => {
       const host = hostInProcess(...args);
       let isArmed = false;
       const send: typeof host.send = (message) => {
-        if (message.type === 'compact' && !isArmed) {
+        if (message.type === 'run' && message.kind === 'merge' && !isArmed) {
           isArmed = true;
           armFault(fault);
         }

@@ -1,13 +1,11 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
-import { AppError, fromErrorValue, notFound } from '../../../engine/core/errors.js';
+import { notFound, canceled } from '../../../engine/core/errors.js';
 import { removeTree, sweep } from '../../../engine/core/files.js';
 import { looseSnapshot } from '../../../engine/store/loose.js';
-import type { FromWorker, ToWorker } from '../../worker/messages.js';
-import { canceled, type Outcome } from '../../worker/pool.js';
-import { Slots } from '../../worker/slots.js';
-import { tableKind } from './kind.js';
-import { fieldsOf, type FileTable, type TableFile } from './table.js';
+import { tableFormatOf } from '../../../readers/index.js';
+import type { JobQueue } from '../../queue/queue.js';
+import { fieldsOf, type FileTable, type TableFile } from './file-table.js';
 import { schemaName, type TableResult } from './run.js';
 
 /** Uploaded files as tables that queries read; the worker makes them, and those used last are kept. */
@@ -24,14 +22,10 @@ export interface FileTables {
 /** What the tables need. */
 export interface FileTablesOptions {
   readonly data: DataFolder;
-  /** Tables that are made at once. */
-  readonly parallel: number;
-  send(message: ToWorker): void;
+  readonly queue: Pick<JobQueue, 'perform'>;
   report(message: string): void;
 }
 
-/** A dead worker may have died of something else; twice it was this file. */
-const mostAttempts = 2;
 /** What a table counts for beside its bytes, so that neither a million small ones nor their refusals pile up. */
 const leastBytes = 1 << 20;
 
@@ -53,15 +47,11 @@ interface Entry {
 /** The API process's half. A table is in a folder of its own and is known here alone, so a start begins with none. */
 export class TableCache implements FileTables {
   readonly #options: FileTablesOptions;
-  readonly #slots: Slots;
   /** The one used last comes last. */
   readonly #entries = new Map<string, Entry>();
-  readonly #asked = new Map<number, PromiseWithResolvers<Outcome<TableResult> | 'lost'>>();
-  #attempts = 0;
 
   constructor(options: FileTablesOptions) {
     this.#options = options;
-    this.#slots = new Slots(options.parallel);
   }
 
   /** Removes what an earlier process has left. */
@@ -87,15 +77,6 @@ export class TableCache implements FileTables {
     for (const entry of gone) await this.#forget(entry);
   }
 
-  hear(message: Extract<FromWorker, { type: 'table' }>): void {
-    this.#asked.get(message.attempt)?.resolve(message.outcome);
-  }
-
-  /** The worker died with all that it was making. */
-  lost(): void {
-    for (const asked of this.#asked.values()) asked.resolve('lost');
-  }
-
   #enter(file: TableFile): Entry {
     // The name says how a file is read, and it can change.
     const key = keyOf(file);
@@ -118,15 +99,13 @@ export class TableCache implements FileTables {
       isDropped: false,
     };
     const { signal } = entry.abort;
-    entry.table = this.#slots
-      .run(() => this.#make(entry), signal, false)
-      .catch(async (error: unknown) => {
-        const isGone = entry.isDropped;
-        // The same bytes fail in the same way; anything else may go better next time.
-        if (isOfFile(error)) entry.state = 'refused';
-        else await this.#forget(entry);
-        throw isGone && !signal.aborted ? notFound() : error;
-      });
+    entry.table = this.#make(entry).catch(async (error: unknown) => {
+      const isGone = entry.isDropped;
+      // The same bytes fail in the same way; anything else may go better next time.
+      if (isOfFile(error)) entry.state = 'refused';
+      else await this.#forget(entry);
+      throw isGone && !signal.aborted ? notFound() : error;
+    });
     entry.table.catch(() => undefined); // everybody may have left
     return entry;
   }
@@ -158,40 +137,23 @@ export class TableCache implements FileTables {
   }
 
   async #make(entry: Entry): Promise<FileTable> {
-    const { data, send } = this.#options;
-    const { objectId, revision } = entry.file;
+    const { objectId, revision, filename } = entry.file;
     const { signal } = entry.abort;
-    for (let left = mostAttempts; left > 0; left--) {
-      signal.throwIfAborted();
-      const attempt = ++this.#attempts;
-      const folder = data.fileTable(objectId, revision, attempt);
-      const asked = Promise.withResolvers<Outcome<TableResult> | 'lost'>();
-      this.#asked.set(attempt, asked);
-      const leave = (): void => send({ type: 'leave-table', attempt });
-      signal.addEventListener('abort', leave, { once: true });
-      try {
-        send({ type: 'make-table', job: { ...entry.file, attempt } });
-        const outcome = await asked.promise;
-        if (outcome !== 'lost' && outcome.ok && !signal.aborted) {
-          entry.state = 'made';
-          entry.folder = folder;
-          const table = tableOf(entry.file, attempt, folder, outcome.value);
-          entry.bytes += table.snapshot.bytes;
-          return table;
-        }
-        await this.#remove(folder);
-        if (outcome !== 'lost' && !outcome.ok) throw fromErrorValue(outcome.error);
-      } finally {
-        signal.removeEventListener('abort', leave);
-        this.#asked.delete(attempt);
-      }
+    const order = {
+      description: `Read ${filename} as a table`,
+      sourceObjectId: objectId,
+      params: { revision, filename },
+    };
+    const { task, result } = await this.#options.queue.perform('table', order, signal);
+    if (signal.aborted) {
+      await this.#remove(result.folder);
+      throw canceled();
     }
-    signal.throwIfAborted();
-    const { filename } = entry.file;
-    throw new AppError(
-      'input',
-      `${filename}: the worker process ended ${mostAttempts} times while it read this file; it is not tried again`,
-    );
+    entry.state = 'made';
+    entry.folder = result.folder;
+    const table = tableOf(entry.file, task.id, result);
+    entry.bytes += table.snapshot.bytes;
+    return table;
   }
 
   /** What stays, the next start takes. */
@@ -202,7 +164,7 @@ export class TableCache implements FileTables {
 }
 
 function keyOf({ objectId, revision, filename }: TableFile): string {
-  const { reader, readerParams } = tableKind(filename);
+  const { reader, readerParams } = tableFormatOf(filename);
   return `${objectId}-${revision} ${reader} ${JSON.stringify(readerParams)}`;
 }
 
@@ -214,16 +176,15 @@ function isOfFile(error: unknown): boolean {
 
 function tableOf(
   file: TableFile,
-  attempt: number,
-  folder: string,
-  { columns, segments }: TableResult,
+  taskId: number,
+  { columns, segments, folder }: TableResult,
 ): FileTable {
   const snapshot = looseSnapshot(
     { folder, schema: schemaName, columns, segments },
     // A version never given twice, as what the SQL engine remembers of one needs.
-    { datasetId: file.objectId, version: attempt },
+    { datasetId: file.objectId, version: taskId },
   );
-  return { snapshot, fields: fieldsOf(columns), isAllText: tableKind(file.filename).isAllText };
+  return { snapshot, fields: fieldsOf(columns), isAllText: tableFormatOf(file.filename).isAllText };
 }
 
 /** The promise's value, unless the signal comes first. */

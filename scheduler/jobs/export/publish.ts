@@ -1,0 +1,157 @@
+import { join } from 'node:path';
+import type { JsonObject } from '../../../engine/core/types.js';
+import { accessOf } from '../../../engine/catalog/access.js';
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { ExportRow } from '../../../engine/catalog/exports.js';
+import { namesOf, requireFullPath } from '../../../engine/catalog/full-path.js';
+import type { ObjectRow } from '../../../engine/catalog/object-row.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import { budgets } from '../../../engine/core/budgets.js';
+import { crashpoint } from '../../../engine/core/crashpoint.js';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
+import { linkFile, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
+import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
+import { parseExportParams } from '../../../engine/query/request/request.js';
+import { cellColumns } from '../../../engine/query/results/delimited.js';
+import { project } from '../../../engine/query/results/projection.js';
+import { checkFormat } from './format.js';
+import { checkRights, activePrincipal } from '../../queue/rights.js';
+import type { PublishContext, Published } from '../job.js';
+import { visibleData } from './visible.js';
+import type { ExportParams, ExportResult } from './run.js';
+
+/** Checks the rights on the dataset, and plans the query over the version that the catalogue has. */
+export async function prepareExport(
+  task: TaskRow,
+  { catalog, store }: PublishContext,
+): Promise<ExportParams> {
+  const row = await exportOf(task, catalog);
+  const writer = checkFormat(row.format);
+  const { snapshot, fields } = await visibleData(catalog, store, row.datasetId);
+  const request = parseExportParams(row.params, fields, await genesForQuery(row.params));
+  const projection = project(snapshot.columns, fields, request);
+  const titles = new Map(fields.map((field) => [field.path.join('\n'), field.title]));
+  const columns = cellColumns(projection).map(({ path }) => {
+    const name = path.join('.');
+    return { name, title: titles.get(path.join('\n')) || name };
+  });
+  const options = { isFormulaSafe: row.params['csv_safe'] === true };
+  return { format: writer.format, snapshot, request, file: { projection, columns, options } };
+}
+
+/** Moves the file to where downloads find it, and to the vault if the export names a path there. */
+export async function publishExport(
+  task: TaskRow,
+  result: ExportResult,
+  { catalog, data, attempt, progress, now }: PublishContext,
+): Promise<Published> {
+  const row = await exportOf(task, catalog);
+  const { extension, mediaType } = checkFormat(row.format);
+  const dataset = await catalog.objects.get(row.datasetId);
+  const file = data.export(row.id, extension);
+  await moveFile(join(data.taskScratch(task.id, attempt), result.file), file);
+  await syncFolder(data.exports);
+  crashpoint('export.renamed');
+  const time = now();
+  let blob: string | undefined;
+  const completed = catalog.transaction(async (tx) => {
+    const target = await targetOf(tx, row, result, { file, extension, mediaType }, data);
+    if (target !== undefined) blob = data.object(target.id, target.revision);
+    await tx.exports.update(row.id, {
+      // Never looks at the dataset's name as a path: it only is the name that a browser saves under.
+      filename: `${dataset?.filename ?? 'export'}-${row.id}.${extension}`,
+      bytes: result.bytes,
+      documentsCount: result.records,
+      logVersion: result.version,
+      targetObjectId: target?.id ?? null,
+      expiresAt: time + budgets.exportUrlMs,
+    });
+    const metadata = { progress: done(progress, result.records) };
+    await tx.tasks.complete(task.id, { metadata, now: time });
+  });
+  await completed.catch(async (error: unknown) => {
+    if (blob !== undefined) await removeFile(blob).catch(() => undefined); // else the sweep at start does it
+    throw error;
+  });
+  return 'published';
+}
+
+async function exportOf(task: TaskRow, tables: Tables): Promise<ExportRow> {
+  const row = await tables.exports.get(task.resourceId);
+  if (row === undefined) throw notFound();
+  await checkRights(tables, task.userId, 'dataset', row.datasetId, 'read');
+  return row;
+}
+
+/** The last progress may be a moment old. */
+function done(progress: JsonObject, records: number): JsonObject {
+  return { ...progress, processed_records: records, total_records: records, percent: 100 };
+}
+
+/** The file object at `target_full_path`, with bytes of its own: it stays when the export expires. */
+async function targetOf(
+  tx: Tables,
+  row: ExportRow,
+  result: ExportResult,
+  written: { readonly file: string; readonly extension: string; readonly mediaType: string },
+  data: DataFolder,
+): Promise<ObjectRow | undefined> {
+  if (row.targetFullPath === null) return undefined;
+  const { vaultId, folder, filename } = await exportTarget(
+    tx,
+    row.userId,
+    row.targetFullPath,
+    written.extension,
+  );
+  const parent = await tx.objects.ensureFolder(vaultId, folder, row.userId);
+  const object = await tx.objects.create({
+    vaultId,
+    parentId: parent?.id ?? null,
+    objectType: 'file',
+    filename,
+    userId: row.userId,
+    mimetype: written.mediaType,
+    size: result.bytes,
+    md5: result.md5,
+  });
+  // A kill before the transaction's end leaves a blob without an object; the sweep at start knows those.
+  const blob = data.object(object.id, 1);
+  await linkFile(written.file, blob);
+  await syncFolder(data.objects).catch(async (error: unknown) => {
+    await removeFile(blob).catch(() => undefined); // else the sweep at start does it
+    throw error;
+  });
+  return tx.objects.update(object.id, {
+    revision: 1,
+    availability: 'available',
+    documentsCount: result.records,
+  });
+}
+
+/**
+ * Where `target_full_path` lies, if the user may write there; throws `invalid('target_full_path', …)` otherwise. The
+ * extension is appended when the name lacks it.
+ */
+export async function exportTarget(
+  tables: Tables,
+  userId: number,
+  targetFullPath: string,
+  extension: string,
+): Promise<{ readonly vaultId: number; readonly folder: string; readonly filename: string }> {
+  const principal = await activePrincipal(tables, userId);
+  const path = requireFullPath('target_full_path', targetFullPath);
+  const vault = await tables.vaults.byFullPath(path, accessOf(principal));
+  const refused = invalid('target_full_path', `You cannot write to ${targetFullPath}.`);
+  if (vault === undefined) throw refused;
+  try {
+    await checkRights(tables, userId, 'vault', vault.id, 'write');
+  } catch (error) {
+    throw error instanceof AppError ? refused : error;
+  }
+  const names = [...namesOf(path.path)];
+  const name = names.pop();
+  if (name === undefined) throw invalid('target_full_path', 'A file name is missing.');
+  const filename = name.toLowerCase().endsWith(`.${extension}`) ? name : `${name}.${extension}`;
+  return { vaultId: vault.id, folder: `/${names.join('/')}`, filename };
+}

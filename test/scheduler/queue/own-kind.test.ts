@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canceled, InputError } from '../../../engine/core/errors.js';
+import { jobs, type Jobs } from '../../../scheduler/jobs/index.js';
+import type { Job } from '../../../scheduler/jobs/job.js';
+import { createScheduler, type Scheduler } from '../../../scheduler/queue/scheduler.js';
+import { hostInProcess } from '../../faults/in-process.js';
+import { until } from '../../until.js';
+import { Lake } from '../lake.js';
+
+/*
+ * A kind of job that the product does not have: its declaration and a line in the list are all that queue, worker and sweep
+ * need to run it.
+ */
+
+interface CountParams {
+  readonly text: string;
+}
+
+const events: string[] = [];
+const countJob: Job<'count', CountParams, number> = {
+  kind: 'count',
+  type: 'tests.Count',
+  displayName: 'Count',
+  background: { priority: 50, concurrency: () => 1 },
+  async prepare(task) {
+    const text = task.params?.['text'];
+    return typeof text === 'string' ? { text } : null;
+  },
+  async run({ text }, { scratch, signal }) {
+    await writeFile(join(scratch, 'text'), text);
+    if (text === 'wait') {
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
+      if (!signal.aborted) await aborted;
+      throw canceled();
+    }
+    if (text === '') throw new InputError({ file: 'text' }, 'is empty');
+    return text.length;
+  },
+  async publish(task, length, { catalog }) {
+    events.push(`published ${length}`);
+    await catalog.tasks.complete(task.id);
+    return 'published';
+  },
+  async discard() {
+    events.push('discarded');
+  },
+  async cleanUp() {
+    events.push('cleaned up');
+  },
+};
+const withCount: Jobs = [...jobs, countJob];
+
+let lake: Lake;
+let scheduler: Scheduler;
+let datasetId: number;
+beforeEach(async () => {
+  events.length = 0;
+  lake = await Lake.make();
+  datasetId = await lake.dataset();
+  scheduler = createScheduler({
+    catalog: lake.catalog,
+    store: lake.store,
+    data: lake.data,
+    config: { threads: 1, workerMemoryMb: 512 },
+    quietMs: Infinity,
+    jobs: withCount,
+    startHost: (...args) => hostInProcess(...args, withCount),
+  });
+  await scheduler.start();
+});
+afterEach(async () => {
+  await scheduler.close();
+  expect(await readdir(lake.data.scratch)).toEqual(['spill-in-process']);
+  await lake.remove();
+});
+
+const order = (params: object): Parameters<Scheduler['perform']>[1] => ({
+  description: 'Count letters',
+  targetObjectId: datasetId,
+  params: params as never,
+});
+
+test('a declared kind runs in the worker, publishes and returns its result', async () => {
+  const { task, result } = await scheduler.perform('count', order({ text: 'genome' }));
+  expect(result).toBe(6);
+  expect(await scheduler.wait(task.id)).toMatchObject({
+    kind: 'count',
+    class: 'background',
+    status: 'completed',
+    attempts: 1,
+    accountId: lake.user.accountId,
+  });
+  expect(events).toEqual(['published 6', 'cleaned up']);
+});
+
+test('its error is the error of the caller and of the row', async () => {
+  await expect(scheduler.perform('count', order({ text: '' }))).rejects.toMatchObject({
+    code: 'input',
+    message: 'text: is empty',
+  });
+  const open = await lake.catalog.tasks.openTask('count', datasetId);
+  expect(open).toBeUndefined();
+  const filter = { access: null, classes: ['background'] as const };
+  const { rows } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
+  expect(rows).toMatchObject([{ status: 'failed', errorMessage: 'text: is empty' }]);
+  expect(events).toContain('discarded');
+  expect(events).not.toContain('published 0');
+});
+
+test('whoever gives up cancels it, and the next one of the same object replaces its row', async () => {
+  const abort = new AbortController();
+  const waiting = scheduler.perform('count', order({ text: 'wait' }), abort.signal);
+  const refused = expect(waiting).rejects.toMatchObject({ code: 'canceled' });
+  await until(() => scheduler.status().working.length === 1);
+  abort.abort();
+  await refused;
+  // Null params: nothing is left to do, so nothing is run or published.
+  const { task } = await scheduler.perform('count', order({ text: null }));
+  await scheduler.wait(task.id);
+  const filter = { access: null, classes: ['background'] as const };
+  const { rows, total } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
+  expect(total).toBe(1);
+  expect(rows).toMatchObject([{ id: task.id, status: 'completed' }]);
+  // Users see nothing of all this.
+  expect((await lake.catalog.tasks.list({ access: null }, { limit: 10, offset: 0 })).total).toBe(0);
+});
