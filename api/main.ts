@@ -5,7 +5,7 @@ import { AppError } from '../engine/core/errors.js';
 import { openDataFolder } from '../engine/core/files.js';
 import { openQueryEngine } from '../engine/query/plan/engine.js';
 import { stepText, type Plan } from '../engine/query/plan/plan.js';
-import { Suspects } from '../engine/query/sql/suspects.js';
+import { QueryQuarantine } from '../engine/query/sql/query-quarantine.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 import { openStore } from '../engine/store/open.js';
 import { createScheduler } from '../scheduler/queue/scheduler.js';
@@ -37,15 +37,15 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     closers.push(() => catalog.close());
     const store = openStore(data);
     await store.sweep();
-    const suspects = await Suspects.open(data, connections);
-    closers.push(async () => suspects.close());
+    const quarantine = await QueryQuarantine.open(data, connections);
+    closers.push(async () => quarantine.close());
     const { threads, queryCacheMb: cacheMb } = config;
     const report = (message: string): void => stderrSink(logLine('columns', { message }));
     const trace = (subject: string, { steps, ...rest }: Plan): void =>
       stderrSink(logLine('plan', { subject, ...rest, steps: steps.map(stepText).join('; ') }));
     const queryEngine = await openQueryEngine({
       ...(config.log === 'debug' && { trace }),
-      suspects,
+      quarantine,
       ...(cacheMb > 0 && { memory: openMemoryExecutor({ threads, cacheMb, report }) }),
       connections,
       dataFolder: data.root,

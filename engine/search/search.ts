@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { budgets } from '../core/budgets.js';
 import { AppError } from '../core/errors.js';
 import type { Facet } from '../query/request/facets.js';
-import { Lanes } from '../query/sql/lanes.js';
+import { LeasePool } from '../query/sql/lease-pool.js';
 import type { Predicate } from '../query/predicate/predicate.js';
 import { TopDocuments } from './top-documents.js';
 import { documentField, type SearchDocument } from './document.js';
@@ -39,7 +39,7 @@ const objectsPerSlice = 2_000;
 const timeSliceMs = 5;
 
 /** Searches run on the API's thread, so only two run at a time, and the others wait. */
-const lanes = new Lanes(async () => null, 2);
+const slots = new LeasePool(async () => null, 2);
 
 /**
  * Searches the vaults and objects that the user may read. Throws `canceled` if the signal is aborted and `budget` after the time
@@ -55,12 +55,12 @@ export async function search<Access>(
   const { signal, timeoutMs = budgets.queryMs } = options;
   const abort = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
   try {
-    const lane = await lanes.take(false, abort);
+    const slot = await slots.acquire(false, abort);
     try {
       const answer = await runSearch(table, access, request, abort);
       return { ...answer, took: Math.round(performance.now() - started) };
     } finally {
-      lane.release();
+      slot.release();
     }
   } catch (error) {
     if (!abort.aborted || error !== abort.reason) throw error;

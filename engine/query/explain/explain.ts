@@ -5,8 +5,8 @@ import { leavesOf, type ExplainNode } from './node.js';
 import { segmentsTouched } from './segments.js';
 import type { Explaining } from './tree.js';
 import type { Snapshot } from '../../store/store.js';
-import { and, type Predicate } from '../predicate/predicate.js';
-import { begin, type Spellings, type Statement } from '../sql/statement.js';
+import { and, type Predicate, type CaseVariants } from '../predicate/predicate.js';
+import { begin, type Statement } from '../sql/statement.js';
 import type { Plan } from '../plan/plan.js';
 import { rounded, type Steps } from '../plan/steps.js';
 
@@ -20,9 +20,9 @@ export interface ExplainScope {
   readonly plan: Plan;
   readonly language: Language;
   readonly rows: Rows;
-  /** What is known of the spellings in the whole predicate. */
-  readonly spellings: Spellings;
-  readonly spell: (predicate: Predicate) => Promise<Spellings>;
+  /** What is known of the caseVariants in the whole predicate. */
+  readonly caseVariants: CaseVariants;
+  readonly findCaseVariants: (predicate: Predicate) => Promise<CaseVariants>;
 }
 
 /** A node as an answer shows it. */
@@ -37,8 +37,10 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
   const { snapshot, predicate, steps } = scope;
   const { root, parseMs } = explaining;
   const counts = await steps.time('counts', async () => {
-    const spellings = await scope.spell(and(leavesOf(root).map((leaf) => leaf.predicate)));
-    return countNodes(begin(snapshot, spellings, scope.language), root, scope.rows);
+    const caseVariants = await scope.findCaseVariants(
+      and(leavesOf(root).map((leaf) => leaf.predicate)),
+    );
+    return countNodes(begin(snapshot, caseVariants, scope.language), root, scope.rows);
   });
   const view = (node: ExplainNode): NodeView => ({
     path: node.path,
@@ -57,7 +59,7 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     records: snapshot.rows,
     nodes,
     ...(causes && { causes }),
-    segments: segmentsTouched(snapshot, predicate, scope.spellings),
+    segments: segmentsTouched(snapshot, predicate, scope.caseVariants),
     plan: scope.plan.steps,
     steps: { parse: rounded(parseMs), ...steps.list },
   });

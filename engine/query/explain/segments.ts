@@ -1,7 +1,6 @@
 import type { Snapshot } from '../../store/store.js';
-import type { Predicate } from '../predicate/predicate.js';
+import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { segmentTest } from '../predicate/prune.js';
-import type { Spellings } from '../sql/statement.js';
 
 /** Which segments a query can find something in, by the statistics that the log keeps of them. */
 export interface SegmentsTouched {
@@ -22,9 +21,9 @@ const namedPaths = 20;
 export function segmentsTouched(
   { segments }: Snapshot,
   predicate: Predicate,
-  spellings: Spellings,
+  caseVariants: CaseVariants,
 ): SegmentsTouched {
-  const touched = segments.filter(segmentTest(predicate, spellings));
+  const touched = segments.filter(segmentTest(predicate, caseVariants));
   return {
     total: segments.length,
     touched: touched.length,

@@ -17,17 +17,18 @@ import { pageRows } from '../sql/page.js';
 import type { Select } from '../sql/statement.js';
 import { project } from './projection.js';
 import type { QueryRequest } from '../request/request.js';
-import { begin, type Spellings } from '../sql/statement.js';
+import type { CaseVariants } from '../predicate/predicate.js';
+import { begin } from '../sql/statement.js';
 
 /** The page of a query as typed values: one column of the statement for each of `columns`. */
 export function arrowSelect(
   snapshot: Snapshot,
   rows: readonly DatasetField[],
   request: QueryRequest,
-  spellings?: Spellings,
+  caseVariants?: CaseVariants,
   language?: Language,
 ): Select & { readonly columns: Columns } {
-  const statement = begin(snapshot, spellings, language);
+  const statement = begin(snapshot, caseVariants, language);
   const { dialect, params } = statement;
   const projection = project(snapshot.columns, rows, request);
   const page = pageRows(statement, snapshot, request, projection);

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Snapshot } from '../../store/store.js';
 import type { SqlEngine } from './engine.js';
 import type { Select } from './statement.js';
-import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import { access, begin, type Spellings } from './statement.js';
+import type { CaseVariants, FieldRef, Predicate } from '../predicate/predicate.js';
+import { access, begin } from './statement.js';
 
 /** Below this many rows folding every value is quick enough. */
 const smallestTable = 100_000;
-const mostSpellings = 1_000;
+const maxVariants = 1_000;
 const mostValues = 32;
 const remembered = 10_000;
 
@@ -21,11 +21,11 @@ type Rows = (select: Select) => Promise<readonly (readonly unknown[])[]>;
  * of them to read.
  * - Each string column is looked at once per file, in the background, after the first query that would gain from it (0.4 s for 5
  *   million variants). If all of it is in one letter case, so are the values to look for.
- * - Otherwise the column alone is searched for the value's spellings (4 ms for 5 million genes of 2,000 names), and the page,
+ * - Otherwise the column alone is searched for the value's caseVariants (4 ms for 5 million genes of 2,000 names), and the page,
  *   its total and its facets use what was found.
  * Files never change and versions never come again, so what was found stays true; nothing but time is lost when it is forgotten.
  */
-export class SpellingFinder {
+export class CaseVariantFinder {
   readonly #engine: SqlEngine;
   readonly #letters = new Map<string, LetterCase>();
   readonly #spelled = new Map<string, readonly string[] | null>();
@@ -35,8 +35,8 @@ export class SpellingFinder {
     this.#engine = engine;
   }
 
-  /** The stored spellings for the comparisons in `predicate`, as far as they are known or found with `rows`. */
-  async find(snapshot: Snapshot, predicate: Predicate, rows: Rows): Promise<Spellings> {
+  /** The stored caseVariants for the comparisons in `predicate`, as far as they are known or found with `rows`. */
+  async find(snapshot: Snapshot, predicate: Predicate, rows: Rows): Promise<CaseVariants> {
     const found = new Map<Predicate, readonly string[]>();
     if (snapshot.rows < smallestTable) return found;
     for (const equality of folded(predicate)) {
@@ -105,7 +105,7 @@ export class SpellingFinder {
     return 'mixed';
   }
 
-  /** Undefined if there are too many values or spellings for it to pay. */
+  /** Undefined if there are too many values or caseVariants for it to pay. */
   async #search(
     snapshot: Snapshot,
     equality: Equality,
@@ -123,9 +123,9 @@ export class SpellingFinder {
     const value = values.isMany ? dialect.spread(values.sql) : values.sql;
     const places = equality.values.map((each) => dialect.fold(params.add('string', each)));
     const sql = `SELECT DISTINCT v FROM (SELECT ${value} AS v FROM ${source})
-      WHERE ${dialect.isOneOf(dialect.fold('v'), places, 'string')} LIMIT ${mostSpellings + 1}`;
+      WHERE ${dialect.isOneOf(dialect.fold('v'), places, 'string')} LIMIT ${maxVariants + 1}`;
     const found = (await rows({ sql, params: params.list })).map((row) => row[0] as string);
-    const spelled = found.length > mostSpellings ? null : found;
+    const spelled = found.length > maxVariants ? null : found;
     if (this.#spelled.size > remembered) this.#spelled.clear();
     this.#spelled.set(key, spelled);
     return spelled ?? undefined;

@@ -23,9 +23,9 @@ import type { Language } from './dialect.js';
 import { duckdb } from './duckdb.js';
 import type { RunOptions } from '../plan/limits.js';
 import { Guard } from './guard.js';
-import { Lanes } from './lanes.js';
+import { LeasePool } from './lease-pool.js';
 import type { Param, ParamType } from './params.js';
-import type { Suspects } from './suspects.js';
+import type { QueryQuarantine } from './query-quarantine.js';
 
 /** How many statements run at once unless it is said. */
 export const defaultConnections = 4;
@@ -43,7 +43,7 @@ export interface SqlEngineOptions {
   /** Statements that run at once, heavy ones half as many; each occupies a thread of libuv's pool meanwhile. Default 4. */
   readonly connections?: number;
   /** Refuses queries that ended this process before; for the process that serves requests. */
-  readonly suspects?: Suspects;
+  readonly quarantine?: QueryQuarantine;
 }
 
 /** An SQL engine that reads committed files and nothing else. */
@@ -70,9 +70,9 @@ export interface SqlEngine {
  * change of its settings. Statements come from the compiler of this folder; one that is not a SELECT is refused all the same.
  */
 export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngine> {
-  const { suspects, connections = defaultConnections } = options;
-  if (suspects !== undefined && suspects.count < connections) {
-    throw new Error(`a crash record of ${suspects.count} queries for ${connections} connections`);
+  const { quarantine, connections = defaultConnections } = options;
+  if (quarantine !== undefined && quarantine.count < connections) {
+    throw new Error(`a crash record of ${quarantine.count} queries for ${connections} connections`);
   }
   await makeFolder(options.spillFolder);
   const instance = await DuckDBInstance.create(':memory:', {
@@ -101,15 +101,15 @@ export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngin
 class DuckDbEngine implements SqlEngine {
   readonly language = duckdb;
   readonly #instance: DuckDBInstance;
-  readonly #connections: Lanes<DuckDBConnection>;
+  readonly #connections: LeasePool<DuckDBConnection>;
   readonly #closing = new AbortController();
 
-  readonly #suspects: Suspects | undefined;
+  readonly #quarantine: QueryQuarantine | undefined;
 
   constructor(instance: DuckDBInstance, options: SqlEngineOptions) {
     this.#instance = instance;
-    this.#suspects = options.suspects;
-    this.#connections = new Lanes(
+    this.#quarantine = options.quarantine;
+    this.#connections = new LeasePool(
       () => instance.connect(),
       options.connections ?? defaultConnections,
     );
@@ -132,11 +132,11 @@ class DuckDbEngine implements SqlEngine {
   ): AsyncIterable<readonly (readonly unknown[])[]> {
     const guard = new Guard(options, this.#closing.signal);
     try {
-      const lease = await this.#connections.take(options.isHeavy === true, guard.signal);
+      const lease = await this.#connections.acquire(options.isHeavy === true, guard.signal);
       let statement: DuckDBPreparedStatement | undefined;
       let ended: (() => void) | undefined;
       try {
-        ended = this.#suspects?.begin(sql, params);
+        ended = this.#quarantine?.begin(sql, params);
         guard.watch(lease.item);
         // PRAGMA, SHOW and the like call themselves SELECT once prepared.
         if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);

@@ -2,16 +2,16 @@ import { AppError } from '../../core/errors.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/executor.js';
 import type { RunOptions } from '../plan/limits.js';
-import type { Predicate } from '../predicate/predicate.js';
+import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { prune } from '../predicate/prune.js';
-import { SpellingFinder } from './case-variants.js';
+import { CaseVariantFinder } from './case-variants.js';
 import type { Language } from './dialect.js';
 import type { SqlEngine } from './engine.js';
 import { facetAnswers } from './facet-answer.js';
 import { locate } from '../results/locate.js';
 import { Params } from './params.js';
 import { countSelect, rowsSelect } from './rows.js';
-import type { Select, Spellings } from './statement.js';
+import type { Select } from './statement.js';
 
 /** Runs a statement and returns its rows. */
 export type RunSelect = (select: Select) => Promise<readonly (readonly unknown[])[]>;
@@ -22,10 +22,10 @@ export interface SqlSession {
   /** The snapshot without the segments that hold no match. */
   readonly scope: Snapshot;
   /** The stored case variants of the values in the predicate, as far as they are known. */
-  readonly spellings: Spellings;
+  readonly caseVariants: CaseVariants;
   readonly rows: RunSelect;
   /** The same for another predicate. */
-  spell(predicate: Predicate): Promise<Spellings>;
+  findCaseVariants(predicate: Predicate): Promise<CaseVariants>;
 }
 
 /** So many row references are handed over at once. */
@@ -34,11 +34,11 @@ const batchRows = 16_384;
 /** The executor that answers by SQL over the snapshot's Parquet files. It supports everything. */
 export class SqlExecutor implements Executor {
   readonly engine: SqlEngine;
-  readonly #spellings: SpellingFinder;
+  readonly #caseVariants: CaseVariantFinder;
 
   constructor(engine: SqlEngine) {
     this.engine = engine;
-    this.#spellings = new SpellingFinder(engine);
+    this.#caseVariants = new CaseVariantFinder(engine);
   }
 
   /** True if the dialect tells the rows of these columns by number; otherwise by `_id`. */
@@ -59,17 +59,17 @@ export class SqlExecutor implements Executor {
         throw (await this.#patternError(snapshot, predicate, error)) ?? error;
       }
     };
-    const spell = (other: Predicate): Promise<Spellings> =>
-      this.#spellings.find(snapshot, other, rows);
-    const spellings = await spell(predicate);
-    const scope = prune(snapshot, predicate, spellings);
-    return { language: this.engine.language, scope, spellings, rows, spell };
+    const findCaseVariants = (other: Predicate): Promise<CaseVariants> =>
+      this.#caseVariants.find(snapshot, other, rows);
+    const caseVariants = await findCaseVariants(predicate);
+    const scope = prune(snapshot, predicate, caseVariants);
+    return { language: this.engine.language, scope, caseVariants, rows, findCaseVariants };
   }
 
   async select(snapshot: Snapshot, selection: Selection, options: RunOptions): Promise<Selected> {
     const { predicate, facets, limit, walk } = selection;
     const session = await this.session(snapshot, predicate, options);
-    const { language, spellings } = session;
+    const { language, caseVariants } = session;
     const counting = facets
       ? facetAnswers({ ...session, snapshot: session.scope, predicate }, facets)
       : undefined;
@@ -77,7 +77,7 @@ export class SqlExecutor implements Executor {
     counting?.catch(() => undefined);
     // The positions of a walk number the files of the whole snapshot.
     const scope = walk ? snapshot : session.scope;
-    const page = rowsSelect(scope, selection, spellings, language);
+    const page = rowsSelect(scope, selection, caseVariants, language);
     const found = limit === 0 || scope.rows === 0 ? [] : await session.rows(page);
     const rows = await this.#refs(snapshot, scope, found.map(page.rowOf));
     const counted = await counting;
@@ -97,8 +97,8 @@ export class SqlExecutor implements Executor {
     options: RunOptions,
   ): Promise<AsyncIterable<RowBatch>> {
     const { walk: _, ...rest } = selection;
-    const { scope, spellings, language } = await this.session(snapshot, rest.predicate, options);
-    const page = rowsSelect(scope, rest, spellings, language);
+    const { scope, caseVariants, language } = await this.session(snapshot, rest.predicate, options);
+    const page = rowsSelect(scope, rest, caseVariants, language);
     return this.#batches(snapshot, scope, page, options);
   }
 
@@ -136,7 +136,7 @@ export class SqlExecutor implements Executor {
 
   /** A page that is not full tells the total by itself, and so does a query without a condition. */
   async #total(
-    { scope, rows, spellings, language }: SqlSession,
+    { scope, rows, caseVariants, language }: SqlSession,
     snapshot: Snapshot,
     { predicate, walk, limit, offset }: Selection,
     found: number,
@@ -145,7 +145,7 @@ export class SqlExecutor implements Executor {
     if (predicate.kind === 'none') return 0;
     if (walk && walk.total !== null) return walk.total;
     if (limit > found && (found > 0 || offset === 0)) return offset + found;
-    const [row] = await rows(countSelect(scope, predicate, spellings, language));
+    const [row] = await rows(countSelect(scope, predicate, caseVariants, language));
     return Number(row?.[0] ?? 0);
   }
 
@@ -175,7 +175,7 @@ export class SqlExecutor implements Executor {
 
   /** Resolves when no case variants are being looked for in the background. */
   settled(): Promise<void> {
-    return this.#spellings.settled();
+    return this.#caseVariants.settled();
   }
 }
 

@@ -7,7 +7,8 @@ import type { Select } from './statement.js';
 import { project, type Projected } from '../results/projection.js';
 import { columnJson, recordJson } from './record-json.js';
 import type { QueryRequest } from '../request/request.js';
-import { begin, type Spellings } from './statement.js';
+import type { CaseVariants } from '../predicate/predicate.js';
+import { begin } from './statement.js';
 
 /** One column of an export; nested ones are dotted. */
 export interface ExportColumn {
@@ -25,10 +26,10 @@ export function exportSelect(
   rows: readonly DatasetField[],
   request: QueryRequest,
   shape: 'json' | 'csv',
-  spellings?: Spellings,
+  caseVariants?: CaseVariants,
   language?: Language,
 ): Select & { readonly columns: readonly ExportColumn[] } {
-  const statement = begin(snapshot, spellings, language);
+  const statement = begin(snapshot, caseVariants, language);
   const { dialect, params } = statement;
   const projection = project(snapshot.columns, rows, request);
   const cells = projection.flatMap((projected) => flatten(dialect, projected));

@@ -12,14 +12,14 @@ import {
 } from '../results/facet-answer.js';
 import type { BucketFacet, Facet } from '../request/facets.js';
 import type { Select } from './statement.js';
-import type { Predicate } from '../predicate/predicate.js';
-import { begin, type Spellings } from './statement.js';
+import type { CaseVariants, Predicate } from '../predicate/predicate.js';
+import { begin } from './statement.js';
 
 /** Over which records facets are computed, and how a statement runs. */
 export interface FacetScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;
-  readonly spellings: Spellings;
+  readonly caseVariants: CaseVariants;
   readonly language: Language;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
@@ -37,7 +37,7 @@ export async function facetAnswers(
   facets: readonly Facet[],
 ): Promise<FacetAnswers> {
   if (scope.snapshot.rows === 0) return { total: 0, texts: facets.map(emptyAnswer) };
-  const statement = begin(scope.snapshot, scope.spellings, scope.language);
+  const statement = begin(scope.snapshot, scope.caseVariants, scope.language);
   const { roots, depth, totalBranch, sql, params } = planFacets(statement, scope.predicate, facets);
   const branches: Map<string, (readonly unknown[])[]>[] = [];
   for (const row of await scope.rows({ sql, params })) {

@@ -1,13 +1,13 @@
 import type { Snapshot } from '../../store/store.js';
 import type { RowRef, Selection } from '../plan/executor.js';
 import type { Position } from '../plan/position.js';
-import type { Predicate } from '../predicate/predicate.js';
+import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { relevance } from '../text/relevance.js';
 import { compile, joins } from './compile.js';
 import { behind, positionOf, remaining, type SortKey } from './cursor.js';
 import type { Language } from './dialect.js';
 import { boundType } from './params.js';
-import { access, begin, type Select, type Spellings, type Statement } from './statement.js';
+import { access, begin, type Select, type Statement } from './statement.js';
 
 /** The statement of a page. Each of its rows tells where a record is; in a walk, its sort keys come first. */
 export interface RowsSelect extends Select {
@@ -21,13 +21,13 @@ export interface RowsSelect extends Select {
 export function rowsSelect(
   scope: Snapshot,
   selection: Selection,
-  spellings: Spellings,
+  caseVariants: CaseVariants,
   language: Language,
 ): RowsSelect {
   const { predicate, walk, offset } = selection;
   const isSorted = selection.ordering.length > 0 || selection.scores.length > 0;
   const { snapshot, skipped } = remaining(scope, walk, isSorted);
-  const statement = begin(snapshot, spellings, language);
+  const statement = begin(snapshot, caseVariants, language);
   const { dialect, params, source } = statement;
   const keys = snapshot.rows === 0 ? [] : sortKeys(statement, selection);
   const where = compile(statement, predicate);
@@ -56,10 +56,10 @@ export function isLimited({ limit }: Pick<Selection, 'limit'>): boolean {
 export function countSelect(
   snapshot: Snapshot,
   predicate: Predicate,
-  spellings: Spellings,
+  caseVariants: CaseVariants,
   language: Language,
 ): Select {
-  const statement = begin(snapshot, spellings, language);
+  const statement = begin(snapshot, caseVariants, language);
   const where = compile(statement, predicate);
   return {
     sql: `SELECT count(*) FROM ${statement.source} WHERE ${where}`,
@@ -69,11 +69,11 @@ export function countSelect(
 
 /** Without an ordering the engine keeps the order of the files by itself, and stops reading when the page is full. */
 export function orderBy(
-  { dialect, spellings }: Statement,
+  { dialect, caseVariants }: Statement,
   keys: readonly SortKey[],
   predicate: Predicate,
 ): string {
-  if (keys.length === 0 && dialect.keepsOrder && !joins(predicate, spellings)) return '';
+  if (keys.length === 0 && dialect.keepsOrder && !joins(predicate, caseVariants)) return '';
   const list = keys.map(
     ({ sql, descending }) => `${sql} ${descending ? 'DESC' : 'ASC'} NULLS LAST`,
   );

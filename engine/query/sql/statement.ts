@@ -6,9 +6,6 @@ import { duckdb } from './duckdb.js';
 import type { CaseVariants, FieldRef } from '../predicate/predicate.js';
 import { Params, type Param } from './params.js';
 
-/** The stored values that a comparison without letter case finds, where they are known (spellings.ts). */
-export type Spellings = CaseVariants;
-
 /** A statement ready to run. */
 export interface Select {
   readonly sql: string;
@@ -20,7 +17,7 @@ export interface Statement {
   readonly dialect: Dialect;
   readonly params: Params;
   readonly columns: Columns;
-  readonly spellings: Spellings;
+  readonly caseVariants: CaseVariants;
   /** What stands after FROM: the snapshot's records as `dialect.relation`. */
   readonly source: string;
 }
@@ -28,13 +25,19 @@ export interface Statement {
 /** Begins a statement over one version of a dataset. */
 export function begin(
   snapshot: Snapshot,
-  spellings: Spellings = new Map(),
+  caseVariants: CaseVariants = new Map(),
   language: Language = duckdb,
 ): Statement {
   const dialect = language(snapshot.columns);
   const params = new Params(dialect.bound);
   const source = dialect.source(snapshot, params);
-  return { dialect, params, columns: [...reservedColumns, ...snapshot.columns], spellings, source };
+  return {
+    dialect,
+    params,
+    columns: [...reservedColumns, ...snapshot.columns],
+    caseVariants,
+    source,
+  };
 }
 
 /** How a field's values are reached: an expression, and whether it yields a list of them. */

@@ -87,9 +87,9 @@ function caseSpan(value: Scalar): readonly [Scalar, Scalar] | undefined {
 const longestWrittenList = 32;
 
 function fieldSql(condition: Equality, statement: Statement, { sql, isMany }: Access): string {
-  const { dialect, params, spellings } = statement;
+  const { dialect, params, caseVariants } = statement;
   const paramType = boundType(condition.field);
-  const exact = exactValues(condition, spellings);
+  const exact = exactValues(condition, caseVariants);
   if (exact?.length === 0) return 'false';
   const values = exact ?? condition.values;
   if (values.length > longestWrittenList) {

@@ -50,7 +50,7 @@ export async function answeredBySql(
     {
       snapshot,
       predicate,
-      spellings: new Map(),
+      caseVariants: new Map(),
       language: engine.sql.engine.language,
       rows: ({ sql, params }) => engine.sql.engine.run(sql, params),
     },

@@ -15,7 +15,7 @@ type Deaths = Map<string, readonly number[]>;
  * Knows which queries were running when this process died. What runs stands in a small file that outlives the process; the
  * next one reads it. A query that was there twice within an hour is refused for the rest of it (threats R2b).
  */
-export class Suspects {
+export class QueryQuarantine {
   /** How many running queries it can hold. */
   readonly count: number;
   readonly #deaths: Deaths;
@@ -36,7 +36,7 @@ export class Suspects {
     data: DataFolder,
     count: number,
     now: () => number = Date.now,
-  ): Promise<Suspects> {
+  ): Promise<QueryQuarantine> {
     const file = data.path('queries.json');
     const running = data.path('queries.running');
     const deaths = await readDeaths(file);
@@ -51,7 +51,7 @@ export class Suspects {
     }
     await replaceFile(file, Buffer.from(JSON.stringify([...deaths])));
     // Only now, so that a death right here does not lose them.
-    return new Suspects(deaths, await openSlots(running, count, hashLength), count, now);
+    return new QueryQuarantine(deaths, await openSlots(running, count, hashLength), count, now);
   }
 
   /** A query begins; returns what to call at its end. Throws `budget` for one that ended the server before. */

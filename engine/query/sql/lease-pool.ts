@@ -13,7 +13,7 @@ interface Waiting<T> {
  * A pool of a few items, with two lanes: heavy work never holds more than half of them, so that light work starts at once
  * however much heavy work waits. Each lane is first come, first served.
  */
-export class Lanes<T> {
+export class LeasePool<T> {
   readonly #make: () => Promise<T>;
   readonly #limit: number;
   readonly #heavyLimit: number;
@@ -30,7 +30,7 @@ export class Lanes<T> {
   }
 
   /** Takes an item, waiting for one if need be until `signal` ends. */
-  async take(isHeavy: boolean, signal: AbortSignal): Promise<Lease<T>> {
+  async acquire(isHeavy: boolean, signal: AbortSignal): Promise<Lease<T>> {
     signal.throwIfAborted();
     if (isHeavy && this.#heavy >= this.#heavyLimit) return this.#wait(isHeavy, signal);
     const idle = this.#idle.pop();

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Lanes } from '../../../engine/query/sql/lanes.js';
+import { LeasePool } from '../../../engine/query/sql/lease-pool.js';
 
 const never = new AbortController().signal;
 const numbered = (): (() => Promise<number>) => {
@@ -8,15 +8,15 @@ const numbered = (): (() => Promise<number>) => {
 };
 
 test('light work starts at once while heavy work fills its half', async () => {
-  const lanes = new Lanes(numbered(), 4);
-  const first = [await lanes.take(true, never), await lanes.take(true, never)];
+  const pool = new LeasePool(numbered(), 4);
+  const first = [await pool.acquire(true, never), await pool.acquire(true, never)];
   const order: string[] = [];
   const waiting = ['a', 'b', 'c'].map(async (name) => {
-    const lease = await lanes.take(true, never);
+    const lease = await pool.acquire(true, never);
     order.push(name);
     return lease;
   });
-  const light = await lanes.take(false, never);
+  const light = await pool.acquire(false, never);
   expect(order).toEqual([]);
   light.release();
   await Promise.resolve();
@@ -32,20 +32,20 @@ test('light work starts at once while heavy work fills its half', async () => {
 });
 
 test('light work may have every item', async () => {
-  const lanes = new Lanes(numbered(), 3);
-  const leases = await Promise.all([1, 2, 3].map(() => lanes.take(false, never)));
+  const pool = new LeasePool(numbered(), 3);
+  const leases = await Promise.all([1, 2, 3].map(() => pool.acquire(false, never)));
   expect(leases.map(({ item }) => item)).toEqual([1, 2, 3]);
-  const waiting = lanes.take(false, never);
+  const waiting = pool.acquire(false, never);
   leases[1]!.release();
   expect((await waiting).item).toBe(2);
 });
 
 test('who gives up waiting leaves the line', async () => {
-  const lanes = new Lanes(numbered(), 1);
-  const lease = await lanes.take(true, never);
+  const pool = new LeasePool(numbered(), 1);
+  const lease = await pool.acquire(true, never);
   const leaving = new AbortController();
-  const given = lanes.take(false, leaving.signal);
-  const next = lanes.take(false, never);
+  const given = pool.acquire(false, leaving.signal);
+  const next = pool.acquire(false, never);
   leaving.abort(new Error('left'));
   await expect(given).rejects.toThrow('left');
   lease.release();
@@ -54,14 +54,14 @@ test('who gives up waiting leaves the line', async () => {
 
 test('an item that cannot be made leaves room for another', async () => {
   let fails = true;
-  const lanes = new Lanes(async () => {
+  const pool = new LeasePool(async () => {
     if (fails) throw new Error('no connection');
     return 1;
   }, 1);
-  await expect(lanes.take(true, never)).rejects.toThrow('no connection');
+  await expect(pool.acquire(true, never)).rejects.toThrow('no connection');
   fails = false;
-  const lease = await lanes.take(true, never);
-  const drained = lanes.drain();
+  const lease = await pool.acquire(true, never);
+  const drained = pool.drain();
   lease.release();
   expect(await drained).toEqual([1]);
 });

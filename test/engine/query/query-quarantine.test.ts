@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { openDataFolder } from '../../../engine/core/files.js';
 import { openQueryEngine } from '../../../engine/query/plan/engine.js';
-import { Suspects } from '../../../engine/query/sql/suspects.js';
+import { QueryQuarantine } from '../../../engine/query/sql/query-quarantine.js';
 
 let data: DataFolder;
 beforeEach(async () => {
   data = await openDataFolder(
-    await realpath(await mkdtemp(join(tmpdir(), 'strandlake-suspects-'))),
+    await realpath(await mkdtemp(join(tmpdir(), 'strandlake-quarantine-'))),
   );
 });
 afterEach(() => rm(data.root, { recursive: true }));
@@ -22,11 +22,11 @@ async function diedUnder(...queries: string[]): Promise<void> {
   const module = (name: string): string =>
     JSON.stringify(new URL(`../../../engine/${name}.js`, import.meta.url).href);
   const script = `
-    const { Suspects } = await import(${module('query/sql/suspects')});
+    const { QueryQuarantine } = await import(${module('query/sql/query-quarantine')});
     const { DataFolder } = await import(${module('core/data-folder')});
-    const suspects = await Suspects.open(new DataFolder(${JSON.stringify(data.root)}), 4);
-    suspects.begin('SELECT finished', [])();
-    for (const sql of ${JSON.stringify(queries)}) suspects.begin(sql, []);
+    const quarantine = await QueryQuarantine.open(new DataFolder(${JSON.stringify(data.root)}), 4);
+    quarantine.begin('SELECT finished', [])();
+    for (const sql of ${JSON.stringify(queries)}) quarantine.begin(sql, []);
     process.kill(process.pid, 'SIGKILL');`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script]);
   const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
@@ -36,18 +36,18 @@ async function diedUnder(...queries: string[]): Promise<void> {
 test('R2b: a query that killed the process twice is refused with its hash for an hour, others are not', async () => {
   const bad = "SELECT 'bad'";
   await diedUnder(bad, 'SELECT 1');
-  const once = await Suspects.open(data, 4);
+  const once = await QueryQuarantine.open(data, 4);
   once.begin(bad, [])();
   once.close();
   await diedUnder(bad);
-  const suspects = await Suspects.open(data, 4);
+  const quarantine = await QueryQuarantine.open(data, 4);
   const engine = await openQueryEngine({
     dataFolder: data.root,
     memoryMb: 128,
     threads: 1,
     spillFolder: data.path('scratch', 'spill'),
     spillMb: 64,
-    suspects,
+    quarantine,
   });
   await expect(engine.sql.engine.run(bad, [])).rejects.toMatchObject({
     code: 'budget',
@@ -56,24 +56,24 @@ test('R2b: a query that killed the process twice is refused with its hash for an
   expect(await engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
   expect(await engine.sql.engine.run('SELECT 2', [])).toEqual([[2]]);
   await engine.close();
-  suspects.close();
-  const later = await Suspects.open(data, 4, () => Date.now() + 3_600_000);
+  quarantine.close();
+  const later = await QueryQuarantine.open(data, 4, () => Date.now() + 3_600_000);
   later.begin(bad, [])();
   later.close();
 });
 
-test('R2b: what a damaged file of suspects says is forgotten', async () => {
+test('R2b: what a damaged file of crashes says is ignored', async () => {
   await writeFile(data.path('queries.json'), '{"torn');
-  const suspects = await Suspects.open(data, 4);
-  suspects.begin('SELECT 1', [])();
-  suspects.close();
+  const quarantine = await QueryQuarantine.open(data, 4);
+  quarantine.begin('SELECT 1', [])();
+  quarantine.close();
 });
 
 test('every connection has a slot in the record: an engine with more of them is refused', async () => {
-  const suspects = await Suspects.open(data, 4);
+  const quarantine = await QueryQuarantine.open(data, 4);
   try {
     const opened = openQueryEngine({
-      suspects,
+      quarantine,
       connections: 8,
       dataFolder: data.root,
       memoryMb: 256,
@@ -83,6 +83,6 @@ test('every connection has a slot in the record: an engine with more of them is 
     });
     await expect(opened).rejects.toThrow('a crash record of 4 queries for 8 connections');
   } finally {
-    suspects.close();
+    quarantine.close();
   }
 });
