@@ -26,8 +26,10 @@ import { field, fieldDefinition } from './fields/field.js';
 import { FieldsController } from './fields/fields.controller.js';
 import { fieldFacets, fieldOperations } from './fields/fields.operations.js';
 import { globalBeacon } from './global-beacons/global-beacon.js';
-import { GlobalBeaconsController } from './global-beacons/global-beacons.controller.js';
-import { globalBeaconOperations } from './global-beacons/global-beacons.operations.js';
+import {
+  GlobalBeaconsController,
+  globalBeaconOperations,
+} from './global-beacons/global-beacons.controller.js';
 import { importJob } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { object, objectSummary } from './objects/object.js';
@@ -46,8 +48,7 @@ import {
   SavedQueriesController,
   savedQueryOperations,
 } from './saved-queries/saved-queries.controller.js';
-import { SearchController } from './search/search.controller.js';
-import { searchOperations, searchSchemas } from './search/search.operations.js';
+import { SearchController, searchOperations, searchSchemas } from './search/search.controller.js';
 import { ServiceController } from './service/service.controller.js';
 import { rootOperations, serviceOperations, serviceSchemas } from './service/service.operations.js';
 import { cancelBody } from './tasks/job.js';
@@ -61,8 +62,11 @@ import { task } from './tasks/task.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { user, userSummary } from './users/user.js';
-import { UsersController } from './users/users.controller.js';
-import { currentUserOperations, userOperations } from './users/users.operations.js';
+import {
+  UsersController,
+  currentUserOperations,
+  userOperations,
+} from './users/users.controller.js';
 import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 

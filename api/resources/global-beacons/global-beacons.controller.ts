@@ -3,10 +3,34 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { AppError } from '../../../engine/core/errors.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { Operation } from '../../http/operation.js';
-import { globalBeaconOperations } from './global-beacons.operations.js';
+import { declareOperations } from '../../http/operation-row.js';
 import { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 import { globalBeacon } from './global-beacon.js';
+
+const paths: [string] = ['/v2/objects/:id/beacon'];
+
+/** The operations on global beacons. */
+export const globalBeaconOperations = declareOperations('globalBeacons', 'Search', {
+  get: {
+    method: 'GET',
+    paths,
+    summary: 'Returns the global beacon of a dataset; 404 without one.',
+    answer: globalBeacon.schema,
+  },
+  enable: {
+    method: 'POST',
+    paths,
+    summary: 'Includes a dataset in searches by entity. Repeating it changes nothing.',
+    answer: globalBeacon.schema,
+  },
+  disable: {
+    method: 'DELETE',
+    paths,
+    summary: 'Excludes a dataset from searches by entity.',
+    answer: globalBeacon.schema,
+  },
+});
 
 /** Which datasets searches by entity look into (contract 14.4). */
 @Controller()

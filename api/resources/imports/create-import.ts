@@ -13,7 +13,7 @@ import { checkManifestReaders, readManifest, type ManifestFile } from './manifes
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
-import { checkTargetFields } from './target-fields.js';
+import { checkTargetFields } from './import-options.js';
 
 /**
  * Checks an import whole, tells all that is wrong at once, queues it, and returns it: queued for a file, ended for records

@@ -2,7 +2,7 @@ import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { JobRow } from '../../../engine/catalog/jobs.js';
-import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import type { ResourceKind, TaskRow } from '../../../engine/catalog/task-row.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
 import { commit } from '../commits/commit.js';
@@ -10,7 +10,7 @@ import { exportJob } from '../exports/export.js';
 import { importJob } from '../imports/import.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import type { JobContext } from './job.js';
-import { task } from './task.js';
+import { task, taskTypes } from './task.js';
 
 type DatasetOfJob = Pick<JobContext, 'dataset' | 'vaultId'>;
 
@@ -18,6 +18,15 @@ type DatasetOfJob = Pick<JobContext, 'dataset' | 'vaultId'>;
 export class JobPresenter {
   readonly #datasets = new Map<number, Promise<DatasetOfJob>>();
   readonly #presenter: Presenter;
+  /** Reads and shows the resource of a task. */
+  readonly #views: Readonly<Record<ResourceKind, (id: number) => Promise<object | null>>> = {
+    import: async (id) =>
+      this.#view(await this.#presenter.tables.imports.get(id), (row) => this.ofImport(row)),
+    export: async (id) =>
+      this.#view(await this.#presenter.tables.exports.get(id), (row) => this.ofExport(row)),
+    commit: async (id) =>
+      this.#view(await this.#presenter.tables.commits.get(id), (row) => this.ofCommit(row)),
+  };
 
   constructor(context: AppContext, request: ApiRequest) {
     this.#presenter = presenterFor(context, request);
@@ -60,21 +69,16 @@ export class JobPresenter {
     return views;
   }
 
+  /** The resource that a task runs, null once it has been deleted; for a background task its parameters and its error. */
   async #job({ kind, resourceId, params, errorMessage }: TaskRow): Promise<object | null> {
-    const { tables } = this.#presenter;
-    if (kind === 'import') {
-      const row = await tables.imports.get(resourceId);
-      return row ? this.ofImport(row) : null;
-    }
-    if (kind === 'export') {
-      const row = await tables.exports.get(resourceId);
-      return row ? this.ofExport(row) : null;
-    }
-    if (params !== null) {
+    if (taskTypes.get(kind)?.background) {
       return { class_name: 'BackgroundTask', params, error_message: errorMessage };
     }
-    const row = await tables.commits.get(resourceId);
-    return row ? this.ofCommit(row) : null;
+    return this.#views[kind as ResourceKind](resourceId);
+  }
+
+  async #view<R>(row: R | undefined, view: (row: R) => Promise<object>): Promise<object | null> {
+    return row === undefined ? null : view(row);
   }
 
   async #context(row: JobRow): Promise<JobContext> {

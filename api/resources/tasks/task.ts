@@ -28,11 +28,10 @@ export interface TaskContext extends WithUser {
   readonly origin: string;
 }
 
-/** The name of each kind of task in the interface: `<anything>.<class name>` (contract 15.1). */
-export const taskTypes: ReadonlyMap<string, Pick<Job, 'type' | 'displayName'>> = new Map<
-  string,
-  Pick<Job, 'type' | 'displayName'>
->([
+type TaskType = Pick<Job, 'type' | 'displayName' | 'background'>;
+
+/** The declaration of each kind of task; `type` is `<anything>.<class name>` (contract 15.1). */
+export const taskTypes: ReadonlyMap<string, TaskType> = new Map<string, TaskType>([
   ...jobs.map((job) => [job.kind, job] as const),
   ['commit', { type: 'datasets.DatasetCommit', displayName: 'Dataset Commit' }] as const,
 ]);

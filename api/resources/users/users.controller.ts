@@ -5,8 +5,28 @@ import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
-import { user as declared } from './user.js';
-import { currentUserOperations, userOperations } from './users.operations.js';
+import { user } from './user.js';
+import { declareOperations } from '../../http/operation-row.js';
+
+/** The operation that confirms who the caller is. */
+export const currentUserOperations = declareOperations('user', 'Users', {
+  get: {
+    method: 'GET',
+    paths: ['/v1/user'],
+    summary: 'Returns the current user with the account.',
+    answer: user.schema,
+  },
+});
+
+/** The operations on users. */
+export const userOperations = declareOperations('users', 'Users', {
+  get: {
+    method: 'GET',
+    paths: ['/v1/users/:id'],
+    summary: 'Returns a user of the same account.',
+    answer: user.schema,
+  },
+});
 
 /** The people of the caller's account. */
 @Controller()
@@ -16,7 +36,7 @@ export class UsersController {
   @Operation(currentUserOperations.get)
   @Access('read')
   current(@CurrentCaller() caller: Caller, @Req() request: ApiRequest): object {
-    return declared.view(caller.user, { account: caller.account, origin: request.origin });
+    return user.view(caller.user, { account: caller.account, origin: request.origin });
   }
 
   @Operation(userOperations.get)
@@ -26,9 +46,9 @@ export class UsersController {
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const user = await this.context.catalog.users.get(readId(id) ?? 0);
+    const row = await this.context.catalog.users.get(readId(id) ?? 0);
     // A user of another account does not exist for this one.
-    if (!user || user.accountId !== caller.account.id) throw notFound();
-    return declared.view(user, { account: caller.account, origin: request.origin });
+    if (!row || row.accountId !== caller.account.id) throw notFound();
+    return user.view(row, { account: caller.account, origin: request.origin });
   }
 }
