@@ -12,7 +12,7 @@ import { namingDataset, turnsOf, type RunOptions } from '../plan/limits.js';
 import { and, type Predicate } from '../predicate/predicate.js';
 import { prune } from '../predicate/prune.js';
 import type { Projected } from '../results/projection.js';
-import { facetTexts } from './facets/facet-texts.js';
+import { facetTexts } from './facets/facet-json.js';
 import { inlineLane, threadLane } from './lane.js';
 import { inOrder } from './order.js';
 import type { ShardAnswer, ShardQuery } from './protocol.js';

@@ -1,5 +1,5 @@
 import type { Columns } from '../../core/types.js';
-import { facetRefusal } from '../memory/facets/support.js';
+import { facetRefusal } from '../memory/facets/facet-support.js';
 import { memorySupport as predicateSupport } from '../memory/support.js';
 import { fieldKey, termConditions } from '../memory/terms.js';
 import type { Predicate } from '../predicate/predicate.js';

@@ -3,12 +3,12 @@ import type { Facet } from '../../request/facets.js';
 import type { Mask, SegmentView } from '../column.js';
 import { eachBlock } from './blocks.js';
 import { NumberBuckets } from './number-buckets.js';
-import { NumberSlots } from './number-slots.js';
+import { NumberSlots } from './number-ids.js';
 import { Overflow } from './overflow.js';
 import type { Partial } from './partial.js';
-import { slottingOf } from './slotting.js';
+import { slottingOf } from './number-grouping.js';
 import { Stats } from './stats.js';
-import { TextBuckets } from './text-buckets.js';
+import { TextBuckets } from './string-buckets.js';
 import { Tree } from './tree.js';
 
 /** Counts in one thread what facets ask for, segment by segment. */

@@ -1,6 +1,5 @@
 import type { Bins } from '../../request/facet-bins.js';
-import type { Slotting } from './bin-slots.js';
-import type { NumberSlots } from './number-slots.js';
+import type { NumberSlots, Slotting } from './number-ids.js';
 
 /** Cells are the numbers above zero that begin with the same bits: the exponent and six of the mantissa. */
 const cellShift = 14;

@@ -1,9 +1,8 @@
 import { binKey } from '../../request/facet-bins.js';
 import type { Facet } from '../../request/facets.js';
-import { mergedKeys, type Keys } from './keys.js';
+import { mergedKeys, type Keys } from './merged-keys.js';
 import { doubleText, numberText } from '../../results/number-text.js';
-import type { BucketsPartial, Partial, StatsPartial } from './partial.js';
-import type { BucketedFacet } from './slotting.js';
+import type { BucketedFacet, BucketsPartial, Partial, StatsPartial } from './partial.js';
 import { StatsTotal } from './stats-total.js';
 
 /** What all threads have counted for one facet, put together. */

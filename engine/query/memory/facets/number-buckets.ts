@@ -1,13 +1,11 @@
 import type { Column, Mask, SegmentView } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
-import { placeOf } from './ascending.js';
-import type { Slotting } from './bin-slots.js';
+import { placeOf } from './sorted-numbers.js';
 import { blockLength, doublesOf, eachBlock, keptValues, valueCount } from './blocks.js';
-import { countDifferent } from './lists.js';
-import type { NumberSlots } from './number-slots.js';
+import type { NumberSlots, Slotting } from './number-ids.js';
 import type { BucketsPartial } from './partial.js';
-import { areSmall, SmallWholes } from './small-wholes.js';
-import { Tally } from './tally.js';
+import { areSmall, SmallWholes } from './small-integers.js';
+import { countDifferent, Tally } from './id-counts.js';
 
 const found = new Uint32Array(blockLength);
 

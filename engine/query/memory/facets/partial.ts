@@ -1,3 +1,8 @@
+import type { Facet } from '../../request/facets.js';
+
+/** A facet that is answered from how often each value or bin is there: all but statistics. */
+export type BucketedFacet = Exclude<Facet, { kind: 'stats' }>;
+
 /**
  * What one thread has counted: plain data that crosses to the main thread, as few large arrays. Groups are numbered from 0; in a
  * facet that stands under no other, all values belong to group 0 above it.

@@ -2,7 +2,7 @@ import { aggregateCount, flatAnswer } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
 import { doubleText, numberText } from '../../results/number-text.js';
 import type { StatsPartial } from './partial.js';
-import { grow, rounded, wholeSum, type Parts } from './sums.js';
+import { grow, rounded, wholeSum, type Parts } from './exact-sum.js';
 
 /** The sums of several threads together, exactly. */
 export class StatsTotal {

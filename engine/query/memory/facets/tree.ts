@@ -1,13 +1,13 @@
 import type { Column, Mask, SegmentView } from '../column.js';
 import type { Facet } from '../../request/facets.js';
 import { blockLength, doublesOf } from './blocks.js';
-import { NumberSlots } from './number-slots.js';
+import { NumberSlots } from './number-ids.js';
 import type { Overflow } from './overflow.js';
-import { PairSlots } from './pair-slots.js';
-import type { BucketsPartial, Partial, PartialKeys } from './partial.js';
-import { slottingOf, type BucketedFacet } from './slotting.js';
+import { PairSlots } from './bucket-ids.js';
+import type { BucketedFacet, BucketsPartial, Partial, PartialKeys } from './partial.js';
+import { slottingOf } from './number-grouping.js';
 import { Stats } from './stats.js';
-import { joinedTexts, TextSlots } from './text-slots.js';
+import { joinedTexts, TextSlots } from './string-ids.js';
 
 /**
  * A facet with others below it: record by record, in blocks, each value is brought to its bucket below the bucket of the facet

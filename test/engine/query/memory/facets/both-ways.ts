@@ -9,7 +9,7 @@ import {
   type Predicate,
 } from '../../../../../engine/query/predicate/predicate.js';
 import { accumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
-import { facetTexts } from '../../../../../engine/query/memory/facets/facet-texts.js';
+import { facetTexts } from '../../../../../engine/query/memory/facets/facet-json.js';
 import type { Partial } from '../../../../../engine/query/memory/facets/partial.js';
 import type { Mask } from '../../../../../engine/query/memory/column.js';
 import { recordId, type Bench, type Dataset, type TestRow } from '../../dataset.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { facetRefusal } from '../../../../../engine/query/memory/facets/support.js';
+import { facetRefusal } from '../../../../../engine/query/memory/facets/facet-support.js';
 import { parseJson } from '../../../../../engine/core/json.js';
 import { parseFacets } from '../../../../../engine/query/request/facets.js';
 import { indexFields } from '../../../../../engine/query/request/fields.js';

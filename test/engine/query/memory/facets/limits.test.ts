@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { accumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
-import { facetRefusal } from '../../../../../engine/query/memory/facets/support.js';
-import { facetTexts } from '../../../../../engine/query/memory/facets/facet-texts.js';
+import { facetRefusal } from '../../../../../engine/query/memory/facets/facet-support.js';
+import { facetTexts } from '../../../../../engine/query/memory/facets/facet-json.js';
 import type { BucketsPartial, Partial } from '../../../../../engine/query/memory/facets/partial.js';
 import type {
   Column,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Stats } from '../../../../../engine/query/memory/facets/stats.js';
 import { StatsTotal } from '../../../../../engine/query/memory/facets/stats-total.js';
-import { grow, rounded, type Parts } from '../../../../../engine/query/memory/facets/sums.js';
+import { grow, rounded, type Parts } from '../../../../../engine/query/memory/facets/exact-sum.js';
 import { Random } from '../../random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);

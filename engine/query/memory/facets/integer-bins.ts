@@ -1,7 +1,6 @@
 import type { Bins } from '../../request/facet-bins.js';
-import type { Slotting } from './bin-slots.js';
 import { blockLength } from './blocks.js';
-import { low, width, type NumberSlots } from './number-slots.js';
+import { low, width, type NumberSlots, type Slotting } from './number-ids.js';
 
 /** Below it whole numbers are exact as doubles. */
 const exact = 2 ** 53;

@@ -1,11 +1,10 @@
 import type { Mask, SegmentView, Vocabulary } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { blockLength, keptValues, valueCount, wordsOf } from './blocks.js';
-import { countDifferent } from './lists.js';
 import type { Overflow } from './overflow.js';
 import type { BucketsPartial, PartialKeys } from './partial.js';
-import { Tally } from './tally.js';
-import { joinedTexts, mostTexts, TextSlots } from './text-slots.js';
+import { countDifferent, Tally } from './id-counts.js';
+import { joinedTexts, mostTexts, TextSlots } from './string-ids.js';
 
 /** How many records have each text of a field; records whose list repeats it count once. */
 export class TextBuckets {

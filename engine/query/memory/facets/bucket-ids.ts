@@ -1,4 +1,4 @@
-import { mostKeys } from './number-slots.js';
+import { mostKeys } from './number-ids.js';
 import type { Overflow } from './overflow.js';
 
 /** Numbers the buckets of a facet below another: pairs of the bucket above and a slot, in the order in which they come. */

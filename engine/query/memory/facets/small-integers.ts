@@ -1,6 +1,6 @@
 import { blockLength } from './blocks.js';
-import { isSmall, low, width } from './number-slots.js';
-import { Tally } from './tally.js';
+import { isSmall, low, width } from './number-ids.js';
+import { Tally } from './id-counts.js';
 
 const found = new Uint32Array(blockLength);
 const others = new Float64Array(blockLength);

@@ -1,19 +1,17 @@
 import type { Bins, DateUnit } from '../../request/facet-bins.js';
 import { LogBins } from './log-bins.js';
-import type { NumberSlots } from './number-slots.js';
-import { RealBins } from './real-bins.js';
-import { WholeBins } from './whole-bins.js';
+import type { NumberSlots, Slotting } from './number-ids.js';
+import type { BucketedFacet } from './partial.js';
+import { RealBins } from './double-bins.js';
+import { WholeBins } from './integer-bins.js';
 
-/** How numbers become slots, and slots become what their bins are known by. */
-export interface Slotting {
-  /** Finds the slots of `count` numbers from `start` on. */
-  find(values: Float64Array, start: number, count: number, into: Uint32Array): void;
-  /** The number of a term, the place of a whole or logarithmic bin, the lower edge of others. */
-  key(slot: number): number;
+/** What a facet puts numbers together by. */
+export function slottingOf(facet: BucketedFacet, slots: NumberSlots): Slotting {
+  return facet.kind === 'histogram' ? binSlots(slots, facet.bins) : plainSlots(slots);
 }
 
 /** Every number by itself; -0 is no other than 0. */
-export function plainSlots(slots: NumberSlots): Slotting {
+function plainSlots(slots: NumberSlots): Slotting {
   return {
     find: (values, start, count, into) => slots.slots(values, start, count, into),
     key: (slot) => slots.key(slot) + 0,
@@ -21,7 +19,7 @@ export function plainSlots(slots: NumberSlots): Slotting {
 }
 
 /** By bins, which are those of the SQL path (duckdb.ts) in the same arithmetic. */
-export function binSlots(slots: NumberSlots, bins: Bins): Slotting {
+function binSlots(slots: NumberSlots, bins: Bins): Slotting {
   if (bins.kind === 'real') return new RealBins(slots, bins.numerator, bins.denominator);
   if (bins.kind === 'whole') return new WholeBins(slots, bins);
   if (bins.kind === 'log') return new LogBins(slots, bins);

@@ -1,6 +1,5 @@
 import { blockLength } from './blocks.js';
-import type { Slotting } from './bin-slots.js';
-import { isSmall, low, width, type NumberSlots } from './number-slots.js';
+import { isSmall, low, width, type NumberSlots, type Slotting } from './number-ids.js';
 
 /** Of the place that is estimated: half of this is the SQL path's, far less what the estimate is off. */
 const nearEdge = 2e-9;

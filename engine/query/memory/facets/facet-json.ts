@@ -4,7 +4,7 @@ import { emptyAnswer, flatAnswer, tooManyBuckets } from '../../results/facet-ans
 import type { Facet } from '../../request/facets.js';
 import { merged, type Merged, type MergedBuckets } from './merge.js';
 import { doubleText } from '../../results/number-text.js';
-import { byParent, ordered } from './order.js';
+import { byParent, ordered } from './bucket-order.js';
 import type { Partial } from './partial.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Column, Texts, Vocabulary } from '../column.js';
 import type { Overflow } from './overflow.js';
 import type { PartialKeys } from './partial.js';
-import { TextTable } from './text-table.js';
+import { TextTable } from './string-table.js';
 import { blockLength, wordsOf } from './blocks.js';
 
 /** How many different texts a facet may have in one thread: the main thread puts them together (see `mostKeys`). */

@@ -13,6 +13,14 @@ export const low = 1 << 14;
 const bits = new Float64Array(1);
 const halves = new Uint32Array(bits.buffer);
 
+/** How numbers become slots, and slots become what their bins are known by. */
+export interface Slotting {
+  /** Finds the slots of `count` numbers from `start` on. */
+  find(values: Float64Array, start: number, count: number, into: Uint32Array): void;
+  /** The number of a term, the place of a whole or logarithmic bin, the lower edge of others. */
+  key(slot: number): number;
+}
+
 /** Numbers the different numbers of a field: slot `low + n` for a small whole number n, others in the order in which they come. */
 export class NumberSlots {
   #table = new Uint32Array(1 << 10);
