@@ -12,7 +12,7 @@ import { namingDataset, turnsOf, type RunOptions } from '../plan/limits.js';
 import { and, type Predicate } from '../predicate/predicate.js';
 import { prune } from '../predicate/prune.js';
 import type { Projected } from '../results/projection.js';
-import { facetTexts } from './facets/facet-json.js';
+import { facetJson } from './facets/facet-json.js';
 import { inlineLane, threadLane } from './lane.js';
 import { inOrder } from './order.js';
 import type { ShardAnswer, ShardQuery } from './protocol.js';
@@ -195,7 +195,7 @@ function facetsOf(
   facets: Selection['facets'],
   answers: readonly ShardAnswer[],
 ): readonly string[] | null {
-  return facets && facetTexts(facets, answers.map((answer) => answer.facets)); // prettier-ignore
+  return facets && facetJson(facets, answers.map((answer) => answer.facets)); // prettier-ignore
 }
 
 function sorted(

@@ -4,7 +4,7 @@ import type { Predicate } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
-import type { Partial } from './facets/partial.js';
+import type { FacetPartial } from './facets/partial.js';
 import type { Candidate } from './order.js';
 import type { FoundTerms } from './terms.js';
 
@@ -58,7 +58,7 @@ export interface ShardAnswer {
   /** With an ordering: at most `first`, in order. */
   readonly candidates: readonly Candidate[];
   /** None were asked for: empty. */
-  readonly facets: readonly Partial[];
+  readonly facets: readonly FacetPartial[];
   /** If they are wanted: the records of each segment that match, none left out. */
   readonly listed: readonly SegmentRows[];
 }

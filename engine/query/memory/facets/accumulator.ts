@@ -3,31 +3,31 @@ import type { Facet } from '../../request/facets.js';
 import type { Mask, SegmentView } from '../column.js';
 import { eachBlock } from './blocks.js';
 import { NumberBuckets } from './number-buckets.js';
-import { NumberSlots } from './number-ids.js';
+import { NumberIds } from './number-ids.js';
 import { Overflow } from './overflow.js';
-import type { Partial } from './partial.js';
-import { slottingOf } from './number-grouping.js';
+import type { FacetPartial } from './partial.js';
+import { numberGrouping } from './number-grouping.js';
 import { Stats } from './stats.js';
-import { TextBuckets } from './string-buckets.js';
+import { StringBuckets } from './string-buckets.js';
 import { Tree } from './tree.js';
 
-/** Counts in one thread what facets ask for, segment by segment. */
+/** Aggregates the selected rows of segments for a request's facets, in one thread. */
 export interface Accumulator {
-  /** Counts the selected records of a segment; unsupported if the values turn out to be more than memory can count. */
-  add(view: SegmentView, mask: Mask): Unsupported | undefined;
-  /** What was counted, for `facetTexts`: plain data. */
-  partial(): readonly Partial[] | Unsupported;
+  /** Adds the selected rows of a segment. Returns why the facets cannot be counted in memory if a value or a limit forbids it. */
+  add(view: SegmentView, selection: Mask): Unsupported | undefined;
+  /** Returns what was aggregated, in the order of the facets: plain data for another thread, to be passed to `facetJson`. */
+  partial(): readonly FacetPartial[] | Unsupported;
 }
 
-/** Begins to count for facets that `facetRefusal` has let pass. */
+/** Creates an accumulator for facets that `facetRefusal` accepts. */
 export function accumulator(facets: readonly Facet[]): Accumulator {
   const overflow = new Overflow();
   const counters = facets.map((facet) => counterOf(facet, overflow));
   const refusal = (): Unsupported | undefined =>
     overflow.unsupported === undefined ? undefined : { unsupported: overflow.unsupported };
   return {
-    add: (view, mask) => {
-      for (const counter of counters) counter.add(view, mask);
+    add: (view, selection) => {
+      for (const counter of counters) counter.add(view, selection);
       return refusal();
     },
     partial: () => {
@@ -38,16 +38,16 @@ export function accumulator(facets: readonly Facet[]): Accumulator {
 }
 
 interface Counter {
-  add(view: SegmentView, mask: Mask): void;
-  partial(): Partial;
+  add(view: SegmentView, selection: Mask): void;
+  partial(): FacetPartial;
 }
 
 function counterOf(facet: Facet, overflow: Overflow): Counter {
   if (facet.kind === 'stats') return new StatsCounter(facet, overflow);
   if ('nested' in facet && facet.nested.length > 0) return new Tree(facet, overflow);
-  if (facet.field.type === 'string') return new TextBuckets(facet.field, overflow);
-  const slots = new NumberSlots(overflow);
-  return new NumberBuckets(facet.field, slots, slottingOf(facet, slots), facet.kind === 'terms');
+  if (facet.field.type === 'string') return new StringBuckets(facet.field, overflow);
+  const ids = new NumberIds(overflow);
+  return new NumberBuckets(facet.field, ids, numberGrouping(facet, ids), facet.kind === 'terms');
 }
 
 class StatsCounter implements Counter {
@@ -61,15 +61,15 @@ class StatsCounter implements Counter {
     this.#stats = new Stats(facet.extended);
   }
 
-  add(view: SegmentView, mask: Mask): void {
+  add(view: SegmentView, selection: Mask): void {
     const column = view.column(this.#facet.field);
     if (!column) return;
-    eachBlock(column, mask, this.#overflow, (values, start, count) =>
+    eachBlock(column, selection, this.#overflow, (values, start, count) =>
       this.#stats.addBlock(values, start, count),
     );
   }
 
-  partial(): Partial {
+  partial(): FacetPartial {
     return this.#stats.partial();
   }
 }

@@ -1,31 +1,31 @@
 import type { Column, Mask } from '../column.js';
 import type { Overflow } from './overflow.js';
 
-/** Values that are looked at together: few enough for the processor's nearest caches, many enough to pay for a call. */
+/** Number of values that are processed together: few enough for the L1 and L2 caches, many enough to repay a call. */
 export const blockLength = 8192;
 
 const doubles = new Float64Array(blockLength);
 const dense = new Float64Array(blockLength);
-const words = new Uint32Array(blockLength);
+const indices32 = new Uint32Array(blockLength);
 
 /**
- * Which values of a column belong to records of the mask: a byte for each value; undefined if all do, null if none does. A record
- * without a value has none.
+ * Returns one byte for each value of a column, 1 if the value is present and its row is selected; undefined if all are, null if
+ * none is.
  */
-export function keptValues(column: Column, mask: Mask): Uint8Array | undefined | null {
+export function selectedValues(column: Column, selection: Mask): Uint8Array | undefined | null {
   const { offsets, present, rows } = column;
-  if (mask === 'none' || rows === 0) return null;
-  if (offsets) return mask === 'all' ? undefined : spread(mask, offsets);
-  if (mask === 'all') return present;
-  return present ? both(mask, present) : mask;
+  if (selection === 'none' || rows === 0) return null;
+  if (offsets) return selection === 'all' ? undefined : spread(selection, offsets);
+  if (selection === 'all') return present;
+  return present ? both(selection, present) : selection;
 }
 
-/** How many values a column has, those without meaning included. */
+/** Number of values in the array of a column, including the undefined ones of rows without a value. */
 export function valueCount({ rows, offsets }: Column): number {
   return offsets ? offsets[rows]! : rows;
 }
 
-/** Values as doubles, from `from` to `to` at most a block: in the array that is returned, from the place that `at` tells. */
+/** Returns the values from `from` to `to`, at most a block, as doubles. The array is overwritten by the next call. */
 export function doublesOf(
   { values }: Column,
   from: number,
@@ -43,74 +43,81 @@ export function doublesOf(
 }
 
 /**
- * Hands the kept values of a column of numbers or flags over, without gaps: `count` of them in an array from `start` on, which
- * is theirs only until the call returns.
+ * Calls `visit` with the selected values of a column of numbers or flags, block by block: `count` doubles from index `start` on.
+ * The array is valid only during the call.
  */
 export function eachBlock(
   column: Column,
-  mask: Mask,
+  selection: Mask,
   overflow: Overflow,
-  take: (values: Float64Array, start: number, count: number) => void,
+  visit: (values: Float64Array, start: number, count: number) => void,
 ): void {
-  const kept = keptValues(column, mask);
-  if (kept === null) return;
+  const selected = selectedValues(column, selection);
+  if (selected === null) return;
   const { values } = column;
   const length = valueCount(column);
   const isDouble =
     values.kind === 'numbers' && !values.hasNonFinite && values.numbers.BYTES_PER_ELEMENT === 8;
   for (let from = 0; from < length; from += blockLength) {
     const to = Math.min(from + blockLength, length);
-    if (isDouble && kept === undefined) {
-      take(values.numbers as Float64Array, from, to - from);
+    if (isDouble && selected === undefined) {
+      visit(values.numbers as Float64Array, from, to - from);
       continue;
     }
     const block = doublesOf(column, from, to, overflow);
-    if (kept === undefined) take(block, 0, to - from);
-    else take(dense, 0, squeeze(block, kept, from, to - from));
+    if (selected === undefined) visit(block, 0, to - from);
+    else visit(dense, 0, squeeze(block, selected, from, to - from));
   }
 }
 
-/** Codes of a vocabulary, from `from` to `to` at most a block, as 32 bits each: one loop for all widths. */
-export function wordsOf(
+/**
+ * Returns the dictionary indices from `from` to `to`, at most a block, as 32-bit numbers, so that one loop serves all widths. The
+ * array is overwritten by the next call.
+ */
+export function indicesOf(
   codes: Uint8Array | Uint16Array | Uint32Array,
   from: number,
   to: number,
 ): Uint32Array {
-  words.set(codes.subarray(from, to));
-  return words;
+  indices32.set(codes.subarray(from, to));
+  return indices32;
 }
 
-/** Without a branch, because nobody can foretell a mask: every value is written, and the next one over it if it was none. */
-function squeeze(block: Float64Array, kept: Uint8Array, from: number, length: number): number {
+/**
+ * Compacts the selected values into `dense`. Has no branch, because selections are unpredictable: it writes every value, and
+ * overwrites it with the next one if it was not selected.
+ */
+function squeeze(block: Float64Array, selected: Uint8Array, from: number, length: number): number {
   let count = 0;
   for (let i = 0; i < length; i++) {
     dense[count] = block[i]!;
-    count += kept[from + i]!;
+    count += selected[from + i]!;
   }
   return count;
 }
 
-/** Four bytes at a time, where they begin at words. */
-function both(mask: Uint8Array, present: Uint8Array): Uint8Array {
+/** Intersection; processes four bytes at a time where both arrays are aligned. */
+function both(selection: Uint8Array, present: Uint8Array): Uint8Array {
   const { length } = present;
-  const kept = new Uint8Array(length);
+  const selected = new Uint8Array(length);
   let i = 0;
-  if ((mask.byteOffset | present.byteOffset) % 4 === 0) {
+  if ((selection.byteOffset | present.byteOffset) % 4 === 0) {
     const count = length >>> 2;
-    const [some, others, all] = [mask, present, kept].map(
+    const [some, others, all] = [selection, present, selected].map(
       ({ buffer, byteOffset }) => new Uint32Array(buffer, byteOffset, count),
     ) as [Uint32Array, Uint32Array, Uint32Array];
     for (let word = 0; word < count; word++) all[word] = some[word]! & others[word]!;
     i = count << 2;
   }
-  for (; i < length; i++) kept[i] = mask[i]! & present[i]!;
-  return kept;
+  for (; i < length; i++) selected[i] = selection[i]! & present[i]!;
+  return selected;
 }
 
-function spread(mask: Uint8Array, offsets: Int32Array): Uint8Array {
-  const rows = mask.length;
-  const kept = new Uint8Array(offsets[rows]!);
+/** Extends a selection of rows to the values of their lists. */
+function spread(selection: Uint8Array, offsets: Int32Array): Uint8Array {
+  const rows = selection.length;
+  const selected = new Uint8Array(offsets[rows]!);
   for (let row = 0; row < rows; row++)
-    if (mask[row] === 1) kept.fill(1, offsets[row], offsets[row + 1]);
-  return kept;
+    if (selection[row] === 1) selected.fill(1, offsets[row], offsets[row + 1]);
+  return selected;
 }

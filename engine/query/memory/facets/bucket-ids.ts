@@ -1,11 +1,11 @@
-import { mostKeys } from './number-ids.js';
+import { maxKeys } from './number-ids.js';
 import type { Overflow } from './overflow.js';
 
-/** Numbers the buckets of a facet below another: pairs of the bucket above and a slot, in the order in which they come. */
-export class PairSlots {
+/** Numbers and counts the buckets of a nested facet: pairs of the parent bucket and a key id, in order of appearance. */
+export class BucketIds {
   #table = new Uint32Array(1 << 10);
   #parents = new Uint32Array(1 << 9);
-  #slots = new Uint32Array(1 << 9);
+  #ids = new Uint32Array(1 << 9);
   #counts = new Uint32Array(1 << 9);
   #size = 0;
   readonly #overflow: Overflow;
@@ -14,57 +14,59 @@ export class PairSlots {
     this.#overflow = overflow;
   }
 
-  /** Of each bucket, up to their number. */
+  /** The parent of each bucket. */
   get parents(): Uint32Array {
     return this.#parents.slice(0, this.#size);
   }
 
-  get slots(): Uint32Array {
-    return this.#slots.slice(0, this.#size);
+  /** The key id of each bucket. */
+  get ids(): Uint32Array {
+    return this.#ids.slice(0, this.#size);
   }
 
+  /** The number of rows of each bucket. */
   get counts(): Uint32Array {
     return this.#counts.slice(0, this.#size);
   }
 
-  /** Counts one more in each of `count` pairs, and finds the numbers of their buckets. */
-  add(parents: Uint32Array, slots: Uint32Array, count: number, into: Uint32Array): void {
+  /** Counts each of `count` pairs once, and writes the numbers of their buckets into `into`. */
+  add(parents: Uint32Array, ids: Uint32Array, count: number, into: Uint32Array): void {
     for (let i = 0; i < count; i++) {
-      const number = this.#find(parents[i]!, slots[i]!);
+      const number = this.#find(parents[i]!, ids[i]!);
       this.#counts[number]! += 1;
       into[i] = number;
     }
   }
 
-  #find(parent: number, slot: number): number {
+  #find(parent: number, id: number): number {
     const table = this.#table;
     const mask = table.length - 1;
-    for (let place = hashOf(parent, slot) & mask; ; place = (place + 1) & mask) {
-      const entry = table[place]!;
-      if (entry === 0) return this.#add(parent, slot);
-      if (this.#slots[entry - 1] === slot && this.#parents[entry - 1] === parent) return entry - 1;
+    for (let slot = hashOf(parent, id) & mask; ; slot = (slot + 1) & mask) {
+      const entry = table[slot]!;
+      if (entry === 0) return this.#add(parent, id);
+      if (this.#ids[entry - 1] === id && this.#parents[entry - 1] === parent) return entry - 1;
     }
   }
 
-  #add(parent: number, slot: number): number {
+  #add(parent: number, id: number): number {
     const number = this.#size;
-    if (number === mostKeys) {
-      this.#overflow.set(`more than ${mostKeys} buckets`);
+    if (number === maxKeys) {
+      this.#overflow.set(`more than ${maxKeys} buckets`);
       return 0;
     }
-    if (number === this.#slots.length) this.#grow();
+    if (number === this.#ids.length) this.#grow();
     this.#parents[number] = parent;
-    this.#slots[number] = slot;
+    this.#ids[number] = id;
     this.#size += 1;
     this.#enter(number);
     return number;
   }
 
-  /** The table has twice as many places as there is room for pairs. */
+  /** The table has twice as many slots as there is room for buckets. */
   #grow(): void {
-    const length = 2 * this.#slots.length;
+    const length = 2 * this.#ids.length;
     this.#parents = longer(this.#parents, length);
-    this.#slots = longer(this.#slots, length);
+    this.#ids = longer(this.#ids, length);
     this.#counts = longer(this.#counts, length);
     this.#table = new Uint32Array(2 * length);
     for (let number = 0; number < this.#size; number++) this.#enter(number);
@@ -72,14 +74,14 @@ export class PairSlots {
 
   #enter(number: number): void {
     const mask = this.#table.length - 1;
-    let place = hashOf(this.#parents[number]!, this.#slots[number]!) & mask;
-    while (this.#table[place] !== 0) place = (place + 1) & mask;
-    this.#table[place] = number + 1;
+    let slot = hashOf(this.#parents[number]!, this.#ids[number]!) & mask;
+    while (this.#table[slot] !== 0) slot = (slot + 1) & mask;
+    this.#table[slot] = number + 1;
   }
 }
 
-function hashOf(parent: number, slot: number): number {
-  const hash = Math.imul(Math.imul(parent, 0x9e3779b1) ^ slot, 0x85ebca6b);
+function hashOf(parent: number, id: number): number {
+  const hash = Math.imul(Math.imul(parent, 0x9e3779b1) ^ id, 0x85ebca6b);
   return hash ^ (hash >>> 15);
 }
 

@@ -1,6 +1,6 @@
 import type { MergedBuckets } from './merge.js';
 
-/** The buckets below each of the buckets above, in no order. */
+/** The buckets below each parent, unordered. */
 export function byParent(
   { parents, counts }: MergedBuckets,
   above: readonly number[],
@@ -20,41 +20,42 @@ export function byParent(
   return new Map([[0, all.subarray(0, size)]]);
 }
 
-/** So few are picked out of all rather than all sorted. */
-const fewest = 100;
+/** Up to this limit the first buckets are selected without sorting all. */
+const topLimit = 100;
 
-/** Buckets of a facet in the order of its answer: terms by count, then by key, and no more than the limit; bins by key. */
+/** The buckets in the order of the answer, at most `limit`: terms by descending count, then by key; bins by key. */
 export function ordered(
   node: MergedBuckets,
   buckets: ArrayLike<number>,
   limit: number,
 ): ArrayLike<number> {
   const { facet, keys, keyOf, counts } = node;
-  if (facet.kind === 'terms' && limit <= fewest && buckets.length > 1)
-    return best(node, buckets, limit);
-  // Numbers sort without a comparison to call: the count before the rank, both in one double.
+  if (facet.kind === 'terms' && limit <= topLimit && buckets.length > 1)
+    return top(node, buckets, limit);
+  // Typed arrays of numbers sort fast without a comparator, so count and rank are packed into one double.
   const ranks = keys.ranks();
   if (buckets.length * 8 < keys.size) return few(node, buckets, ranks).slice(0, limit);
   const unit = 2 ** Math.ceil(Math.log2(keys.size + 1));
   const isByCount = facet.kind === 'terms';
-  const places = new Float64Array(buckets.length);
+  const sortKeys = new Float64Array(buckets.length);
   const byRank = new Uint32Array(keys.size);
   for (let i = 0; i < buckets.length; i++) {
     const bucket = buckets[i]!;
     const rank = ranks[keyOf ? keyOf[bucket]! : bucket]!;
     byRank[rank] = bucket;
-    places[i] = isByCount ? unit - 1 - rank + counts[bucket]! * unit : rank;
+    sortKeys[i] = isByCount ? unit - 1 - rank + counts[bucket]! * unit : rank;
   }
-  places.sort();
-  const length = Math.min(limit, places.length);
+  sortKeys.sort();
+  const length = Math.min(limit, sortKeys.length);
   const sorted = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
-    const place = places[isByCount ? places.length - 1 - i : i]!;
-    sorted[i] = byRank[isByCount ? unit - 1 - (place % unit) : place]!;
+    const sortKey = sortKeys[isByCount ? sortKeys.length - 1 - i : i]!;
+    sorted[i] = byRank[isByCount ? unit - 1 - (sortKey % unit) : sortKey]!;
   }
   return sorted;
 }
 
+/** Sorts with a comparator: cheaper where the buckets are few compared with the keys. */
 function few(
   { facet, keyOf, counts }: MergedBuckets,
   buckets: ArrayLike<number>,
@@ -67,8 +68,8 @@ function few(
   );
 }
 
-/** The first of them, kept in order while all are looked at. */
-function best(
+/** The first `limit` buckets, by insertion into a sorted list. */
+function top(
   { keys, keyOf, counts }: MergedBuckets,
   buckets: ArrayLike<number>,
   limit: number,
@@ -83,9 +84,9 @@ function best(
     const bucket = buckets[i]!;
     if (kept.length === limit && !isBefore(bucket, kept[limit - 1]!)) continue;
     if (kept.length === limit) kept.pop();
-    let place = kept.length;
-    while (place > 0 && isBefore(bucket, kept[place - 1]!)) place -= 1;
-    kept.splice(place, 0, bucket);
+    let at = kept.length;
+    while (at > 0 && isBefore(bucket, kept[at - 1]!)) at -= 1;
+    kept.splice(at, 0, bucket);
   }
   return kept;
 }

@@ -1,35 +1,35 @@
-/** Numbers whose exact sum is wanted, in a form in which their exact sum is kept: none overlaps another, ascending. */
-export type Parts = number[];
+/** An exact sum as doubles that do not overlap, in ascending order of magnitude (Shewchuk 1997). */
+export type Expansion = number[];
 
-/** Adds a number to the parts without any rounding (Shewchuk 1997, grow-expansion). */
-export function grow(parts: Parts, value: number): void {
+/** Adds a number without rounding (Shewchuk 1997, Grow-Expansion). */
+export function growExpansion(terms: Expansion, value: number): void {
   let kept = 0;
   let rest = value;
-  for (const part of parts) {
-    const sum = rest + part;
+  for (const term of terms) {
+    const sum = rest + term;
     const other = sum - rest;
-    const error = rest - (sum - other) + (part - other);
-    if (error !== 0) parts[kept++] = error;
+    const error = rest - (sum - other) + (term - other);
+    if (error !== 0) terms[kept++] = error;
     rest = sum;
   }
-  parts.length = kept;
-  parts.push(rest);
+  terms.length = kept;
+  terms.push(rest);
 }
 
 /** The double nearest to the exact sum. */
-export function rounded(parts: Parts): number {
-  let at = parts.length - 1;
+export function nearestDouble(terms: Expansion): number {
+  let at = terms.length - 1;
   if (at < 0) return 0;
-  let sum = parts[at]!;
+  let sum = terms[at]!;
   let error = 0;
   while (at > 0 && error === 0) {
     at -= 1;
     const before = sum;
-    sum = before + parts[at]!;
-    error = parts[at]! - (sum - before);
+    sum = before + terms[at]!;
+    error = terms[at]! - (sum - before);
   }
-  // Halfway between two doubles by the first error alone: the parts below it decide.
-  if (at > 0 && error !== 0 && Math.sign(error) === Math.sign(parts[at - 1]!)) {
+  // If `error` puts the sum halfway between two doubles, the terms below it decide.
+  if (at > 0 && error !== 0 && Math.sign(error) === Math.sign(terms[at - 1]!)) {
     const twice = 2 * error;
     const next = sum + twice;
     if (twice === next - sum) return next;
@@ -37,7 +37,7 @@ export function rounded(parts: Parts): number {
   return sum;
 }
 
-/** The exact sum of whole numbers. */
-export function wholeSum(parts: Parts): bigint {
-  return parts.reduce((sum, part) => sum + BigInt(part), 0n);
+/** The exact sum of integers. */
+export function integerSum(terms: Expansion): bigint {
+  return terms.reduce((sum, term) => sum + BigInt(term), 0n);
 }

@@ -5,15 +5,15 @@ import type { Facet } from '../../request/facets.js';
 import { merged, type Merged, type MergedBuckets } from './merge.js';
 import { doubleText } from '../../results/number-text.js';
 import { byParent, ordered } from './bucket-order.js';
-import type { Partial } from './partial.js';
+import type { FacetPartial } from './partial.js';
 
 /**
- * The JSON text of each facet's answer, from what `accumulator` has counted in each thread; the same texts as those of the SQL
- * path (facet-answer.ts). Quickest if the threads come in the same order every time.
+ * The JSON text of each facet's answer, merged from the partial results of each thread; equal to the answer of the SQL executor.
+ * Pass the threads in the same order every time: merged dictionaries are cached by their order.
  */
-export function facetTexts(
+export function facetJson(
   facets: readonly Facet[],
-  partials: readonly (readonly Partial[])[],
+  partials: readonly (readonly FacetPartial[])[],
 ): readonly string[] {
   const roots = facets.map((facet, index) => merged(facet, partials.map((own) => own[index]!))); // prettier-ignore
   const counts = { facetTerms: 0, facetBuckets: 0 };
@@ -21,14 +21,14 @@ export function facetTexts(
   return shown.map((root) => answerOf(root, 0));
 }
 
-/** Which buckets of a facet are shown below each bucket above, in their order. */
+/** The buckets of a facet that the answer contains, in order, by parent bucket. */
 interface Shown {
   readonly node: Merged;
   readonly below: ReadonlyMap<number, ArrayLike<number>>;
   readonly nested: readonly Shown[];
 }
 
-/** Refuses to answer with more terms or bins than a response may hold, like the SQL path. */
+/** Throws `tooManyBuckets` if the answer would have more terms or bins than a response may hold. */
 function shownOf(
   node: Merged,
   parents: readonly number[],
@@ -59,7 +59,7 @@ function answerOf({ node, below, nested }: Shown, parent: number): string {
   if (!buckets || buckets.length === 0) return emptyAnswer(facet);
   if (facet.kind === 'count') return String(buckets.length);
   if (facet.kind === 'percentiles') return percentiles(node, facet, buckets);
-  // One text that grows is quicker than a list that is joined.
+  // Appending to one string is faster than joining a list.
   let text = '[';
   for (let i = 0; i < buckets.length; i++) {
     const bucket = buckets[i]!;
@@ -76,7 +76,7 @@ function answerOf({ node, below, nested }: Shown, parent: number): string {
   return `${text}]`;
 }
 
-/** By linear interpolation, in the arithmetic of the SQL engine. */
+/** Interpolates linearly, in the arithmetic of the SQL executor. */
 function percentiles(
   node: MergedBuckets,
   facet: Extract<Facet, { kind: 'percentiles' }>,
@@ -87,21 +87,21 @@ function percentiles(
   const ends = new Float64Array(sorted.length);
   let total = 0;
   for (let i = 0; i < ends.length; i++) ends[i] = total += counts[sorted[i]!]!;
-  const at = (place: number): number => {
+  const at = (position: number): number => {
     let [low, high] = [0, ends.length - 1];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (ends[middle]! <= place) low = middle + 1;
+      if (ends[middle]! <= position) low = middle + 1;
       else high = middle;
     }
     return keys.number(keyOf ? keyOf[sorted[low]!]! : sorted[low]!);
   };
   const texts = facet.percents.map((percent) => {
-    const place = (total - 1) * (percent / 100);
-    const [before, behind] = [Math.floor(place), Math.ceil(place)];
-    if (before === behind) return doubleText(at(before));
-    const part = place - before;
-    return doubleText(at(before) * (1 - part) + at(behind) * part);
+    const position = (total - 1) * (percent / 100);
+    const [before, after] = [Math.floor(position), Math.ceil(position)];
+    if (before === after) return doubleText(at(before));
+    const part = position - before;
+    return doubleText(at(before) * (1 - part) + at(after) * part);
   });
   return flatAnswer(facet, texts);
 }

@@ -4,8 +4,8 @@ import type { FieldRef } from '../../predicate/predicate.js';
 import type { Column, Columns } from '../../../core/types.js';
 
 /**
- * Why facets over a dataset of these columns cannot be counted from columns in memory; undefined if they can. What only the values
- * tell, the accumulator returns.
+ * Returns why facets over a dataset of these columns cannot be counted in memory, or undefined if they can. The accumulator
+ * reports what depends on the values.
  */
 export function facetRefusal(facets: readonly Facet[], columns: Columns): string | undefined {
   for (const facet of facets) {
@@ -50,7 +50,7 @@ const types: ReadonlySet<FieldRef['type']> = new Set([
   'string',
 ]);
 
-/** The columns on the way to a field; undefined if no record has it. */
+/** The columns from the root to a field; undefined if the dataset lacks the field. */
 function pathOf(field: FieldRef, columns: Columns): readonly Column[] | undefined {
   const path: Column[] = [];
   let siblings: Columns | undefined = [...reservedColumns, ...columns];

@@ -1,20 +1,23 @@
 import type { Column, Mask } from '../column.js';
 
-/** Beyond so many slots one table is enough: few values in a row are the same, and four tables would leave the caches. */
-const laneLimit = 1 << 17;
+/**
+ * Largest size that is counted in four tables: with more ids, equal neighbours are rare and four tables would not fit in the
+ * caches.
+ */
+const interleavedLimit = 1 << 17;
 
 /**
- * Counts slots. Up to a limit in four tables in turn: in one, an addition to the count of the value before has to wait for that
- * one (5 M codes, the same for long stretches: 5 ms instead of 8).
+ * Number of occurrences of each id. Small tables are kept four times and used in turn, since an increment of the same counter has
+ * to wait for the one before it (5 million indices in long runs: 5 ms instead of 8).
  */
-export class Tally {
+export class IdCounts {
   #tables: readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
 
   constructor(size = 256) {
     this.#tables = tables(size);
   }
 
-  /** Makes room for the slots below `size`. */
+  /** Makes room for the ids below `size`. */
   ensure(size: number): void {
     const [first] = this.#tables;
     if (size <= first.length) return;
@@ -29,41 +32,41 @@ export class Tally {
     this.#tables = next;
   }
 
-  /** Each of the first `length` slots once; there is room for all of them. */
-  add(slots: Uint32Array, length: number): void {
+  /** Counts the first `length` ids; `ensure` must have made room for them. */
+  add(ids: Uint32Array, length: number): void {
     const [a, b, c, d] = this.#tables;
     const even = length & ~3;
     let i = 0;
     for (; i < even; i += 4) {
-      a[slots[i]!]!++;
-      b[slots[i + 1]!]!++;
-      c[slots[i + 2]!]!++;
-      d[slots[i + 3]!]!++;
+      a[ids[i]!]!++;
+      b[ids[i + 1]!]!++;
+      c[ids[i + 2]!]!++;
+      d[ids[i + 3]!]!++;
     }
-    for (; i < length; i++) a[slots[i]!]!++;
+    for (; i < length; i++) a[ids[i]!]!++;
   }
 
-  /** The same of those whose byte in `kept`, which starts at `from`, is 1. */
-  addKept(slots: Uint32Array, length: number, kept: Uint8Array, from: number): void {
+  /** Like `add`, for the ids whose byte in `selected`, from index `from` on, is 1. */
+  addSelected(ids: Uint32Array, length: number, selected: Uint8Array, from: number): void {
     const [a, b, c, d] = this.#tables;
     const even = length & ~3;
     let i = 0;
     for (; i < even; i += 4) {
       const at = from + i;
-      a[slots[i]!]! += kept[at]!;
-      b[slots[i + 1]!]! += kept[at + 1]!;
-      c[slots[i + 2]!]! += kept[at + 2]!;
-      d[slots[i + 3]!]! += kept[at + 3]!;
+      a[ids[i]!]! += selected[at]!;
+      b[ids[i + 1]!]! += selected[at + 1]!;
+      c[ids[i + 2]!]! += selected[at + 2]!;
+      d[ids[i + 3]!]! += selected[at + 3]!;
     }
-    for (; i < length; i++) a[slots[i]!]! += kept[from + i]!;
+    for (; i < length; i++) a[ids[i]!]! += selected[from + i]!;
   }
 
-  /** A table to which counts may be added; its room is that of the last `ensure`. */
+  /** A table to whose counts the caller may add, with the size of the last `ensure`. */
   get table(): Uint32Array {
     return this.#tables[0];
   }
 
-  /** The counts of the slots below `size`. */
+  /** The counts of the ids below `size`. */
   counts(size: number): Uint32Array {
     this.ensure(size);
     const [a, b, c, d] = this.#tables;
@@ -75,30 +78,30 @@ export class Tally {
 
 function tables(size: number): readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array] {
   const one = new Uint32Array(size);
-  if (size > laneLimit) return [one, one, one, one];
+  if (size > interleavedLimit) return [one, one, one, one];
   return [one, new Uint32Array(size), new Uint32Array(size), new Uint32Array(size)];
 }
 
-/** Counts the slots of the values of each record of the mask, every one once for a record; `counts` has room for all slots. */
-export function countDifferent(
+/** Counts the ids of a list column's values for the selected rows, each id once per row. `counts` has room for all ids. */
+export function countOncePerRow(
   { rows, offsets }: Column,
-  mask: Mask,
-  slots: Uint32Array,
+  selection: Mask,
+  ids: Uint32Array,
   counts: Uint32Array,
 ): void {
   const lastRow = new Int32Array(counts.length).fill(-1);
-  const isAll = mask === 'all';
-  const marks = typeof mask === 'string' ? new Uint8Array(0) : mask;
+  const isAll = selection === 'all';
+  const bytes = typeof selection === 'string' ? new Uint8Array(0) : selection;
   let end = 0;
   for (let row = 0; row < rows; row++) {
     let i = end;
     end = offsets![row + 1]!;
-    if (!isAll && marks[row] !== 1) continue;
+    if (!isAll && bytes[row] !== 1) continue;
     for (; i < end; i++) {
-      const slot = slots[i]!;
-      if (lastRow[slot] === row) continue;
-      lastRow[slot] = row;
-      counts[slot]! += 1;
+      const id = ids[i]!;
+      if (lastRow[id] === row) continue;
+      lastRow[id] = row;
+      counts[id]! += 1;
     }
   }
 }

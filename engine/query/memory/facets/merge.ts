@@ -1,42 +1,42 @@
 import { binKey } from '../../request/facet-bins.js';
 import type { Facet } from '../../request/facets.js';
-import { mergedKeys, type Keys } from './merged-keys.js';
+import { mergedKeys, type MergedKeys } from './merged-keys.js';
 import { doubleText, numberText } from '../../results/number-text.js';
-import type { BucketedFacet, BucketsPartial, Partial, StatsPartial } from './partial.js';
+import type { BucketedFacet, BucketsPartial, FacetPartial, StatsPartial } from './partial.js';
 import { StatsTotal } from './stats-total.js';
 
-/** What all threads have counted for one facet, put together. */
+/** The aggregate of all threads for one facet. */
 export type Merged = MergedBuckets | MergedStats;
 
-/** Buckets of a facet, numbered together. */
+/** The buckets of a facet over all threads, numbered from 0. */
 export interface MergedBuckets {
   readonly kind: 'buckets';
   readonly facet: BucketedFacet;
-  readonly keys: Keys;
-  /** Of each bucket, its key; undefined: they are numbered like the keys. */
+  readonly keys: MergedKeys;
+  /** For each bucket the number of its key; undefined if bucket i has key i. */
   readonly keyOf: readonly number[] | undefined;
-  /** Of each bucket, the bucket above; undefined: there is none above. */
+  /** For each bucket its parent; undefined for a top-level facet. */
   readonly parents: readonly number[] | undefined;
-  /** 0 says that it is none. */
+  /** Number of rows of each bucket; a bucket with 0 is not part of the answer. */
   readonly counts: Float64Array | readonly number[];
-  /** The facets below, of these buckets alone. */
+  /** The nested facets, restricted to these buckets. */
   readonly nested: (shown: readonly number[]) => readonly Merged[];
 }
 
-/** The sums of each bucket above, by its number. */
+/** Statistics for each parent bucket, by its number. */
 export interface MergedStats {
   readonly kind: 'stats';
   readonly facet: Extract<Facet, { kind: 'stats' }>;
   readonly totals: ReadonlyMap<number, StatsTotal>;
 }
 
-/** Stands for a bucket that is not shown, so that what is below it is not wanted. */
+/** Stands for a bucket that is not shown, whose nested facets are not merged. */
 const unwanted = 0xffff_ffff;
 
-/** Puts partials of a facet together; `above` tells of each partial how its buckets above are numbered now. */
+/** Merges the partial results of a facet. `above` holds, for each of them, the merged number of each parent bucket. */
 export function merged(
   facet: Facet,
-  partials: readonly Partial[],
+  partials: readonly FacetPartial[],
   above?: readonly Uint32Array[],
 ): Merged {
   if (facet.kind === 'stats') return mergedStats(facet, partials as readonly StatsPartial[], above);
@@ -75,7 +75,7 @@ function mergedBuckets(
   return { kind: 'buckets', facet, keys, keyOf, parents, counts, nested };
 }
 
-/** Numbers the buckets of several partials together: pairs of the bucket above and a key. */
+/** Numbers the buckets of several partial results: pairs of a parent bucket and a key. */
 class Numbering {
   readonly keyOf: number[] = [];
   readonly parents: number[] = [];
@@ -87,7 +87,7 @@ class Numbering {
     this.#keys = keys;
   }
 
-  /** Counts the buckets of a partial; their numbers. */
+  /** Adds the counts of a partial result, and returns the merged numbers of its buckets. */
   add(
     { keyOf, parents, counts }: BucketsPartial,
     keys: Uint32Array,

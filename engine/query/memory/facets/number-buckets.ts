@@ -1,111 +1,111 @@
 import type { Column, Mask, SegmentView } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
-import { placeOf } from './sorted-numbers.js';
-import { blockLength, doublesOf, eachBlock, keptValues, valueCount } from './blocks.js';
-import type { NumberSlots, Slotting } from './number-ids.js';
+import { indexIn } from './sorted-numbers.js';
+import { blockLength, doublesOf, eachBlock, selectedValues, valueCount } from './blocks.js';
+import type { NumberIds, NumberGrouping } from './number-ids.js';
 import type { BucketsPartial } from './partial.js';
-import { areSmall, SmallWholes } from './small-integers.js';
-import { countDifferent, Tally } from './id-counts.js';
+import { areMostlySmall, SmallIntegers } from './small-integers.js';
+import { countOncePerRow, IdCounts } from './id-counts.js';
 
 const found = new Uint32Array(blockLength);
 
-/** How often each number of a field, or each bin of its numbers, is there. */
+/** Number of rows for each number of a field, or for each bin of its numbers. */
 export class NumberBuckets {
   readonly #field: FieldRef;
-  readonly #slots: NumberSlots;
-  readonly #slotting: Slotting;
-  /** Records whose list has the same number twice count once. */
-  readonly #isByRecord: boolean;
-  readonly #tally: Tally;
-  #small: SmallWholes | undefined;
+  readonly #ids: NumberIds;
+  readonly #grouping: NumberGrouping;
+  /** True if a row whose list repeats a number counts once for it. */
+  readonly #isOncePerRow: boolean;
+  readonly #counts: IdCounts;
+  #small: SmallIntegers | undefined;
 
-  constructor(field: FieldRef, slots: NumberSlots, slotting: Slotting, isByRecord: boolean) {
+  constructor(field: FieldRef, ids: NumberIds, grouping: NumberGrouping, isOncePerRow: boolean) {
     this.#field = field;
-    this.#slots = slots;
-    this.#slotting = slotting;
-    this.#isByRecord = isByRecord;
-    this.#tally = new Tally(slots.size);
+    this.#ids = ids;
+    this.#grouping = grouping;
+    this.#isOncePerRow = isOncePerRow;
+    this.#counts = new IdCounts(ids.size);
   }
 
-  add(view: SegmentView, mask: Mask): void {
+  add(view: SegmentView, selection: Mask): void {
     const column = view.column(this.#field);
     if (!column) return;
-    const kept = keptValues(column, mask);
-    if (kept === null) return;
-    if (column.offsets && this.#isByRecord) this.#addLists(column, mask);
+    const selected = selectedValues(column, selection);
+    if (selected === null) return;
+    if (column.offsets && this.#isOncePerRow) this.#addLists(column, selection);
     else if (
       column.values.kind === 'numbers' &&
-      isShort(column.values.numbers) &&
-      areSmall(column.values.numbers)
+      isInt32(column.values.numbers) &&
+      areMostlySmall(column.values.numbers)
     )
-      this.#addShort(column.values.numbers, kept, valueCount(column));
+      this.#addInt32(column.values.numbers, selected, valueCount(column));
     else
-      eachBlock(column, mask, this.#slots.overflow, (values, start, count) =>
+      eachBlock(column, selection, this.#ids.overflow, (values, start, count) =>
         this.#add(values, start, count),
       );
   }
 
   #add(values: Float64Array, start: number, count: number): void {
-    this.#slotting.find(values, start, count, found);
-    this.#tally.ensure(this.#slots.size);
-    this.#tally.add(found, count);
+    this.#grouping.assign(values, start, count, found);
+    this.#counts.ensure(this.#ids.size);
+    this.#counts.add(found, count);
   }
 
-  #addShort(numbers: Int32Array, kept: Uint8Array | undefined, length: number): void {
-    const small = (this.#small ??= new SmallWholes());
+  #addInt32(numbers: Int32Array, selected: Uint8Array | undefined, length: number): void {
+    const small = (this.#small ??= new SmallIntegers());
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
-      const { others, count } = small.add(numbers, kept, from, to);
+      const { others, count } = small.add(numbers, selected, from, to);
       if (count > 0) this.#add(others, 0, count);
     }
   }
 
-  #addLists(column: Column, mask: Mask): void {
+  #addLists(column: Column, selection: Mask): void {
     const length = valueCount(column);
-    const slots = new Uint32Array(length);
+    const ids = new Uint32Array(length);
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
-      this.#slotting.find(doublesOf(column, from, to, this.#slots.overflow), 0, to - from, found);
-      slots.set(found.subarray(0, to - from), from);
+      this.#grouping.assign(doublesOf(column, from, to, this.#ids.overflow), 0, to - from, found);
+      ids.set(found.subarray(0, to - from), from);
     }
-    this.#tally.ensure(this.#slots.size);
-    countDifferent(column, mask, slots, this.#tally.table);
+    this.#counts.ensure(this.#ids.size);
+    countOncePerRow(column, selection, ids, this.#counts.table);
   }
 
-  /** The small whole numbers go to their bins. */
+  /** Moves the counts of the small integers to their bins. */
   #addSmall(): void {
     const one = new Float64Array(1);
     this.#small?.each((number, count) => {
       one[0] = number;
-      this.#slotting.find(one, 0, 1, found);
-      this.#tally.ensure(this.#slots.size);
-      this.#tally.table[found[0]!]! += count;
+      this.#grouping.assign(one, 0, 1, found);
+      this.#counts.ensure(this.#ids.size);
+      this.#counts.table[found[0]!]! += count;
     });
     this.#small = undefined;
   }
 
   partial(): BucketsPartial {
     this.#addSmall();
-    const all = this.#tally.counts(this.#slots.size);
+    const all = this.#counts.counts(this.#ids.size);
     let size = 0;
-    for (let slot = 0; slot < all.length; slot++) if (all[slot]! > 0) size += 1;
+    for (let id = 0; id < all.length; id++) if (all[id]! > 0) size += 1;
     const [numbers, counts] = [new Float64Array(size), new Uint32Array(size)];
     let at = 0;
-    for (let slot = 0; slot < all.length; slot++) {
-      if (all[slot] === 0) continue;
-      numbers[at] = this.#slotting.key(slot);
-      counts[at++] = all[slot]!;
+    for (let id = 0; id < all.length; id++) {
+      if (all[id] === 0) continue;
+      numbers[at] = this.#grouping.key(id);
+      counts[at++] = all[id]!;
     }
-    // In their order: the main thread then need not sort.
+    // Sorted here, so that the main thread need not sort.
     const sorted = numbers.slice().sort();
     const ofSorted = new Uint32Array(size);
-    for (let i = 0; i < size; i++) ofSorted[placeOf(sorted, numbers[i]!)] = counts[i]!;
+    for (let i = 0; i < size; i++) ofSorted[indexIn(sorted, numbers[i]!)] = counts[i]!;
     const keys = { kind: 'numbers', numbers: sorted } as const;
     return { kind: 'buckets', keys, keyOf: undefined, parents: undefined, counts: ofSorted, nested: [] }; // prettier-ignore
   }
 }
 
-/** By its name, because each thread and sandbox has constructors of its own. */
-function isShort(numbers: Int32Array | Float64Array | Float32Array): numbers is Int32Array {
+/** Tests the tag, because each thread and sandbox has constructors of its own. */
+function isInt32(numbers: Int32Array | Float64Array | Float32Array): numbers is Int32Array {
   return numbers[Symbol.toStringTag] === 'Int32Array';
 }

@@ -1,64 +1,64 @@
 import type { Bins, DateUnit } from '../../request/facet-bins.js';
 import { LogBins } from './log-bins.js';
-import type { NumberSlots, Slotting } from './number-ids.js';
+import type { NumberIds, NumberGrouping } from './number-ids.js';
 import type { BucketedFacet } from './partial.js';
-import { RealBins } from './double-bins.js';
-import { WholeBins } from './integer-bins.js';
+import { DoubleBins } from './double-bins.js';
+import { IntegerBins } from './integer-bins.js';
 
-/** What a facet puts numbers together by. */
-export function slottingOf(facet: BucketedFacet, slots: NumberSlots): Slotting {
-  return facet.kind === 'histogram' ? binSlots(slots, facet.bins) : plainSlots(slots);
+/** How a facet groups numbers: by value, or by the bins of its histogram. */
+export function numberGrouping(facet: BucketedFacet, ids: NumberIds): NumberGrouping {
+  return facet.kind === 'histogram' ? binned(ids, facet.bins) : distinctNumbers(ids);
 }
 
-/** Every number by itself; -0 is no other than 0. */
-function plainSlots(slots: NumberSlots): Slotting {
+/** One key per number; -0 is the same key as 0. */
+function distinctNumbers(ids: NumberIds): NumberGrouping {
   return {
-    find: (values, start, count, into) => slots.slots(values, start, count, into),
-    key: (slot) => slots.key(slot) + 0,
+    assign: (values, start, count, into) => ids.ids(values, start, count, into),
+    key: (id) => ids.key(id) + 0,
   };
 }
 
-/** By bins, which are those of the SQL path (duckdb.ts) in the same arithmetic. */
-function binSlots(slots: NumberSlots, bins: Bins): Slotting {
-  if (bins.kind === 'real') return new RealBins(slots, bins.numerator, bins.denominator);
-  if (bins.kind === 'whole') return new WholeBins(slots, bins);
-  if (bins.kind === 'log') return new LogBins(slots, bins);
-  return dateSlots(slots, bins.unit);
+/** Bins with the same edges and the same arithmetic as those of the SQL executor. */
+function binned(ids: NumberIds, bins: Bins): NumberGrouping {
+  if (bins.kind === 'real') return new DoubleBins(ids, bins.numerator, bins.denominator);
+  if (bins.kind === 'whole') return new IntegerBins(ids, bins);
+  if (bins.kind === 'log') return new LogBins(ids, bins);
+  return dateBins(ids, bins.unit);
 }
 
 const day = 86_400e6;
 const widths: Readonly<Record<string, number>> = { week: 7 * day, day, hour: 3_600e6, minute: 60e6, second: 1e6 }; // prettier-ignore
 const months: Readonly<Record<string, number>> = { month: 1, quarter: 3, year: 12 };
 
-/** In microseconds since 1970, in UTC. */
-function dateSlots(slots: NumberSlots, unit: DateUnit): Slotting {
+/** Bins of dates, which are microseconds since 1970 in UTC. Keys are the start of a bin. */
+function dateBins(ids: NumberIds, unit: DateUnit): NumberGrouping {
   const width = widths[unit];
   if (width !== undefined) {
     // 1970-01-05 was a Monday.
     const zero = unit === 'week' ? 4 * day : 0;
     return {
-      find: (values, start, count, into) => {
+      assign: (values, start, count, into) => {
         for (let i = 0; i < count; i++)
-          into[i] = slots.slot(Math.floor((values[start + i]! - zero) / width));
+          into[i] = ids.id(Math.floor((values[start + i]! - zero) / width));
       },
-      key: (slot) => slots.key(slot) * width + zero,
+      key: (id) => ids.key(id) * width + zero,
     };
   }
-  const many = months[unit]!;
-  let [lastDay, lastSlot] = [NaN, 0];
+  const monthsPerBin = months[unit]!;
+  let [lastDay, lastId] = [NaN, 0];
   return {
-    find: (values, start, count, into) => {
+    assign: (values, start, count, into) => {
       for (let i = 0; i < count; i++) {
         const own = Math.floor(values[start + i]! / day);
         if (own !== lastDay) {
           lastDay = own;
           const date = new Date(own * 86_400_000);
           const month = 12 * (date.getUTCFullYear() - 1970) + date.getUTCMonth();
-          lastSlot = slots.slot(Math.floor(month / many));
+          lastId = ids.id(Math.floor(month / monthsPerBin));
         }
-        into[i] = lastSlot;
+        into[i] = lastId;
       }
     },
-    key: (slot) => Date.UTC(1970, slots.key(slot) * many) * 1000,
+    key: (id) => Date.UTC(1970, ids.key(id) * monthsPerBin) * 1000,
   };
 }

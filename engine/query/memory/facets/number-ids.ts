@@ -1,28 +1,31 @@
 import type { Overflow } from './overflow.js';
 
 /**
- * How many different numbers, or buckets below others, a facet may have in one thread: the main thread puts them together, and
- * answers nobody meanwhile. Beyond, the SQL engine does it.
+ * Maximum number of distinct numbers, or of buckets of a nested facet, in one thread. The main thread merges them and is blocked
+ * meanwhile; beyond the limit the SQL executor counts.
  */
-export const mostKeys = 200_000;
+export const maxKeys = 200_000;
 
-/** So many whole numbers from `-low` on have slots of their own, without a table to look into. */
-export const width = 1 << 16;
-export const low = 1 << 14;
+/** The integers from `-directOffset` on whose ids are computed rather than looked up in a table: this many. */
+export const directIds = 1 << 16;
+export const directOffset = 1 << 14;
 
 const bits = new Float64Array(1);
 const halves = new Uint32Array(bits.buffer);
 
-/** How numbers become slots, and slots become what their bins are known by. */
-export interface Slotting {
-  /** Finds the slots of `count` numbers from `start` on. */
-  find(values: Float64Array, start: number, count: number, into: Uint32Array): void;
-  /** The number of a term, the place of a whole or logarithmic bin, the lower edge of others. */
-  key(slot: number): number;
+/** Maps numbers to the ids of the keys that they are counted under, and ids to keys. */
+export interface NumberGrouping {
+  /** Writes the ids of `count` numbers from index `start` on into `into`. */
+  assign(values: Float64Array, start: number, count: number, into: Uint32Array): void;
+  /** The key of an id: a number itself, the number of an integer or logarithmic bin, or the lower edge of any other bin. */
+  key(id: number): number;
 }
 
-/** Numbers the different numbers of a field: slot `low + n` for a small whole number n, others in the order in which they come. */
-export class NumberSlots {
+/**
+ * Assigns ids to distinct numbers: `directOffset + n` to a small integer n, and ids from `directIds` on to others, in order of
+ * appearance.
+ */
+export class NumberIds {
   #table = new Uint32Array(1 << 10);
   #keys = new Float64Array(1 << 9);
   #others = 0;
@@ -32,52 +35,55 @@ export class NumberSlots {
     this.overflow = overflow;
   }
 
-  /** One more than the largest slot that there can be. */
+  /** Upper bound of the ids, exclusive. */
   get size(): number {
-    return width + this.#others;
+    return directIds + this.#others;
   }
 
-  /** The slots of `count` numbers of `values`, from place `start` on. */
-  slots(values: Float64Array, start: number, count: number, into: Uint32Array): void {
+  /** Writes the ids of `count` numbers from index `start` on into `into`. */
+  ids(values: Float64Array, start: number, count: number, into: Uint32Array): void {
     for (let i = 0; i < count; i++) {
       const value = values[start + i]!;
       const whole = value | 0;
-      const slot = (whole + low) >>> 0;
-      into[i] = whole === value && slot < width ? slot : this.other(value);
+      const id = (whole + directOffset) >>> 0;
+      into[i] = whole === value && id < directIds ? id : this.hashedId(value);
     }
   }
 
-  /** The slot of a whole number. */
-  slot(value: number): number {
-    return isSmall(value) ? value + low : this.other(value);
+  /** The id of an integer. */
+  id(value: number): number {
+    return hasDirectId(value) ? value + directOffset : this.hashedId(value);
   }
 
-  /** The slot of a number that has none of its own; of a small whole number it is another one than its own. */
-  other(value: number): number {
+  /**
+   * The id of a number in the hash table, even if the number is a small integer: `DoubleBins` keeps edges and numbers of bins
+   * apart by it.
+   */
+  hashedId(value: number): number {
     bits[0] = value;
     const table = this.#table;
     const mask = table.length - 1;
-    for (let place = hashOf() & mask; ; place = (place + 1) & mask) {
-      const entry = table[place]!;
-      if (entry === 0) return width + this.#add(value);
-      if (this.#keys[entry - 1] === value) return width + entry - 1;
+    for (let slot = hashOf() & mask; ; slot = (slot + 1) & mask) {
+      const entry = table[slot]!;
+      if (entry === 0) return directIds + this.#add(value);
+      if (this.#keys[entry - 1] === value) return directIds + entry - 1;
     }
   }
 
-  /** The number of a slot. */
-  key(slot: number): number {
-    return slot < width ? slot - low : this.#keys[slot - width]!;
+  /** The number that has this id. */
+  key(id: number): number {
+    return id < directIds ? id - directOffset : this.#keys[id - directIds]!;
   }
 
-  /** True if `other` gave the slot. */
-  isOther(slot: number): boolean {
-    return slot >= width;
+  /** True if `hashedId` assigned the id. */
+  isHashed(id: number): boolean {
+    return id >= directIds;
   }
 
   #add(value: number): number {
     const number = this.#others;
-    if (number === mostKeys) {
-      this.overflow.set(`more than ${mostKeys} different numbers`);
+    if (number === maxKeys) {
+      this.overflow.set(`more than ${maxKeys} different numbers`);
       return 0;
     }
     if (number === this.#keys.length) this.#grow();
@@ -87,7 +93,7 @@ export class NumberSlots {
     return number;
   }
 
-  /** The table has twice as many places as there is room for keys. */
+  /** The table has twice as many slots as there is room for keys. */
   #grow(): void {
     const keys = new Float64Array(2 * this.#keys.length);
     keys.set(this.#keys);
@@ -99,18 +105,18 @@ export class NumberSlots {
   #enter(number: number): void {
     bits[0] = this.#keys[number]!;
     const mask = this.#table.length - 1;
-    let place = hashOf() & mask;
-    while (this.#table[place] !== 0) place = (place + 1) & mask;
-    this.#table[place] = number + 1;
+    let slot = hashOf() & mask;
+    while (this.#table[slot] !== 0) slot = (slot + 1) & mask;
+    this.#table[slot] = number + 1;
   }
 }
 
-/** True for a whole number that has a slot of its own. */
-export function isSmall(whole: number): boolean {
-  return whole >= -low && whole < width - low;
+/** True for an integer whose id is computed rather than looked up. */
+export function hasDirectId(whole: number): boolean {
+  return whole >= -directOffset && whole < directIds - directOffset;
 }
 
-/** Of the number in `bits`. */
+/** Hash of the number in `bits`. */
 function hashOf(): number {
   const hash = Math.imul(halves[0]! ^ Math.imul(halves[1]!, 0x85ebca6b), 0xc2b2ae35);
   return hash ^ (hash >>> 15);

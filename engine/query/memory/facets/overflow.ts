@@ -1,9 +1,9 @@
 /**
- * What a facet's counters found in the values that they cannot count: more different values than the limits allow, or values of
- * another kind. Shared by all counters of a request; once it is set, what they have counted has no meaning.
+ * Records why the values of a segment cannot be counted in memory: more distinct values than the limits allow, or values of
+ * another kind. All counters of a request share one; once it is set, their counts are meaningless.
  */
 export class Overflow {
-  /** Why the facets cannot be counted in memory; undefined while they can. */
+  /** The first reason; undefined while everything could be counted. */
   unsupported: string | undefined;
 
   set(reason: string): void {

@@ -1,35 +1,35 @@
 import type { Facet } from '../../request/facets.js';
 
-/** A facet that is answered from how often each value or bin is there: all but statistics. */
+/** A facet that is answered by the counts of keys: every kind except statistics. */
 export type BucketedFacet = Exclude<Facet, { kind: 'stats' }>;
 
 /**
- * What one thread has counted: plain data that crosses to the main thread, as few large arrays. Groups are numbered from 0; in a
- * facet that stands under no other, all values belong to group 0 above it.
+ * What one thread has aggregated for a facet: plain data of few large arrays, sent to the main thread. Buckets are numbered from
+ * 0; the values of a top-level facet have the parent 0.
  */
-export type Partial = BucketsPartial | StatsPartial;
+export type FacetPartial = BucketsPartial | StatsPartial;
 
-/** The different values (or bins) of a field among the records of each group, and how often they are there. */
+/** The buckets of a facet, a key (a value or a bin) below a parent bucket, and their counts. */
 export interface BucketsPartial {
   readonly kind: 'buckets';
   readonly keys: PartialKeys;
-  /** Of each bucket, the number of its key; undefined: they are numbered like the keys. */
+  /** For each bucket the number of its key; undefined if bucket i has key i. */
   readonly keyOf: Uint32Array | undefined;
-  /** Of each bucket, the bucket above; undefined: there is none above. */
+  /** For each bucket its parent; undefined for a top-level facet. */
   readonly parents: Uint32Array | undefined;
-  /** Of each bucket; 0 says that it is none. */
+  /** Number of rows of each bucket; a bucket with 0 is not part of the answer. */
   readonly counts: Uint32Array;
-  readonly nested: readonly Partial[];
+  readonly nested: readonly FacetPartial[];
 }
 
-/** Keys: numbers, or texts one behind the other, key i being `joined` up to ends[i]. No number is there twice, a text may be. */
+/** Keys: distinct numbers, or strings that are joined to one: string i ends at `ends[i]`. A string may occur twice. */
 export type PartialKeys =
   | { readonly kind: 'numbers'; readonly numbers: Float64Array }
   | { readonly kind: 'texts'; readonly joined: string; readonly ends: Uint32Array };
 
 /**
- * Sums for each bucket above, in the order of its number. A sum is the exact sum of two doubles; with whole numbers that is the
- * exact sum of the values, with others it is exact but for roundings of the second double.
+ * Statistics for each parent bucket, by its number. A sum is the exact sum of two doubles, `sums` and `sumRests`: exact for
+ * integers; for doubles it is exact except for the rounding of the second.
  */
 export interface StatsPartial {
   readonly kind: 'stats';
@@ -38,11 +38,11 @@ export interface StatsPartial {
   readonly largest: Float64Array;
   readonly sums: Float64Array;
   readonly sumRests: Float64Array;
-  /** Only of extended statistics. */
+  /** For extended statistics only. */
   readonly spread: StatsSpread | undefined;
 }
 
-/** Sums of squares: of the values, and of their distances from the mean. */
+/** Sums of squares of the values, and of their differences from the mean. */
 export interface StatsSpread {
   readonly squares: Float64Array;
   readonly squareRests: Float64Array;

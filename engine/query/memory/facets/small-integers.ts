@@ -1,63 +1,63 @@
 import { blockLength } from './blocks.js';
-import { isSmall, low, width } from './number-ids.js';
-import { Tally } from './id-counts.js';
+import { hasDirectId, directOffset, directIds } from './number-ids.js';
+import { IdCounts } from './id-counts.js';
 
 const found = new Uint32Array(blockLength);
 const others = new Float64Array(blockLength);
 
 /**
- * Counts small whole numbers by themselves, before anything is worked out of them: a bin is found once for each different number
- * then, not once for each record (5 M numbers, bins of ten: 11 ms instead of 29).
+ * Counts small integers before they are grouped: a bin is then computed once for each distinct number, not once for each row (5
+ * million numbers in bins of ten: 11 ms instead of 29).
  */
-export class SmallWholes {
-  /** Slot `width` is that of all others. */
-  readonly #tally = new Tally(width + 1);
+export class SmallIntegers {
+  /** Id `directIds` stands for all numbers that are not small. */
+  readonly #counts = new IdCounts(directIds + 1);
 
   /**
-   * Counts the kept ones of a column's numbers from `from` to `to`, at most a block; of those that are not small, how many there
-   * are is returned, and they are the first in `others`.
+   * Counts the selected numbers from `from` to `to`, at most a block. Returns those that are not small, `count` of them; `others`
+   * is overwritten by the next call.
    */
   add(
     numbers: Int32Array,
-    kept: Uint8Array | undefined,
+    selected: Uint8Array | undefined,
     from: number,
     to: number,
   ): { readonly others: Float64Array; readonly count: number } {
     const length = to - from;
-    // An imported constant would be looked up for each value.
-    const shift = low;
-    let most = 0;
+    // A local copy: an imported constant would be looked up for each value.
+    const shift = directOffset;
+    let largest = 0;
     for (let i = 0; i < length; i++) {
-      const slot = (numbers[from + i]! + shift) >>> 0;
-      found[i] = slot;
-      if (slot > most) most = slot;
+      const id = (numbers[from + i]! + shift) >>> 0;
+      found[i] = id;
+      if (id > largest) largest = id;
     }
     let count = 0;
-    if (most >= width) {
+    if (largest >= directIds) {
       for (let i = 0; i < length; i++) {
-        if (found[i]! < width) continue;
-        found[i] = width;
+        if (found[i]! < directIds) continue;
+        found[i] = directIds;
         others[count] = numbers[from + i]!;
-        count += kept ? kept[from + i]! : 1;
+        count += selected ? selected[from + i]! : 1;
       }
     }
-    if (kept) this.#tally.addKept(found, length, kept, from);
-    else this.#tally.add(found, length);
+    if (selected) this.#counts.addSelected(found, length, selected, from);
+    else this.#counts.add(found, length);
     return { others, count };
   }
 
-  /** Hands over each number that was counted, and how often. */
-  each(take: (number: number, count: number) => void): void {
-    this.#tally.counts(width).forEach((count, slot) => {
-      if (count > 0) take(slot - low, count);
+  /** Calls `visit` with each number that occurred and its count. */
+  each(visit: (number: number, count: number) => void): void {
+    this.#counts.counts(directIds).forEach((count, id) => {
+      if (count > 0) visit(id - directOffset, count);
     });
   }
 }
 
-/** True if most of the first numbers are small. */
-export function areSmall(numbers: Int32Array): boolean {
+/** True if at least half of the first numbers are small. */
+export function areMostlySmall(numbers: Int32Array): boolean {
   const count = Math.min(numbers.length, 256);
   let small = 0;
-  for (let i = 0; i < count; i++) if (isSmall(numbers[i]!)) small += 1;
+  for (let i = 0; i < count; i++) if (hasDirectId(numbers[i]!)) small += 1;
   return 2 * small >= count;
 }

@@ -1,10 +1,12 @@
-/** Ascending lists as one in which no number is twice, and where theirs are in it. */
-export function mergedLists(lists: readonly Float64Array[]): {
+/**
+ * Merges ascending lists. Returns the distinct numbers, ascending, and for each list the indices of its numbers in the result.
+ */
+export function mergeSorted(lists: readonly Float64Array[]): {
   readonly all: Float64Array;
-  readonly places: readonly Uint32Array[];
+  readonly positions: readonly Uint32Array[];
 } {
   const all = new Float64Array(lists.reduce((sum, { length }) => sum + length, 0));
-  const places = lists.map(({ length }) => new Uint32Array(length));
+  const positions = lists.map(({ length }) => new Uint32Array(length));
   const next = lists.map(() => 0);
   let size = 0;
   for (;;) {
@@ -13,24 +15,24 @@ export function mergedLists(lists: readonly Float64Array[]): {
       const number = next[i]! < lists[i]!.length ? lists[i]![next[i]!]! : Infinity;
       if (number < least) least = number;
     }
-    if (least === Infinity) return { all: all.subarray(0, size), places };
+    if (least === Infinity) return { all: all.subarray(0, size), positions };
     for (let i = 0; i < lists.length; i++) {
       if (lists[i]![next[i]!] !== least) continue;
-      places[i]![next[i]!] = size;
+      positions[i]![next[i]!] = size;
       next[i]! += 1;
     }
     all[size++] = least;
   }
 }
 
-/** True if each number is above the one before. */
+/** True if each number is above the one before it. */
 export function isAscending(numbers: Float64Array): boolean {
   for (let i = 1; i < numbers.length; i++) if (numbers[i - 1]! >= numbers[i]!) return false;
   return true;
 }
 
-/** Where a number is that is there. */
-export function placeOf(sorted: Float64Array, key: number): number {
+/** The index of a number that is in the list. */
+export function indexIn(sorted: Float64Array, key: number): number {
   let [low, high] = [0, sorted.length - 1];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -1,6 +1,6 @@
 import type { StatsPartial, StatsSpread } from './partial.js';
 
-/** Count, smallest, largest and sums of the values of groups. */
+/** Count, minimum, maximum and sums of the values of each group. */
 export class Stats {
   readonly #isExtended: boolean;
   #counts = new Float64Array(1);
@@ -12,21 +12,21 @@ export class Stats {
   #squareRests = new Float64Array(1);
   #means = new Float64Array(1);
   #distances = new Float64Array(1);
-  /** Values that the means are of, while they run behind the counts. */
+  /** Number of values in the mean; it differs from the count while a block is being added. */
   #seen = new Float64Array(1);
 
   constructor(isExtended: boolean) {
     this.#isExtended = isExtended;
   }
 
-  /** Adds a block of values to group 0. */
+  /** Adds `count` values from index `start` on to group 0. */
   addBlock(values: Float64Array, start: number, count: number): void {
     if (count === 0) return;
     let smallest = this.#smallest[0]!;
     let largest = this.#largest[0]!;
     let sum = 0;
     let rest = 0;
-    // `twoSum` in place: a variable of the module would be written for each value.
+    // `twoSum` inlined: calls would write a module variable for each value.
     for (let i = start; i < start + count; i++) {
       const value = values[i]!;
       if (value < smallest) smallest = value;
@@ -41,13 +41,13 @@ export class Stats {
     if (this.#isExtended) this.#spread(values, start, count, sum + rest);
     const whole = twoSum(this.#sums[0]!, sum);
     const off = this.#sumRests[0]! + rest + twoSumRest;
-    // Of whole numbers the rest is exact as long as it stays small.
+    // For integers the rest is exact as long as it stays small.
     this.#sums[0] = twoSum(whole, off);
     this.#sumRests[0] = twoSumRest;
     this.#counts[0]! += count;
   }
 
-  /** Adds `count` values, each to its group; they are overwritten. */
+  /** Adds each of `count` values to its group. Overwrites `values`. */
   addGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
     let most = 0;
     for (let i = 0; i < count; i++) if (groups[i]! > most) most = groups[i]!;
@@ -61,11 +61,11 @@ export class Stats {
       if (value < smallest[group]!) smallest[group] = value;
       if (value > largest[group]!) largest[group] = value;
     }
-    addTwice(this.#sums, this.#sumRests, values, groups, count);
+    addCompensated(this.#sums, this.#sumRests, values, groups, count);
     if (this.#isExtended) this.#spreadGrouped(values, groups, count);
   }
 
-  /** The sums of all groups; of those that no value came to, the count is 0 or missing. */
+  /** Returns the statistics of all groups. The count of a group without values is 0 or missing. */
   partial(): StatsPartial {
     const spread: StatsSpread = {
       squares: this.#squares,
@@ -84,7 +84,7 @@ export class Stats {
     };
   }
 
-  /** Distances from the mean of the block, which is then put together with what was before (Chan et al. 1979). */
+  /** Squares of the differences from the block's mean, then combined with the earlier blocks (Chan et al. 1979). */
   #spread(values: Float64Array, start: number, count: number, sum: number): void {
     const mean = sum / count;
     let squares = 0;
@@ -102,7 +102,7 @@ export class Stats {
       distances += off * off;
       rest += off;
     }
-    // What the rounding of the mean has added.
+    // Removes the error from the rounding of the mean.
     distances -= (rest * rest) / count;
     this.#squares[0] = twoSum(this.#squares[0]!, squares);
     this.#squareRests[0]! += twoSumRest + squareRests;
@@ -112,7 +112,7 @@ export class Stats {
     this.#distances[0]! += distances + off * off * ((before * count) / (before + count));
   }
 
-  /** Value by value (Welford 1962). */
+  /** Updates the means value by value (Welford 1962). */
   #spreadGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
     const means = this.#means;
     const distances = this.#distances;
@@ -128,7 +128,7 @@ export class Stats {
       distances[group]! += off * (value - mean);
       values[i] = value * value;
     }
-    addTwice(this.#squares, this.#squareRests, values, groups, count);
+    addCompensated(this.#squares, this.#squareRests, values, groups, count);
   }
 
   #ensure(size: number): void {
@@ -147,7 +147,7 @@ export class Stats {
   }
 }
 
-/** What the last `twoSum` has rounded off: together with its result the exact sum (Knuth, TAOCP 2, 4.2.2). */
+/** Rounding error of the last `twoSum`: result and error add up to the exact sum (Knuth, TAOCP 2, 4.2.2). */
 let twoSumRest = 0;
 function twoSum(a: number, b: number): number {
   const sum = a + b;
@@ -156,8 +156,8 @@ function twoSum(a: number, b: number): number {
   return sum;
 }
 
-/** Adds each value to the sum of its group, and what is rounded off to the rest (`twoSum` in place). */
-function addTwice(
+/** Adds each value to the sum of its group, and the rounding error to its rest (`twoSum` inlined). */
+function addCompensated(
   sums: Float64Array,
   rests: Float64Array,
   values: Float64Array,

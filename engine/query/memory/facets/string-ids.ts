@@ -1,68 +1,68 @@
 import type { Column, Texts, Vocabulary } from '../column.js';
 import type { Overflow } from './overflow.js';
 import type { PartialKeys } from './partial.js';
-import { TextTable } from './string-table.js';
-import { blockLength, wordsOf } from './blocks.js';
+import { StringTable } from './string-table.js';
+import { blockLength, indicesOf } from './blocks.js';
 
-/** How many different texts a facet may have in one thread: the main thread puts them together (see `mostKeys`). */
-export const mostTexts = 100_000;
+/** Maximum number of distinct strings of a facet in one thread (see `maxKeys`). */
+export const maxStrings = 100_000;
 
 const found = new Uint32Array(blockLength);
 
 /**
- * Numbers the different texts of a field: an even slot is twice the code of the field's vocabulary, an odd one belongs to a text
- * that a segment keeps without. The same text may have one of each.
+ * Assigns ids to the strings of a field: twice the index in the field's dictionary, or an odd id for a string that a segment
+ * stores without that dictionary. A string may have one id of each kind.
  */
-export class TextSlots {
+export class StringIds {
   readonly #overflow: Overflow;
   #vocabulary: Vocabulary | undefined;
-  #table: TextTable | undefined;
-  /** Of vocabularies beside the first: their codes' odd slots, 0 where it is not known yet. */
+  #table: StringTable | undefined;
+  /** For dictionaries other than the first: the odd id of each index, 0 if not assigned yet. */
   readonly #foreign = new Map<Vocabulary, Uint32Array>();
 
   constructor(overflow: Overflow) {
     this.#overflow = overflow;
   }
 
-  /** One more than the largest slot that there can be. */
+  /** Upper bound of the ids, exclusive. */
   get size(): number {
     return 2 * Math.max(this.#vocabulary?.texts.length ?? 0, this.#table?.size ?? 0);
   }
 
   /**
-   * The slots of the values from `from` to `to`, at most a block, by their place in the block; those that `kept` leaves out may
-   * have none, which is then an old one.
+   * Returns the ids of the values from `from` to `to`, at most a block, by their offset in the block. A value that is not
+   * selected may have the id of another value.
    */
-  slots(column: Column, kept: Uint8Array | undefined, from: number, to: number): Uint32Array {
+  ids(column: Column, selected: Uint8Array | undefined, from: number, to: number): Uint32Array {
     const { values } = column;
-    if (values.kind === 'texts') return this.#ofTexts(values, kept, from, to);
+    if (values.kind === 'texts') return this.#ofTexts(values, selected, from, to);
     if (values.kind !== 'codes') {
       this.#overflow.set(`${values.kind} in a column of strings`);
       return found.fill(0, 0, to - from);
     }
-    const codes = wordsOf(values.codes, from, to);
+    const codes = indicesOf(values.codes, from, to);
     this.#vocabulary ??= values.vocabulary;
     const length = to - from;
     if (values.vocabulary !== this.#vocabulary)
-      return this.#ofForeign(values.vocabulary, codes, kept, from, length);
+      return this.#ofForeign(values.vocabulary, codes, selected, from, length);
     for (let i = 0; i < length; i++) found[i] = codes[i]! << 1;
     return found;
   }
 
-  /** The text of a slot. */
-  text(slot: number): string {
-    return slot & 1 ? this.#table!.text(slot >>> 1) : this.#vocabulary!.texts[slot >>> 1]!;
+  /** The string that has this id. */
+  text(id: number): string {
+    return id & 1 ? this.#table!.text(id >>> 1) : this.#vocabulary!.texts[id >>> 1]!;
   }
 
   #ofTexts(
     { bytes, offsets }: Texts,
-    kept: Uint8Array | undefined,
+    selected: Uint8Array | undefined,
     from: number,
     to: number,
   ): Uint32Array {
-    const table = (this.#table ??= new TextTable(mostTexts, this.#overflow));
+    const table = (this.#table ??= new StringTable(maxStrings, this.#overflow));
     for (let i = from; i < to; i++)
-      if (kept === undefined || kept[i] === 1)
+      if (selected === undefined || selected[i] === 1)
         found[i - from] = (table.add(bytes, offsets[i]!, offsets[i + 1]!) << 1) | 1;
     return found;
   }
@@ -70,11 +70,11 @@ export class TextSlots {
   #ofForeign(
     vocabulary: Vocabulary,
     codes: Uint32Array,
-    kept: Uint8Array | undefined,
+    selected: Uint8Array | undefined,
     from: number,
     length: number,
   ): Uint32Array {
-    const table = (this.#table ??= new TextTable(mostTexts, this.#overflow));
+    const table = (this.#table ??= new StringTable(maxStrings, this.#overflow));
     let known = this.#foreign.get(vocabulary);
     if (!known || known.length < vocabulary.texts.length) {
       const longer = new Uint32Array(vocabulary.texts.length);
@@ -83,7 +83,7 @@ export class TextSlots {
       known = longer;
     }
     for (let i = 0; i < length; i++) {
-      if (kept !== undefined && kept[from + i] === 0) continue;
+      if (selected !== undefined && selected[from + i] === 0) continue;
       const code = codes[i]!;
       if (known[code] === 0) {
         const text = Buffer.from(vocabulary.texts[code]!);
@@ -95,8 +95,8 @@ export class TextSlots {
   }
 }
 
-/** Texts put one behind the other. */
-export function joinedTexts(texts: readonly string[]): PartialKeys {
+/** The strings as keys of a partial result. */
+export function joinStrings(texts: readonly string[]): PartialKeys {
   const ends = new Uint32Array(texts.length);
   let end = 0;
   texts.forEach((text, index) => {

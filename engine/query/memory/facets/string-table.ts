@@ -1,7 +1,7 @@
 import type { Overflow } from './overflow.js';
 
-/** The different ones of many texts, which are UTF-8, in the order in which they come; a limited number of them. */
-export class TextTable {
+/** Hash table that numbers distinct UTF-8 strings in order of appearance, up to a maximum. */
+export class StringTable {
   readonly #most: number;
   readonly #overflow: Overflow;
   #bytes = Buffer.allocUnsafe(1 << 14);
@@ -15,27 +15,27 @@ export class TextTable {
     this.#overflow = overflow;
   }
 
-  /** How many different texts there are. */
+  /** Number of distinct strings. */
   get size(): number {
     return this.#size;
   }
 
-  /** The number of the text from `start` to `end`. */
+  /** The number of the string from `start` to `end`, which is added if it is new. */
   add(bytes: Buffer, start: number, end: number): number {
     let hash = end - start;
     for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
     hash = (hash ^ (hash >>> 15)) >>> 0;
     const mask = this.#table.length - 1;
-    let place = hash & mask;
-    for (let entry = this.#table[place]!; entry !== 0; entry = this.#table[place]!) {
+    let slot = hash & mask;
+    for (let entry = this.#table[slot]!; entry !== 0; entry = this.#table[slot]!) {
       if (this.#hashes[entry - 1] === hash && this.#is(entry - 1, bytes, start, end))
         return entry - 1;
-      place = (place + 1) & mask;
+      slot = (slot + 1) & mask;
     }
     return this.#new(bytes, start, end, hash);
   }
 
-  /** The text of a number. */
+  /** The string that has this number. */
   text(number: number): string {
     return this.#bytes.toString('utf8', this.#start(number), this.#ends[number]);
   }
@@ -77,7 +77,7 @@ export class TextTable {
     return number;
   }
 
-  /** The table has twice as many places as there is room for texts. */
+  /** The table has twice as many slots as there is room for strings. */
   #grow(): void {
     const [ends, hashes] = [this.#ends, this.#hashes];
     this.#ends = new Uint32Array(2 * ends.length);
@@ -90,8 +90,8 @@ export class TextTable {
 
   #enter(hash: number, entry: number): void {
     const mask = this.#table.length - 1;
-    let place = hash & mask;
-    while (this.#table[place] !== 0) place = (place + 1) & mask;
-    this.#table[place] = entry;
+    let slot = hash & mask;
+    while (this.#table[slot] !== 0) slot = (slot + 1) & mask;
+    this.#table[slot] = entry;
   }
 }

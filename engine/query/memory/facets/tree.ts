@@ -1,38 +1,38 @@
 import type { Column, Mask, SegmentView } from '../column.js';
 import type { Facet } from '../../request/facets.js';
 import { blockLength, doublesOf } from './blocks.js';
-import { NumberSlots } from './number-ids.js';
+import { NumberIds } from './number-ids.js';
 import type { Overflow } from './overflow.js';
-import { PairSlots } from './bucket-ids.js';
-import type { BucketedFacet, BucketsPartial, Partial, PartialKeys } from './partial.js';
-import { slottingOf } from './number-grouping.js';
+import { BucketIds } from './bucket-ids.js';
+import type { BucketedFacet, BucketsPartial, FacetPartial, PartialKeys } from './partial.js';
+import { numberGrouping } from './number-grouping.js';
 import { Stats } from './stats.js';
-import { joinedTexts, TextSlots } from './string-ids.js';
+import { joinStrings, StringIds } from './string-ids.js';
 
 /**
- * A facet with others below it: record by record, in blocks, each value is brought to its bucket below the bucket of the facet
- * above. No field of the tree is a list.
+ * Counts a facet with nested facets: row by row within a block, a value is assigned to a bucket below the parent's bucket. No
+ * field of the tree is a list.
  */
 export class Tree {
-  readonly #root: Buckets;
-  readonly #places = new Uint32Array(blockLength);
+  readonly #root: BucketsNode;
+  readonly #rows = new Uint32Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);
 
   constructor(facet: BucketedFacet, overflow: Overflow) {
-    this.#root = new Buckets(facet, overflow);
+    this.#root = new BucketsNode(facet, overflow);
   }
 
-  add(view: SegmentView, mask: Mask): void {
-    if (mask === 'none') return;
+  add(view: SegmentView, selection: Mask): void {
+    if (selection === 'none') return;
     this.#root.begin(view);
     for (let from = 0; from < view.rows; from += blockLength) {
       const to = Math.min(from + blockLength, view.rows);
       let count = 0;
       for (let row = from; row < to; row++) {
-        this.#places[count] = row - from;
-        count += mask === 'all' ? 1 : mask[row]!;
+        this.#rows[count] = row - from;
+        count += selection === 'all' ? 1 : selection[row]!;
       }
-      this.#root.add(from, to, this.#places, this.#groups, count);
+      this.#root.add(from, to, this.#rows, this.#groups, count);
     }
   }
 
@@ -43,33 +43,37 @@ export class Tree {
 
 /** A facet of the tree. */
 interface Node {
-  /** From now on records are those of this segment. */
+  /** Starts a segment; the rows of the following calls are its rows. */
   begin(view: SegmentView): void;
-  /** Adds `count` records of a block, by their places in it, each to the bucket above. */
-  add(from: number, to: number, places: Uint32Array, groups: Uint32Array, count: number): void;
-  partial(): Partial;
+  /**
+   * Adds `count` rows of the block from `from` to `to`. `rows` holds their offsets in the block, `groups` their parent buckets.
+   */
+  add(from: number, to: number, rows: Uint32Array, groups: Uint32Array, count: number): void;
+  partial(): FacetPartial;
 }
 
 function nodeOf(facet: Facet, overflow: Overflow): Node {
-  return facet.kind === 'stats' ? new Sums(facet, overflow) : new Buckets(facet, overflow);
+  return facet.kind === 'stats' ? new StatsNode(facet, overflow) : new BucketsNode(facet, overflow);
 }
 
-class Buckets implements Node {
+class BucketsNode implements Node {
   readonly #facet: BucketedFacet;
-  readonly #pairs: PairSlots;
-  readonly #source: TextSource | NumberSource;
+  readonly #pairs: BucketIds;
+  readonly #source: StringSource | NumberSource;
   readonly #nested: readonly Node[];
   #column: Column | undefined;
-  readonly #places = new Uint32Array(blockLength);
+  readonly #rows = new Uint32Array(blockLength);
   readonly #parents = new Uint32Array(blockLength);
-  readonly #slots = new Uint32Array(blockLength);
+  readonly #ids = new Uint32Array(blockLength);
   readonly #groups = new Uint32Array(blockLength);
 
   constructor(facet: BucketedFacet, overflow: Overflow) {
     this.#facet = facet;
-    this.#pairs = new PairSlots(overflow);
+    this.#pairs = new BucketIds(overflow);
     this.#source =
-      facet.field.type === 'string' ? new TextSource(overflow) : new NumberSource(facet, overflow);
+      facet.field.type === 'string'
+        ? new StringSource(overflow)
+        : new NumberSource(facet, overflow);
     this.#nested = 'nested' in facet ? facet.nested.map((inner) => nodeOf(inner, overflow)) : [];
   }
 
@@ -78,29 +82,29 @@ class Buckets implements Node {
     for (const node of this.#nested) node.begin(view);
   }
 
-  add(from: number, to: number, places: Uint32Array, groups: Uint32Array, count: number): void {
+  add(from: number, to: number, rows: Uint32Array, groups: Uint32Array, count: number): void {
     const column = this.#column;
     if (!column) return;
     const { present } = column;
     let own = 0;
     for (let i = 0; i < count; i++) {
-      this.#places[own] = places[i]!;
+      this.#rows[own] = rows[i]!;
       this.#parents[own] = groups[i]!;
-      own += present ? present[from + places[i]!]! : 1;
+      own += present ? present[from + rows[i]!]! : 1;
     }
     if (own === 0) return;
-    this.#source.slots(column, from, to, this.#places, own, this.#slots);
-    this.#pairs.add(this.#parents, this.#slots, own, this.#groups);
-    for (const node of this.#nested) node.add(from, to, this.#places, this.#groups, own);
+    this.#source.ids(column, from, to, this.#rows, own, this.#ids);
+    this.#pairs.add(this.#parents, this.#ids, own, this.#groups);
+    for (const node of this.#nested) node.add(from, to, this.#rows, this.#groups, own);
   }
 
   partial(): BucketsPartial {
-    const { parents, slots, counts } = this.#pairs;
+    const { parents, ids, counts } = this.#pairs;
     const numbers = new Map<number, number>();
-    const keyOf = slots.map((slot) => {
-      const known = numbers.get(slot);
+    const keyOf = ids.map((id) => {
+      const known = numbers.get(id);
       if (known !== undefined) return known;
-      numbers.set(slot, numbers.size);
+      numbers.set(id, numbers.size);
       return numbers.size - 1;
     });
     const keys = this.#source.keys([...numbers.keys()]);
@@ -109,7 +113,7 @@ class Buckets implements Node {
   }
 }
 
-class Sums implements Node {
+class StatsNode implements Node {
   readonly #facet: Facet;
   readonly #overflow: Overflow;
   readonly #stats: Stats;
@@ -127,76 +131,76 @@ class Sums implements Node {
     this.#column = view.column(this.#facet.field);
   }
 
-  add(from: number, to: number, places: Uint32Array, groups: Uint32Array, count: number): void {
+  add(from: number, to: number, rows: Uint32Array, groups: Uint32Array, count: number): void {
     const column = this.#column;
     if (!column) return;
     const { present } = column;
     const block = doublesOf(column, from, to, this.#overflow);
     let own = 0;
     for (let i = 0; i < count; i++) {
-      this.#values[own] = block[places[i]!]!;
+      this.#values[own] = block[rows[i]!]!;
       this.#groups[own] = groups[i]!;
-      own += present ? present[from + places[i]!]! : 1;
+      own += present ? present[from + rows[i]!]! : 1;
     }
     this.#stats.addGrouped(this.#values, this.#groups, own);
   }
 
-  partial(): Partial {
+  partial(): FacetPartial {
     return this.#stats.partial();
   }
 }
 
-class TextSource {
-  readonly #slots: TextSlots;
+class StringSource {
+  readonly #ids: StringIds;
 
   constructor(overflow: Overflow) {
-    this.#slots = new TextSlots(overflow);
+    this.#ids = new StringIds(overflow);
   }
 
-  slots(
+  ids(
     column: Column,
     from: number,
     to: number,
-    places: Uint32Array,
+    rows: Uint32Array,
     count: number,
     into: Uint32Array,
   ): void {
-    const all = this.#slots.slots(column, column.present, from, to);
-    for (let i = 0; i < count; i++) into[i] = all[places[i]!]!;
+    const all = this.#ids.ids(column, column.present, from, to);
+    for (let i = 0; i < count; i++) into[i] = all[rows[i]!]!;
   }
 
-  keys(slots: readonly number[]): PartialKeys {
-    return joinedTexts(slots.map((slot) => this.#slots.text(slot)));
+  keys(ids: readonly number[]): PartialKeys {
+    return joinStrings(ids.map((id) => this.#ids.text(id)));
   }
 }
 
 class NumberSource {
-  readonly #slotting;
+  readonly #grouping;
   readonly #overflow: Overflow;
   readonly #values = new Float64Array(blockLength);
 
   constructor(facet: BucketedFacet, overflow: Overflow) {
     this.#overflow = overflow;
-    this.#slotting = slottingOf(facet, new NumberSlots(overflow));
+    this.#grouping = numberGrouping(facet, new NumberIds(overflow));
   }
 
-  slots(
+  ids(
     column: Column,
     from: number,
     to: number,
-    places: Uint32Array,
+    rows: Uint32Array,
     count: number,
     into: Uint32Array,
   ): void {
     const block = doublesOf(column, from, to, this.#overflow);
-    for (let i = 0; i < count; i++) this.#values[i] = block[places[i]!]!;
-    this.#slotting.find(this.#values, 0, count, into);
+    for (let i = 0; i < count; i++) this.#values[i] = block[rows[i]!]!;
+    this.#grouping.assign(this.#values, 0, count, into);
   }
 
-  keys(slots: readonly number[]): PartialKeys {
+  keys(ids: readonly number[]): PartialKeys {
     return {
       kind: 'numbers',
-      numbers: Float64Array.from(slots, (slot) => this.#slotting.key(slot)),
+      numbers: Float64Array.from(ids, (id) => this.#grouping.key(id)),
     };
   }
 }

@@ -9,8 +9,8 @@ import {
   type Predicate,
 } from '../../../../../engine/query/predicate/predicate.js';
 import { accumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
-import { facetTexts } from '../../../../../engine/query/memory/facets/facet-json.js';
-import type { Partial } from '../../../../../engine/query/memory/facets/partial.js';
+import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.js';
+import type { FacetPartial } from '../../../../../engine/query/memory/facets/partial.js';
 import type { Mask } from '../../../../../engine/query/memory/column.js';
 import { recordId, type Bench, type Dataset, type TestRow } from '../../dataset.js';
 import type { Made } from '../../naive-fields.js';
@@ -74,11 +74,11 @@ export function answeredByColumns(
     const { vocabularies, counter } = random.pick(threads);
     counter.add(madeView(random, columns, rows, vocabularies), masks[index]!);
   });
-  const partials: (readonly Partial[])[] = [];
+  const partials: (readonly FacetPartial[])[] = [];
   for (const { counter } of threads) {
     const own = counter.partial();
     if (isUnsupported(own)) return undefined;
     partials.push(structuredCloned(own));
   }
-  return facetTexts(facets, partials);
+  return facetJson(facets, partials);
 }

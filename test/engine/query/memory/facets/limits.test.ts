@@ -1,8 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { accumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
 import { facetRefusal } from '../../../../../engine/query/memory/facets/facet-support.js';
-import { facetTexts } from '../../../../../engine/query/memory/facets/facet-json.js';
-import type { BucketsPartial, Partial } from '../../../../../engine/query/memory/facets/partial.js';
+import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.js';
+import type {
+  BucketsPartial,
+  FacetPartial,
+} from '../../../../../engine/query/memory/facets/partial.js';
 import type {
   Column,
   ColumnValues,
@@ -97,10 +100,10 @@ test('more terms than a response may hold are refused like those of the SQL path
     counts: new Uint32Array(half).fill(1),
     nested: [],
   };
-  const one = facetTexts([terms('integer', 'a')], [[partial]]);
+  const one = facetJson([terms('integer', 'a')], [[partial]]);
   expect(JSON.parse(one[0]!)).toHaveLength(half);
   expect(() =>
-    facetTexts([terms('integer', 'a'), terms('integer', 'b')], [[partial, partial]]),
+    facetJson([terms('integer', 'a'), terms('integer', 'b')], [[partial, partial]]),
   ).toThrow(tooManyBuckets('b', 'facetTerms'));
 });
 
@@ -112,6 +115,8 @@ test('the answers over no thread are those over no record', () => {
     { kind: 'percentiles', field: field('double', 'x'), percents: [50] },
   ];
   const wanted = ['[]', '0', '{"count":0,"min":null,"max":null,"avg":null,"sum":null}', '{"50.0":null}']; // prettier-ignore
-  expect(facetTexts(facets, [])).toEqual(wanted);
-  expect(facetTexts(facets, [accumulator(facets).partial() as readonly Partial[]])).toEqual(wanted);
+  expect(facetJson(facets, [])).toEqual(wanted);
+  expect(facetJson(facets, [accumulator(facets).partial() as readonly FacetPartial[]])).toEqual(
+    wanted,
+  );
 });

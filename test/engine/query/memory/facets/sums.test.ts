@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { Stats } from '../../../../../engine/query/memory/facets/stats.js';
 import { StatsTotal } from '../../../../../engine/query/memory/facets/stats-total.js';
-import { grow, rounded, type Parts } from '../../../../../engine/query/memory/facets/exact-sum.js';
+import {
+  growExpansion,
+  nearestDouble,
+  type Expansion,
+} from '../../../../../engine/query/memory/facets/exact-sum.js';
 import { Random } from '../../random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000_007);
@@ -39,9 +43,9 @@ test(`parts keep the exact sum of any numbers (STRANDLAKE_SEED=${seed})`, () => 
   for (let i = 0; i < 500; i++) {
     const values = random.list(random.below(12), () => (random.next() - 0.5) * 2 ** (random.below(120) - 60)); // prettier-ignore
     if (random.chance(0.5)) values.push(...values.map((value) => -value * random.pick([1, 0.5])));
-    const parts: Parts = [];
-    for (const value of values) grow(parts, value);
-    expect(rounded(parts) + 0).toBe(exactSum(values) + 0);
+    const parts: Expansion = [];
+    for (const value of values) growExpansion(parts, value);
+    expect(nearestDouble(parts) + 0).toBe(exactSum(values) + 0);
   }
 });
 
