@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { AppError } from '../../engine/core/errors.js';
 import { parseJson } from '../../engine/core/json.js';
 import type { QueryEngine } from '../../engine/query/plan/engine.js';
-import { exportSelect } from '../../engine/query/sql/export-select.js';
 import type { Predicate } from '../../engine/query/predicate/predicate.js';
 import { parseQuery, type QueryRequest } from '../../engine/query/request/request.js';
-import { runQuery } from '../../engine/query/plan/query.js';
+import { runCells, runQuery } from '../../engine/query/plan/query.js';
 import type { Dataset } from '../engine/query/dataset.js';
 import { asking, difference, store } from '../engine/query/property-check.js';
 import { randomMade } from '../engine/query/random-records.js';
@@ -136,9 +135,8 @@ async function compareCells(
   where: string,
 ): Promise<void> {
   const cells = async (engine: QueryEngine): Promise<unknown> => {
-    const { language } = engine.sql.engine;
-    const { sql, params } = exportSelect(snapshot, fields, request, 'csv', undefined, language);
-    return engine.sql.engine.run(sql, params);
+    const page = await runCells(engine, snapshot, fields, request, 'csv');
+    return page.cells;
   };
   if (request.limit === 0) return;
   assert.deepEqual(await cells(clickhouse.engine), await cells(duckdb.engine), where);

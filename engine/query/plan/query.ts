@@ -1,3 +1,4 @@
+import { RecordBatchStreamWriter } from 'apache-arrow';
 import type { DatasetField } from '../../core/dataset-field.js';
 import { csvCell } from '../../core/csv-cell.js';
 import type { Snapshot } from '../../store/store.js';
@@ -7,13 +8,12 @@ import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
 import { facetsJson, nextOffset, type QueryAnswer, type QueryOptions } from '../results/answer.js';
 import { project } from '../results/projection.js';
-import { arrowSelect, arrowStream } from '../results/arrow-page.js';
-import { exportSelect, type ExportColumn } from '../sql/export-select.js';
+import { cellColumns } from '../results/delimited.js';
 import type { QueryEngine } from './engine.js';
 import { execute, type Executed } from './execute.js';
 import type { RowRef } from './executor.js';
 import type { Position } from './position.js';
-import { readRecords } from './records.js';
+import { readBatches, readHere, readRecords } from './records.js';
 import type { RunOptions } from './limits.js';
 import type { PlanRequest } from './plan.js';
 import { Steps } from './steps.js';
@@ -149,7 +149,7 @@ function idOf(record: string): string {
   return match ? (JSON.parse(match[1]!) as string) : '';
 }
 
-/** The page as an Arrow IPC stream. */
+/** The page as an Arrow IPC stream, uncompressed: other implementations misread what apache-arrow compresses. */
 export async function runArrow(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -159,14 +159,13 @@ export async function runArrow(
 ): Promise<{ body: Uint8Array; total: number; offset: number | null }> {
   const query = { engine, snapshot, fields, request, options };
   const { rows, total } = await executed(query, new Steps());
-  const placed = placedRequest(request, rows);
-  const select = arrowSelect(snapshot, fields, placed, new Map(), engine.sql.engine.language);
-  const page = await engine.sql.engine.run(select.sql, select.params, runOptions(query));
-  const offset = nextOffset(request, rows.length, total);
-  return { body: arrowStream(select.columns, page), total, offset };
+  const projection = project(snapshot.columns, fields, request);
+  const batches = await readBatches(snapshot, rows, projection, runOptions(query));
+  const body = RecordBatchStreamWriter.writeAll(batches).toUint8Array(true);
+  return { body, total, offset: nextOffset(request, rows.length, total) };
 }
 
-/** The page as lines of JSON, or as CSV under the fields' titles as an export has it. */
+/** The page as lines of JSON, or as CSV under the fields' titles. */
 export async function runText(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -176,20 +175,21 @@ export async function runText(
   options: QueryOptions = {},
 ): Promise<{ body: string; total: number; offset: number | null }> {
   const page = await runCells(engine, snapshot, fields, request, shape, options);
-  const { cells, columns, total, offset } = page;
+  const { cells, titles, total, offset } = page;
   const lines =
     shape === 'json'
       ? cells.map(([record]) => `${record!}\n`)
-      : [columns.map(({ title }) => title), ...cells].map(
+      : [titles, ...cells].map(
           (line) => `${line.map((cell) => csvCell(cell, false)).join(',')}\r\n`,
         );
   return { body: lines.join(''), total, offset };
 }
 
-/** A page as an export has it: the text of every cell, or one cell of JSON for each record. */
+/** A page as the texts of its cells, or as one cell of JSON for each record. */
 export interface CellPage {
   readonly cells: readonly (readonly (string | null)[])[];
-  readonly columns: readonly ExportColumn[];
+  /** Of the columns of cells; empty for JSON. */
+  readonly titles: readonly string[];
   readonly total: number;
   readonly offset: number | null;
   /** JSON text; absent unless asked for. */
@@ -209,27 +209,24 @@ export async function runCells(
   const steps = new Steps();
   const found = await executed(query, steps);
   const { rows, total } = found;
-  const placed = placedRequest(request, rows);
-  const { language } = engine.sql.engine;
-  const select = exportSelect(snapshot, fields, placed, shape, new Map(), language);
-  const cells =
+  const projection = project(snapshot.columns, fields, request);
+  const cells = await steps.time('read', async () =>
     shape === 'json'
       ? (await recordsOf(query, rows)).map((text) => [text])
-      : await engine.sql.engine.run(select.sql, select.params, runOptions(query));
+      : await readHere(snapshot, rows, projection, 'cells', runOptions(query)),
+  );
+  const titles = new Map(fields.map(({ path, title }) => [path.join('\n'), title]));
   const explain = await explained(query, found, steps);
   return {
-    cells: cells as CellPage['cells'],
-    columns: select.columns,
+    cells,
+    titles:
+      shape === 'json'
+        ? []
+        : cellColumns(projection).map(
+            ({ path }) => titles.get(path.join('\n')) || path.join('.'),
+          ),
     total,
     offset: nextOffset(request, rows.length, total),
     ...(explain !== undefined && { explain }),
-  };
-}
-
-function placedRequest(request: QueryRequest, rows: readonly RowRef[]): QueryRequest {
-  const { walk: _, ...rest } = request;
-  return {
-    ...rest,
-    places: rows.map(([segment, row]) => (BigInt(segment + 1) << 32n) + BigInt(row)),
   };
 }

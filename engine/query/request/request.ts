@@ -31,11 +31,6 @@ export interface QueryRequest {
   readonly ordering: readonly OrderKey[];
   readonly limit: number;
   readonly offset: number;
-  /**
-   * The page's records, file × 2^32 + row in the order of the answer, once an index has told which they are; then nothing else
-   * chooses or orders them.
-   */
-  readonly places?: readonly bigint[];
   /** Where a walk with a cursor stands; absent for a single page. */
   readonly walk?: Walk;
   /** Null = none asked for. */

@@ -1,9 +1,8 @@
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
-import { exportSelect } from '../../../engine/query/sql/export-select.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
-import { lookup, runArrow, runQuery } from '../../../engine/query/plan/query.js';
+import { lookup, runArrow, runCells, runQuery } from '../../../engine/query/plan/query.js';
 import type { Columns } from '../../../engine/core/types.js';
 import {
   column,
@@ -194,31 +193,16 @@ describe.each(engines)('by %s', (_, threads) => {
     });
   });
 
-  describe('an export', () => {
-    test('of JSON has the rows of a query', async () => {
-      const { sql, params } = exportSelect(
-        dataset.snapshot,
-        dataset.fields,
-        parseExportParams(null, dataset.fields),
-        'json',
-      );
-      const rows = await bench.engine.sql.engine.run(sql, params);
-      const { results } = await ask({});
-      expect(`[${rows.map(([text]) => String(text)).join(',')}]`).toBe(results);
-    });
-
-    test('of CSV flattens objects, keeps lists as JSON, and names columns by their titles', async () => {
+  describe('a page of cells', () => {
+    test('flattens objects, keeps lists as JSON, and names columns by their titles', async () => {
       const titled = dataset.fields.map((row) =>
         row.name === 'o.b.c' ? { ...row, title: 'Count' } : row,
       );
       const request = parseExportParams({ exclude_fields: ['_commit'], limit: 1, ordering: ['s'], filters: [['small', -2147483648]] }, titled); // prettier-ignore
-      const {
-        sql,
-        params,
-        columns: header,
-      } = exportSelect(dataset.snapshot, titled, request, 'csv');
-      expect(header.map(({ title }) => title)).toEqual(['_id', 's', 'big', 'small', 'd', 'f', 'when', 'yes', 'raw', 'tags', 'longs', 'dates', 'o.a', 'Count', 'o.l', 'samples', 'S']); // prettier-ignore
-      expect(await bench.engine.sql.engine.run(sql, params)).toEqual([
+      const { snapshot } = dataset;
+      const page = await runCells(bench.engine, snapshot, titled, request, 'csv');
+      expect(page.titles).toEqual(['_id', 's', 'big', 'small', 'd', 'f', 'when', 'yes', 'raw', 'tags', 'longs', 'dates', 'o.a', 'Count', 'o.l', 'samples', 'S']); // prettier-ignore
+      expect(page.cells).toEqual([
       [
         recordId(0, 0), full['s'], '9223372036854775807', '-2147483648', '1e+300', '0.1', '2016-05-01T12:30:00.500000',
         'false', full['raw'], '["x","y\\""]', '[9007199254740993,-1]', '["2016-05-01","0099-12-31T23:59:59"]', 'A', '5',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
 import { openMemoryExecutor } from '../../../engine/query/memory/executor.js';
-import { arrowStream } from '../../../engine/query/results/arrow-page.js';
+import { arrowStream } from './arrow-stream.js';
 import { openQueryEngine, type QueryEngine } from '../../../engine/query/plan/engine.js';
 import { momentOf } from '../../../engine/query/request/values.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';

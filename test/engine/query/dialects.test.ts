@@ -2,10 +2,9 @@ import { expect, test } from '@jest/globals';
 import { clickhouse } from '../../../engine/query/sql/clickhouse.js';
 import type { Language } from '../../../engine/query/sql/dialect.js';
 import { duckdb } from '../../../engine/query/sql/duckdb.js';
-import { exportSelect } from '../../../engine/query/sql/export-select.js';
 import { countSelect, rowsSelect } from '../../../engine/query/sql/rows.js';
 import { Params } from '../../../engine/query/sql/params.js';
-import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { column, fieldRows, listOf } from './dataset.js';
@@ -38,12 +37,10 @@ function statements(language: Language, columns: Columns): readonly string[] {
   return fields.flatMap(({ name, dataType }) => {
     const ordering = dataType === 'object' ? [] : [name];
     const request = parseQuery({ filters: [{ not: [name, null] }], ordering }, fields);
-    const all = parseExportParams(null, fields);
     return [
       rowsSelect(snapshot, request, new Map(), language).sql,
       rowsSelect({ ...snapshot, rows: 0 }, request, new Map(), language).sql,
       countSelect(snapshot, request.predicate, new Map(), language).sql,
-      exportSelect(snapshot, fields, all, 'csv', undefined, language).sql,
     ];
   });
 }

@@ -8,37 +8,8 @@ import {
   type DataType,
   type List,
 } from 'apache-arrow';
-import type { DatasetField } from '../../core/dataset-field.js';
-import { arrowSchema, reservedColumns } from '../../store/arrow.js';
-import type { Snapshot } from '../../store/store.js';
-import type { Column, Columns } from '../../core/types.js';
-import type { Language } from '../sql/dialect.js';
-import { pageRows } from '../sql/page.js';
-import type { Select } from '../sql/statement.js';
-import { project } from './projection.js';
-import type { QueryRequest } from '../request/request.js';
-import type { CaseVariants } from '../predicate/predicate.js';
-import { begin } from '../sql/statement.js';
-
-/** The page of a query as typed values: one column of the statement for each of `columns`. */
-export function arrowSelect(
-  snapshot: Snapshot,
-  rows: readonly DatasetField[],
-  request: QueryRequest,
-  caseVariants?: CaseVariants,
-  language?: Language,
-): Select & { readonly columns: Columns } {
-  const statement = begin(snapshot, caseVariants, language);
-  const { dialect, params } = statement;
-  const projection = project(snapshot.columns, rows, request);
-  const page = pageRows(statement, snapshot, request, projection);
-  const values = projection.map(({ column, isStored }) =>
-    isStored ? dialect.column(column.physical) : dialect.missingValue(column),
-  );
-  const list = values.length > 0 ? values.join(', ') : '1';
-  const columns = projection.map(({ column }) => column);
-  return { sql: `SELECT ${list} FROM ${page}`, params: params.list, columns };
-}
+import { arrowSchema, reservedColumns } from '../../../engine/store/arrow.js';
+import type { Column, Columns } from '../../../engine/core/types.js';
 
 /** An Arrow IPC stream of one batch, under the fields' own names. Uncompressed: others misread what apache-arrow compresses. */
 export function arrowStream(columns: Columns, rows: readonly (readonly unknown[])[]): Uint8Array {
