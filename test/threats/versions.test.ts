@@ -41,7 +41,7 @@ function seen(what: string, rows: readonly Row[], total: number, isWhole: boolea
 test('Q8, D11: every page and every export shows exactly one version while imports go on', async () => {
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'busy' }));
   const commitsOfWriter = 6;
-  let writing = 3;
+  const active = { writers: 3 };
   const found: Seen[] = [];
   const commit = async (w: number, i: number): Promise<void> => {
     const records = Array.from({ length: perCommit }, (_, n) => ({
@@ -57,10 +57,10 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   await commit(0, 0);
   const writer = async (w: number): Promise<void> => {
     for (let i = 0; i < commitsOfWriter; i += 1) await commit(w, i);
-    writing -= 1;
+    active.writers -= 1;
   };
   const walker = async (size: number): Promise<void> => {
-    while (writing > 0) {
+    while (active.writers > 0) {
       for (let offset: number | null = 0; offset !== null;) {
         const body = { limit: size, offset };
         const { status, json, text } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
@@ -73,7 +73,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
     }
   };
   const counter = async (): Promise<void> => {
-    while (writing > 0) {
+    while (active.writers > 0) {
       const body = { limit: 0, facets: { w: { facet_type: 'terms', limit: 0 } } };
       const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
       const terms = (json['facets'] as Row)['w'] as readonly (readonly [unknown, number])[];
@@ -83,7 +83,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
     }
   };
   const exporter = async (): Promise<void> => {
-    for (let count = 0; writing > 0 || count < 2; count += 1) {
+    for (let count = 0; active.writers > 0 || count < 2; count += 1) {
       const body = { dataset_id: datasetId, format: 'json' };
       const id = idOf(await ann.post('/v2/dataset_exports', body));
       const done = await waitFor(ann, `/v2/dataset_exports/${id}`);

@@ -55,10 +55,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       place: () => ({ file: '0', row: `${relation}."_id"`, type: 'string' }),
 
       column: (name) => `${relation}.${quote(name)}`,
-      alias: quote,
-      extra: (number) => `${prefix}_${number}`,
       member,
-      missingValue: (column) => `defaultValueOfTypeName(${literal(typeName(column))})`,
       literal,
 
       each,
@@ -117,18 +114,6 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
         if (type === 'date') return `('"' || ${dateText(value)} || '"')`;
         return scalarText(value, type, each);
       },
-      jsonObject: (_, members) =>
-        members.length === 0
-          ? `CAST(NULL AS Nullable(String))`
-          : `nullIf('{' || ${joined(members)} || '}', '{}')`,
-      jsonItems: (texts, isInside) => {
-        const json = `'[' || arrayStringConcat(${texts}, ',') || ']'`;
-        return isInside ? `nullIf(${json}, '[]')` : json;
-      },
-      jsonList: () => undefined,
-      text: (value, type) =>
-        type === 'date' ? dateText(value) : isText(type) ? value : scalarText(value, type, each),
-      join: joined,
       joinList: (list) => `arrayStringConcat(${list}, ',')`,
 
       ...aggregating(each),
@@ -208,10 +193,6 @@ function isFloat(type: StoredType): type is 'double' | 'float' {
 
 function isText(type: StoredType): boolean {
   return type === 'string' || type === 'text' || type === 'blob' || type === 'json';
-}
-
-function joined(texts: readonly string[]): string {
-  return `arrayStringConcat([${texts.join(', ')}], ',')`;
 }
 
 function scalarText(value: string, type: StoredType, each: Dialect['each']): string {

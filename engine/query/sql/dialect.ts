@@ -21,22 +21,11 @@ export interface Dialect {
   readonly keepsOrder: boolean;
   /** What puts records into insertion order: the list behind ORDER BY. */
   insertionOrder(): string;
-  /**
-   * For a bound list of whole numbers, file × 2^32 + row of the numbers that `place` tells: true of a record that is in it, and
-   * where in it. Absent where places are no numbers.
-   */
-  readonly listedPlace?:
-    ((list: string) => { readonly is: string; readonly at: string }) | undefined;
   /** Where a record stands: which file of the snapshot, and which row of it; an id (file 0) where rows have no number. */
   place(): { readonly file: string; readonly row: string; readonly type: 'long' | 'string' };
 
   column(name: string): string;
-  alias(name: string): string;
-  /** The name of a further column beside those of the dataset. */
-  extra(number: number): string;
   member(object: string, name: string): string;
-  /** A value that is missing everywhere. */
-  missingValue(column: Column): string;
   /** Text of the schema (a JSON key) as a literal. */
   literal(text: string): string;
 
@@ -94,18 +83,8 @@ export interface Dialect {
   /** 1 where the condition holds, else 0. */
   indicator(condition: string): string;
 
-  /** JSON text of a scalar; null if there is none. */
+  /** JSON text of a scalar, doubles with enough digits to read back the same number; null if there is none. */
   json(value: string, type: StoredType): string;
-  /** JSON text of an object from the texts of its members, null where one is missing; null if there is no object. */
-  jsonObject(object: string, members: readonly string[]): string;
-  /** JSON text of a list from the list of its items' texts; null if there is no list. Objects leave out such a member. */
-  jsonItems(texts: string, isInside: boolean): string;
-  /** JSON text of a whole list, where there is a quicker way than item by item. */
-  jsonList(list: string, type: StoredType): string | undefined;
-  /** Plain text of a scalar, for a table cell. */
-  text(value: string, type: StoredType): string;
-  /** Joins texts with commas and leaves out nulls. */
-  join(texts: readonly string[]): string;
   joinList(list: string): string;
 
   /** What stands between the name of a relation in a WITH clause and its statement: whether to keep its rows, or run it wherever it is named. */

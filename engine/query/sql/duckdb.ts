@@ -34,12 +34,6 @@ export function duckdb(columns: Columns): Dialect {
     },
     keepsOrder: true,
     insertionOrder: () => (hidesPlace ? 'r."_id"' : 'r.file_index, r.file_row_number'),
-    listedPlace: hidesPlace
-      ? undefined
-      : (list) => {
-          const place = '(CAST(r.file_index AS BIGINT) * 4294967296 + r.file_row_number)';
-          return { is: inList(place, list, false), at: `list_position(${list}, ${place})` };
-        },
     // Ids are in insertion order too.
     place: () =>
       hidesPlace
@@ -47,10 +41,7 @@ export function duckdb(columns: Columns): Dialect {
         : { file: 'r.file_index', row: 'r.file_row_number', type: 'long' },
 
     column: (name) => `r.${quote(name)}`,
-    alias: quote,
-    extra: (number) => `${prefix}_${number}`,
     member: (object, name) => `${object}.${quote(name)}`,
-    missingValue: (column) => `CAST(NULL AS ${typeName(column)})`,
     literal,
 
     each,
@@ -96,14 +87,6 @@ export function duckdb(columns: Columns): Dialect {
     indicator: (condition) => `CASE WHEN ${condition} THEN 1 ELSE 0 END`,
 
     json,
-    jsonObject: (object, members) =>
-      `CASE WHEN ${object} IS NOT NULL THEN ${members.length === 0 ? `'{}'` : `'{' || ${joined(members)} || '}'`} END`,
-    jsonItems: (texts) => `('[' || array_to_string(${texts}, ',') || ']')`,
-    jsonList: (list, type) =>
-      plainInJson.has(type) ? `CAST(to_json(${list}) AS VARCHAR)` : undefined,
-    text: (value, type) =>
-      type === 'date' ? dateText(value) : isText(type) ? value : numberText(value, type),
-    join: joined,
     joinList: (list) => `array_to_string(${list}, ',')`,
 
     with: (isKept) => `AS ${isKept ? '' : 'NOT '}MATERIALIZED`,
@@ -200,23 +183,14 @@ function json(value: string, type: StoredType): string {
 }
 
 /**
- * Numbers and booleans as text. A cast prints the shortest digits that read back as the same number, for a 32-bit float too
- * (0.1, where to_json prints 0.10000000149011612); NaN and infinity have no JSON.
+ * Numbers and booleans as text. Doubles have 17 digits, which read back exactly; a cast of a 32-bit float prints the shortest
+ * digits that do. NaN and infinity have no JSON.
  */
 function numberText(value: string, type: StoredType): string {
   if (type !== 'double' && type !== 'float') return `CAST(${value} AS VARCHAR)`;
-  return `CASE WHEN isfinite(${value}) THEN CAST(${value} AS VARCHAR) END`;
+  const text = type === 'double' ? `printf('%.17g', ${value})` : `CAST(${value} AS VARCHAR)`;
+  return `CASE WHEN isfinite(${value}) THEN ${text} END`;
 }
-
-/** The types that to_json prints as we do. */
-const plainInJson: ReadonlySet<StoredType> = new Set([
-  'boolean',
-  'integer',
-  'long',
-  'string',
-  'text',
-  'blob',
-]);
 
 /** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`; a cast would write the year 0 as `0001 (BC)`. */
 function dateText(value: string): string {

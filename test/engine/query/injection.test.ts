@@ -157,7 +157,7 @@ const languages = [duckdb, clickhouse(() => '/lake')];
 async function attack(text: string, body: object): Promise<void> {
   try {
     const request = parseQuery(body, dataset.fields);
-    const { snapshot, fields } = dataset;
+    const { snapshot } = dataset;
     for (const language of languages) {
       const { sql } = rowsSelect(snapshot, request, new Map(), language);
       // Short words may be part of the statement anyway.
