@@ -51,9 +51,7 @@ export function binKey(bins: Bins, text: string): string {
   if (bins.kind !== 'log') return text;
   const bin = Number(text);
   if (bin === 0) return '0';
-  const key = Math.sign(bin) * bins.keys[Math.abs(bin) - 1]!;
-  // All digits of a whole number, which a client may read exactly.
-  return Number.isInteger(key) && Math.abs(key) < 1e21 ? String(BigInt(key)) : String(key);
+  return String(Math.sign(bin) * bins.keys[Math.abs(bin) - 1]!);
 }
 
 /** `digits / 10^scale`, above zero. */
