@@ -222,9 +222,7 @@ export async function runCells(
     titles:
       shape === 'json'
         ? []
-        : cellColumns(projection).map(
-            ({ path }) => titles.get(path.join('\n')) || path.join('.'),
-          ),
+        : cellColumns(projection).map(({ path }) => titles.get(path.join('\n')) || path.join('.')),
     total,
     offset: nextOffset(request, rows.length, total),
     ...(explain !== undefined && { explain }),
