@@ -1,57 +1,75 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { AppError, type ErrorCode } from '../../engine/core/errors.js';
 
 /**
- * Why bytes did not come. Its words are the server's own: nothing that the other host sent, and no address that a name
- * led to, ever becomes part of a message (threats N9).
+ * Why a fetch failed. Messages are written by this server alone: they contain nothing that the other host sent, and no
+ * address that a name resolved to (threats N9).
  */
 export class FetchFailure extends AppError {
-  /** May be over the next time. */
-  readonly isPassing: boolean;
-  /** How long the host asked to wait. */
+  /** A retry may succeed. */
+  readonly isTransient: boolean;
+  /** How long the host asked to wait before a retry, in milliseconds; 0 if it did not. */
   readonly waitMs: number;
 
   constructor(code: ErrorCode, message: string, retry: { readonly waitMs?: number } | 'never') {
     super(code, message);
     this.name = 'FetchFailure';
-    this.isPassing = retry !== 'never';
+    this.isTransient = retry !== 'never';
     this.waitMs = retry === 'never' ? 0 : (retry.waitMs ?? 0);
   }
 }
 
-/** What will be the same the next time. */
-export function final(message: string, code: ErrorCode = 'input'): FetchFailure {
+/** A failure that no retry can mend. */
+export function permanent(message: string, code: ErrorCode = 'input'): FetchFailure {
   return new FetchFailure(code, message, 'never');
 }
 
-/** What may be better the next time. */
-export function passing(message: string, waitMs = 0): FetchFailure {
+/** A failure after which a retry may succeed. */
+export function transient(message: string, waitMs = 0): FetchFailure {
   return new FetchFailure('input', message, { waitMs });
 }
 
-/** The address, or one that its name leads to, is not for this server to open. */
+/** The server may not connect to the URL's address, or to one that its host name resolves to. */
 export function notAllowed(): FetchFailure {
-  return final('address not allowed', 'forbidden');
+  return permanent('address not allowed', 'forbidden');
 }
 
-/** A time budget is used up. */
-export function overdue(what: string, ms: number, budget: string): FetchFailure {
-  return new FetchFailure('budget', `${what} within ${ms / 1000} s (budget ${budget})`, {});
+/** A timeout expired: `missing` did not happen within `ms` milliseconds. */
+export function timedOut(missing: string, ms: number, budget: string): FetchFailure {
+  return new FetchFailure('budget', `${missing} within ${ms / 1000} s (budget ${budget})`, {});
 }
 
 /**
- * What went wrong below HTTP, by the system's code; the system's own text may hold an address. What has no code is a bug,
- * and thrown again.
+ * Translates an error of the system by its code, because its own message may contain an address. An error without a code is
+ * a bug and is thrown again.
  */
 export function networkFailure(error: unknown): FetchFailure {
   if (error instanceof FetchFailure) return error;
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') throw error;
   const known = networkReasons.find(([pattern]) => pattern.test(code));
-  if (known !== undefined) return known[2] ? passing(known[1]) : final(known[1]);
-  return passing('the connection failed');
+  if (known !== undefined) return known[2] ? transient(known[1]) : permanent(known[1]);
+  return transient('the connection failed');
 }
 
-const networkReasons: readonly (readonly [RegExp, string, isPassing: boolean])[] = [
+/** The failure that a status other than 200 and 206 stands for; 408, 429 and 5xx are transient. */
+export function statusFailure(status: number, headers: IncomingHttpHeaders): FetchFailure {
+  const message = `the host answered with status ${status}`;
+  const isTransient = status === 408 || status === 429 || (status >= 500 && status <= 599);
+  return isTransient
+    ? transient(message, retryAfterMs(headers['retry-after']))
+    : permanent(message);
+}
+
+/** Parses `Retry-After`, a number of seconds or a date (RFC 9110, section 10.2.3), into milliseconds; 0 for anything else. */
+export function retryAfterMs(header: string | undefined, now = Date.now()): number {
+  if (header === undefined) return 0;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
+  const at = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} /.test(header) ? Date.parse(header) : NaN;
+  return Number.isNaN(at) ? 0 : Math.max(0, at - now);
+}
+
+const networkReasons: readonly (readonly [RegExp, string, isTransient: boolean])[] = [
   [/^(ENOTFOUND|ENODATA|EAI_NONAME)$/, 'its host is not known', false],
   [/^(EAI_|ESERVFAIL|EREFUSED$|ETIMEOUT$)/, 'its host cannot be looked up', true],
   [/^ECONNREFUSED$/, 'the host refused the connection', true],
@@ -59,7 +77,7 @@ const networkReasons: readonly (readonly [RegExp, string, isPassing: boolean])[]
   [/^ETIMEDOUT$/, 'the connection timed out', true],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'the host cannot be reached', true],
   [/^HPE_HEADER_OVERFLOW$/, 'its headers are too large (budget fetchHeaderBytes)', false],
-  [/^HPE_/, 'its answer is no HTTP', false],
+  [/^HPE_/, 'its answer is not HTTP', false],
   [
     /^(CERT_|ERR_TLS_CERT|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY)_|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH)/,
     'its certificate is not valid',

@@ -1,33 +1,33 @@
 import { parseAllowed } from '../../engine/core/allowed-addresses.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
 import type { Written } from '../../engine/core/files.js';
-import type { Promised } from '../jobs/import/source.js';
 import { download } from './download.js';
-import { FetchFailure, networkFailure, overdue } from './failure.js';
-import { Manners } from './hosts.js';
+import type { ExpectedDigest } from './expected-digest.js';
+import { FetchFailure, networkFailure, timedOut } from './failure.js';
 import { defaultLimits, type FetchLimits } from './limits.js';
 import { systemNetwork, type Network } from './network.js';
+import { PolitenessLimits } from './politeness-limits.js';
 import { readUrl } from './url.js';
 
-/** How the server may reach others: plain data, so that it can be handed to the worker. */
+/** Which hosts may be contacted, within which limits; plain data, sent to the worker process. */
 export interface FetchSettings {
   /** Entries of the setting `allow-addresses`. */
   readonly allow: readonly string[];
   readonly limits?: Partial<FetchLimits>;
 }
 
-/** One file of another host. */
+/** A file on another host. */
 export interface FetchRequest {
   readonly url: string;
-  /** What messages call it. */
+  /** Name of the file in messages. */
   readonly name: string;
   readonly accountId: number;
-  readonly promised: Promised;
-  /** Hears how far it is, in bytes; the total is null while nobody knows it. */
+  readonly expected: ExpectedDigest;
+  /** Called with the bytes received so far and the total; the total is null while it is unknown. */
   report?(bytes: number, total: number | null): void;
 }
 
-/** Fetches into a new file, whole and flushed, or leaves nothing. */
+/** Fetches into a new file and flushes it; on failure no file is left. */
 export type FetchFile = (
   request: FetchRequest,
   file: string,
@@ -35,31 +35,31 @@ export type FetchFile = (
 ) => Promise<Written>;
 
 /**
- * The only way to other hosts: what is fetched, is fetched by this. The files beside it each keep one promise of the
- * table of threats, N1 to N10.
+ * Opens the only connection path to other hosts. Each of the files next to this one defends against some of the threats N1
+ * to N10 (`docs/threats.md`).
  */
 export function openFetcher(settings: FetchSettings, network: Network = systemNetwork): FetchFile {
   const limits = { ...defaultLimits(), ...settings.limits };
   const allowed = settings.allow.map(parseAllowed);
-  const manners = new Manners(limits.perHost, limits.perAccountAndMinute);
-  return async ({ url: text, name, accountId, promised, report }, file, signal) => {
+  const politeness = new PolitenessLimits(limits.perHost, limits.perAccountAndMinute);
+  return async ({ url: text, name, accountId, expected, report }, file, signal) => {
     const url = readUrl(text);
     if (typeof url === 'string') throw new AppError('invalid', `${name}: the url ${url}`);
     const total = new AbortController();
     const timer = setTimeout(
-      () => total.abort(overdue('not complete', limits.totalMs, 'fetchTotalMs')),
+      () => total.abort(timedOut('not complete', limits.totalMs, 'fetchTotalMs')),
       limits.totalMs,
     );
     try {
       return await download({
         url,
         file,
-        promised,
+        expected,
         accountId,
         network,
         limits,
         allowed,
-        manners,
+        politeness,
         signal: AbortSignal.any([signal, total.signal]),
         report: report ?? (() => undefined),
       });
@@ -74,7 +74,7 @@ export function openFetcher(settings: FetchSettings, network: Network = systemNe
   };
 }
 
-/** A bug keeps its own words for the log; everything else says what it was about and no more. */
+/** Adds the file's name to the message of a failure. An error that is a bug is thrown again unchanged. */
 function named(name: string, error: unknown): AppError {
   const failure = networkFailure(error);
   return new AppError(failure.code, `${name}: ${failure.message}`, undefined, error);

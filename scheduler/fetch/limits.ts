@@ -1,6 +1,6 @@
 import { budgets } from '../../engine/core/budgets.js';
 
-/** How far one fetch may go; tests have shorter ones, operators the budgets. */
+/** Limits of a fetch. Operators set them by budgets. */
 export interface FetchLimits {
   readonly connectMs: number;
   readonly firstByteMs: number;
@@ -8,7 +8,7 @@ export interface FetchLimits {
   readonly totalMs: number;
   readonly redirects: number;
   readonly retries: number;
-  /** The first pause before a retry; each further one is twice as long. */
+  /** Delay before the first retry; it doubles with each further one. */
   readonly pauseMs: number;
   readonly longestPauseMs: number;
   readonly headerBytes: number;
@@ -16,7 +16,7 @@ export interface FetchLimits {
   readonly perAccountAndMinute: number;
 }
 
-/** The limits of a server. */
+/** The limits according to the budgets. */
 export function defaultLimits(): FetchLimits {
   return {
     connectMs: budgets.fetchConnectMs,

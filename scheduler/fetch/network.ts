@@ -2,19 +2,19 @@ import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** What the machine offers to reach others with; tests put their own resolver in its place. */
+/** Name resolution and connections; tests replace the resolver. */
 export interface Network {
-  /** All addresses of a name, as the system's resolver orders them. */
+  /** All addresses of a name, in the order of the system's resolver. */
   lookup(host: string): Promise<readonly string[]>;
-  /** Opens a connection to an address; never looks anything up. */
+  /** Opens a connection to an address, without name resolution. */
   open(address: string, port: number): Socket;
-  /** The addresses of this very machine. */
+  /** The addresses of this machine. */
   own(): readonly string[];
-  /** Who signs the certificates of the hosts; those that Node trusts unless given. */
+  /** Trusted certificate authorities, PEM; by default those that Node trusts. */
   readonly authorities?: string;
 }
 
-/** The machine's own network. Nothing here looks at the environment, so a proxy named there is not used (threats N5). */
+/** The system's network. The environment is not read, so its proxy settings have no effect (threats N5). */
 export const systemNetwork: Network = {
   lookup: async (host) =>
     (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address),
@@ -23,8 +23,8 @@ export const systemNetwork: Network = {
       host: address,
       port,
       autoSelectFamily: false,
-      // Node asks it for names alone; should a name ever come so far, it leads nowhere.
-      lookup: (_host, _options, done) => done(new Error('no names here'), ''),
+      // Node calls it for host names only; one that got this far was not checked.
+      lookup: (_host, _options, done) => done(new Error('host names are not resolved here'), ''),
     }),
   own: () =>
     Object.values(networkInterfaces()).flatMap((one) => one?.map(({ address }) => address) ?? []),

@@ -2,21 +2,20 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:ht
 import type { Socket } from 'node:net';
 import { Body } from './body.js';
 import { connectTo } from './connect.js';
-import { passing } from './failure.js';
+import { transient } from './failure.js';
 import type { FetchLimits } from './limits.js';
-import { Line } from './line.js';
+import { ConnectionTimeout } from './connection-timeout.js';
 import type { Network } from './network.js';
-import { Tally } from './tally.js';
+import { ByteCounter } from './byte-counter.js';
 
-/** What a host answered; `body` must be read within `use` of `get`. */
-export interface Answer {
+/** Response of a host; `body` can be read only within the callback of `get`. */
+export interface HostResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The bytes as they are sent, without the framing; ends only when the body is whole. */
+  /** The body as sent, without transfer framing; an incomplete body ends with an error. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** With what requests are made. */
 export interface RequestContext {
   readonly network: Network;
   readonly limits: FetchLimits;
@@ -24,43 +23,43 @@ export interface RequestContext {
 }
 
 /**
- * One GET over one new connection to an address that was checked. Node's own agents take no part: they would look names
- * up again, keep connections, and honour proxies of the environment.
+ * Sends one GET over a new connection to an address that was checked. No agent of Node is used: it would resolve the name
+ * again, reuse connections, and obey the proxy settings of the environment.
  */
 export async function get<T>(
   url: URL,
   address: string,
   headers: Readonly<Record<string, string>>,
   context: RequestContext,
-  use: (answer: Answer) => Promise<T>,
+  use: (response: HostResponse) => Promise<T>,
 ): Promise<T> {
   const { network, limits, signal } = context;
-  const line = new Line(signal);
+  const timeout = new ConnectionTimeout(signal);
   try {
-    line.expect(limits.connectMs, 'no connection', 'fetchConnectMs');
-    const socket = await connectTo(url, address, network, (one) => line.hold(one));
-    line.expect(limits.firstByteMs, 'no answer', 'fetchFirstByteMs');
-    const { message, tally } = await answerOf(url, socket, headers, limits.headerBytes);
-    line.relax();
-    const body = new Body(message, tally, line, limits.idleMs);
+    timeout.start(limits.connectMs, 'no connection', 'fetchConnectMs');
+    const socket = await connectTo(url, address, network, (one) => timeout.addSocket(one));
+    timeout.start(limits.firstByteMs, 'no answer', 'fetchFirstByteMs');
+    const { message, counter } = await send(url, socket, headers, limits.headerBytes);
+    timeout.stop();
+    const body = new Body(message, counter, timeout, limits.idleMs);
     return await use({ status: message.statusCode ?? 0, headers: message.headers, body });
   } catch (error) {
-    throw line.reason ?? error;
+    throw timeout.reason ?? error;
   } finally {
-    line.end();
+    timeout.close();
   }
 }
 
-function answerOf(
+function send(
   url: URL,
   socket: Socket,
   headers: Readonly<Record<string, string>>,
   headerBytes: number,
-): Promise<{ readonly message: IncomingMessage; readonly tally: Tally }> {
-  const tally = new Tally(socket, headerBytes);
+): Promise<{ readonly message: IncomingMessage; readonly counter: ByteCounter }> {
+  const counter = new ByteCounter(socket, headerBytes);
   return new Promise((resolve, reject) => {
-    const asked = request({
-      // With this, and without an agent, the request goes over this socket and no other.
+    const sent = request({
+      // Without an agent, the request uses this socket and no other.
       createConnection: () => socket,
       method: 'GET',
       path: url.pathname + url.search,
@@ -69,7 +68,7 @@ function answerOf(
         Host: url.host,
         'User-Agent': 'strandlake',
         Accept: '*/*',
-        // Files come as they are; who encodes them all the same is decoded once (`decode.ts`).
+        // A host that encodes the file nevertheless is decoded once (`transfer.ts`).
         'Accept-Encoding': 'identity',
         Connection: 'close',
         ...headers,
@@ -77,12 +76,12 @@ function answerOf(
       maxHeaderSize: headerBytes,
       insecureHTTPParser: false,
     });
-    asked.on('response', (message) => {
-      tally.bodyBegins();
-      resolve({ message, tally });
+    sent.on('response', (message) => {
+      counter.startBody();
+      resolve({ message, counter });
     });
-    asked.on('error', reject);
-    asked.on('close', () => reject(passing('the connection broke off')));
-    asked.end();
+    sent.on('error', reject);
+    sent.on('close', () => reject(transient('the connection broke off')));
+    sent.end();
   });
 }

@@ -7,9 +7,9 @@ import {
 } from '../../engine/core/files.js';
 import { dirname } from 'node:path';
 import { budgets } from '../../engine/core/budgets.js';
-import { final } from './failure.js';
+import { permanent } from './failure.js';
 
-/** The file that is being fetched: it grows, or begins anew, but never beyond what the disk can spare. */
+/** The file that a download is written to. It can be restarted, and is limited to a share of the free disk space. */
 export class Spool {
   readonly #file: string;
   readonly #maxBytes: number;
@@ -33,13 +33,13 @@ export class Spool {
     return this.#writer?.bytes ?? 0;
   }
 
-  /** Throws if so many bytes do not fit. */
+  /** Throws if a file of that size would exceed the limit. */
   check(bytes: number): void {
     if (bytes <= this.#maxBytes) return;
-    throw final(`has more than ${this.#maxBytes} bytes (budget ${this.#budget})`, 'budget');
+    throw permanent(`has more than ${this.#maxBytes} bytes (budget ${this.#budget})`, 'budget');
   }
 
-  /** Forgets what is there. */
+  /** Discards the bytes written so far. */
   async restart(): Promise<void> {
     await this.abort();
     this.#writer = await createFile(this.#file, { md5: true });
@@ -58,7 +58,7 @@ export class Spool {
     return written;
   }
 
-  /** Closes and removes what is there. */
+  /** Closes and removes the file. */
   async abort(): Promise<void> {
     const writer = this.#writer;
     this.#writer = undefined;

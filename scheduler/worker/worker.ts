@@ -43,8 +43,8 @@ export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise
         pool,
         signal: abort.signal,
         withQueryEngine,
-        fetchSource: ({ place: { url }, name, promised }, file, signal, report) =>
-          fetchFile({ url, name, promised, accountId, report }, file, signal),
+        fetchSource: ({ place: { url }, name, expected }, file, signal, report) =>
+          fetchFile({ url, name, expected, accountId, report }, file, signal),
         progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
       });
       send({ type: 'done', taskId, attempt, result });

@@ -3,10 +3,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { budgets } from '../../engine/core/budgets.js';
-import { FetchFailure, networkFailure } from '../../scheduler/fetch/failure.js';
-import { Pace } from '../../scheduler/fetch/hosts.js';
+import { FetchFailure, networkFailure, retryAfterMs } from '../../scheduler/fetch/failure.js';
+import { RateLimiter } from '../../scheduler/fetch/politeness-limits.js';
 import { defaultLimits } from '../../scheduler/fetch/limits.js';
-import { pauseBefore, retryAfterMs } from '../../scheduler/fetch/retry.js';
+import { retryDelayMs } from '../../scheduler/fetch/download.js';
 import { random } from '../random.js';
 import {
   answer,
@@ -107,7 +107,7 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
     [
       'says two lengths',
       (socket) => void socket.end(answer('abcdef', ['Content-Length: 3', 'Content-Length: 6'])),
-      /its answer is no HTTP/,
+      /its answer is not HTTP/,
     ],
     [
       'says a length and chunks',
@@ -115,7 +115,7 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
         void socket.end(
           answer('3\r\nabc\r\n0\r\n\r\n', ['Content-Length: 3', 'Transfer-Encoding: chunked']),
         ),
-      /its answer is no HTTP/,
+      /its answer is not HTTP/,
     ],
     [
       'does not say where it ends',
@@ -126,7 +126,7 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
       'announces more than size',
       (socket) => void socket.end(answer('abcdef')),
       /more than the 3 bytes that the manifest says/,
-      { promised: { bytes: 3, md5: null } },
+      { expected: { bytes: 3, md5: null } },
     ],
     [
       'sends more than size, without end',
@@ -135,21 +135,21 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
         drip(socket, `400\r\n${'a'.repeat(1_024)}\r\n`);
       },
       /more than the 5000 bytes that the manifest says/,
-      { promised: { bytes: 5_000, md5: null } },
+      { expected: { bytes: 5_000, md5: null } },
     ],
     [
       'sends less than size',
       (socket) => void socket.end(answer('abc')),
       /has 3 bytes, not the 4 that the manifest says/,
-      { promised: { bytes: 4, md5: null } },
+      { expected: { bytes: 4, md5: null } },
     ],
     [
       'sends something else',
       (socket) => void socket.end(answer('abc')),
       /its md5 is 900150983cd24fb0d6963f7d28e17f72, not 0+ as the manifest says/,
-      { promised: { bytes: 3, md5: '0'.repeat(32) } },
+      { expected: { bytes: 3, md5: '0'.repeat(32) } },
     ],
-    ['is no web server', (socket) => void socket.end('SSH-2.0-x\r\n'), /its answer is no HTTP/],
+    ['is no web server', (socket) => void socket.end('SSH-2.0-x\r\n'), /its answer is not HTTP/],
     [
       'changes the protocol',
       (socket) => void socket.write(head(101, ['Upgrade: x', 'Connection: upgrade'])),
@@ -364,15 +364,15 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
 
   test('pauses grow, differ, honour Retry-After, and end (T0: fetchPauseMs)', () => {
     const limits = defaultLimits();
-    expect([1, 2, 3].map((nth) => pauseBefore(nth, 0, limits, () => 0))).toEqual([
+    expect([1, 2, 3].map((nth) => retryDelayMs(nth, 0, limits, () => 0))).toEqual([
       500, 1_000, 2_000,
     ]);
-    expect([1, 2, 3].map((nth) => pauseBefore(nth, 0, limits, () => 1))).toEqual([
+    expect([1, 2, 3].map((nth) => retryDelayMs(nth, 0, limits, () => 1))).toEqual([
       1_000, 2_000, 4_000,
     ]);
-    expect(pauseBefore(1, 7_000, limits)).toBe(7_000);
-    expect(pauseBefore(1, 1e9, limits)).toBe(budgets.fetchPauseMs);
-    expect(pauseBefore(60, 0, limits)).toBe(budgets.fetchPauseMs);
+    expect(retryDelayMs(1, 7_000, limits)).toBe(7_000);
+    expect(retryDelayMs(1, 1e9, limits)).toBe(budgets.fetchPauseMs);
+    expect(retryDelayMs(60, 0, limits)).toBe(budgets.fetchPauseMs);
     const now = Date.parse('2026-01-01T00:00:00Z');
     expect(retryAfterMs('120', now)).toBe(120_000);
     expect(retryAfterMs('Thu, 01 Jan 2026 00:00:30 GMT', now)).toBe(30_000);
@@ -414,11 +414,11 @@ describe('N8: a Content-Encoding is removed once', () => {
     );
     const md5 = (bytes: Buffer): string => createHash('md5').update(bytes).digest('hex');
     for (const bytes of [text, body]) {
-      const promised = { bytes: bytes.length, md5: md5(bytes) };
-      expect((await get(url, { promised })).bytes?.equals(text)).toBe(true);
+      const expected = { bytes: bytes.length, md5: md5(bytes) };
+      expect((await get(url, { expected })).bytes?.equals(text)).toBe(true);
     }
     const wrong = { bytes: text.length + 1, md5: null };
-    expect((await get(url, { promised: wrong })).error).toMatch(/bytes, not the/);
+    expect((await get(url, { expected: wrong })).error).toMatch(/bytes, not the/);
   });
 
   test('an encoded body that breaks off begins anew', async () => {
@@ -515,11 +515,11 @@ describe('N10: a host is not flooded', () => {
   });
 
   test('T0: so many requests an account and minute (fetchesPerAccountAndMinute)', () => {
-    const pace = new Pace(3);
-    const taken = [0, 1, 2, 3, 4, 5, 6].map((now) => pace.take(now));
+    const limiter = new RateLimiter(3);
+    const taken = [0, 1, 2, 3, 4, 5, 6].map((now) => limiter.reserve(now));
     expect(taken).toEqual([0, 0, 0, 59_997, 59_997, 59_997, 119_994]);
-    expect(pace.take(200_000)).toBe(0);
-    expect([pace.isIdle(200_001), pace.isIdle(260_001)]).toEqual([false, true]);
+    expect(limiter.reserve(200_000)).toBe(0);
+    expect([limiter.isIdle(200_001), limiter.isIdle(260_001)]).toEqual([false, true]);
     expect(defaultLimits().perAccountAndMinute).toBe(budgets.fetchesPerAccountAndMinute);
   });
 });

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
 import { systemNetwork } from '../../scheduler/fetch/network.js';
-import { redirected } from '../../scheduler/fetch/redirect.js';
+import { redirected } from '../../scheduler/fetch/follow-redirects.js';
 import { readUrl } from '../../scheduler/fetch/url.js';
 import {
   answer,
@@ -230,7 +230,7 @@ describe('N2: the address that was checked is the one that is opened', () => {
     await expect(systemNetwork.lookup('localhost')).resolves.toContain('127.0.0.1');
     const nowhere = systemNetwork.open('localhost', 80);
     const error = await new Promise<Error>((resolve) => nowhere.once('error', resolve));
-    expect(error.message).toBe('no names here');
+    expect(error.message).toBe('host names are not resolved here');
   });
 
   test('another address of the name is tried when one cannot be reached', async () => {

@@ -148,9 +148,9 @@ export function placeOf(ref: ChunkRef): string {
 export function fetchKey(
   number: number,
   place: RemotePlace,
-  promised: { readonly md5: string | null; readonly bytes: number | null },
+  expected: { readonly md5: string | null; readonly bytes: number | null },
 ): string {
-  return JSON.stringify(['fetched', number, place.url, promised.md5, promised.bytes]);
+  return JSON.stringify(['fetched', number, place.url, expected.md5, expected.bytes]);
 }
 
 async function digestOf(

@@ -52,8 +52,8 @@ export class SourceFiles {
   /** The bytes of all sources, as far as they are known before they have come. */
   async expectedBytes(): Promise<readonly number[]> {
     return Promise.all(
-      this.#sources.map(async ({ place, promised }) =>
-        place.kind === 'file' ? ((await fileStats(place.file))?.bytes ?? 0) : (promised.bytes ?? 0),
+      this.#sources.map(async ({ place, expected }) =>
+        place.kind === 'file' ? ((await fileStats(place.file))?.bytes ?? 0) : (expected.bytes ?? 0),
       ),
     );
   }
@@ -86,7 +86,7 @@ export class SourceFiles {
 
   async #fetch(source: ImportSource & { place: RemotePlace }, number: number): Promise<LocalFile> {
     const file = join(this.#context.scratch, `source-${String(number).padStart(4, '0')}`);
-    const key = fetchKey(number, source.place, source.promised);
+    const key = fetchKey(number, source.place, source.expected);
     const resume = this.#resume;
     const known = resume === null ? undefined : await resume.takeFetched(key, file);
     const { bytes, md5 } =

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import type { ValidationParams } from '../../../engine/ingest/findings.js';
+import type { ExpectedDigest } from '../../fetch/expected-digest.js';
 
 /**
  * One of the files that an import reads, in their order: plain data for the worker. It was checked when the import was
@@ -16,8 +17,8 @@ export interface ImportSource {
   readonly readerParams: JsonObject;
   readonly validation: ValidationParams;
   readonly entityParams: JsonObject;
-  /** What the request says of the bytes; an import whose source does not keep it fails. `md5` is lower-case hex. */
-  readonly promised: Promised;
+  /** Size and MD5 that the request declares; the import fails if the file differs. */
+  readonly expected: ExpectedDigest;
 }
 
 /** Where a source's bytes are. */
@@ -38,12 +39,7 @@ export interface RemotePlace {
   readonly url: string;
 }
 
-export interface Promised {
-  readonly md5: string | null;
-  readonly bytes: number | null;
-}
-
-/** What was fetched; the file is whole, flushed, and keeps what was promised. */
+/** Size and MD5 of a fetched file, which is complete and flushed and has the expected digest. */
 export interface Fetched {
   readonly bytes: number;
   /** Lower-case hex. */
@@ -56,7 +52,7 @@ export interface Fetched {
  * how many once the host has said so.
  */
 export type FetchSource = (
-  source: Pick<ImportSource, 'name' | 'promised'> & { readonly place: RemotePlace },
+  source: Pick<ImportSource, 'name' | 'expected'> & { readonly place: RemotePlace },
   file: string,
   signal: AbortSignal,
   report: (bytes: number, total: number | null) => void,

@@ -58,16 +58,16 @@ function objectsOf(row: ImportRow): readonly number[] {
 /** An uploaded file that is not what the manifest says fails the import before a byte of it is read (contract 10.2). */
 function keepPromise(
   filename: string,
-  promised: Pick<ManifestEntry, 'md5' | 'bytes'>,
+  expected: Pick<ManifestEntry, 'md5' | 'bytes'>,
   md5: string | null,
   bytes: number | null,
 ): void {
-  if (promised.md5 !== null && md5 !== null && promised.md5 !== md5) {
-    const message = `${filename}: its md5 is ${md5}, not ${promised.md5} as the manifest says`;
+  if (expected.md5 !== null && md5 !== null && expected.md5 !== md5) {
+    const message = `${filename}: its md5 is ${md5}, not ${expected.md5} as the manifest says`;
     throw new AppError('input', message);
   }
-  if (promised.bytes !== null && bytes !== null && promised.bytes !== bytes) {
-    const message = `${filename}: has ${bytes} bytes, not the ${promised.bytes} that the manifest says (size)`;
+  if (expected.bytes !== null && bytes !== null && expected.bytes !== bytes) {
+    const message = `${filename}: has ${bytes} bytes, not the ${expected.bytes} that the manifest says (size)`;
     throw new AppError('input', message);
   }
 }
@@ -93,7 +93,7 @@ function sourceOf(
     readerParams: parametersOf(raw, row.genomeBuild),
     validation: validation(over(row.validationParams, entry?.validationParams)),
     entityParams: over(row.entityParams, entry?.entityParams),
-    promised: { md5: entry?.md5 ?? null, bytes: entry?.bytes ?? null },
+    expected: { md5: entry?.md5 ?? null, bytes: entry?.bytes ?? null },
   };
 }
 

@@ -106,7 +106,7 @@ function sourceOf(job: TableFile, file: string): ImportSource {
     readerParams,
     validation: { disable: false, raiseOnErrors: true, strict: false, allowNewFields: true },
     entityParams: { disable: true },
-    promised: { md5: null, bytes: null },
+    expected: { md5: null, bytes: null },
   };
 }
 

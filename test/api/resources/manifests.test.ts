@@ -341,7 +341,7 @@ describe('N6, N9: a host that fails leaves nothing', () => {
     [
       'speaks another language',
       (socket) => void socket.end(`${marker}\r\n\r\n`),
-      /its answer is no HTTP/,
+      /its answer is not HTTP/,
     ],
   ];
   test.each(cases)('when it %s', async (_, bad, expected, more = {}) => {

@@ -113,8 +113,8 @@ export function fetching(
     async get(url, more = {}, signal = new AbortController().signal) {
       count += 1;
       const file = join(folder, `${count}`);
-      const promised = { bytes: null, md5: null };
-      const request = { url, name: 'a.json', accountId: 1, promised, ...more };
+      const expected = { bytes: null, md5: null };
+      const request = { url, name: 'a.json', accountId: 1, expected, ...more };
       try {
         const written = await fetchFile(request, file, signal);
         const bytes = readFileSync(file);

@@ -151,7 +151,7 @@ describe('files of other hosts', () => {
     readerParams: {},
     validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false },
     entityParams: {},
-    promised: { md5: null, bytes: name === 'b' ? 7 : null },
+    expected: { md5: null, bytes: name === 'b' ? 7 : null },
   });
 
   /** A fetch whose files arrive when the test says so. */

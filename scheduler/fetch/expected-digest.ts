@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import type { Written } from '../../engine/core/files.js';
+import { permanent } from './failure.js';
+
+/** Size in bytes and MD5 (lower-case hex) that a manifest declares for a file; null where it declares none. */
+export interface ExpectedDigest {
+  readonly md5: string | null;
+  readonly bytes: number | null;
+}
+
+/*
+ * Choice: `size` and `md5` of a manifest are those of the file. If the host adds a `Content-Encoding`, they may instead be
+ * those of the encoded bytes: genomic archives send `x.vcf.gz` as `x.vcf` encoded with gzip, and list the checksum of the
+ * stored file.
+ */
+
+/** Size and MD5 of a body as received, before its `Content-Encoding` is removed. */
+export class EncodedDigest {
+  bytes = 0;
+  readonly #md5 = createHash('md5');
+
+  add(piece: Uint8Array): void {
+    this.bytes += piece.byteLength;
+    this.#md5.update(piece);
+  }
+
+  /** Call it once, after the last `add`. */
+  finish(): Written {
+    return { bytes: this.bytes, md5: this.#md5.digest('hex') };
+  }
+}
+
+/** Throws if a transfer that has received `bytes` exceeds the expected size; `encoded` counts the same bytes as received. */
+export function checkSizeLimit(
+  expected: ExpectedDigest,
+  bytes: number,
+  encoded: EncodedDigest | undefined,
+): void {
+  const most = expected.bytes;
+  if (most === null || bytes <= most || (encoded !== undefined && encoded.bytes <= most)) return;
+  throw permanent(`has more than the ${most} bytes that the manifest says (size)`);
+}
+
+/** Throws unless the file, or its encoded form, has the expected size and MD5. */
+export function checkDigest(
+  expected: ExpectedDigest,
+  file: Written,
+  encoded: Written | undefined,
+): void {
+  const found = encoded === undefined ? [file] : [file, encoded];
+  const { bytes, md5 } = expected;
+  if (bytes !== null && !found.some((one) => one.bytes === bytes)) {
+    throw permanent(`has ${file.bytes} bytes, not the ${bytes} that the manifest says (size)`);
+  }
+  if (md5 !== null && !found.some((one) => one.md5 === md5)) {
+    throw permanent(`its md5 is ${file.md5}, not ${md5} as the manifest says`);
+  }
+}

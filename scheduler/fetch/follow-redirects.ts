@@ -1,0 +1,109 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Allowed } from '../../engine/core/allowed-addresses.js';
+import { networkFailure, permanent, timedOut } from './failure.js';
+import type { PolitenessLimits } from './politeness-limits.js';
+import { get, type RequestContext, type HostResponse } from './request.js';
+import { checkedAddresses } from './resolve.js';
+import { readUrl } from './url.js';
+
+/** For which account, and under which rules, requests are made. */
+export interface AccountContext extends RequestContext {
+  readonly accountId: number;
+  readonly allowed: readonly Allowed[];
+  readonly politeness: PolitenessLimits;
+}
+
+/**
+ * Requests a URL, follows redirects, and passes the first other response to `use`. The host of every redirect is resolved
+ * and checked like that of the first URL. No credentials are sent, so none can leak to another host.
+ */
+export async function followRedirects(
+  start: URL,
+  headers: Readonly<Record<string, string>>,
+  context: AccountContext,
+  use: (response: HostResponse) => Promise<void>,
+): Promise<void> {
+  const { limits } = context;
+  let url = start;
+  for (let count = 0; ; count += 1) {
+    let next: URL | undefined;
+    await requestOne(url, headers, context, async (response) => {
+      if (redirectStatuses.has(response.status)) next = redirected(url, response.headers.location);
+      else await use(response);
+    });
+    if (next === undefined) return;
+    if (count === limits.redirects) {
+      throw permanent(`more than ${limits.redirects} redirects (budget fetchRedirects)`, 'budget');
+    }
+    url = next;
+  }
+}
+
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
+
+/** The target of a redirect. It must be a URL that a manifest may contain, and never leads from https to http. */
+export function redirected(from: URL, location: string | undefined): URL {
+  if (location === undefined) throw permanent('a redirect has no Location header');
+  const to = readUrl(location, from);
+  // The reason that `readUrl` returns would disclose something of a URL that only the other host knows.
+  if (typeof to === 'string') throw permanent('redirected to an address that is not allowed');
+  if (from.protocol === 'https:' && to.protocol === 'http:') {
+    throw permanent('redirected from https to http, which is not allowed');
+  }
+  return to;
+}
+
+/** Requests one URL; tries the host's addresses in order until one of them responds. */
+async function requestOne(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  context: AccountContext,
+  use: (response: HostResponse) => Promise<void>,
+): Promise<void> {
+  const { network, allowed, politeness, signal, accountId } = context;
+  await politeness.waitForRate(accountId, signal);
+  const { connectMs } = context.limits;
+  const lookup = withTimeout(checkedAddresses(url, network, allowed), connectMs, () =>
+    timedOut('no address of its host', connectMs, 'fetchConnectMs'),
+  );
+  const addresses = await untilAborted(lookup, signal);
+  let hasResponded = false;
+  for (const [index, address] of addresses.entries()) {
+    try {
+      await politeness.connect(url.host, address, signal, () =>
+        get(url, address, headers, context, (response) => {
+          hasResponded = true;
+          return use(response);
+        }),
+      );
+      return;
+    } catch (error) {
+      const mayTryNext = !hasResponded && !signal.aborted && index + 1 < addresses.length;
+      if (!mayTryNext || !networkFailure(error).isTransient) throw error;
+    }
+  }
+}
+
+/** The outcome of `work`, or a rejection with `error()` after `ms` milliseconds. */
+async function withTimeout<T>(work: Promise<T>, ms: number, error: () => Error): Promise<T> {
+  const done = new AbortController();
+  const timeout = pause(ms, undefined, { signal: done.signal }).then(
+    () => Promise.reject(error()),
+    () => new Promise<never>(() => undefined), // `work` has settled
+  );
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    done.abort();
+  }
+}
+
+/** The outcome of `work`, or a rejection when the signal aborts first; for work that cannot be canceled itself. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,85 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Slots } from '../worker/slots.js';
+
+const minuteMs = 60_000;
+
+/**
+ * Limits that keep the server from being used to flood other hosts: concurrent connections per host name and per address,
+ * and requests per account and minute.
+ */
+export class PolitenessLimits {
+  readonly #perHost: number;
+  readonly #perMinute: number;
+  readonly #hosts = new Map<string, { readonly slots: Slots; users: number }>();
+  readonly #rateLimiters = new Map<number, RateLimiter>();
+
+  constructor(perHost: number, perMinute: number) {
+    this.#perHost = perHost;
+    this.#perMinute = perMinute;
+  }
+
+  /** Runs `work` once both the host name and the address have a free connection slot. */
+  connect<T>(
+    host: string,
+    address: string,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    // The slot of the name is always acquired before that of the address, so no deadlock is possible.
+    return this.#withSlot(`name ${host}`, signal, () =>
+      this.#withSlot(`address ${address}`, signal, work),
+    );
+  }
+
+  /** Waits until the account may make one more request. */
+  async waitForRate(accountId: number, signal: AbortSignal): Promise<void> {
+    let limiter = this.#rateLimiters.get(accountId);
+    if (limiter === undefined) {
+      this.#rateLimiters.set(accountId, (limiter = new RateLimiter(this.#perMinute)));
+    }
+    const ms = limiter.reserve(performance.now());
+    if (ms > 0) await pause(ms, undefined, { signal });
+    for (const [id, one] of this.#rateLimiters) {
+      if (one.isIdle(performance.now())) this.#rateLimiters.delete(id);
+    }
+  }
+
+  async #withSlot<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    let host = this.#hosts.get(key);
+    if (host === undefined) {
+      this.#hosts.set(key, (host = { slots: new Slots(this.#perHost), users: 0 }));
+    }
+    host.users += 1;
+    try {
+      return await host.slots.run(work, signal, false);
+    } finally {
+      host.users -= 1;
+      if (host.users === 0) this.#hosts.delete(key);
+    }
+  }
+}
+
+/** Sliding-window rate limiter: at most `most` requests start within any minute. */
+export class RateLimiter {
+  readonly #most: number;
+  /** Start times of the requests of the last minute and of those still waiting, in ascending order. */
+  #times: number[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Reserves the next possible start; returns the milliseconds to wait for it. `now` is a time in milliseconds. */
+  reserve(now: number): number {
+    this.#times = this.#times.filter((time) => time > now - minuteMs);
+    const before = this.#times.at(-this.#most);
+    const at = before === undefined ? now : Math.max(now, before + minuteMs);
+    this.#times.push(at);
+    return at - now;
+  }
+
+  /** Whether no request has started in the last minute, so that the limiter can be dropped. */
+  isIdle(now: number): boolean {
+    return (this.#times.at(-1) ?? -Infinity) <= now - minuteMs;
+  }
+}

@@ -1,0 +1,197 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Readable, type Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import { checkSizeLimit, EncodedDigest, type ExpectedDigest } from './expected-digest.js';
+import { permanent, statusFailure, transient } from './failure.js';
+import { followRedirects, type AccountContext } from './follow-redirects.js';
+import type { HostResponse } from './request.js';
+import type { Spool } from './spool.js';
+
+/** What to fetch, into which file. */
+export interface Download extends AccountContext {
+  readonly url: URL;
+  readonly file: string;
+  readonly expected: ExpectedDigest;
+  /** Called with the bytes received so far and the total; the total is null while it is unknown. */
+  report(bytes: number, total: number | null): void;
+}
+
+/** One file in transfer, over as many connections as it takes. */
+export class Transfer {
+  /** Size and MD5 of the body as received, if it is encoded. */
+  encoded: EncodedDigest | undefined;
+  #resumePoint: ResumePoint | undefined;
+  /** The strong entity tag of the representation whose first bytes are in the spool. */
+  #tag: string | undefined;
+  readonly #job: Download;
+  readonly #spool: Spool;
+
+  constructor(job: Download, spool: Spool) {
+    this.#job = job;
+    this.#spool = spool;
+  }
+
+  /** Makes one attempt: resumes the transfer where that is possible, and starts it anew otherwise. */
+  async run(): Promise<void> {
+    const { bytes } = this.#spool;
+    this.#resumePoint =
+      this.#tag === undefined || bytes === 0 ? undefined : { bytes, tag: this.#tag };
+    const headers = rangeHeaders(this.#resumePoint);
+    await followRedirects(this.#job.url, headers, this.#job, (response) => this.#receive(response));
+  }
+
+  async #receive(response: HostResponse): Promise<void> {
+    const { status, headers } = response;
+    if (status === 206 && this.#resumePoint !== undefined) {
+      return this.#resume(response, this.#resumePoint);
+    }
+    if (status === 416 && this.#resumePoint !== undefined) {
+      this.#tag = undefined;
+      throw transient('the host cannot resume the transfer');
+    }
+    if (status !== 200) throw statusFailure(status, headers);
+    const decoder = decoderOf(headers['content-encoding']);
+    const length = lengthOf(response, this.#job.expected);
+    await this.#spool.restart();
+    this.#tag = decoder === undefined ? strongTag(headers) : undefined;
+    this.encoded = decoder === undefined ? undefined : new EncodedDigest();
+    if (decoder !== undefined) return this.#decode(response.body, decoder, length);
+    if (length !== null) {
+      this.#spool.check(length);
+      checkSizeLimit(this.#job.expected, length, undefined);
+    }
+    await this.#store(response.body, length);
+  }
+
+  async #resume(response: HostResponse, point: ResumePoint): Promise<void> {
+    const total = totalBytes(response.headers, point);
+    const isEncoded = decoderOf(response.headers['content-encoding']) !== undefined;
+    if (total === undefined || isEncoded) {
+      this.#tag = undefined; // the next attempt starts anew
+      throw transient('the host resumed the transfer at another offset');
+    }
+    this.#spool.check(total);
+    await this.#store(response.body, total);
+  }
+
+  async #store(body: AsyncIterable<Uint8Array>, total: number | null): Promise<void> {
+    for await (const piece of body) await this.#add(piece, total);
+    if (total !== null && this.#spool.bytes !== total) {
+      throw transient(`only ${this.#spool.bytes} of ${total} bytes were received`);
+    }
+  }
+
+  async #add(piece: Uint8Array, total: number | null): Promise<void> {
+    checkSizeLimit(this.#job.expected, this.#spool.bytes + piece.byteLength, this.encoded);
+    await this.#spool.write(piece);
+    this.#job.report(this.encoded?.bytes ?? this.#spool.bytes, total);
+  }
+
+  async #decode(
+    body: AsyncIterable<Uint8Array>,
+    decoder: Decoder,
+    total: number | null,
+  ): Promise<void> {
+    const { encoded } = this;
+    const iterator = body[Symbol.asyncIterator]();
+    const first = await iterator.next();
+    if (first.done === true) return;
+    // `pipeline` throws the decoder's errors into the generator as well; this one is the connection's own.
+    let connectionError: unknown;
+    const next = (): Promise<IteratorResult<Uint8Array>> =>
+      iterator.next().catch((error: unknown) => {
+        connectionError = error;
+        throw error;
+      });
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      for (
+        let piece: IteratorResult<Uint8Array> = first;
+        piece.done !== true;
+        piece = await next()
+      ) {
+        encoded?.add(piece.value);
+        yield piece.value;
+      }
+    }
+    const add = (piece: Uint8Array): Promise<void> => this.#add(piece, total);
+    const decoded = decoder(first.value);
+    try {
+      await pipeline(Readable.from(pieces(), { objectMode: false }), decoded, async (source) => {
+        for await (const piece of source) await add(piece as Uint8Array);
+      });
+    } catch (error) {
+      if (connectionError !== undefined) throw connectionError;
+      throw isDecodingError(error) ? permanent('its Content-Encoding is damaged') : error;
+    }
+    // A decoder may finish before the body ends; the bytes behind must not be dropped silently.
+    if ((await iterator.next()).done !== true) throw permanent('its Content-Encoding is damaged');
+  }
+}
+
+/** The length of the body in bytes; null if it is unknown but the body's end can be detected. Throws if it cannot. */
+function lengthOf({ headers }: HostResponse, expected: ExpectedDigest): number | null {
+  const length = headers['content-length'];
+  if (length !== undefined) return Number(length);
+  const isChunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
+  if (isChunked || expected.bytes !== null || expected.md5 !== null) return null;
+  throw permanent('the host does not say where it ends (no Content-Length); give size or md5');
+}
+
+/** Where a broken transfer can be resumed: after `bytes` bytes of the representation with this strong entity tag. */
+interface ResumePoint {
+  readonly bytes: number;
+  readonly tag: string;
+}
+
+/** The entity tag, if it is strong: only such a tag guarantees identical bytes (RFC 9110, section 8.8.1). */
+function strongTag(headers: IncomingHttpHeaders): string | undefined {
+  const tag = headers.etag;
+  return tag !== undefined && /^"[\x21\x23-\x7e\x80-\xff]*"$/.test(tag) ? tag : undefined;
+}
+
+/** Requests the remaining bytes; with `If-Range` a host whose file has changed sends the whole new file instead. */
+function rangeHeaders(point: ResumePoint | undefined): Readonly<Record<string, string>> {
+  if (point === undefined) return {};
+  return { Range: `bytes=${point.bytes}-`, 'If-Range': point.tag };
+}
+
+/** Size of the whole file if the partial content covers exactly the rest of it from the resume point; undefined otherwise. */
+function totalBytes(headers: IncomingHttpHeaders, point: ResumePoint): number | undefined {
+  const range = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(headers['content-range'] ?? '');
+  if (range === null) return undefined;
+  const [from = -1, to = -1, total = -1] = range.slice(1).map(Number);
+  if (from !== point.bytes || to !== total - 1) return undefined;
+  if (headers.etag !== undefined && headers.etag !== point.tag) return undefined;
+  return total;
+}
+
+/** Makes the stream that decodes a body whose first bytes are `first`. */
+type Decoder = (first: Uint8Array) => Transform;
+
+/**
+ * The decoder for a `Content-Encoding`; undefined for none. The encoding is removed exactly once: the result is the file,
+ * whose own compression is handled by its reader (threats N8).
+ */
+function decoderOf(encoding: string | undefined): Decoder | undefined {
+  const name = (encoding ?? '').trim().toLowerCase();
+  if (name === '' || name === 'identity') return undefined;
+  const decoder = decoders.get(name);
+  if (decoder === undefined) throw permanent('its Content-Encoding is not supported');
+  return decoder;
+}
+
+const decoders = new Map<string, Decoder>([
+  ['gzip', () => createGunzip()],
+  ['x-gzip', () => createGunzip()],
+  ['br', () => createBrotliDecompress()],
+  // Some hosts send raw deflate, others the zlib format, whose first byte names method 8.
+  ['deflate', (first) => (((first[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw())],
+]);
+
+/** Whether an error of the decoding pipeline says that the bytes do not follow their encoding. */
+function isDecodingError(error: unknown): boolean {
+  const code = String((error as { code?: unknown } | null)?.code);
+  // The last alternative: more bytes followed after the decoder had finished.
+  return /^(Z_|ERR_BROTLI_|ERR__ERROR_|ERR_STREAM_PREMATURE_CLOSE$)/.test(code);
+}
