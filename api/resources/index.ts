@@ -40,7 +40,7 @@ import {
   objectSchemas,
   uploadOperations,
 } from './objects/objects.operations.js';
-import { recordSchemas } from './records/query.js';
+import { recordSchemas } from './records/record-schemas.js';
 import { RecordsController } from './records/records.controller.js';
 import { recordOperations } from './records/records.operations.js';
 import { savedQuery } from './saved-queries/saved-query.js';

@@ -28,16 +28,16 @@ import {
   reference,
 } from '../../http/schema.js';
 import {
-  askBeacon,
-  askBeacons,
-  readQuestion,
+  queryBeacon,
+  queryBeacons,
+  readBeaconQuery,
   requireAnswer,
   type BeaconAnswer,
-} from './ask-beacon.js';
+} from './query-beacon.js';
 import { beacon, beaconSet } from './beacon.js';
 import { beaconContexts, beaconSetContexts } from './beacons.controller.js';
 
-const body = bodySchema('BeaconQuery', 'What beacons are asked for.', {
+const body = bodySchema('BeaconQuery', 'A query of beacons.', {
   query: {
     type: anything,
     description: 'An entity, a list of entities, or a query string.',
@@ -51,7 +51,7 @@ const body = bodySchema('BeaconQuery', 'What beacons are asked for.', {
   },
 });
 
-const asked = {
+const requested = {
   query: { type: anything, description: 'As it was sent.', example: 'MYH7' },
   entity_type: { type: nullableText, example: 'gene' },
 };
@@ -67,7 +67,7 @@ const summaryKeys = {
 };
 const beaconProperties = beacon.schema.schema['properties'] as Readonly<Record<string, object>>;
 const beaconExample = beacon.schema.example as Readonly<Record<string, unknown>>;
-/** The keys of a beacon, as properties of the answer that it gives. */
+/** The keys of a beacon in the answer of a set. */
 const beaconKeys = Object.fromEntries(
   Object.entries(beaconProperties).map(([key, schema]) => [
     key,
@@ -82,7 +82,7 @@ const answeringBeacon = answerSchema('AnsweringBeacon', 'A beacon of a set and i
 const answer = answerSchema('BeaconAnswer', 'The answer of one beacon.', {
   ...beaconKeys,
   ...summaryKeys,
-  ...asked,
+  ...requested,
   results: {
     type: jsonObjects,
     description: 'The first ten records.',
@@ -90,7 +90,7 @@ const answer = answerSchema('BeaconAnswer', 'The answer of one beacon.', {
   },
 });
 const setAnswer = answerSchema('BeaconSetAnswer', 'The answers of all beacons of a set.', {
-  ...asked,
+  ...requested,
   beacon_set: { type: reference('BeaconSet'), example: beaconSet.schema.example },
   beacons: {
     type: { schema: { type: 'array', items: reference('AnsweringBeacon').schema } },
@@ -123,7 +123,7 @@ export const beaconQueryOperations = declareOperations('beacons', 'Beacons', {
   },
 });
 
-/** Queries of beacons: one entity asked of many datasets (contract 14.3). */
+/** Queries of beacons and of beacon sets (contract 14.3). */
 @Controller()
 export class BeaconQueriesController {
   constructor(private readonly context: AppContext) {}
@@ -137,19 +137,19 @@ export class BeaconQueriesController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const question = readQuestion(requestBody);
+    const query = readBeaconQuery(requestBody);
     const signal = abortOnDisconnect(request, reply);
     const filter = { access: accessOf(caller), beaconSetId: set.id };
     const { rows } = await this.context.catalog.beacons.list(filter, wholeList);
     const inOrder = rows.toReversed();
-    const answers = await askBeacons(this.context, caller, inOrder, question, signal);
+    const answers = await queryBeacons(this.context, caller, inOrder, query, signal);
     const contexts = await beaconContexts(this.context, request, inOrder);
     const [setContext] = await beaconSetContexts(this.context, request, [set]);
     const count = (status: BeaconAnswer['status']): number =>
       answers.filter((one) => one.status === status).length;
     return {
-      query: question.query,
-      entity_type: question.entityType,
+      query: query.query,
+      entity_type: query.entityType,
       beacon_set: beaconSet.view(set, setContext!),
       beacons: inOrder.map((row, i) => ({
         ...beacon.view(row, contexts[i]!),
@@ -170,16 +170,16 @@ export class BeaconQueriesController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    const question = readQuestion(requestBody);
+    const query = readBeaconQuery(requestBody);
     const signal = abortOnDisconnect(request, reply);
-    const found = await askBeacon(this.context, caller, row, question, signal);
+    const found = await queryBeacon(this.context, caller, row, query, signal);
     requireAnswer(found);
     const [context] = await beaconContexts(this.context, request, [row]);
     const view = {
       ...beacon.view(row, context!),
       ...summaryOf(found),
-      query: question.query,
-      entity_type: question.entityType,
+      query: query.query,
+      entity_type: query.entityType,
     };
     // The engine's JSON of the records is appended without parsing it.
     return new JsonText(`${stringifyJson(view).slice(0, -1)},"results":${found.results}}`);

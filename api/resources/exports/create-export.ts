@@ -9,7 +9,7 @@ import { checkFormat } from '../../../scheduler/jobs/export/format.js';
 import type { Form } from '../../http/form.js';
 import { exportJob } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
-import { countOf } from '../records/query-records.js';
+import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 
@@ -32,7 +32,7 @@ export async function createExport(
   const options = exportJob.readCreate(form);
   form.done();
   if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
-  const total = await countOf(context, dataset, params);
+  const total = await countRecords(context, dataset, params);
   const limit = Number(params['limit'] ?? total);
   const { row } = await catalog.exports.create({
     ...options,

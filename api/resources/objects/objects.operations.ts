@@ -12,7 +12,7 @@ import {
   strings,
   text,
 } from '../../http/schema.js';
-import { explainKey } from '../records/query.js';
+import { explainKey } from '../records/record-schemas.js';
 import { object } from './object.js';
 
 const download = answerSchema('Download', 'Where a file can be downloaded.', {

@@ -15,8 +15,8 @@ import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 
 /**
- * Several queries in one request (contract 8.6): a list in the order asked, each item the query's answer with `status_code`
- * 200, or its error with the error's status. One that fails disturbs no other.
+ * Runs several queries of one request (contract 8.6). The items are in the order of the queries: the answer with `status_code`
+ * 200, or the error with its status. A failed query does not affect the others.
  */
 export async function batchAnswer(
   context: AppContext,
@@ -24,13 +24,13 @@ export async function batchAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<JsonText> {
-  const queries = queriesOf(body);
-  const texts = await mapConcurrent(queries, (query) => itemOf(context, caller, query, signal));
+  const queries = readQueries(body);
+  const texts = await mapConcurrent(queries, (query) => queryItem(context, caller, query, signal));
   return new JsonText(`[${texts.join(',')}]`);
 }
 
-/** A list, bare or under `queries`. */
-function queriesOf(body: unknown): readonly unknown[] {
+/** The queries of a body: a list, or an object with the key `queries`. */
+function readQueries(body: unknown): readonly unknown[] {
   const queries = isObject(body) ? body['queries'] : body;
   if (!Array.isArray(queries)) throw invalid('queries', 'Must be a list of queries.');
   if (queries.length > budgets.batchQueries) {
@@ -42,7 +42,7 @@ function queriesOf(body: unknown): readonly unknown[] {
   return queries;
 }
 
-async function itemOf(
+async function queryItem(
   context: AppContext,
   caller: Caller,
   query: unknown,
@@ -50,7 +50,11 @@ async function itemOf(
 ): Promise<string> {
   try {
     if (!isObject(query)) throw new AppError('invalid', 'Each query must be a JSON object.');
-    const dataset = await datasetNamed(context, caller, query['dataset'] ?? query['dataset_id']);
+    const dataset = await datasetByIdOrPath(
+      context,
+      caller,
+      query['dataset'] ?? query['dataset_id'],
+    );
     const { text } = await queryAnswer(context, dataset, query, signal);
     return `{"status_code":200,${text.slice(1)}`;
   } catch (error) {
@@ -63,15 +67,15 @@ async function itemOf(
   }
 }
 
-/** The dataset of an id or a full path, if the caller may read it. */
-export async function datasetNamed(
+/** The dataset with this id or full path; throws a 404 unless it exists and the caller may read it. */
+export async function datasetByIdOrPath(
   context: AppContext,
   caller: Caller,
-  given: unknown,
+  idOrPath: unknown,
 ): Promise<DatasetRow> {
-  if (given === undefined || given === null || given === '')
+  if (idOrPath === undefined || idOrPath === null || idOrPath === '')
     throw invalid('dataset', 'This field is required.');
-  const id = readId(given) ?? (await idOfPath(context, caller, given));
+  const id = readId(idOrPath) ?? (await idOfPath(context, caller, idOrPath));
   if (id === undefined) throw notFound();
   return requireResource(context.catalog, caller, 'dataset', id, 'read');
 }
@@ -79,9 +83,9 @@ export async function datasetNamed(
 async function idOfPath(
   { catalog }: AppContext,
   caller: Caller,
-  given: unknown,
+  idOrPath: unknown,
 ): Promise<number | undefined> {
-  const path = typeof given === 'string' ? parseFullPath(given) : undefined;
+  const path = typeof idOrPath === 'string' ? parseFullPath(idOrPath) : undefined;
   if (!path) throw invalid('dataset', 'Must be the id or the full path of a dataset.');
   const vault = await catalog.vaults.byFullPath(path, accessOf(caller));
   if (!vault) return undefined;

@@ -4,31 +4,34 @@ import { invalid } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import { isObject } from '../../http/form.js';
 
-/** A walk over the pages of one query: what its cursor says. */
+/** The content of a cursor: where the next page of a query begins. */
 export interface CursorState extends Walk {
   readonly datasetId: number;
-  /** The version of the dataset that all its pages come from. */
+  /** The version of the dataset that all pages are read from. */
   readonly version: number;
-  /** Of the query that it belongs to. */
+  /** The hash of the query, from `queryHash`. */
   readonly query: string;
 }
 
-/** What a request says with `cursor`: nothing, the beginning of a walk, or where it goes on. */
-export type CursorAsked = null | 'begin' | CursorState;
+/** The key `cursor` of a request: absent, a request for the first page, or the position of the next page. */
+export type RequestedCursor = null | 'first' | CursorState;
 
 /**
- * Reads `cursor`: `true` or `*` begins a walk, what an answer gave goes on with it. The rest of the request must stay the
- * same but for `limit`. Throws a 400 under the key `cursor`.
+ * Reads the key `cursor`: `true` or `*` requests the first page, the cursor of an answer the next one. Throws a 400 for a cursor
+ * that was altered, and for one of another dataset or query; only `limit`, `facets` and `explain` may change between pages.
  */
-export function readCursor(body: unknown, datasetId: number, key: Uint8Array): CursorAsked {
-  const given = isObject(body) ? body['cursor'] : undefined;
-  if (given === undefined || given === null || given === '' || given === false) return null;
+export function readCursor(body: unknown, datasetId: number, key: Uint8Array): RequestedCursor {
+  const cursor = isObject(body) ? body['cursor'] : undefined;
+  if (cursor === undefined || cursor === null || cursor === '' || cursor === false) return null;
   if (isObject(body) && Number(body['offset'] ?? 0) !== 0)
-    throw invalid('offset', 'A walk with a cursor has no offset.');
-  if (given === true || given === '*') return 'begin';
-  const state = typeof given === 'string' ? decoded(given, key) : undefined;
+    throw invalid('offset', 'A query with a cursor cannot have an offset.');
+  if (cursor === true || cursor === '*') return 'first';
+  const state = typeof cursor === 'string' ? decodeCursor(cursor, key) : undefined;
   if (!state)
-    throw invalid('cursor', 'Not a cursor: begin with true, then send what the last answer gave.');
+    throw invalid(
+      'cursor',
+      'Not a cursor: send true for the first page, then the cursor of the previous answer.',
+    );
   if (state.datasetId !== datasetId)
     throw invalid('cursor', 'This cursor belongs to another dataset.');
   if (state.query !== queryHash(body))
@@ -36,48 +39,48 @@ export function readCursor(body: unknown, datasetId: number, key: Uint8Array): C
   return state;
 }
 
-/** The text of a cursor: signed, so that nobody can make one up. */
+/** The text of a cursor, signed so that clients cannot forge one. */
 export function writeCursor(state: CursorState, key: Uint8Array): string {
   const { after } = state;
-  const text = stringifyJson({ ...state, after: after && { ...after, keys: after.keys.map(tagged), row: tagged(after.row) } }); // prettier-ignore
+  const text = stringifyJson({ ...state, after: after && { ...after, keys: after.keys.map(encodeValue), row: encodeValue(after.row) } }); // prettier-ignore
   const payload = Buffer.from(text).toString('base64url');
   return `${payload}.${signature(payload, key)}`;
 }
 
-/** What stays the same over a walk. */
+/** The hash of the keys of a query that must not change between pages. */
 export function queryHash(body: unknown): string {
   const { cursor: _, limit: __, facets: ___, explain: ____, ...query } = isObject(body) ? body : {};
   return createHash('sha256')
-    .update(stringifyJson(sorted(query)))
+    .update(stringifyJson(withSortedKeys(query)))
     .digest('base64url')
     .slice(0, 22);
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function withSortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
   if (!isObject(value)) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, member]) => [name, sorted(member)]));
+  return Object.fromEntries(entries.map(([name, member]) => [name, withSortedKeys(member)]));
 }
 
 function signature(payload: string, key: Uint8Array): string {
   return createHmac('sha256', key).update(`cursor ${payload}`).digest('base64url');
 }
 
-function decoded(text: string, key: Uint8Array): CursorState | undefined {
-  const [payload = '', given = ''] = text.split('.');
+function decodeCursor(text: string, key: Uint8Array): CursorState | undefined {
+  const [payload = '', signed = ''] = text.split('.');
   const expected = Buffer.from(signature(payload, key));
-  const found = Buffer.from(given);
+  const found = Buffer.from(signed);
   if (found.length !== expected.length || !timingSafeEqual(found, expected)) return undefined;
-  // It is what this server wrote.
+  // The signature is valid, so `writeCursor` made this text.
   const state = parseJson(Buffer.from(payload, 'base64url').toString()) as unknown as Omit<
     CursorState,
     'after'
   > & {
     readonly after: null | {
-      readonly keys: readonly Tagged[];
+      readonly keys: readonly TypedValue[];
       readonly file: number;
-      readonly row: Tagged;
+      readonly row: TypedValue;
     };
   };
   const { after } = state;
@@ -85,16 +88,16 @@ function decoded(text: string, key: Uint8Array): CursorState | undefined {
     ...state,
     after: after && {
       file: after.file,
-      row: untagged(after.row) as Position['row'],
-      keys: after.keys.map(untagged),
+      row: decodeValue(after.row) as Position['row'],
+      keys: after.keys.map(decodeValue),
     },
   };
 }
 
-/** A value with its type: JSON alone would take a whole double for a long. */
-type Tagged = null | readonly ['b' | 's' | 'i' | 'd', string];
+/** A value with its type: JSON does not distinguish a whole double from a long. */
+type TypedValue = null | readonly ['b' | 's' | 'i' | 'd', string];
 
-function tagged(value: Position['keys'][number]): Tagged {
+function encodeValue(value: Position['keys'][number]): TypedValue {
   if (value === null) return null;
   if (typeof value === 'boolean') return ['b', String(value)];
   if (typeof value === 'string') return ['s', value];
@@ -103,7 +106,7 @@ function tagged(value: Position['keys'][number]): Tagged {
     : ['d', Object.is(value, -0) ? '-0' : String(value)];
 }
 
-function untagged(value: Tagged): Position['keys'][number] {
+function decodeValue(value: TypedValue): Position['keys'][number] {
   if (value === null) return null;
   const [type, text] = value;
   if (type === 'b') return text === 'true';

@@ -12,11 +12,11 @@ import {
   type QueryAnswer,
 } from '../../../engine/query/plan/query.js';
 import { visibleData, type Visible } from '../../../scheduler/jobs/export/visible.js';
-import { queryHash, readCursor, writeCursor, type CursorAsked } from './cursor.js';
+import { queryHash, readCursor, writeCursor, type RequestedCursor } from './cursor.js';
 import type { AppContext } from '../../http/app-context.js';
 import { JsonText } from '../../http/reply.js';
 
-/** A page of records and facets: the engine's JSON goes into the answer as it is (contract 8.2). */
+/** The JSON answer of a query: a page of records, and facets (contract 8.2). The engine's JSON is not parsed again. */
 export async function queryAnswer(
   context: AppContext,
   dataset: DatasetRow,
@@ -24,30 +24,35 @@ export async function queryAnswer(
   signal: AbortSignal,
 ): Promise<JsonText> {
   const cursor = readCursor(body, dataset.id, context.signingKey);
-  const { answer, next } = await walked(context, dataset, body, cursor, signal);
+  const { answer, next } = await queryPage(context, dataset, body, cursor, signal);
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
   const explain = answer.explain === undefined ? '' : `,"explain":${answer.explain}`;
-  const behind = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;
+  const cursorPart = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;
   return new JsonText(
-    `{"dataset":${JSON.stringify(await nameOf(context, dataset))},"dataset_id":${dataset.id},` +
+    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},` +
       `"took":${Math.round(answer.took)},"total":${answer.total},"offset":${answer.offset},` +
-      `"results":${answer.results}${facets}${explain}${behind}}`,
+      `"results":${answer.results}${facets}${explain}${cursorPart}}`,
   );
 }
 
-/** The answer, and the cursor of the page behind it; facets are of the whole walk and come with its first page alone. */
-async function walked(
+/**
+ * Runs a query; returns its answer and the cursor of the next page, null after the last page or without `cursor`. Facets
+ * describe all pages and are computed with the first page only.
+ */
+async function queryPage(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
-  cursor: CursorAsked,
+  cursor: RequestedCursor,
   signal: AbortSignal,
 ): Promise<{ readonly answer: QueryAnswer; readonly next: string | null }> {
-  if (cursor === null) return { answer: await ask(context, dataset, body, signal), next: null };
-  const from = cursor === 'begin' ? null : cursor;
-  const { snapshot, fields } = await queryable(context, dataset, from?.version);
+  if (cursor === null)
+    return { answer: await runDatasetQuery(context, dataset, body, signal), next: null };
+  const from = cursor === 'first' ? null : cursor;
+  const { snapshot, fields } = await readableData(context, dataset, from?.version);
   const parsed = parseQuery(body, fields, await genesForQuery(body));
-  if (parsed.limit === 0) throw invalid('limit', 'A page of a walk holds at least one record.');
+  if (parsed.limit === 0)
+    throw invalid('limit', 'A page with a cursor must have a limit of at least 1.');
   const walk = { after: from?.after ?? null, total: from?.total ?? null, seen: from?.seen ?? 0 };
   const request = { ...parsed, walk, ...(from && { facets: null }) };
   const answer = await runQuery(context.queryEngine, snapshot, fields, request, { signal });
@@ -63,14 +68,14 @@ async function walked(
   return { answer, next: writeCursor(state, context.signingKey) };
 }
 
-/** A page that is not JSON, with what the JSON answer has beside the records. */
-export interface OtherPage {
+/** A page in another format than JSON; `total` and `offset` are those of the JSON answer. */
+export interface EncodedPage {
   readonly bytes: Buffer;
   readonly total: number;
   readonly offset: number | null;
 }
 
-/** The media types of a page beside JSON (`Accept`). */
+/** The formats of a page other than JSON, by media type (`Accept`). */
 export const pageTypes = {
   'application/vnd.apache.arrow.stream': 'arrow',
   'application/x-ndjson': 'json',
@@ -78,21 +83,24 @@ export const pageTypes = {
   'text/csv': 'csv',
 } as const;
 
-/** The same page as an Arrow stream, as lines of JSON, or as CSV. */
+/** The page of a query as an Arrow stream, JSON Lines or CSV. Throws a 400 if the query has facets or `explain`. */
 export async function pageAnswer(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
   type: keyof typeof pageTypes,
   signal: AbortSignal,
-): Promise<OtherPage> {
-  const { snapshot, fields } = await queryable(context, dataset);
+): Promise<EncodedPage> {
+  const { snapshot, fields } = await readableData(context, dataset);
   const request = parseQuery(body, fields, await genesForQuery(body));
   if (request.facets) {
-    throw invalid('facets', `Facets are part of the JSON answer alone, not of ${type}.`);
+    throw invalid('facets', `Facets are available in the JSON answer only, not in ${type}.`);
   }
   if (request.explain)
-    throw invalid('explain', `The explanation is part of the JSON answer alone, not of ${type}.`);
+    throw invalid(
+      'explain',
+      `The explanation is available in the JSON answer only, not in ${type}.`,
+    );
   const { queryEngine } = context;
   const shape = pageTypes[type];
   const page =
@@ -106,7 +114,7 @@ export async function pageAnswer(
   return { bytes, total: page.total, offset: page.offset };
 }
 
-/** Records by id in the order asked; unknown ids are left out (contract 7.2). */
+/** The records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). */
 export async function lookupAnswer(
   context: AppContext,
   dataset: DatasetRow,
@@ -114,18 +122,18 @@ export async function lookupAnswer(
   signal: AbortSignal,
 ): Promise<JsonText> {
   const started = performance.now();
-  const { snapshot, fields } = await queryable(context, dataset);
+  const { snapshot, fields } = await readableData(context, dataset);
   const wanted = ids.map((id) => id.trim()).filter((id) => id !== '');
   const results = await lookup(context.queryEngine, snapshot, fields, wanted, { signal });
-  const total = (JSON.parse(results) as unknown[]).length; // as many as fit an address: cheap
+  const total = (JSON.parse(results) as unknown[]).length; // few: the ids fit into a URL
   const took = Math.round(performance.now() - started);
   return new JsonText(
-    `{"dataset":${JSON.stringify(await nameOf(context, dataset))},"dataset_id":${dataset.id},` +
+    `{"dataset":${JSON.stringify(await datasetName(context, dataset))},"dataset_id":${dataset.id},` +
       `"took":${took},"total":${total},"offset":null,"results":${results}}`,
   );
 }
 
-/** A facet of one field (contract 8.4); `total` counts the different values. */
+/** The facet of one field over all records (contract 8.4); `total` is the number of distinct values. */
 export async function fieldFacets(
   context: AppContext,
   dataset: DatasetRow,
@@ -133,40 +141,40 @@ export async function fieldFacets(
   options: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<JsonText> {
-  const { snapshot, fields } = await queryable(context, dataset);
+  const { snapshot, fields } = await readableData(context, dataset);
   const { facets } = parseQuery({ facets: { [field.name]: options } }, fields);
   const [facet] = facets!;
-  const counted = { kind: 'count', field: facet!.field } as const;
-  const answer = await runFacets(context.queryEngine, snapshot, [facet!, counted], { signal });
+  const distinct = { kind: 'count', field: facet!.field } as const;
+  const answer = await runFacets(context.queryEngine, snapshot, [facet!, distinct], { signal });
   const [text, total] = answer.texts;
   return new JsonText(`{"facets":${text!},"total":${total!},"took":${answer.took}}`);
 }
 
-/** How many records a query finds. */
-export async function countOf(
+/** The number of records that match a query; its limit and offset are ignored. */
+export async function countRecords(
   context: AppContext,
   dataset: DatasetRow,
   query: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const { filters, query: text, entities, genome_build } = query;
   const body = { filters, query: text, entities, genome_build, limit: 0 };
-  return (await ask(context, dataset, body)).total;
+  return (await runDatasetQuery(context, dataset, body)).total;
 }
 
-/** The answer of a query as the engine gives it. */
-export async function ask(
+/** Runs a query on the current version of a dataset; throws a 400 for an invalid query. */
+export async function runDatasetQuery(
   context: AppContext,
   dataset: DatasetRow,
   body: unknown,
   signal?: AbortSignal,
 ): Promise<QueryAnswer> {
-  const { snapshot, fields } = await queryable(context, dataset);
+  const { snapshot, fields } = await readableData(context, dataset);
   const request = parseQuery(body, fields, await genesForQuery(body));
   return runQuery(context.queryEngine, snapshot, fields, request, signal ? { signal } : {});
 }
 
-/** What can be queried of a dataset now. */
-async function queryable(
+/** A version of a dataset, by default the latest; throws a 400 unless the dataset is available. */
+async function readableData(
   context: AppContext,
   dataset: DatasetRow,
   version?: number,
@@ -179,6 +187,6 @@ async function queryable(
   );
 }
 
-async function nameOf(context: AppContext, dataset: DatasetRow): Promise<string> {
+async function datasetName(context: AppContext, dataset: DatasetRow): Promise<string> {
   return (await context.catalog.objects.get(dataset.id))?.filename ?? '';
 }

@@ -16,8 +16,8 @@ import {
 
 type PageType = keyof typeof pageTypes;
 
-/** The first type of `Accept` that pages come in beside JSON; undefined where JSON stands before it, or alone. */
-function otherType(accept: string | undefined): PageType | undefined {
+/** The first supported media type of `Accept`; undefined for JSON, which is also the default. */
+function requestedPageType(accept: string | undefined): PageType | undefined {
   for (const range of (accept ?? '').toLowerCase().split(',')) {
     const type = range.split(';', 1)[0]!.trim();
     if (type === 'application/json') return undefined;
@@ -41,11 +41,10 @@ export class RecordsController {
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText | Buffer> {
     const signal = abortOnDisconnect(request, reply);
-    const type = otherType(accept);
+    const type = requestedPageType(accept);
     if (type === undefined) return queryAnswer(this.context, dataset, body, signal);
     const { bytes, total, offset } = await pageAnswer(this.context, dataset, body, type, signal);
     reply.header('Content-Type', type);
-    // What the JSON answer has beside the records.
     reply.header('X-Total', String(total));
     if (offset !== null) reply.header('X-Next-Offset', String(offset));
     return bytes;

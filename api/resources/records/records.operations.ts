@@ -1,6 +1,6 @@
 import { declareOperations } from '../../http/operation-row.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
-import { batchAnswer, batchQuery, lookup, query, queryAnswer } from './query.js';
+import { batchAnswer, batchQuery, lookup, query, queryAnswer } from './record-schemas.js';
 
 /** The operations on the records of datasets. */
 export const recordOperations = declareOperations('datasets', 'Datasets', {

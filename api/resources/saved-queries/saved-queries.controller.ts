@@ -13,7 +13,7 @@ import { crudOperations } from '../../http/operation-row.js';
 import type { Query as QueryString } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
 import { presenterFor } from '../presenter.js';
-import { datasetNamed } from '../records/batch-query.js';
+import { datasetByIdOrPath } from '../records/batch-query.js';
 import { fieldsNamed } from './fields-named.js';
 import { savedQuery, type SavedQueryContext } from './saved-query.js';
 
@@ -97,7 +97,7 @@ async function namedDataset(
   const named = form.raw('dataset') ?? form.raw('dataset_id');
   if (named === undefined || named === '') return undefined;
   try {
-    return await datasetNamed(context, caller, named);
+    return await datasetByIdOrPath(context, caller, named);
   } catch (error) {
     if (!(error instanceof AppError) || !['not-found', 'invalid'].includes(error.code)) throw error;
     const shown = JSON.stringify(String(named).slice(0, 100));
@@ -127,7 +127,7 @@ async function withFieldsOf(
   named: string,
 ): Promise<readonly SavedQueryRow[]> {
   try {
-    const dataset = await datasetNamed(context, caller, named);
+    const dataset = await datasetByIdOrPath(context, caller, named);
     const fields = await context.catalog.fields.all(dataset.id);
     const names = new Set(['_id', '_commit', ...fields.map(({ name }) => name)]);
     return rows.filter(({ params }) => fieldsNamed(params).every((name) => names.has(name)));

@@ -6,7 +6,7 @@ import { answerTo } from '../../http/errors.filter.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
 import { logLine } from '../../http/log.js';
 import type { AppContext } from '../../http/app-context.js';
-import { ask } from '../records/query-records.js';
+import { runDatasetQuery } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 
@@ -76,7 +76,7 @@ async function askOne(
 ): Promise<{ readonly total: number; readonly subjects: readonly string[] }> {
   const body = { entities: [[type, values]], limit: 0, facets };
   try {
-    const answer = await ask(context, dataset, body, signal);
+    const answer = await runDatasetQuery(context, dataset, body, signal);
     const terms = Object.values(parseJson(answer.facets ?? '{}') as Readonly<Record<string, [unknown, number][]>>); // prettier-ignore
     return { total: answer.total, subjects: terms.flat().map(([term]) => String(term)) };
   } catch (error) {

@@ -61,7 +61,7 @@ const queryKeys: Readonly<Record<string, Property>> = {
   cursor: {
     type: anything,
     description:
-      'true for the first page of a walk over one version, then the cursor of the previous answer.',
+      'true for the first page, then the cursor of the previous answer; all pages are of one version of the dataset.',
   },
   explain: { type: boolean, description: explainKey },
 };
@@ -103,7 +103,7 @@ export const queryAnswer = answerSchema('QueryAnswer', 'A page of records, and f
   },
   cursor: {
     type: nullableText,
-    description: 'Only in a walk: the cursor of the next page, null after the last one.',
+    description: 'Only if requested: the cursor of the next page, null after the last one.',
     optional: true,
   },
 });
