@@ -16,12 +16,12 @@ export interface Column {
   readonly present: Uint8Array | undefined;
   /** Where `present` is 0 there is a value all the same, of no meaning. */
   readonly values: ColumnValues;
-  /** How much memory it takes, its vocabulary left out. */
+  /** How much memory it takes, its dictionary left out. */
   readonly bytes: number;
 }
 
 /** The values, one behind the other. */
-export type ColumnValues = Numbers | Longs | Flags | Codes | Texts;
+export type ColumnValues = Numbers | Longs | Flags | DictionaryValues | Strings;
 
 /** Whole numbers and dates (microseconds since 1970) as far as doubles hold them exactly, doubles and floats. */
 export interface Numbers {
@@ -43,25 +43,25 @@ export interface Flags {
   readonly flags: Uint8Array;
 }
 
-/** Texts that repeat themselves: numbers of the entries of a vocabulary, which all segments of the dataset share in this thread. */
-export interface Codes {
-  readonly kind: 'codes';
-  readonly codes: Uint8Array | Uint16Array | Uint32Array;
-  readonly vocabulary: Vocabulary;
-  /** The different codes there are, if they are few: most conditions on a text are answered by looking at these. */
-  readonly different?: Int32Array | undefined;
+/** Strings that repeat themselves: numbers of the entries of a dictionary, which all segments of the dataset share in this thread. */
+export interface DictionaryValues {
+  readonly kind: 'dictionary';
+  readonly indices: Uint8Array | Uint16Array | Uint32Array;
+  readonly dictionary: Dictionary;
+  /** The different indices there are, if they are few: most conditions on a text are answered by looking at these. */
+  readonly distinct?: Int32Array | undefined;
 }
 
-/** Texts as UTF-8: value i is bytes[offsets[i]] to bytes[offsets[i + 1]]. */
-export interface Texts {
-  readonly kind: 'texts';
+/** Strings as UTF-8: value i is bytes[offsets[i]] to bytes[offsets[i + 1]]. */
+export interface Strings {
+  readonly kind: 'strings';
   readonly bytes: Buffer;
   readonly offsets: Uint32Array;
 }
 
-/** The distinct texts of a field of a dataset as far as they have been seen; entries are only ever added. */
-export interface Vocabulary {
-  readonly texts: readonly string[];
+/** The distinct strings of a field of a dataset as far as they have been seen; entries are only ever added. */
+export interface Dictionary {
+  readonly strings: readonly string[];
 }
 
 /** The records of one segment, as conditions and facets look at them. */
@@ -70,13 +70,13 @@ export interface SegmentView {
   /** The column of a field; undefined if the segment does not have it, so that every record misses it. */
   column(field: FieldRef): Column | undefined;
   /** Which rows may hold a text, from a table of hashes (text-hashes.ts); undefined where there is none for this column. */
-  hashes?(field: FieldRef): TextHashes | undefined;
+  hashes?(field: FieldRef): StringHashes | undefined;
   /** The rows that the index of terms found for this query. */
   readonly terms?: FoundTerms | undefined;
 }
 
 /** Finds the rows of a text by its hash. */
-export interface TextHashes {
+export interface StringHashes {
   /** Values (not rows, if the column is a list) whose text may be this one in lower case, ascending: compare before use. */
   find(lowerCase: string): readonly number[];
   /** The same of many: calls `add` with the number of a hash, which is that of a text in lower case, and a value that may be it. */
@@ -85,4 +85,4 @@ export interface TextHashes {
 }
 
 /** One byte for each row of a segment, 1 for a match and 0 for none; `all` and `none` stand for masks that are the same throughout. */
-export type Mask = Uint8Array | 'all' | 'none';
+export type SelectionBytes = Uint8Array | 'all' | 'none';

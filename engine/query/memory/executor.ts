@@ -14,7 +14,7 @@ import { prune } from '../predicate/prune.js';
 import type { Projected } from '../results/projection.js';
 import { facetJson } from './facets/facet-json.js';
 import { inlineLane, threadLane } from './lane.js';
-import { inOrder } from './order.js';
+import { compareCandidates } from './top-rows.js';
 import type { ShardAnswer, ShardQuery } from './protocol.js';
 import { Shards, type Known } from './shards.js';
 import { TermLookup } from './term-lookup.js';
@@ -204,7 +204,9 @@ function sorted(
   offset: number,
   limit: number,
 ): readonly RowRef[] {
-  const candidates = answers.flatMap((answer) => answer.candidates).sort(inOrder(ordering));
+  const candidates = answers
+    .flatMap((answer) => answer.candidates)
+    .sort(compareCandidates(ordering));
   return candidates.slice(offset, offset + limit).map(({ segment, row }): RowRef => [segment, row]);
 }
 

@@ -3,23 +3,23 @@ import { AppError } from '../../core/errors.js';
 import { chunkPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { physicalType } from '../../parquet/schema.js';
-import { CodeSink } from './code-values.js';
+import { DictionarySink } from './dictionary-sink.js';
 import type { Column } from './column.js';
-import { FlagSink, numberSink } from './number-values.js';
+import { FlagSink, numberSink } from './number-sinks.js';
 import type { SegmentChunk, SegmentFile } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
-import { TextSink } from './text-values.js';
+import { StringSink } from './string-sink.js';
 import type { ValueSink } from './value-sink.js';
-import type { GrowingVocabulary } from './vocabulary.js';
+import type { GrowingDictionary } from './growing-dictionary.js';
 
 /**
  * The column of this physical path, which is that of a leaf of the dataset; undefined if the segment lacks it, so that every
- * record misses it. Texts become numbers of the vocabulary where the file has a dictionary of them and the vocabulary has room.
+ * record misses it. Strings become numbers of the dictionary where the file has a dictionary of them and the dictionary has room.
  */
 export function loadColumn(
   file: SegmentFile,
   path: readonly string[],
-  vocabulary: GrowingVocabulary,
+  dictionary: GrowingDictionary,
 ): Column | undefined {
   const leaf = file.leaf(path);
   if (leaf === undefined) return undefined;
@@ -31,12 +31,17 @@ export function loadColumn(
     const hasDictionaries = chunks.every(
       ({ dictionaryOffset, slots, nulls }) => dictionaryOffset !== undefined || slots === nulls,
     );
-    if (hasDictionaries && !vocabulary.isFull) {
-      const codes = column(file, leaf, chunks, new CodeSink(room(leaf, chunks), vocabulary));
-      if (codes !== undefined) return codes;
+    if (hasDictionaries && !dictionary.isFull) {
+      const indices = column(
+        file,
+        leaf,
+        chunks,
+        new DictionarySink(room(leaf, chunks), dictionary),
+      );
+      if (indices !== undefined) return indices;
     }
     const textBytes = chunks.reduce((sum, chunk) => sum + chunk.textBytes, 0);
-    return column(file, leaf, chunks, new TextSink(room(leaf, chunks), textBytes))!;
+    return column(file, leaf, chunks, new StringSink(room(leaf, chunks), textBytes))!;
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damaged(`cannot give its column ${leaf.key}`, error);

@@ -5,7 +5,7 @@ import type { Projected } from '../results/projection.js';
 import type { OrderKey } from '../request/request.js';
 import type { Columns } from '../../core/types.js';
 import type { FacetPartial } from './facets/partial.js';
-import type { Candidate } from './order.js';
+import type { Candidate } from './top-rows.js';
 import type { FoundTerms } from './terms.js';
 
 /** A version of a dataset as a shard has to know it: the segments that are this shard's. */

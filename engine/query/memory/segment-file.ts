@@ -32,7 +32,7 @@ export interface RowGroup {
 }
 
 /** Where the data pages of a chunk are. Page i holds rows `firstRows[i]` to `firstRows[i + 1]` of its row group. */
-export interface PagePlaces {
+export interface OffsetIndex {
   readonly offsets: Float64Array;
   /** Headers included. */
   readonly bytes: Int32Array;
@@ -50,7 +50,7 @@ export class SegmentFile {
   #open: SyncFileReader | undefined;
   #isClosed = false;
   readonly #byKey: ReadonlyMap<string, SegmentLeaf>;
-  readonly #places = new Map<SegmentChunk, PagePlaces>();
+  readonly #places = new Map<SegmentChunk, OffsetIndex>();
 
   /** Opens the file of this absolute path in the data folder; one that is not what we wrote is `damaged`. */
   constructor(path: string) {
@@ -84,7 +84,7 @@ export class SegmentFile {
   }
 
   /** The data pages of a chunk of this row group, by its OffsetIndex, which is read once; undefined if it has none. */
-  pages(group: RowGroup, chunk: SegmentChunk): PagePlaces | undefined {
+  pages(group: RowGroup, chunk: SegmentChunk): OffsetIndex | undefined {
     const known = this.#places.get(chunk);
     if (known !== undefined || chunk.offsetIndex === undefined) return known;
     const { begin, bytes: length } = chunk.offsetIndex;

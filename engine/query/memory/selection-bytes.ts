@@ -1,5 +1,5 @@
 import { acquire, release } from '../../core/buffers.js';
-import type { Mask } from './column.js';
+import type { SelectionBytes } from './column.js';
 
 const acquired = new WeakSet<Uint8Array>();
 
@@ -20,7 +20,12 @@ export function releaseBytes(selected: object): void {
 }
 
 /** The numbers of the selected rows, ascending, from row `from` on and at most `limit` of them. */
-export function firstRows(selected: Mask, rows: number, limit: number, from = 0): number[] {
+export function firstRows(
+  selected: SelectionBytes,
+  rows: number,
+  limit: number,
+  from = 0,
+): number[] {
   const found: number[] = [];
   if (selected === 'none') return found;
   if (selected === 'all') {

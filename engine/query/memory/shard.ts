@@ -4,20 +4,20 @@ import type { FieldRef } from '../predicate/predicate.js';
 import type { Projected } from '../results/projection.js';
 import { packBitmap } from '../../text/bitmap.js';
 import { Cache } from './cache.js';
-import type { Column, SegmentView, TextHashes } from './column.js';
+import type { Column, SegmentView, StringHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
 import { loadColumn } from './load.js';
 import { firstRows, releaseBytes } from './selection-bytes.js';
 import {
   countOf,
   isSparse,
-  maskOf,
+  selectionBytesOf,
   settled,
   type SelectionVector,
 } from './match/selection-vector.js';
 
 import { matcher } from './matcher.js';
-import { Best } from './order.js';
+import { TopRows } from './top-rows.js';
 import { physicalPath } from './physical-path.js';
 import type {
   ShardAnswer,
@@ -28,8 +28,8 @@ import type {
 } from './protocol.js';
 import { materialise, type RowRef } from '../results/materialise.js';
 import { SegmentFile } from './segment-file.js';
-import { textHashes } from './text-hashes.js';
-import { GrowingVocabulary } from './vocabulary.js';
+import { stringHashes } from './string-hashes.js';
+import { GrowingDictionary } from './growing-dictionary.js';
 import type { FoundTerms } from './terms.js';
 
 /** Of how many files a shard keeps the footer. */
@@ -43,7 +43,7 @@ export class Shard {
   readonly #cache: Cache;
   readonly #cacheBytes: number;
   readonly #snapshots = new Map<number, ShardSnapshot>();
-  readonly #vocabularies = new Map<string, GrowingVocabulary>();
+  readonly #dictionaries = new Map<string, GrowingDictionary>();
   readonly #files = new Map<string, SegmentFile>();
   /** Those that may have a descriptor. */
   readonly #awake = new Set<SegmentFile>();
@@ -71,7 +71,7 @@ export class Shard {
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
     const match = matcher(query.predicate);
     const facets = query.facets ? accumulator(query.facets) : undefined;
-    const best = query.ordering.length > 0 ? new Best(query.ordering, query.first) : undefined;
+    const best = query.ordering.length > 0 ? new TopRows(query.ordering, query.first) : undefined;
     /** Nobody keeps what has been found in a segment. */
     const isCounted = best === undefined && facets === undefined && !query.isListed;
     const counts = new Float64Array(2 * segments.length);
@@ -97,7 +97,7 @@ export class Shard {
         }
         if (best === undefined) collect(rows, found, segment, query);
         if (best !== undefined || facets !== undefined) {
-          const mask = maskOf(found, segment.rows);
+          const mask = selectionBytesOf(found, segment.rows);
           best?.add(view, mask, segment.number);
           const refusal = facets?.add(view, mask);
           if (refusal) return this.#refused(refusal);
@@ -162,7 +162,7 @@ export class Shard {
     for (const file of this.#files.values()) file.close();
     this.#files.clear();
     this.#cache.clear();
-    this.#vocabularies.clear();
+    this.#dictionaries.clear();
   }
 
   #known(key: number): ShardSnapshot {
@@ -192,30 +192,34 @@ export class Shard {
   #load(snapshot: ShardSnapshot, segment: ShardSegment, field: FieldRef): Column | undefined {
     const found = physicalPath(snapshot.columns, field.path);
     if (found === undefined) return undefined;
-    const vocabulary = this.#vocabulary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
-    return loadColumn(this.#file(segment), found, vocabulary);
+    const dictionary = this.#dictionary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
+    return loadColumn(this.#file(segment), found, dictionary);
   }
 
-  /** Vocabularies only grow: when they take too much, everything that counts on them is forgotten with them. */
-  #vocabulary(key: string): GrowingVocabulary {
+  /** Dictionaries only grow: when they take too much, everything that counts on them is forgotten with them. */
+  #dictionary(key: string): GrowingDictionary {
     let bytes = 0;
-    for (const each of this.#vocabularies.values()) bytes += each.bytes;
+    for (const each of this.#dictionaries.values()) bytes += each.bytes;
     if (bytes > this.#cacheBytes / 4) {
-      this.#vocabularies.clear();
+      this.#dictionaries.clear();
       this.#cache.clear();
     }
-    const known = this.#vocabularies.get(key) ?? new GrowingVocabulary();
-    this.#vocabularies.set(key, known);
+    const known = this.#dictionaries.get(key) ?? new GrowingDictionary();
+    this.#dictionaries.set(key, known);
     return known;
   }
 
-  #hashes(snapshot: ShardSnapshot, segment: ShardSegment, field: FieldRef): TextHashes | undefined {
+  #hashes(
+    snapshot: ShardSnapshot,
+    segment: ShardSegment,
+    field: FieldRef,
+  ): StringHashes | undefined {
     const key = `#${segment.path}\n${field.path.join('\n')}`;
-    const known = this.#cache.get<TextHashes>(key);
+    const known = this.#cache.get<StringHashes>(key);
     if (known !== undefined) return known;
     const column = this.#column(snapshot, segment, field);
-    if (column?.values.kind !== 'texts') return undefined;
-    const made = textHashes(column);
+    if (column?.values.kind !== 'strings') return undefined;
+    const made = stringHashes(column);
     this.#cache.set(key, made, made.bytes + entryBytes);
     return made;
   }

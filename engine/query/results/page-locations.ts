@@ -1,16 +1,16 @@
 import { pageExtents, decompressPages } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { acquire, release } from '../../core/buffers.js';
-import type { PagePlaces, RowGroup, SegmentFile } from '../memory/segment-file.js';
+import type { OffsetIndex, RowGroup, SegmentFile } from '../memory/segment-file.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
 
 /** Where the data pages of one leaf are in a row group. Page i holds its rows `firstRows[i]` to before `firstRows[i + 1]`. */
-export interface PageLocations extends PagePlaces {
+export interface PageLocations extends OffsetIndex {
   /** Rows of every page but the last one, if that is the same number; else 0. */
   readonly step: number;
 }
 
-const known = new WeakMap<PagePlaces, PageLocations>();
+const known = new WeakMap<OffsetIndex, PageLocations>();
 const scanned = new WeakMap<RowGroup, Map<number, PageLocations>>();
 
 /** The pages of a leaf: from the chunk's OffsetIndex, or, in a file that has none, from reading the chunk's page headers once. */

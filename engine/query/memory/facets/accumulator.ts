@@ -1,6 +1,6 @@
 import type { Unsupported } from '../../unsupported.js';
 import type { Facet } from '../../request/facets.js';
-import type { Mask, SegmentView } from '../column.js';
+import type { SelectionBytes, SegmentView } from '../column.js';
 import { eachBlock } from './blocks.js';
 import { NumberBuckets } from './number-buckets.js';
 import { NumberIds } from './number-ids.js';
@@ -14,7 +14,7 @@ import { Tree } from './tree.js';
 /** Aggregates the selected rows of segments for a request's facets, in one thread. */
 export interface Accumulator {
   /** Adds the selected rows of a segment. Returns why the facets cannot be counted in memory if a value or a limit forbids it. */
-  add(view: SegmentView, selection: Mask): Unsupported | undefined;
+  add(view: SegmentView, selection: SelectionBytes): Unsupported | undefined;
   /** Returns what was aggregated, in the order of the facets: plain data for another thread, to be passed to `facetJson`. */
   partial(): readonly FacetPartial[] | Unsupported;
 }
@@ -38,7 +38,7 @@ export function accumulator(facets: readonly Facet[]): Accumulator {
 }
 
 interface Counter {
-  add(view: SegmentView, selection: Mask): void;
+  add(view: SegmentView, selection: SelectionBytes): void;
   partial(): FacetPartial;
 }
 
@@ -61,7 +61,7 @@ class StatsCounter implements Counter {
     this.#stats = new Stats(facet.extended);
   }
 
-  add(view: SegmentView, selection: Mask): void {
+  add(view: SegmentView, selection: SelectionBytes): void {
     const column = view.column(this.#facet.field);
     if (!column) return;
     eachBlock(column, selection, this.#overflow, (values, start, count) =>

@@ -1,4 +1,4 @@
-import type { Column, Mask } from '../column.js';
+import type { Column, SelectionBytes } from '../column.js';
 import type { Overflow } from './overflow.js';
 
 /** Number of values that are processed together: few enough for the L1 and L2 caches, many enough to repay a call. */
@@ -12,7 +12,10 @@ const indices32 = new Uint32Array(blockLength);
  * Returns one byte for each value of a column, 1 if the value is present and its row is selected; undefined if all are, null if
  * none is.
  */
-export function selectedValues(column: Column, selection: Mask): Uint8Array | undefined | null {
+export function selectedValues(
+  column: Column,
+  selection: SelectionBytes,
+): Uint8Array | undefined | null {
   const { offsets, present, rows } = column;
   if (selection === 'none' || rows === 0) return null;
   if (offsets) return selection === 'all' ? undefined : spread(selection, offsets);
@@ -48,7 +51,7 @@ export function doublesOf(
  */
 export function eachBlock(
   column: Column,
-  selection: Mask,
+  selection: SelectionBytes,
   overflow: Overflow,
   visit: (values: Float64Array, start: number, count: number) => void,
 ): void {
@@ -75,11 +78,11 @@ export function eachBlock(
  * array is overwritten by the next call.
  */
 export function indicesOf(
-  codes: Uint8Array | Uint16Array | Uint32Array,
+  indices: Uint8Array | Uint16Array | Uint32Array,
   from: number,
   to: number,
 ): Uint32Array {
-  indices32.set(codes.subarray(from, to));
+  indices32.set(indices.subarray(from, to));
   return indices32;
 }
 

@@ -22,7 +22,7 @@ export function mergedKeys(
   parts: readonly PartialKeys[],
   json: (number: number) => string,
 ): MergedKeys {
-  const strings = parts.filter((part) => part.kind === 'texts');
+  const strings = parts.filter((part) => part.kind === 'strings');
   return strings.length > 0 ? cachedStringKeys(strings) : numberKeys(parts, json);
 }
 
@@ -45,7 +45,7 @@ function numberKeys(parts: readonly PartialKeys[], json: (number: number) => str
   };
 }
 
-type StringKeys = Extract<PartialKeys, { kind: 'texts' }>;
+type StringKeys = Extract<PartialKeys, { kind: 'strings' }>;
 
 /** Maximum number of characters that the cache holds. */
 const maxCachedCharacters = 8 << 20;

@@ -1,4 +1,4 @@
-import type { Column, Mask, SegmentView } from '../column.js';
+import type { Column, SelectionBytes, SegmentView } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { indexIn } from './sorted-numbers.js';
 import { blockLength, doublesOf, eachBlock, selectedValues, valueCount } from './blocks.js';
@@ -27,7 +27,7 @@ export class NumberBuckets {
     this.#counts = new IdCounts(ids.size);
   }
 
-  add(view: SegmentView, selection: Mask): void {
+  add(view: SegmentView, selection: SelectionBytes): void {
     const column = view.column(this.#field);
     if (!column) return;
     const selected = selectedValues(column, selection);
@@ -60,7 +60,7 @@ export class NumberBuckets {
     }
   }
 
-  #addLists(column: Column, selection: Mask): void {
+  #addLists(column: Column, selection: SelectionBytes): void {
     const length = valueCount(column);
     const ids = new Uint32Array(length);
     for (let from = 0; from < length; from += blockLength) {

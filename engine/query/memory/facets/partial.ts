@@ -25,7 +25,7 @@ export interface BucketsPartial {
 /** Keys: distinct numbers, or strings that are joined to one: string i ends at `ends[i]`. A string may occur twice. */
 export type PartialKeys =
   | { readonly kind: 'numbers'; readonly numbers: Float64Array }
-  | { readonly kind: 'texts'; readonly joined: string; readonly ends: Uint32Array };
+  | { readonly kind: 'strings'; readonly joined: string; readonly ends: Uint32Array };
 
 /**
  * Statistics for each parent bucket, by its number. A sum is the exact sum of two doubles, `sums` and `sumRests`: exact for

@@ -1,4 +1,4 @@
-import type { Mask, SegmentView, Vocabulary } from '../column.js';
+import type { SelectionBytes, SegmentView, Dictionary } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { blockLength, selectedValues, valueCount, indicesOf } from './blocks.js';
 import type { Overflow } from './overflow.js';
@@ -10,8 +10,8 @@ import { joinStrings, maxStrings, StringIds } from './string-ids.js';
 export class StringBuckets {
   readonly #field: FieldRef;
   readonly #overflow: Overflow;
-  #vocabulary: Vocabulary | undefined;
-  readonly #byCode = new IdCounts();
+  #dictionary: Dictionary | undefined;
+  readonly #byIndex = new IdCounts();
   /** For segments that store strings without the dictionary, or with another one. */
   readonly #ids: StringIds;
   readonly #byId = new IdCounts();
@@ -22,20 +22,20 @@ export class StringBuckets {
     this.#ids = new StringIds(overflow);
   }
 
-  add(view: SegmentView, selection: Mask): void {
+  add(view: SegmentView, selection: SelectionBytes): void {
     const column = view.column(this.#field);
     if (!column) return;
     const selected = selectedValues(column, selection);
     if (selected === null) return;
     const { values } = column;
-    if (values.kind === 'codes') this.#vocabulary ??= values.vocabulary;
-    const isKnown = values.kind === 'codes' && values.vocabulary === this.#vocabulary;
+    if (values.kind === 'dictionary') this.#dictionary ??= values.dictionary;
+    const isKnown = values.kind === 'dictionary' && values.dictionary === this.#dictionary;
     const length = valueCount(column);
     const list = column.offsets && new Uint32Array(length);
     for (let from = 0; from < length; from += blockLength) {
       const to = Math.min(from + blockLength, length);
       const ids = isKnown
-        ? indicesOf(values.codes, from, to)
+        ? indicesOf(values.indices, from, to)
         : this.#ids.ids(column, selected, from, to);
       if (list) list.set(ids.subarray(0, to - from), from);
       else this.#count(isKnown, ids, to - from, selected, from);
@@ -44,34 +44,35 @@ export class StringBuckets {
   }
 
   partial(): BucketsPartial {
-    const size = this.#vocabulary?.texts.length ?? 0;
-    const byCode = this.#byCode.counts(size);
+    const size = this.#dictionary?.strings.length ?? 0;
+    const byIndex = this.#byIndex.counts(size);
     const byId = this.#byId.counts(this.#ids.size);
-    const own = (byId.length === 0 && this.#vocabulary && wholeDictionary(this.#vocabulary, byCode)) || undefined; // prettier-ignore
-    if (own) return { ...partial, keys: own, counts: byCode };
-    const [texts, counts]: [string[], number[]] = [[], []];
-    byCode.forEach((count, code) => {
+    const own = (byId.length === 0 && this.#dictionary && wholeDictionary(this.#dictionary, byIndex)) || undefined; // prettier-ignore
+    if (own) return { ...partial, keys: own, counts: byIndex };
+    const [strings, counts]: [string[], number[]] = [[], []];
+    byIndex.forEach((count, index) => {
       if (count === 0) return;
-      texts.push(this.#vocabulary!.texts[code]!);
+      strings.push(this.#dictionary!.strings[index]!);
       counts.push(count);
     });
     byId.forEach((count, id) => {
       if (count === 0) return;
-      texts.push(this.#ids.text(id));
+      strings.push(this.#ids.text(id));
       counts.push(count);
     });
-    if (texts.length > maxStrings) this.#overflow.set(`more than ${maxStrings} different strings`);
-    return { ...partial, keys: joinStrings(texts), counts: Uint32Array.from(counts) };
+    if (strings.length > maxStrings)
+      this.#overflow.set(`more than ${maxStrings} different strings`);
+    return { ...partial, keys: joinStrings(strings), counts: Uint32Array.from(counts) };
   }
 
   #tally(isKnown: boolean): IdCounts {
-    const tally = isKnown ? this.#byCode : this.#byId;
+    const tally = isKnown ? this.#byIndex : this.#byId;
     tally.ensure(this.#size(isKnown));
     return tally;
   }
 
   #size(isKnown: boolean): number {
-    return isKnown ? this.#vocabulary!.texts.length : this.#ids.size;
+    return isKnown ? this.#dictionary!.strings.length : this.#ids.size;
   }
 
   #count(
@@ -90,21 +91,21 @@ export class StringBuckets {
 const partial = { kind: 'buckets', keyOf: undefined, parents: undefined, nested: [] } as const;
 
 /** The joined entries of dictionaries, and how many entries these were. */
-const joined = new WeakMap<Vocabulary, { readonly size: number; readonly keys: PartialKeys }>();
+const joined = new WeakMap<Dictionary, { readonly size: number; readonly keys: PartialKeys }>();
 
 /**
  * Returns all entries of a dictionary, even those with a count of zero, unless they are many: `merged-keys.ts` recognises them in
  * the next query and then need not merge them again. Undefined if they are too many.
  */
-function wholeDictionary(vocabulary: Vocabulary, counts: Uint32Array): PartialKeys | undefined {
-  const size = vocabulary.texts.length;
+function wholeDictionary(dictionary: Dictionary, counts: Uint32Array): PartialKeys | undefined {
+  const size = dictionary.strings.length;
   if (size > maxStrings) return undefined;
   let different = 0;
-  for (let code = 0; code < size; code++) if (counts[code]! > 0) different += 1;
+  for (let index = 0; index < size; index++) if (counts[index]! > 0) different += 1;
   if (size > 4096 && different * 4 < size) return undefined;
-  const known = joined.get(vocabulary);
+  const known = joined.get(dictionary);
   if (known?.size === size) return known.keys;
-  const keys = joinStrings(vocabulary.texts);
-  joined.set(vocabulary, { size, keys });
+  const keys = joinStrings(dictionary.strings);
+  joined.set(dictionary, { size, keys });
   return keys;
 }

@@ -1,4 +1,4 @@
-import type { Column, Texts, Vocabulary } from '../column.js';
+import type { Column, Strings, Dictionary } from '../column.js';
 import type { Overflow } from './overflow.js';
 import type { PartialKeys } from './partial.js';
 import { StringTable } from './string-table.js';
@@ -15,10 +15,10 @@ const found = new Uint32Array(blockLength);
  */
 export class StringIds {
   readonly #overflow: Overflow;
-  #vocabulary: Vocabulary | undefined;
+  #dictionary: Dictionary | undefined;
   #table: StringTable | undefined;
   /** For dictionaries other than the first: the odd id of each index, 0 if not assigned yet. */
-  readonly #foreign = new Map<Vocabulary, Uint32Array>();
+  readonly #foreign = new Map<Dictionary, Uint32Array>();
 
   constructor(overflow: Overflow) {
     this.#overflow = overflow;
@@ -26,7 +26,7 @@ export class StringIds {
 
   /** Upper bound of the ids, exclusive. */
   get size(): number {
-    return 2 * Math.max(this.#vocabulary?.texts.length ?? 0, this.#table?.size ?? 0);
+    return 2 * Math.max(this.#dictionary?.strings.length ?? 0, this.#table?.size ?? 0);
   }
 
   /**
@@ -35,27 +35,27 @@ export class StringIds {
    */
   ids(column: Column, selected: Uint8Array | undefined, from: number, to: number): Uint32Array {
     const { values } = column;
-    if (values.kind === 'texts') return this.#ofTexts(values, selected, from, to);
-    if (values.kind !== 'codes') {
+    if (values.kind === 'strings') return this.#ofTexts(values, selected, from, to);
+    if (values.kind !== 'dictionary') {
       this.#overflow.set(`${values.kind} in a column of strings`);
       return found.fill(0, 0, to - from);
     }
-    const codes = indicesOf(values.codes, from, to);
-    this.#vocabulary ??= values.vocabulary;
+    const indices = indicesOf(values.indices, from, to);
+    this.#dictionary ??= values.dictionary;
     const length = to - from;
-    if (values.vocabulary !== this.#vocabulary)
-      return this.#ofForeign(values.vocabulary, codes, selected, from, length);
-    for (let i = 0; i < length; i++) found[i] = codes[i]! << 1;
+    if (values.dictionary !== this.#dictionary)
+      return this.#ofForeign(values.dictionary, indices, selected, from, length);
+    for (let i = 0; i < length; i++) found[i] = indices[i]! << 1;
     return found;
   }
 
   /** The string that has this id. */
   text(id: number): string {
-    return id & 1 ? this.#table!.text(id >>> 1) : this.#vocabulary!.texts[id >>> 1]!;
+    return id & 1 ? this.#table!.text(id >>> 1) : this.#dictionary!.strings[id >>> 1]!;
   }
 
   #ofTexts(
-    { bytes, offsets }: Texts,
+    { bytes, offsets }: Strings,
     selected: Uint8Array | undefined,
     from: number,
     to: number,
@@ -68,40 +68,40 @@ export class StringIds {
   }
 
   #ofForeign(
-    vocabulary: Vocabulary,
-    codes: Uint32Array,
+    dictionary: Dictionary,
+    indices: Uint32Array,
     selected: Uint8Array | undefined,
     from: number,
     length: number,
   ): Uint32Array {
     const table = (this.#table ??= new StringTable(maxStrings, this.#overflow));
-    let known = this.#foreign.get(vocabulary);
-    if (!known || known.length < vocabulary.texts.length) {
-      const longer = new Uint32Array(vocabulary.texts.length);
+    let known = this.#foreign.get(dictionary);
+    if (!known || known.length < dictionary.strings.length) {
+      const longer = new Uint32Array(dictionary.strings.length);
       if (known) longer.set(known);
-      this.#foreign.set(vocabulary, longer);
+      this.#foreign.set(dictionary, longer);
       known = longer;
     }
     for (let i = 0; i < length; i++) {
       if (selected !== undefined && selected[from + i] === 0) continue;
-      const code = codes[i]!;
-      if (known[code] === 0) {
-        const text = Buffer.from(vocabulary.texts[code]!);
-        known[code] = (table.add(text, 0, text.length) << 1) | 1;
+      const index = indices[i]!;
+      if (known[index] === 0) {
+        const text = Buffer.from(dictionary.strings[index]!);
+        known[index] = (table.add(text, 0, text.length) << 1) | 1;
       }
-      found[i] = known[code]!;
+      found[i] = known[index]!;
     }
     return found;
   }
 }
 
 /** The strings as keys of a partial result. */
-export function joinStrings(texts: readonly string[]): PartialKeys {
-  const ends = new Uint32Array(texts.length);
+export function joinStrings(strings: readonly string[]): PartialKeys {
+  const ends = new Uint32Array(strings.length);
   let end = 0;
-  texts.forEach((text, index) => {
+  strings.forEach((text, index) => {
     end += text.length;
     ends[index] = end;
   });
-  return { kind: 'texts', joined: texts.join(''), ends };
+  return { kind: 'strings', joined: strings.join(''), ends };
 }

@@ -1,4 +1,4 @@
-import type { Column, Mask, SegmentView } from '../column.js';
+import type { Column, SelectionBytes, SegmentView } from '../column.js';
 import type { Facet } from '../../request/facets.js';
 import { blockLength, doublesOf } from './blocks.js';
 import { NumberIds } from './number-ids.js';
@@ -22,7 +22,7 @@ export class Tree {
     this.#root = new BucketsNode(facet, overflow);
   }
 
-  add(view: SegmentView, selection: Mask): void {
+  add(view: SegmentView, selection: SelectionBytes): void {
     if (selection === 'none') return;
     this.#root.begin(view);
     for (let from = 0; from < view.rows; from += blockLength) {

@@ -1,5 +1,5 @@
 import { lowerCase } from '../../../text/fold.js';
-import type { Vocabulary } from '../column.js';
+import type { Dictionary } from '../column.js';
 
 /**
  * Finds the entries of a dictionary by their lower case: a hash table of 8 to 16 bytes per entry. Comparing a million entries for
@@ -11,16 +11,16 @@ class DictionaryIndex {
   #known = 0;
 
   /** Adds the entries that were appended to the dictionary since the last call. */
-  grow(texts: readonly string[]): void {
-    if (texts.length * 2 > this.#slots.length) {
+  grow(strings: readonly string[]): void {
+    if (strings.length * 2 > this.#slots.length) {
       let size = this.#slots.length;
-      while (size < texts.length * 2) size *= 2;
+      while (size < strings.length * 2) size *= 2;
       this.#slots = new Int32Array(size);
       this.#known = 0;
     }
-    for (; this.#known < texts.length; this.#known++) {
+    for (; this.#known < strings.length; this.#known++) {
       const mask = this.#slots.length - 1;
-      let slot = hashOf(texts[this.#known]!) & mask;
+      let slot = hashOf(strings[this.#known]!) & mask;
       while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
       this.#slots[slot] = this.#known + 1;
     }
@@ -34,13 +34,13 @@ class DictionaryIndex {
   }
 }
 
-const indexes = new WeakMap<Vocabulary, DictionaryIndex>();
+const indexes = new WeakMap<Dictionary, DictionaryIndex>();
 
 /** The index of a dictionary with all its present entries. */
-export function dictionaryIndex(dictionary: Vocabulary): DictionaryIndex {
+export function dictionaryIndex(dictionary: Dictionary): DictionaryIndex {
   let index = indexes.get(dictionary);
   if (index === undefined) indexes.set(dictionary, (index = new DictionaryIndex()));
-  index.grow(dictionary.texts);
+  index.grow(dictionary.strings);
   return index;
 }
 

@@ -1,6 +1,6 @@
 import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
-import type { Texts } from '../column.js';
+import type { Strings } from '../column.js';
 import type { ValueTest } from './row-test.js';
 import { eachEntry, someOf, stringTest } from './string-test.js';
 
@@ -13,7 +13,7 @@ export function regionOverlap(condition: OfKind<'overlap'>): ValueTest {
   const region = regionOf(condition);
   return stringTest({
     entries: eachEntry(overlapTest(condition)),
-    strings: ({ bytes, offsets }: Texts, count, within) => {
+    strings: ({ bytes, offsets }: Strings, count, within) => {
       const test = (i: number): boolean => overlaps(bytes, offsets[i]!, offsets[i + 1]!, region);
       const some = someOf(within, test);
       if (some !== undefined) return some;

@@ -1,4 +1,4 @@
-import type { Column, ColumnValues, SegmentView, TextHashes } from '../column.js';
+import type { Column, ColumnValues, SegmentView, StringHashes } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { andInto, invert, spanOf } from '../selection-bytes.js';
 import { both, isSparse, type SelectionVector, type Tested } from './selection-vector.js';
@@ -21,7 +21,7 @@ export interface ValueTest {
     values: ColumnValues,
     count: number,
     within: SelectionVector,
-    hashes: () => TextHashes | undefined,
+    hashes: () => StringHashes | undefined,
   ): Tested;
 }
 
@@ -40,7 +40,7 @@ function found(
   column: Column,
   test: ValueTest,
   within: SelectionVector,
-  hashes: () => TextHashes | undefined = () => undefined,
+  hashes: () => StringHashes | undefined = () => undefined,
 ): Tested {
   const { offsets, rows, values } = column;
   if (offsets === undefined) return withValue(column, test.find(values, rows, within, hashes));
@@ -60,7 +60,7 @@ interface Part {
 function partOf(column: Column, within: SelectionVector, test: ValueTest): Part | undefined {
   if (typeof within === 'string' || isSparse(within) || column.offsets !== undefined)
     return undefined;
-  if (test.probesHashes && column.values.kind === 'texts') return undefined;
+  if (test.probesHashes && column.values.kind === 'strings') return undefined;
   const { from, to } = spanOf(within);
   if ((to - from) * 2 > column.rows) return undefined;
   const present = column.present?.subarray(from, to);
@@ -76,9 +76,9 @@ function valuesFrom(values: ColumnValues, from: number, to: number): ColumnValue
       return { ...values, longs: values.longs.subarray(from, to) };
     case 'flags':
       return { ...values, flags: values.flags.subarray(from, to) };
-    case 'codes':
-      return { ...values, codes: values.codes.subarray(from, to) };
-    case 'texts':
+    case 'dictionary':
+      return { ...values, indices: values.indices.subarray(from, to) };
+    case 'strings':
       return { ...values, offsets: values.offsets.subarray(from, to + 1) };
   }
 }

@@ -1,12 +1,12 @@
 import type { Unsupported } from '../../unsupported.js';
-import type { Mask } from '../column.js';
+import type { SelectionBytes } from '../column.js';
 import { andInto, countOnes, invert, orInto, spanOf, wordsOf } from '../selection-bytes.js';
 
 /**
  * The selected rows of a segment (or values of a column): one byte per row, or, where few are selected, their numbers, ascending
  * and without duplicates. A selection vector that a function returns belongs to its caller, who may write into it.
  */
-export type SelectionVector = Mask | Int32Array;
+export type SelectionVector = SelectionBytes | Int32Array;
 
 /** What a test returns. */
 export type Tested = SelectionVector | Unsupported;
@@ -43,7 +43,7 @@ function numbersIn(mask: Uint8Array, count: number): Int32Array {
 }
 
 /** The selection as one byte per row, for a segment of `rows` rows. */
-export function maskOf(selection: SelectionVector, rows: number): Mask {
+export function selectionBytesOf(selection: SelectionVector, rows: number): SelectionBytes {
   if (!isSparse(selection)) return selection;
   return selection.length === 0 ? 'none' : bytesOf(selection, rows);
 }

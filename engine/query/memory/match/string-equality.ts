@@ -1,7 +1,7 @@
 import { lowerCase } from '../../../text/fold.js';
 import type { OfKind } from '../../predicate/predicate.js';
-import type { Texts } from '../column.js';
-import { textHash } from '../text-hashes.js';
+import type { Strings } from '../column.js';
+import { stringHash } from '../string-hashes.js';
 import { dictionaryIndex } from './dictionary-index.js';
 import type { EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
@@ -26,7 +26,7 @@ export function stringEquality({ values, ignoreCase }: OfKind<'in'>): ValueTest 
       if (some !== undefined) return some;
       const table = hashes();
       if (table === undefined) return scanEqual(stored, count, wanted, ignoreCase);
-      wantedHashes ??= Int32Array.from(list, (text) => textHash(lowerCase(text)));
+      wantedHashes ??= Int32Array.from(list, (text) => stringHash(lowerCase(text)));
       const found: number[] = [];
       table.findAll(wantedHashes, (i, value) => {
         const isSame = hasBytes(stored, value, bytes[i]!, ignoreCase);
@@ -42,16 +42,16 @@ const smallDictionary = 1_000;
 
 function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => string): EntryTest {
   return (dictionary, from, add) => {
-    const { texts } = dictionary;
-    if (texts.length - from <= Math.max(smallDictionary, wanted.size)) {
-      for (let code = from; code < texts.length; code++)
-        if (wanted.has(form(texts[code]!))) add(code);
+    const { strings } = dictionary;
+    if (strings.length - from <= Math.max(smallDictionary, wanted.size)) {
+      for (let entry = from; entry < strings.length; entry++)
+        if (wanted.has(form(strings[entry]!))) add(entry);
       return undefined;
     }
     const index = dictionaryIndex(dictionary);
     for (const text of wanted) {
       index.find(lowerCase(text), (code) => {
-        if (form(texts[code]!) === text) add(code);
+        if (form(strings[code]!) === text) add(code);
       });
     }
     return undefined;
@@ -63,7 +63,7 @@ function entriesAmong(wanted: ReadonlySet<string>, form: (text: string) => strin
  * character outside ASCII was met. Bytes are compared from the end, because many strings start alike.
  */
 function hasBytes(
-  { bytes, offsets }: Texts,
+  { bytes, offsets }: Strings,
   i: number,
   text: Buffer,
   ignoreCase: boolean,

@@ -1,4 +1,4 @@
-import type { Texts } from '../column.js';
+import type { Strings } from '../column.js';
 import { isSeparator } from '../../../text/tokenizer.js';
 import type { SelectionVector } from './selection-vector.js';
 
@@ -17,7 +17,7 @@ const separates = Uint8Array.from({ length: 256 }, (_, byte) =>
  * form, so it is always tested. Without a string all values are tested. The scan ends when the test returns undefined.
  */
 export function scanFolded(
-  { bytes, offsets }: Texts,
+  { bytes, offsets }: Strings,
   count: number,
   part: Buffer | undefined,
   kind: 'term' | 'terms' | 'anywhere',

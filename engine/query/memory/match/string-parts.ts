@@ -1,4 +1,4 @@
-import type { Texts } from '../column.js';
+import type { Strings } from '../column.js';
 import type { Bound, Predicate } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
 import { begins, holds, scanBeginning, scanContaining } from './string-scan.js';
@@ -48,7 +48,7 @@ export function stringRange({ low, high }: Extract<Predicate, { kind: 'range' }>
       const bytes = Buffer.from(entry);
       return isIn(bytes, 0, bytes.length);
     }),
-    strings: ({ bytes, offsets }: Texts, count, within) => {
+    strings: ({ bytes, offsets }: Strings, count, within) => {
       const some = someOf(within, (value) => isIn(bytes, offsets[value]!, offsets[value + 1]!));
       if (some !== undefined) return some;
       const mask = new Uint8Array(count);

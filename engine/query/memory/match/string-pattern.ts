@@ -49,10 +49,10 @@ function numbersOf(selection: SelectionVector, count: number): SelectionVector {
 }
 
 function entriesLike(literal: string, matches: (text: string) => boolean): EntryTest {
-  return ({ texts }, from, add) => {
+  return ({ strings }, from, add) => {
     const budget = new PatternBudget();
-    for (let index = from; index < texts.length; index++) {
-      const text = texts[index]!;
+    for (let index = from; index < strings.length; index++) {
+      const text = strings[index]!;
       if (!text.includes(literal)) continue;
       if (!budget.takes(text.length)) return budget.problem();
       if (matches(text)) add(index);

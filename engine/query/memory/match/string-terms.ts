@@ -49,10 +49,10 @@ function foldedTest(
     return parts.every((part) => folded.includes(part));
   };
   return stringTest({
-    entries: ({ texts }, from, add) => {
+    entries: ({ strings }, from, add) => {
       const budget = new PatternBudget();
-      for (let index = from; index < texts.length; index++) {
-        const text = texts[index]!;
+      for (let index = from; index < strings.length; index++) {
+        const text = strings[index]!;
         if (!contains(text)) continue;
         if (!budget.takes(text.length)) return budget.problem();
         if (test(text)) add(index);

@@ -1,4 +1,4 @@
-import type { TextHashes, Texts } from '../column.js';
+import type { StringHashes, Strings } from '../column.js';
 import { dictionaryTest, type EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
 import { isSparse, type SelectionVector, type Tested } from './selection-vector.js';
@@ -10,10 +10,10 @@ export interface StringTest {
   readonly skipsUnwanted?: true;
   readonly entries: EntryTest;
   strings(
-    values: Texts,
+    values: Strings,
     count: number,
     within: SelectionVector,
-    hashes: () => TextHashes | undefined,
+    hashes: () => StringHashes | undefined,
   ): Tested;
 }
 
@@ -23,8 +23,8 @@ export function stringTest({ entries, strings, ...traits }: StringTest): ValueTe
   return {
     ...traits,
     find(values, count, within, hashes) {
-      if (values.kind === 'codes') return ofDictionary(values, count, within);
-      if (values.kind === 'texts') return strings(values, count, within, hashes);
+      if (values.kind === 'dictionary') return ofDictionary(values, count, within);
+      if (values.kind === 'strings') return strings(values, count, within, hashes);
       return { unsupported: `a column of strings holds ${values.kind}` };
     },
   };
@@ -32,14 +32,14 @@ export function stringTest({ entries, strings, ...traits }: StringTest): ValueTe
 
 /** Tests every entry by itself. */
 export function eachEntry(test: (entry: string) => boolean): EntryTest {
-  return ({ texts }, from, add) => {
-    for (let index = from; index < texts.length; index++) if (test(texts[index]!)) add(index);
+  return ({ strings }, from, add) => {
+    for (let index = from; index < strings.length; index++) if (test(strings[index]!)) add(index);
     return undefined;
   };
 }
 
 /** Value `i` as a string. */
-export function stringAt({ bytes, offsets }: Texts, i: number): string {
+export function stringAt({ bytes, offsets }: Strings, i: number): string {
   return bytes.toString('utf8', offsets[i], offsets[i + 1]);
 }
 

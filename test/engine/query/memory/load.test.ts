@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Column as Loaded } from '../../../../engine/query/memory/column.js';
 import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
-import { GrowingVocabulary } from '../../../../engine/query/memory/vocabulary.js';
+import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
 import { writeSegment } from '../../../../engine/store/segment.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../../store/random.js';
@@ -51,8 +51,8 @@ const bytesOf = (loaded: Loaded): number => {
   if (values.kind === 'numbers') arrays.push(values.numbers as never);
   if (values.kind === 'longs') arrays.push(values.longs as never);
   if (values.kind === 'flags') arrays.push(values.flags);
-  if (values.kind === 'codes') arrays.push(values.codes as never, values.different as never);
-  if (values.kind === 'texts') arrays.push(values.bytes, values.offsets as never);
+  if (values.kind === 'dictionary') arrays.push(values.indices as never, values.distinct as never);
+  if (values.kind === 'strings') arrays.push(values.bytes, values.offsets as never);
   return arrays.reduce((sum, array) => sum + (array?.byteLength ?? 0), 0);
 };
 
@@ -80,7 +80,7 @@ describe('a loaded column', () => {
       for (const { path, columns: along } of leafPaths(columns)) {
         const all = values[columns.indexOf(along[0]!)]!;
         const expected = all.map((value) => valuesAt(value, along));
-        const loaded = loadColumn(file, path, new GrowingVocabulary(next() < 0.2 ? 3 : undefined))!;
+        const loaded = loadColumn(file, path, new GrowingDictionary(next() < 0.2 ? 3 : undefined))!;
         const found = loadedValues(loaded, along.at(-1)!.type);
         const row = expected.findIndex((value, at) => !isDeepStrictEqual(value, found[at]));
         if (row >= 0 || found.length !== rows) {
@@ -88,9 +88,9 @@ describe('a loaded column', () => {
           expect([where, found[row]]).toEqual([where, expected[row]]);
         }
         expect(loaded.bytes).toBe(bytesOf(loaded));
-        if (loaded.values.kind === 'codes' && loaded.values.different) {
-          const there = loaded.values.codes.filter((_, i) => loaded.present?.[i] !== 0);
-          expect(loaded.values.different.toSorted()).toEqual(Int32Array.from(new Set(there)).sort()); // prettier-ignore
+        if (loaded.values.kind === 'dictionary' && loaded.values.distinct) {
+          const there = loaded.values.indices.filter((_, i) => loaded.present?.[i] !== 0);
+          expect(loaded.values.distinct.toSorted()).toEqual(Int32Array.from(new Set(there)).sort()); // prettier-ignore
         }
         expect(loaded.offsets === undefined).toBe(along.every(({ isList }) => !isList));
         if (loaded.offsets === undefined) {
@@ -105,7 +105,7 @@ describe('a loaded column', () => {
       }
       file.close();
     }
-    for (const kind of ['numbers', 'longs', 'flags', 'codes', 'texts']) {
+    for (const kind of ['numbers', 'longs', 'flags', 'dictionary', 'strings']) {
       expect([kind, (kinds.get(kind) ?? 0) > 3]).toEqual([kind, true]);
     }
   });
@@ -125,7 +125,7 @@ describe('a loaded column', () => {
         for (const times of [1, 40]) {
           const values = Array.from({ length: times }, () => few).flat();
           const file = await segmentOf([column(type)], [values]);
-          const loaded = loadColumn(file, ['x'], new GrowingVocabulary())!;
+          const loaded = loadColumn(file, ['x'], new GrowingDictionary())!;
           const { values: found } = loaded;
           const arrays = found.kind === 'longs' ? found.longs : (found as never)['numbers'];
           expect([few, (arrays as object).constructor.name]).toEqual([few, array]);
@@ -160,7 +160,7 @@ describe('a loaded column', () => {
     const names = columns.map(({ physical }) => `"${physical}"`).join(', ');
     const read = await readWithDuckdb([file.path], names);
     for (const [i, { physical, type, isList }] of columns.entries()) {
-      const found = loadedValues(loadColumn(file, [physical], new GrowingVocabulary())!, type);
+      const found = loadedValues(loadColumn(file, [physical], new GrowingDictionary())!, type);
       const expected = read.columns[i]!.map((value) =>
         value === null ? [] : isList ? (value as Value[]).filter((one) => one !== null) : [value],
       );
@@ -171,30 +171,30 @@ describe('a loaded column', () => {
     file.close();
   });
 
-  test('shares its vocabulary with other segments, and is texts where that is full', async () => {
+  test('shares its dictionary with other segments, and is texts where that is full', async () => {
     const few = (from: number) => Array.from({ length: 300 }, (_, i) => `${from + (i % 10)} times`);
     const one = await segmentOf([column('string')], [few(0)]);
     const other = await segmentOf([column('string')], [few(5)]);
-    const vocabulary = new GrowingVocabulary(15);
-    const a = loadColumn(one, ['x'], vocabulary)!;
-    const b = loadColumn(other, ['x'], vocabulary)!;
-    expect([a.values.kind, b.values.kind]).toEqual(['codes', 'codes']);
-    expect(vocabulary.texts).toEqual(Array.from({ length: 15 }, (_, i) => `${i} times`));
+    const dictionary = new GrowingDictionary(15);
+    const a = loadColumn(one, ['x'], dictionary)!;
+    const b = loadColumn(other, ['x'], dictionary)!;
+    expect([a.values.kind, b.values.kind]).toEqual(['dictionary', 'dictionary']);
+    expect(dictionary.strings).toEqual(Array.from({ length: 15 }, (_, i) => `${i} times`));
     const third = await segmentOf([column('string')], [few(6)]);
-    const c = loadColumn(third, ['x'], vocabulary)!;
-    expect(c.values.kind).toBe('texts');
+    const c = loadColumn(third, ['x'], dictionary)!;
+    expect(c.values.kind).toBe('strings');
     expect(loadedValues(c, 'string').flat()).toEqual(few(6));
-    expect(loadColumn(one, ['y'], vocabulary)).toBeUndefined();
+    expect(loadColumn(one, ['y'], dictionary)).toBeUndefined();
     for (const file of [one, other, third]) file.close();
   });
 
-  test('takes two or four bytes for a number when the vocabulary is that large', async () => {
-    const vocabulary = new GrowingVocabulary();
+  test('takes two or four bytes for a number when the dictionary is that large', async () => {
+    const dictionary = new GrowingDictionary();
     const add = (count: number): void => {
-      for (let i = vocabulary.texts.length; i < count; i++) {
+      for (let i = dictionary.strings.length; i < count; i++) {
         const bytes = Buffer.from(`${i} times`);
         const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-        vocabulary.numberOf(bytes, view, 0, bytes.length);
+        dictionary.numberOf(bytes, view, 0, bytes.length);
       }
     };
     for (const [last, array] of [
@@ -207,10 +207,10 @@ describe('a loaded column', () => {
       add(last);
       const texts = Array.from({ length: 300 }, (_, i) => `${last - (i % 3)} times`);
       const file = await segmentOf([column('string')], [texts]);
-      const loaded = loadColumn(file, ['x'], vocabulary)!;
+      const loaded = loadColumn(file, ['x'], dictionary)!;
       const { values } = loaded;
-      if (values.kind !== 'codes') throw new Error('no codes');
-      expect([last, values.codes.constructor.name]).toEqual([last, array]);
+      if (values.kind !== 'dictionary') throw new Error('no indices');
+      expect([last, values.indices.constructor.name]).toEqual([last, array]);
       expect(loadedValues(loaded, 'string').flat()).toEqual(texts);
       file.close();
     }
@@ -231,7 +231,7 @@ describe('a loaded column', () => {
       await writeFile(path, changed);
       const damaged = new SegmentFile(path);
       try {
-        expect(loadColumn(damaged, ['x'], new GrowingVocabulary())?.rows).toBe(500);
+        expect(loadColumn(damaged, ['x'], new GrowingDictionary())?.rows).toBe(500);
       } catch (error) {
         expect(error).toMatchObject({ code: 'damaged' });
         expect(String(error)).toContain('.parquet cannot give its column x');

@@ -2,18 +2,18 @@ import type {
   Column as MemoryColumn,
   ColumnValues,
   SegmentView,
-  Vocabulary,
+  Dictionary,
 } from '../../../../engine/query/memory/column.js';
-import { textHashes } from '../../../../engine/query/memory/text-hashes.js';
+import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import type { TestRow } from '../dataset.js';
 import { valuesOf } from '../naive-fields.js';
 import { moment } from '../naive-values.js';
 import type { Random } from '../random.js';
 
-/** A vocabulary that a test adds to. */
-export interface MadeVocabulary extends Vocabulary {
-  readonly texts: string[];
+/** A dictionary that a test adds to. */
+export interface MadeDictionary extends Dictionary {
+  readonly strings: string[];
 }
 
 /** The columns of a segment made of its records, in one of the forms that each may have. */
@@ -21,16 +21,16 @@ export function madeView(
   random: Random,
   columns: Columns,
   rows: readonly TestRow[],
-  vocabularies: Map<string, MadeVocabulary>,
+  dictionaries: Map<string, MadeDictionary>,
 ): SegmentView {
   const known = new Map<string, MemoryColumn | undefined>();
   const hashes = random.chance(0.5);
   const column = ({ path }: { readonly path: readonly string[] }): MemoryColumn | undefined => {
     const key = path.join('\n');
     if (known.has(key)) return known.get(key);
-    let vocabulary = vocabularies.get(key);
-    if (vocabulary === undefined) vocabularies.set(key, (vocabulary = { texts: [] }));
-    const made = columnOf(random, columns, path, rows, vocabulary);
+    let dictionary = dictionaries.get(key);
+    if (dictionary === undefined) dictionaries.set(key, (dictionary = { strings: [] }));
+    const made = columnOf(random, columns, path, rows, dictionary);
     known.set(key, made);
     return made;
   };
@@ -39,7 +39,7 @@ export function madeView(
     column,
     hashes: (field) => {
       const made = column(field);
-      return hashes && made?.values.kind === 'texts' ? textHashes(made) : undefined;
+      return hashes && made?.values.kind === 'strings' ? stringHashes(made) : undefined;
     },
   };
 }
@@ -49,7 +49,7 @@ function columnOf(
   columns: Columns,
   path: readonly string[],
   rows: readonly TestRow[],
-  vocabulary: MadeVocabulary,
+  dictionary: MadeDictionary,
 ): MemoryColumn | undefined {
   let siblings: Columns | undefined = columns;
   let leaf: Column | undefined;
@@ -70,7 +70,7 @@ function columnOf(
     rows: rows.length,
     offsets: isMany ? offsets : undefined,
     present: isMany || isFull ? undefined : Uint8Array.from(present),
-    values: valuesIn(random, leaf!, flat, vocabulary),
+    values: valuesIn(random, leaf!, flat, dictionary),
     bytes: 0,
   };
 }
@@ -79,7 +79,7 @@ function valuesIn(
   random: Random,
   { type }: Column,
   values: readonly (Value | null)[],
-  vocabulary: MadeVocabulary,
+  dictionary: MadeDictionary,
 ): ColumnValues {
   switch (type) {
     case 'boolean':
@@ -96,7 +96,7 @@ function valuesIn(
       return { kind: 'numbers', numbers, hasNonFinite: !all.every(Number.isFinite) };
     }
     default:
-      return textValues(random, values.map((value) => (value as string) ?? ''), vocabulary); // prettier-ignore
+      return textValues(random, values.map((value) => (value as string) ?? ''), dictionary); // prettier-ignore
   }
 }
 
@@ -111,28 +111,30 @@ function wholeValues(random: Random, all: readonly bigint[]): ColumnValues {
 
 function textValues(
   random: Random,
-  texts: readonly string[],
-  vocabulary: MadeVocabulary,
+  strings: readonly string[],
+  dictionary: MadeDictionary,
 ): ColumnValues {
   if (random.chance(0.5)) {
-    const codes = codesOf(random, texts, vocabulary);
-    const different = random.chance(0.5) ? Int32Array.from(new Set(codes)) : undefined;
-    return { kind: 'codes', codes, vocabulary, different };
+    const indices = indicesOf(random, strings, dictionary);
+    const distinct = random.chance(0.5) ? Int32Array.from(new Set(indices)) : undefined;
+    return { kind: 'dictionary', indices, dictionary, distinct };
   }
-  const offsets = new Uint32Array(texts.length + 1);
-  texts.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text)));
-  return { kind: 'texts', bytes: Buffer.from(texts.join('')), offsets };
+  const offsets = new Uint32Array(strings.length + 1);
+  strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text)));
+  return { kind: 'strings', bytes: Buffer.from(strings.join('')), offsets };
 }
 
-function codesOf(
+function indicesOf(
   random: Random,
-  texts: readonly string[],
-  vocabulary: MadeVocabulary,
+  strings: readonly string[],
+  dictionary: MadeDictionary,
 ): Uint8Array | Uint16Array | Uint32Array {
-  const codes = texts.map((text) => {
-    if (!vocabulary.texts.includes(text)) vocabulary.texts.push(text);
-    return vocabulary.texts.indexOf(text);
+  const indices = strings.map((text) => {
+    if (!dictionary.strings.includes(text)) dictionary.strings.push(text);
+    return dictionary.strings.indexOf(text);
   });
-  const kinds = [Uint8Array, Uint16Array, Uint32Array].slice(vocabulary.texts.length > 256 ? 1 : 0);
-  return random.pick(kinds).from(codes);
+  const kinds = [Uint8Array, Uint16Array, Uint32Array].slice(
+    dictionary.strings.length > 256 ? 1 : 0,
+  );
+  return random.pick(kinds).from(indices);
 }

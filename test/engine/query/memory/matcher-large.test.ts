@@ -2,14 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import type {
   Column,
   ColumnValues,
-  Mask,
+  SelectionBytes,
   SegmentView,
 } from '../../../../engine/query/memory/column.js';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
 import { matcher } from '../../../../engine/query/memory/matcher.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
-import { textHashes } from '../../../../engine/query/memory/text-hashes.js';
+import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import {
   and,
   node,
@@ -63,21 +63,21 @@ function fieldOf(
   return { name, type, lists, column };
 }
 
-function codes(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Array) {
+function indices(kind: typeof Uint8Array | typeof Uint16Array | typeof Uint32Array) {
   return (values: readonly Plain[]): ColumnValues => {
     const texts = [...new Set(values as string[])];
-    const numbers = new Map(texts.map((text, code) => [text, code]));
-    const codes = kind.from(values.map((value) => numbers.get(value as string)!));
-    // What only other segments have is in the vocabulary, too.
-    const vocabulary = { texts: [...texts, 'AlsoA', 'alsob'] };
-    return { kind: 'codes', codes, vocabulary, different: Int32Array.from(new Set(codes)) };
+    const numbers = new Map(texts.map((text, index) => [text, index]));
+    const indices = kind.from(values.map((value) => numbers.get(value as string)!));
+    // What only other segments have is in the dictionary, too.
+    const dictionary = { strings: [...texts, 'AlsoA', 'alsob'] };
+    return { kind: 'dictionary', indices, dictionary, distinct: Int32Array.from(new Set(indices)) };
   };
 }
 
 function texts(values: readonly Plain[]): ColumnValues {
   const offsets = new Uint32Array(values.length + 1);
   values.forEach((text, i) => (offsets[i + 1] = offsets[i]! + Buffer.byteLength(text as string)));
-  return { kind: 'texts', bytes: Buffer.from(values.join('')), offsets };
+  return { kind: 'strings', bytes: Buffer.from(values.join('')), offsets };
 }
 
 function ascending(value: (i: number) => Plain, rows: number): () => Plain {
@@ -102,11 +102,11 @@ function madeFields(random: Random, rows: number): readonly Field[] {
     fieldOf(random, 'strange', 'double', rows, strange, numbers(Float64Array)),
     fieldOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
     // As records often are: sorted, so that what is wanted lies together.
-    fieldOf(random, 'chromosome', 'string', rows, ascending((i) => `chr${i % 24}`, rows), codes(Uint8Array)), // prettier-ignore
+    fieldOf(random, 'chromosome', 'string', rows, ascending((i) => `chr${i % 24}`, rows), indices(Uint8Array)), // prettier-ignore
     fieldOf(random, 'start', 'long', rows, ascending((i) => BigInt(i), rows), numbers(Int32Array)), // prettier-ignore
-    fieldOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), codes(Uint8Array)), // prettier-ignore
-    fieldOf(random, 'some', 'string', rows, word, codes(Uint16Array)),
-    fieldOf(random, 'many', 'string', rows, id, codes(Uint32Array)),
+    fieldOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), indices(Uint8Array)), // prettier-ignore
+    fieldOf(random, 'some', 'string', rows, word, indices(Uint16Array)),
+    fieldOf(random, 'many', 'string', rows, id, indices(Uint32Array)),
     fieldOf(random, 'id', 'string', rows, id, texts),
     fieldOf(random, 'word', 'string', rows, word, texts),
     fieldOf(random, 'odd', 'string', rows, odd, texts),
@@ -217,7 +217,7 @@ describe('over thousands of rows', () => {
         column: (field) => fields.find(({ name }) => name === field.name)?.column,
         hashes: (field) => {
           const { column } = fields.find(({ name }) => name === field.name)!;
-          return hashed && column.values.kind === 'texts' ? textHashes(column) : undefined;
+          return hashed && column.values.kind === 'strings' ? stringHashes(column) : undefined;
         },
       };
       if (!fields.every(({ lists }) => lists.flat().some((value) => !Number.isNaN(value)))) continue;
@@ -255,15 +255,15 @@ test('a pattern that many texts may match is left to the SQL engine, which has a
   expect(firstRows(selectedBy(regexp('rs777.?'))(view), rows, 20)).toEqual([777, 7770, 7771, 7772, 7773, 7774, 7775, 7776, 7777, 7778, 7779]); // prettier-ignore
 });
 
-test('what is learned of a vocabulary grows with it', () => {
-  const vocabulary = { texts: Array.from({ length: 3_000 }, (_, i) => `g${i}`) };
+test('what is learned of a dictionary grows with it', () => {
+  const dictionary = { strings: Array.from({ length: 3_000 }, (_, i) => `g${i}`) };
   const field = { name: 's', path: ['s'], type: 'string' } as const;
   const match = selectedBy(node({ kind: 'in', field, values: ['G7', 'G5000', 'G70000'], ignoreCase: true })); // prettier-ignore
-  const found = (list: readonly number[]): Mask => {
-    const column = { rows: list.length, offsets: undefined, present: undefined, values: { kind: 'codes', codes: Uint32Array.from(list), vocabulary }, bytes: 0 } as const; // prettier-ignore
+  const found = (list: readonly number[]): SelectionBytes => {
+    const column = { rows: list.length, offsets: undefined, present: undefined, values: { kind: 'dictionary', indices: Uint32Array.from(list), dictionary }, bytes: 0 } as const; // prettier-ignore
     return match({ rows: list.length, column: () => column });
   };
   expect(found([1, 7, 2])).toEqual(Uint8Array.of(0, 1, 0));
-  for (let i = 3_000; i < 90_000; i++) vocabulary.texts.push(`g${i}`);
+  for (let i = 3_000; i < 90_000; i++) dictionary.strings.push(`g${i}`);
   expect(found([70_000, 7, 2, 5_000, 89_999])).toEqual(Uint8Array.of(1, 1, 0, 1, 0));
 });

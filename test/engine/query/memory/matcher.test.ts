@@ -12,7 +12,7 @@ import { filterTest } from '../naive-filter.js';
 import { randomFilters } from '../random-filter.js';
 import { randomMade } from '../random-records.js';
 import { Random } from '../random.js';
-import { madeView, type MadeVocabulary } from './made-view.js';
+import { madeView, type MadeDictionary } from './made-view.js';
 import { selectedBy } from './selected.js';
 
 /*
@@ -31,11 +31,11 @@ describe('a mask', () => {
       for (let dataset = 0; dataset < 60; dataset++) {
         const made = randomMade(random);
         const fields = fieldRows(made.columns, []);
-        const vocabularies = new Map<string, MadeVocabulary>();
+        const dictionaries = new Map<string, MadeDictionary>();
         const segments = made.segments.map(({ columns, rows }, chunk) => {
           const whole = rows.map((row, i): TestRow => ({ _id: recordId(chunk, i), _commit: '4812', ...row })); // prettier-ignore
           const reserved = ['_id', '_commit'].map((name) => ({ name, physical: name, type: 'string', isList: false }) as const); // prettier-ignore
-          return { rows: whole, view: madeView(random, [...reserved, ...columns], whole, vocabularies) }; // prettier-ignore
+          return { rows: whole, view: madeView(random, [...reserved, ...columns], whole, dictionaries) }; // prettier-ignore
         });
         for (let i = 0; i < 50; i++) {
           const filters = randomFilters(random, made);

@@ -1,15 +1,15 @@
-import type { Mask, SegmentView } from '../../../../engine/query/memory/column.js';
-import { maskOf } from '../../../../engine/query/memory/match/selection-vector.js';
+import type { SelectionBytes, SegmentView } from '../../../../engine/query/memory/column.js';
+import { selectionBytesOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { isUnsupported } from '../../../../engine/query/unsupported.js';
 import { matcher } from '../../../../engine/query/memory/matcher.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
 
 /** The rows that satisfy a predicate, which the memory executor has to support over these columns. */
-export function selectedBy(predicate: Predicate): (view: SegmentView) => Mask {
+export function selectedBy(predicate: Predicate): (view: SegmentView) => SelectionBytes {
   const match = matcher(predicate);
   return (view) => {
     const found = match(view);
     if (isUnsupported(found)) throw new Error(found.unsupported);
-    return maskOf(found, view.rows);
+    return selectionBytesOf(found, view.rows);
   };
 }

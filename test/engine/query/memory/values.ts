@@ -41,9 +41,9 @@ export function loadedValues(column: Loaded, type: Column['type']): readonly (re
         return values.longs[i]!;
       case 'flags':
         return values.flags[i] === 1;
-      case 'codes':
-        return values.vocabulary.texts[values.codes[i]!]!;
-      case 'texts':
+      case 'dictionary':
+        return values.dictionary.strings[values.indices[i]!]!;
+      case 'strings':
         return values.bytes.toString('utf8', values.offsets[i], values.offsets[i + 1]);
     }
   };

@@ -11,15 +11,15 @@ import {
 import { accumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
 import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.js';
 import type { FacetPartial } from '../../../../../engine/query/memory/facets/partial.js';
-import type { Mask } from '../../../../../engine/query/memory/column.js';
+import type { SelectionBytes } from '../../../../../engine/query/memory/column.js';
 import { recordId, type Bench, type Dataset, type TestRow } from '../../dataset.js';
 import type { Made } from '../../naive-fields.js';
 import type { Random } from '../../random.js';
-import { madeView, type Vocabularies } from './made-view.js';
+import { madeView, type Dictionaries } from './made-view.js';
 
 /** Some of a dataset's records: marks for the columns, a condition for the SQL engine, and the records themselves. */
 export interface Chosen {
-  readonly masks: readonly Mask[];
+  readonly masks: readonly SelectionBytes[];
   readonly predicate: Predicate;
   readonly rows: readonly TestRow[];
 }
@@ -30,7 +30,7 @@ export function chosenRecords(random: Random, { segments }: Made): Chosen {
   const marks = segments.map(({ rows }) => Uint8Array.from(rows, () => (random.next() < share ? 1 : 0))); // prettier-ignore
   const ids = marks.flatMap((own, chunk) => [...own].flatMap((mark, row) => (mark === 1 ? [recordId(chunk, row)] : []))); // prettier-ignore
   const rows = segments.flatMap((segment, chunk) => segment.rows.filter((_, row) => marks[chunk]![row] === 1)); // prettier-ignore
-  const masks = marks.map((own): Mask => {
+  const masks = marks.map((own): SelectionBytes => {
     if (own.every((mark) => mark === 1) && random.chance(0.8)) return 'all';
     return own.every((mark) => mark === 0) && random.chance(0.8) ? 'none' : own;
   });
@@ -63,16 +63,16 @@ export async function answeredBySql(
 export function answeredByColumns(
   random: Random,
   { segments }: Made,
-  masks: readonly Mask[],
+  masks: readonly SelectionBytes[],
   facets: readonly Facet[],
 ): readonly string[] | undefined {
   const threads = Array.from({ length: 1 + random.below(3) }, () => ({
-    vocabularies: new Map() as Vocabularies,
+    dictionaries: new Map() as Dictionaries,
     counter: accumulator(facets),
   }));
   segments.forEach(({ columns, rows }, index) => {
-    const { vocabularies, counter } = random.pick(threads);
-    counter.add(madeView(random, columns, rows, vocabularies), masks[index]!);
+    const { dictionaries, counter } = random.pick(threads);
+    counter.add(madeView(random, columns, rows, dictionaries), masks[index]!);
   });
   const partials: (readonly FacetPartial[])[] = [];
   for (const { counter } of threads) {

@@ -84,7 +84,7 @@ describe('columns in memory leave to the SQL engine', () => {
     const offsets = new Uint32Array(texts.length + 1);
     texts.forEach((text, i) => (offsets[i + 1] = offsets[i]! + text.length));
     const counter = accumulator([terms('string', 'x')]);
-    const values = { kind: 'texts', bytes: Buffer.from(texts.join('')), offsets } as const;
+    const values = { kind: 'strings', bytes: Buffer.from(texts.join('')), offsets } as const;
     expect(counter.add(viewOf(values, 500_000), 'all')).toHaveProperty('unsupported');
   });
 });

@@ -2,7 +2,7 @@ import type {
   Column,
   ColumnValues,
   SegmentView,
-  Vocabulary,
+  Dictionary,
 } from '../../../../../engine/query/memory/column.js';
 import type { FieldRef } from '../../../../../engine/query/predicate/predicate.js';
 import type { Columns, Column as StoredColumn, Value } from '../../../../../engine/core/types.js';
@@ -11,18 +11,18 @@ import { valuesOf } from '../../naive-fields.js';
 import { moment } from '../../naive-values.js';
 import type { Random } from '../../random.js';
 
-/** The vocabularies of one thread: by field, shared by its segments. */
-export type Vocabularies = Map<string, { readonly texts: string[] } & Vocabulary>;
+/** The dictionaries of one thread: by field, shared by its segments. */
+export type Dictionaries = Map<string, { readonly strings: string[] } & Dictionary>;
 
 /**
- * The records of a segment as columns, in one of the forms in which they may be loaded, at random: texts with the thread's
- * vocabulary or without, numbers in arrays of any kind that holds them, with and without marks of what is present.
+ * The records of a segment as columns, in one of the forms in which they may be loaded, at random: strings with the thread's
+ * dictionary or without, numbers in arrays of any kind that holds them, with and without marks of what is present.
  */
 export function madeView(
   random: Random,
   columns: Columns,
   rows: readonly TestRow[],
-  vocabularies: Vocabularies,
+  dictionaries: Dictionaries,
 ): SegmentView {
   const known = new Map<string, Column | undefined>();
   return {
@@ -31,7 +31,7 @@ export function madeView(
       const key = JSON.stringify(path);
       if (!known.has(key)) {
         const found = onTheWay(columns, path);
-        known.set(key, found && made(random, found, path, rows, vocabularies));
+        known.set(key, found && made(random, found, path, rows, dictionaries));
       }
       return known.get(key);
     },
@@ -55,19 +55,19 @@ function made(
   way: readonly StoredColumn[],
   path: readonly string[],
   rows: readonly TestRow[],
-  vocabularies: Vocabularies,
+  dictionaries: Dictionaries,
 ): Column {
   const { type } = way.at(-1)!;
   const values = rows.map((row) => valuesOf(row, path));
   if (way.some(({ isList }) => isList)) {
     const offsets = new Int32Array(rows.length + 1);
     values.forEach((own, row) => (offsets[row + 1] = offsets[row]! + own.length));
-    const all = valuesIn(random, type, values.flat(), path, vocabularies);
+    const all = valuesIn(random, type, values.flat(), path, dictionaries);
     return { rows: rows.length, offsets, present: undefined, values: all, bytes: 0 };
   }
   const isWhole = values.every((own) => own.length === 1) && random.chance(0.7);
   const present = isWhole ? undefined : Uint8Array.from(values, (own) => own.length);
-  const all = valuesIn(random, type, values.map(([value]) => value ?? null), path, vocabularies); // prettier-ignore
+  const all = valuesIn(random, type, values.map(([value]) => value ?? null), path, dictionaries); // prettier-ignore
   return { rows: rows.length, offsets: undefined, present, values: all, bytes: 0 };
 }
 
@@ -76,7 +76,7 @@ function valuesIn(
   type: StoredColumn['type'],
   values: readonly Value[],
   path: readonly string[],
-  vocabularies: Vocabularies,
+  dictionaries: Dictionaries,
 ): ColumnValues {
   if (type === 'boolean') return { kind: 'flags', flags: Uint8Array.from(values, Number) };
   if (type === 'date') {
@@ -96,11 +96,11 @@ function valuesIn(
       hasNonFinite: false,
     };
   }
-  return textsIn(
+  return stringsIn(
     random,
     values.map((value) => (value ?? '') as string),
     path,
-    vocabularies,
+    dictionaries,
   );
 }
 
@@ -116,32 +116,32 @@ function numbersIn(random: Random, values: readonly bigint[]): ColumnValues {
   };
 }
 
-function textsIn(
+function stringsIn(
   random: Random,
   values: readonly string[],
   path: readonly string[],
-  vocabularies: Vocabularies,
+  dictionaries: Dictionaries,
 ): ColumnValues {
   if (random.chance(0.4)) {
     const bytes = values.map((value) => Buffer.from(value));
     const offsets = new Uint32Array(values.length + 1);
     bytes.forEach((own, index) => (offsets[index + 1] = offsets[index]! + own.length));
-    return { kind: 'texts', bytes: Buffer.concat(bytes), offsets };
+    return { kind: 'strings', bytes: Buffer.concat(bytes), offsets };
   }
   const key = JSON.stringify(path);
-  let vocabulary = vocabularies.get(key);
-  if (!vocabulary || random.chance(0.1)) {
-    vocabulary = { texts: [] };
-    vocabularies.set(key, vocabulary);
+  let dictionary = dictionaries.get(key);
+  if (!dictionary || random.chance(0.1)) {
+    dictionary = { strings: [] };
+    dictionaries.set(key, dictionary);
   }
-  const { texts } = vocabulary;
-  const numbers = new Map(texts.map((text, code) => [text, code]));
-  const codes = values.map((text) => {
-    const code = numbers.get(text) ?? texts.push(text) - 1;
-    numbers.set(text, code);
-    return code;
+  const { strings } = dictionary;
+  const numbers = new Map(strings.map((text, index) => [text, index]));
+  const indices = values.map((text) => {
+    const index = numbers.get(text) ?? strings.push(text) - 1;
+    numbers.set(text, index);
+    return index;
   });
-  const narrowest = texts.length <= 256 ? Uint8Array : texts.length <= 65_536 ? Uint16Array : Uint32Array; // prettier-ignore
+  const narrowest = strings.length <= 256 ? Uint8Array : strings.length <= 65_536 ? Uint16Array : Uint32Array; // prettier-ignore
   const Kind = random.chance(0.8) ? narrowest : Uint32Array;
-  return { kind: 'codes', codes: Kind.from(codes), vocabulary };
+  return { kind: 'dictionary', indices: Kind.from(indices), dictionary };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Column } from '../../../../engine/query/memory/column.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
-import { textHashes } from '../../../../engine/query/memory/text-hashes.js';
+import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import { random } from '../../store/random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
@@ -16,7 +16,7 @@ function columnOf(texts: readonly (string | null)[]): Column {
     rows: texts.length,
     offsets: undefined,
     present: texts.includes(null) ? present : undefined,
-    values: { kind: 'texts', bytes, offsets },
+    values: { kind: 'strings', bytes, offsets },
     bytes: 0,
   };
 }
@@ -35,7 +35,7 @@ describe('hashes of texts', () => {
             '',
           );
         });
-        const hashes = textHashes(columnOf(texts));
+        const hashes = stringHashes(columnOf(texts));
         const places = new Map<string, number[]>();
         for (const [i, text] of texts.entries()) {
           if (text === null) continue;
@@ -62,7 +62,7 @@ describe('hashes of texts', () => {
     const texts = Array.from({ length: 100_000 }, (_, i) =>
       i % 10 === 0 ? `rare ${i}` : 'Benign',
     );
-    const hashes = textHashes(columnOf(texts));
+    const hashes = stringHashes(columnOf(texts));
     expect(hashes.find('benign').length).toBeGreaterThanOrEqual(90_000);
     expect(hashes.find('rare 500').map((i) => texts[i])).toContain('rare 500');
   });

@@ -1,15 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { GrowingVocabulary } from '../../../../engine/query/memory/vocabulary.js';
+import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
 import { random } from '../../store/random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
-describe('a vocabulary', () => {
-  test(`numbers texts as a map from text to number does (seed ${seed})`, () => {
+describe('a dictionary', () => {
+  test(`numbers strings as a map from text to number does (seed ${seed})`, () => {
     const next = random(seed);
     const parts = ['', 'a', 'b', 'PASS', 'é', '🧬', '\0', 'chr', 'x'.repeat(70), '漢'];
     for (const most of [0, 1, 100, 5_000]) {
-      const vocabulary = new GrowingVocabulary(most);
+      const dictionary = new GrowingDictionary(most);
       const numbers = new Map<string, number>();
       for (let i = 0; i < 6_000; i++) {
         const length = Math.floor(next() * 6);
@@ -17,15 +17,15 @@ describe('a vocabulary', () => {
         const begin = Math.floor(next() * 5);
         const bytes = Buffer.from(`${'-'.repeat(begin)}${text}--`);
         const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-        const number = vocabulary.numberOf(bytes, view, begin, bytes.length - 2);
+        const number = dictionary.numberOf(bytes, view, begin, bytes.length - 2);
         const known = numbers.get(text) ?? (numbers.size < most ? numbers.size : -1);
         if (number !== known) throw new Error(`${JSON.stringify(text)}: ${number}, not ${known}`);
         if (known >= 0) numbers.set(text, known);
       }
-      expect(vocabulary.texts).toEqual([...numbers.keys()]);
+      expect(dictionary.strings).toEqual([...numbers.keys()]);
       const characters = [...numbers.keys()].reduce((sum, text) => sum + text.length, 0);
-      expect(vocabulary.bytes).toBeGreaterThanOrEqual(2 * characters);
-      expect(vocabulary.isFull).toBe(numbers.size >= most);
+      expect(dictionary.bytes).toBeGreaterThanOrEqual(2 * characters);
+      expect(dictionary.isFull).toBe(numbers.size >= most);
     }
   });
 });

@@ -1,5 +1,5 @@
 import type { OrderKey } from '../request/request.js';
-import type { Column, Mask, SegmentView } from './column.js';
+import type { Column, SelectionBytes, SegmentView } from './column.js';
 
 /** What a record is sorted by: null where it has no value. */
 export type SortValue = number | bigint | string | null;
@@ -12,7 +12,9 @@ export interface Candidate {
 }
 
 /** Orders records by the keys, those without a value last in both directions, then as they were stored. */
-export function inOrder(ordering: readonly OrderKey[]): (a: Candidate, b: Candidate) => number {
+export function compareCandidates(
+  ordering: readonly OrderKey[],
+): (a: Candidate, b: Candidate) => number {
   const signs = ordering.map(({ descending }) => (descending ? -1 : 1));
   return (a, b) => {
     for (let i = 0; i < signs.length; i++) {
@@ -26,14 +28,14 @@ export function inOrder(ordering: readonly OrderKey[]): (a: Candidate, b: Candid
 function compareValues(a: SortValue, b: SortValue, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'string' || typeof b === 'string')
-    return sign * compareTexts(String(a), String(b));
+    return sign * compareStrings(String(a), String(b));
   // The engine takes NaN for the largest number.
   if (a !== a || b !== b) return a !== a && b !== b ? 0 : a !== a ? sign : -sign;
   return a < b ? -sign : a > b ? sign : 0;
 }
 
 /** Orders texts by the bytes of their UTF-8, as the engine does: unlike JavaScript, with surrogates above all others. */
-export function compareTexts(a: string, b: string): number {
+export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i);
@@ -47,7 +49,7 @@ export function compareTexts(a: string, b: string): number {
 }
 
 /** Finds the records that come first, segment by segment in ascending order. */
-export class Best {
+export class TopRows {
   readonly #ordering: readonly OrderKey[];
   readonly #count: number;
   readonly #compare: (a: Candidate, b: Candidate) => number;
@@ -58,10 +60,10 @@ export class Best {
   constructor(ordering: readonly OrderKey[], count: number) {
     this.#ordering = ordering;
     this.#count = count;
-    this.#compare = inOrder(ordering);
+    this.#compare = compareCandidates(ordering);
   }
 
-  add(view: SegmentView, mask: Mask, segment: number): void {
+  add(view: SegmentView, mask: SelectionBytes, segment: number): void {
     if (mask === 'none' || this.#count === 0) return;
     const keys = this.#ordering.map(({ field, descending }) =>
       reader(view.column(field), descending),
@@ -164,9 +166,9 @@ function valueReader({ values }: Column): (i: number) => SortValue {
       return (i) => values.longs[i]!;
     case 'flags':
       return (i) => values.flags[i]!;
-    case 'codes':
-      return (i) => values.vocabulary.texts[values.codes[i]!]!;
-    case 'texts':
+    case 'dictionary':
+      return (i) => values.dictionary.strings[values.indices[i]!]!;
+    case 'strings':
       return (i) => values.bytes.toString('utf8', values.offsets[i]!, values.offsets[i + 1]!);
   }
 }

@@ -1,11 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Column, Mask, SegmentView } from '../../../../engine/query/memory/column.js';
+import type {
+  Column,
+  SelectionBytes,
+  SegmentView,
+} from '../../../../engine/query/memory/column.js';
 import {
-  Best,
-  compareTexts,
-  inOrder,
+  TopRows,
+  compareStrings,
+  compareCandidates,
   type Candidate,
-} from '../../../../engine/query/memory/order.js';
+} from '../../../../engine/query/memory/top-rows.js';
 import type { FieldRef } from '../../../../engine/query/predicate/predicate.js';
 import { Random } from '../random.js';
 
@@ -44,7 +48,7 @@ describe('records in order', () => {
       const text = (): string =>
         Array.from({ length: random.below(4) }, () => random.pick(letters)).join('');
       const [a, b] = [text(), text()];
-      expect([a, b, Math.sign(compareTexts(a, b))]).toEqual([a, b, naiveTexts(a, b)]);
+      expect([a, b, Math.sign(compareStrings(a, b))]).toEqual([a, b, naiveTexts(a, b)]);
     }
   });
 
@@ -63,7 +67,7 @@ describe('records in order', () => {
         descending: random.below(2) === 0,
       }));
       const count = random.below(30);
-      const best = new Best(ordering, count);
+      const best = new TopRows(ordering, count);
       const everything: Candidate[] = [];
       for (let segment = 0; segment < 3; segment++) {
         const rows = random.below(120);
@@ -71,7 +75,7 @@ describe('records in order', () => {
           Array.from({ length: rows }, () => (isPlain ? plain() : value())),
         );
         const columns = new Map(lists.map((list, k) => [`f${k}`, numbers(list)]));
-        const mask: Mask =
+        const mask: SelectionBytes =
           random.below(2) === 0 ? 'all' : Uint8Array.from({ length: rows }, () => random.below(2));
         const view: SegmentView = { rows, column: ({ name }) => columns.get(name) };
         best.add(view, mask, segment);
@@ -82,7 +86,7 @@ describe('records in order', () => {
       }
       const naive = everything.sort((a, b) => naiveOrder(ordering, a, b)).slice(0, count);
       expect(best.list()).toEqual(naive);
-      expect(best.list()).toEqual([...best.list()].sort(inOrder(ordering)));
+      expect(best.list()).toEqual([...best.list()].sort(compareCandidates(ordering)));
     }
   });
 });

@@ -1,20 +1,20 @@
 import { hashBytes } from '../../parquet/hash.js';
-import type { Vocabulary } from './column.js';
+import type { Dictionary } from './column.js';
 
-/** Beyond so many texts a field is one of nearly all different texts, and numbers for them would save nothing. */
+/** Beyond so many strings a field is one of nearly all different strings, and numbers for them would save nothing. */
 const mostTexts = 1 << 20;
 
 /** About what a string takes beside its characters: a header, and its place in the list and in the table. */
 const textOverhead = 48;
 
 /**
- * The distinct texts of a field of a dataset in one thread. Entries are found by the bytes that files have, so that a string
+ * The distinct strings of a field of a dataset in one thread. Entries are found by the bytes that files have, so that a string
  * is made only of a text that is new.
  */
-export class GrowingVocabulary implements Vocabulary {
-  readonly texts: string[] = [];
+export class GrowingDictionary implements Dictionary {
+  readonly strings: string[] = [];
   readonly #most: number;
-  /** All texts in UTF-8, one behind the other; text i ends at `#ends[i + 1]`. */
+  /** All strings in UTF-8, one behind the other; text i ends at `#ends[i + 1]`. */
   #bytes = Buffer.allocUnsafeSlow(1 << 10);
   #ends = new Uint32Array(64);
   #hashes = new Int32Array(64);
@@ -30,12 +30,14 @@ export class GrowingVocabulary implements Vocabulary {
     const { byteLength } = this.#bytes;
     const arrays = this.#ends.byteLength + this.#hashes.byteLength + this.#places.byteLength;
     // Once as UTF-8 and once as strings, which take a byte for each character of ASCII.
-    return byteLength + arrays + this.texts.length * textOverhead + this.#ends[this.texts.length]!;
+    return (
+      byteLength + arrays + this.strings.length * textOverhead + this.#ends[this.strings.length]!
+    );
   }
 
   /** No text more: what is new cannot become a number. */
   get isFull(): boolean {
-    return this.texts.length >= this.#most;
+    return this.strings.length >= this.#most;
   }
 
   /** The number of the text with these bytes, which is added if it is new; -1 if it is new and there is no room for it. */
@@ -50,7 +52,7 @@ export class GrowingVocabulary implements Vocabulary {
       place = (place + 1) & mask;
     }
     if (this.isFull) return -1;
-    const entry = this.texts.length;
+    const entry = this.strings.length;
     this.#places[place] = entry + 1;
     this.#add(entry, hash, bytes, from, to);
     return entry;
@@ -75,8 +77,8 @@ export class GrowingVocabulary implements Vocabulary {
     this.#bytes.set(bytes.subarray(from, to), begin);
     this.#ends[entry + 1] = end;
     this.#hashes[entry] = hash;
-    this.texts.push(this.#bytes.toString('utf8', begin, end));
-    if (2 * this.texts.length > this.#places.length) this.#spread();
+    this.strings.push(this.#bytes.toString('utf8', begin, end));
+    if (2 * this.strings.length > this.#places.length) this.#spread();
   }
 
   #makeRoom(least: number): void {
@@ -88,7 +90,7 @@ export class GrowingVocabulary implements Vocabulary {
   #spread(): void {
     const places = new Int32Array(4 * this.#places.length);
     const mask = places.length - 1;
-    for (let entry = 0; entry < this.texts.length; entry++) {
+    for (let entry = 0; entry < this.strings.length; entry++) {
       let place = this.#hashes[entry]! & mask;
       while (places[place] !== 0) place = (place + 1) & mask;
       places[place] = entry + 1;

@@ -1,18 +1,18 @@
 import { acquire, release } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { hashBytes, mixWord, finalMix } from '../../parquet/hash.js';
-import type { Column, TextHashes, Texts } from './column.js';
+import type { Column, StringHashes, Strings } from './column.js';
 import { lowerCase } from '../../text/fold.js';
 
 /**
  * A table that finds the values of a column of texts by their lower case. Values lie in buckets, one behind the other, so that a
  * text which a million records share takes one look, and so does one that nobody has.
  */
-export function textHashes({ values, present }: Column): TextHashes {
-  if (values.kind !== 'texts') throw new AppError('internal', `no hashes of ${values.kind}`);
+export function stringHashes({ values, present }: Column): StringHashes {
+  if (values.kind !== 'strings') throw new AppError('internal', `no hashes of ${values.kind}`);
   const count = values.offsets.length - 1;
   const hashes = acquire(Int32Array, count);
-  hashTexts(values, hashes);
+  hashStrings(values, hashes);
   // One or two values for each bucket.
   const bits = Math.max(0, 31 - Math.clz32(count));
   const mask = (1 << bits) - 1;
@@ -34,7 +34,7 @@ export function textHashes({ values, present }: Column): TextHashes {
   return {
     bytes: ends.byteLength + places.byteLength,
     find(text) {
-      const bucket = textHash(text) & mask;
+      const bucket = stringHash(text) & mask;
       return Array.from(places.subarray(ends[bucket]!, ends[bucket + 1]!));
     },
     findAll(wanted, add) {
@@ -48,14 +48,14 @@ export function textHashes({ values, present }: Column): TextHashes {
 }
 
 /** The hash of a text in lower case. */
-export function textHash(lowerCase: string): number {
+export function stringHash(lowerCase: string): number {
   const bytes = Buffer.from(lowerCase);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return hashBytes(view, bytes, 0, bytes.length);
 }
 
 /** The hash of each text in lower case, as `hashBytes` would give it of those bytes. */
-function hashTexts({ bytes, offsets }: Texts, hashes: Int32Array): void {
+function hashStrings({ bytes, offsets }: Strings, hashes: Int32Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let from = offsets[0]!;
   for (let i = 0; i + 1 < offsets.length; i++) {
@@ -94,5 +94,5 @@ function lowerWord(word: number): number {
 }
 
 function hashOfLower(text: string): number {
-  return textHash(lowerCase(text));
+  return stringHash(lowerCase(text));
 }

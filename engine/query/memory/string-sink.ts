@@ -11,8 +11,8 @@ import { encodingId } from '../../parquet/encoding.js';
 import type { ColumnValues } from './column.js';
 import { dictionaryIndices, type ValueSink } from './value-sink.js';
 
-/** Texts as their bytes. */
-export class TextSink implements ValueSink {
+/** Strings as their bytes. */
+export class StringSink implements ValueSink {
   readonly #texts: StringTarget;
   #dictionary = stringTarget(0, 0);
   /** Where the next text begins. */
@@ -68,7 +68,7 @@ export class TextSink implements ValueSink {
       throw new RangeError(`${this.#end} bytes of text where the footer says ${bytes.length}`);
     }
     return {
-      values: { kind: 'texts', bytes: bytes as Buffer, offsets: new Uint32Array(offsets.buffer) },
+      values: { kind: 'strings', bytes: bytes as Buffer, offsets: new Uint32Array(offsets.buffer) },
       bytes: bytes.byteLength + offsets.byteLength,
     };
   }
