@@ -1,25 +1,26 @@
 import type { NodeCounts } from './counts.js';
 import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
+import { fieldsOf } from '../predicate/kinds.js';
 import { and, not, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
 
-/** The parts of a tree that keep it from matching anything. */
+/** The parts of a tree because of which no record matches. */
 export interface Blame {
-  /** Conditions that no record satisfies. */
+  /** Conditions that match no record. */
   readonly leaves: readonly ExplainLeaf[];
-  /** ANDs whose every node some record satisfies, but no record all of them. */
+  /** ANDs that match no record although each of their nodes matches some. */
   readonly clashes: readonly ExplainGroup[];
-  /** Negations of what every record satisfies. */
+  /** Negations of conditions that every record satisfies. */
   readonly excluding: readonly ExplainGroup[];
 }
 
-/** Why no record satisfies the node: in an AND the nodes that none satisfies, in an OR all of them. */
+/** Finds why a node matches no record: in an AND because of its nodes that match none, in an OR because of all of its nodes. */
 export function blame(node: ExplainNode, counts: ReadonlyMap<ExplainNode, NodeCounts>): Blame {
   if (node.kind === 'condition') return { leaves: [node], clashes: [], excluding: [] };
   if (node.kind === 'not') return { leaves: [], clashes: [], excluding: [node] };
-  const barren = node.nodes.filter((child) => counts.get(child)?.matches === 0);
-  if (node.kind === 'and' && barren.length === 0 && node.nodes.length > 0)
+  const empty = node.nodes.filter((child) => counts.get(child)?.matches === 0);
+  if (node.kind === 'and' && empty.length === 0 && node.nodes.length > 0)
     return { leaves: [], clashes: [node], excluding: [] };
-  const all = barren.map((child) => blame(child, counts));
+  const all = empty.map((child) => blame(child, counts));
   return {
     leaves: all.flatMap(({ leaves }) => leaves),
     clashes: all.flatMap(({ clashes }) => clashes),
@@ -27,21 +28,19 @@ export function blame(node: ExplainNode, counts: ReadonlyMap<ExplainNode, NodeCo
   };
 }
 
-/** The fields that a condition looks into. */
-export function fieldsOf(predicate: Predicate): readonly FieldRef[] {
-  if (predicate.kind === 'and' || predicate.kind === 'or') {
-    const all = predicate.items.flatMap(fieldsOf);
-    return all.filter((field, i) => all.findIndex(({ path }) => isSame(path, field.path)) === i);
-  }
-  if (predicate.kind === 'not') return fieldsOf(predicate.item);
-  return 'field' in predicate ? [predicate.field] : [];
+/** The fields that a predicate reads, each once. */
+export function distinctFields(predicate: Predicate): readonly FieldRef[] {
+  const fields = fieldsOf(predicate);
+  return fields.filter(
+    (field, i) => fields.findIndex(({ path }) => isSame(path, field.path)) === i,
+  );
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((name, i) => name === b[i]);
 }
 
-/** What the tree means where other predicates stand in place of some of its nodes. */
+/** The predicate of the tree with the predicates of some nodes replaced. */
 export function replaced(
   node: ExplainNode,
   others: ReadonlyMap<ExplainNode, Predicate>,

@@ -4,38 +4,38 @@ import type { Select } from '../sql/statement.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Statement } from '../sql/statement.js';
 
-/** How many records a node leaves. */
+/** Record counts of a node. */
 export interface NodeCounts {
-  /** That satisfy it. */
+  /** Number of records that satisfy the node. */
   readonly matches: number;
-  /** That satisfy it and everything before it in the ANDs that it stands in. */
+  /** Number of records that satisfy the node and everything before it in the ANDs that contain it. */
   readonly left: number;
 }
 
-/** Runs a statement. */
+/** Runs a statement and returns its rows. */
 export type Rows = (select: Select) => Promise<readonly (readonly unknown[])[]>;
 
-/** Counts what every node of the tree leaves, in one pass over the records. */
+/** The counts of every node of the tree but the root, by one statement. */
 export async function countNodes(
   statement: Statement,
   root: ExplainGroup,
   rows: Rows,
 ): Promise<ReadonlyMap<ExplainNode, NodeCounts>> {
-  const layers = new Layers(statement, leavesOf(root));
+  const counting = new CountStatement(statement, leavesOf(root));
   const nodes: ExplainNode[] = [];
   const counted: (readonly string[])[] = [];
-  /** Counts a node where all of `left` hold, and what is inside it where `before` does. */
+  /** Adds the counts of `node`, where all conditions of `left` hold, and of its descendants, where those of `before` hold. */
   const visit = (node: ExplainNode, before: readonly string[], left: readonly string[]): void => {
     if (node !== root) {
       nodes.push(node);
-      counted.push([layers.condition(node)], left);
+      counted.push([counting.condition(node)], left);
     }
     if (node.kind === 'condition') return;
     if (node.kind === 'or') {
-      for (const child of node.nodes) visit(child, before, [layers.condition(child), ...before]);
+      for (const child of node.nodes) visit(child, before, [counting.condition(child), ...before]);
       return;
     }
-    const passed = layers.passed(node);
+    const passed = counting.passed(node);
     for (const [i, child] of node.nodes.entries()) {
       const inside = i === 0 ? before : [...before, `${passed} >= ${i}`];
       visit(child, inside, [`${passed} > ${i}`, ...before]);
@@ -43,7 +43,7 @@ export async function countNodes(
   };
   visit(root, [], []);
   if (nodes.length === 0) return new Map();
-  const [row = []] = await rows(layers.counts(counted));
+  const [row = []] = await rows(counting.counts(counted));
   const count = (column: number): number => Number(row[column] ?? 0);
   return new Map(
     nodes.map((node, i) => [node, { matches: count(2 * i), left: count(2 * i + 1) }] as const),
@@ -51,12 +51,12 @@ export async function countNodes(
 }
 
 /**
- * A statement in three layers, each of which names what the next one uses, so that a condition is evaluated once for a record
- * however many counts need it: whether each single condition holds (`b0`…), what is made of them (`f0`…), and the counts.
+ * Builds a counting statement of three nested SELECTs, so that a condition is evaluated once per record, no matter how many counts
+ * use it: the innermost evaluates the conditions (`b0`…), the next derives values from them (`f0`…), and the outermost counts.
  */
-export class Layers {
+export class CountStatement {
   readonly #conditions: string[] = [];
-  readonly #made: string[] = [];
+  readonly #derived: string[] = [];
   readonly #names = new Map<ExplainLeaf, string>();
 
   constructor(
@@ -66,14 +66,14 @@ export class Layers {
     for (const leaf of leaves) this.#names.set(leaf, this.add(leaf.predicate));
   }
 
-  /** The name of whether a record satisfies the predicate; true or false, never null. */
+  /** Adds a column that tells whether a record satisfies the predicate, and returns its name. The column is never null. */
   add(predicate: Predicate): string {
     const name = `b${this.#conditions.length}`;
     this.#conditions.push(`coalesce(${compile(this.statement, predicate)}, false) AS ${name}`);
     return name;
   }
 
-  /** Whether a record satisfies the node, where `others` stand in place of some of its nodes. */
+  /** The SQL condition of a node; `others` replace the conditions of some of its descendants. */
   condition(node: ExplainNode, others?: ReadonlyMap<ExplainNode, string>): string {
     const other = others?.get(node);
     if (other !== undefined) return other;
@@ -84,30 +84,30 @@ export class Layers {
     return node.kind === 'not' ? `(NOT ${joined})` : joined;
   }
 
-  /** The name of how many of the group's nodes a record satisfies before the first that it does not. */
+  /** Adds a column with the number of the group's leading nodes that a record satisfies, and returns its name. */
   passed(node: ExplainGroup): string {
     const cases = node.nodes.map((child, i) => `WHEN NOT ${this.condition(child)} THEN ${i}`);
-    const name = `f${this.#made.length}`;
-    this.#made.push(
+    const name = `f${this.#derived.length}`;
+    this.#derived.push(
       `${cases.length === 0 ? '0' : `CASE ${cases.join(' ')} ELSE ${cases.length} END`} AS ${name}`,
     );
     return name;
   }
 
-  /** The numbers of records that satisfy all of each of these. */
+  /** The statement that counts, for each list of conditions, the records that satisfy all of them. */
   counts(conditions: readonly (readonly string[])[]): Select {
     const { params, source } = this.statement;
-    if (this.#conditions.length === 0) this.#conditions.push('true AS b0'); // a tree of nothing but empty lists
+    if (this.#conditions.length === 0) this.#conditions.push('true AS b0'); // the tree holds only empty lists
     const names = this.#conditions.map((_, i) => `b${i}`);
-    // One CASE in the other: with AND, DuckDB takes ten times longer to plan a thousand of them (2.3 s).
+    // Nested CASEs: with AND, DuckDB takes ten times as long to plan a thousand counts (2.3 s).
     const counts = conditions.map(
       (all) => `count(${all.reduceRight((then, one) => `CASE WHEN ${one} THEN ${then} END`, '1')})`,
     );
     const singles = `(SELECT ${this.#conditions.join(', ')} FROM ${source}) AS s`;
-    const made =
-      this.#made.length === 0
+    const relation =
+      this.#derived.length === 0
         ? singles
-        : `(SELECT ${[...names, ...this.#made].join(', ')} FROM ${singles}) AS m`;
-    return { sql: `SELECT ${counts.join(', ')} FROM ${made}`, params: params.list };
+        : `(SELECT ${[...names, ...this.#derived].join(', ')} FROM ${singles}) AS m`;
+    return { sql: `SELECT ${counts.join(', ')} FROM ${relation}`, params: params.list };
   }
 }

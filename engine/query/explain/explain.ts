@@ -2,7 +2,7 @@ import { causesOf } from './causes.js';
 import type { Language } from '../sql/dialect.js';
 import { countNodes, type NodeCounts, type Rows } from './counts.js';
 import { leavesOf, type ExplainNode } from './node.js';
-import { segmentsTouched } from './segments.js';
+import { segmentTest } from '../predicate/prune.js';
 import type { Explaining } from './tree.js';
 import type { Snapshot } from '../../store/store.js';
 import { and, type Predicate, type CaseVariants } from '../predicate/predicate.js';
@@ -10,7 +10,7 @@ import { begin, type Statement } from '../sql/statement.js';
 import type { Plan } from '../plan/plan.js';
 import { rounded, type Steps } from '../plan/steps.js';
 
-/** Over which records a query is explained, and how statements run. */
+/** The query to explain, and how statements about it run. */
 export interface ExplainScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;
@@ -20,19 +20,32 @@ export interface ExplainScope {
   readonly plan: Plan;
   readonly language: Language;
   readonly rows: Rows;
-  /** What is known of the caseVariants in the whole predicate. */
+  /** The stored case variants of the values in the predicate, as far as they are known. */
   readonly caseVariants: CaseVariants;
   readonly findCaseVariants: (predicate: Predicate) => Promise<CaseVariants>;
 }
 
-/** A node as an answer shows it. */
+/** A node of the condition tree in the answer. */
 interface NodeView extends NodeCounts {
   readonly path: string;
   readonly condition: string;
   readonly nodes?: readonly NodeView[];
 }
 
-/** What `explain` adds to the answer of a query, as JSON text. */
+/** The segments that may hold a match, by the statistics of the log. */
+interface SegmentsTouched {
+  readonly total: number;
+  readonly touched: number;
+  readonly skipped: number;
+  /** Number of records in the touched segments. */
+  readonly rows: number;
+  /** The first touched segments, relative to the dataset's folder. */
+  readonly paths: readonly string[];
+  /** Number of touched segments that `paths` leaves out. */
+  readonly more: number;
+}
+
+/** The `explain` member of a query's answer, as JSON text: matches of every condition, causes if the answer is empty, segments, plan. */
 export async function explanation(scope: ExplainScope, explaining: Explaining): Promise<string> {
   const { snapshot, predicate, steps } = scope;
   const { root, parseMs } = explaining;
@@ -49,8 +62,8 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     ...(node.kind !== 'condition' && { nodes: node.nodes.map(view) }),
   });
   const nodes = root.nodes.map(view);
-  const begun = (): Statement => begin(snapshot, undefined, scope.language);
-  const search = { records: snapshot.rows, begin: begun, rows: scope.rows };
+  const beginStatement = (): Statement => begin(snapshot, undefined, scope.language);
+  const search = { records: snapshot.rows, begin: beginStatement, rows: scope.rows };
   const causes =
     scope.total === 0
       ? await steps.time('causes', () => causesOf(search, explaining, counts))
@@ -63,4 +76,22 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     plan: scope.plan.steps,
     steps: { parse: rounded(parseMs), ...steps.list },
   });
+}
+
+const maxPaths = 20;
+
+function segmentsTouched(
+  { segments }: Snapshot,
+  predicate: Predicate,
+  caseVariants: CaseVariants,
+): SegmentsTouched {
+  const touched = segments.filter(segmentTest(predicate, caseVariants));
+  return {
+    total: segments.length,
+    touched: touched.length,
+    skipped: segments.length - touched.length,
+    rows: touched.reduce((sum, { rows }) => sum + rows, 0),
+    paths: touched.slice(0, maxPaths).map(({ path }) => path),
+    more: Math.max(0, touched.length - maxPaths),
+  };
 }

@@ -1,26 +1,20 @@
 import type { GeneNames } from '../request/entities.js';
 import { positiveLeaves, type ExplainGroup, type ExplainLeaf } from './node.js';
-import { filterParts, read, readAtom, reword, type Change, type Reworded } from './reword.js';
+import {
+  filterParts,
+  read,
+  readAtom,
+  reword,
+  type Change,
+  type Guess,
+  type Reworded,
+} from './reword.js';
 import type { ExplainContext } from './tree.js';
-import { shifted, shiftedText, swapped } from './shift.js';
-import { partReason, spelledOtherwise } from './spelled.js';
-import { node, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { shifted, shiftedText, swapped } from './position-guesses.js';
+import { partReason, stringGuesses } from './string-guesses.js';
+import { node, or, type Predicate } from '../predicate/predicate.js';
 
-/** What may be wrong with a condition, and the one that would be right: not told before records are found to satisfy it. */
-export interface Guess {
-  readonly leaf: ExplainLeaf;
-  readonly cause: string;
-  /** What stands in place of conditions of the request. */
-  readonly changes: ReadonlyMap<ExplainLeaf, Predicate>;
-  /** The other condition as a request would have it; null where it has no words for it. */
-  readonly instead: string | null;
-  /** What is wrong, without the count of the records. */
-  readonly because: string;
-  /** The values of this field that satisfy it are worth showing. */
-  readonly shows?: FieldRef;
-}
-
-/** Everything that may be wrong with a condition by itself. */
+/** The possible mistakes in a single condition. */
 export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly Guess[] {
   const guesses: Guess[] = [];
   const add = (cause: string, because: string, found: Reworded | undefined, more: Partial<Guess> = {}): void => {
@@ -46,19 +40,19 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
   } // prettier-ignore
   if (source.kind === 'filter') {
     const parts = filterParts(source.key, context);
-    if (parts) for (const [cause, because, found, shows] of spelledOtherwise(parts, source.value, context))
+    if (parts) for (const [cause, because, found, shows] of stringGuesses(parts, source.value, context))
       add(cause, because, found, shows ? { shows: parts.field } : {});
   } // prettier-ignore
   return guesses;
 }
 
-/** What may be wrong with several conditions together: positions that count from 0, and ends of a range in the wrong order. */
+/** The possible mistakes that concern several conditions: positions that count from 0, and swapped ends of a range. */
 export function guessesAtAll(root: ExplainGroup, context: ExplainContext): readonly Guess[] {
   return [...shifted(positiveLeaves(root), context), ...swapped(root, context)];
 }
 
 const buildReason = 'The records are of another genome build';
-const geneReason = 'The records have another name of the gene';
+const geneReason = 'The records use another name of the gene';
 
 interface ValueChange {
   readonly cause: string;
@@ -67,9 +61,9 @@ interface ValueChange {
 }
 
 function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
-  const chromosome = 'The chromosome is written otherwise';
-  const build = 'The genome build is called otherwise';
-  const position = 'The position counts from another number';
+  const chromosome = 'The chromosome is written differently';
+  const build = 'The genome build has another name';
+  const position = 'Positions are counted from another number';
   return [
     { cause: 'wrong_build', because: buildReason, change: swappedBuild },
     { cause: 'build_name', because: build, change: (text) => buildNames.get(text.toLowerCase()) },
@@ -78,7 +72,7 @@ function valueChanges(genes: GeneNames | undefined): readonly ValueChange[] {
     { cause: 'chr_prefix', because: chromosome, change: mitochondrion },
     { cause: 'spaces', because: 'The value has spaces around it', change: different((text) => text.trim()) },
     { cause: 'quotes', because: 'The value has quotation marks around it', change: (text) => /^\s*(["'])(.+)\1\s*$/su.exec(text)?.[2] },
-    { cause: 'number_format', because: 'The number is written otherwise', change: (text) => /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(',', '') : undefined },
+    { cause: 'number_format', because: 'The number is written differently', change: (text) => /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(',', '') : undefined },
     { cause: 'gene_name', because: geneReason, change: different((text) => genes?.resolve(text)) },
     ...[1n, -1n].flatMap((by) => [false, true].map((isBoth) => (
       { cause: 'off_by_one', because: position, change: (text: string) => shiftedText(text, by, isBoth) }))),

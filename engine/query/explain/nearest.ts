@@ -5,20 +5,23 @@ import { isNumeric } from '../request/values.js';
 import type { FieldRef, Predicate, Scalar } from '../predicate/predicate.js';
 import { access, type Statement } from '../sql/statement.js';
 
-/** Begins a statement over the records. */
+/** Begins a statement over the records of the snapshot. */
 export type Begin = () => Statement;
 
-/** The stored values around those that a condition asks for. */
+/** The stored values next to those that a condition asks for. */
 export interface Around {
   readonly field: FieldRef;
-  /** The largest below and the smallest above; null where there is none. */
+  /** The largest stored value below and the smallest above; null if there is none. */
   readonly below: unknown;
   readonly above: unknown;
   readonly least: unknown;
   readonly most: unknown;
 }
 
-/** The values of a number or date around those that the condition asks for, among the records that satisfy `scope`. */
+/**
+ * The values of a number or date field next to those that the condition asks for, among the records that satisfy `scope`; undefined
+ * for other fields and conditions.
+ */
 export async function valuesAround(
   begin: Begin,
   predicate: Predicate,
@@ -48,7 +51,7 @@ export async function valuesAround(
   return { field, below: under, above: over, least, most };
 }
 
-/** The ends of what a condition on a number or date asks for; a list of values counts by its first. */
+/** The interval that a condition on a number or date asks for; of a list of values, the first. */
 function interval(
   predicate: Predicate,
 ):
@@ -67,10 +70,10 @@ function interval(
   return { field, low: low && low.value, high: high && high.value };
 }
 
-const mostShown = 5;
+const maxShown = 5;
 
-/** Stored texts that differ from `text` in few letters, the nearest first. */
-export async function similarTexts(
+/** Stored strings within an edit distance of 1 to 3 (by the length of `text`), ignoring case, the nearest first. */
+export async function similarStrings(
   begin: Begin,
   field: FieldRef,
   text: string,
@@ -86,14 +89,14 @@ export async function similarTexts(
   const each = values.isMany ? dialect.spread(values.sql) : values.sql;
   const near = `(SELECT v, ${distance} AS d FROM (SELECT ${each} AS v FROM ${source}) AS q) AS s`;
   const found = await rows({
-    sql: `SELECT v FROM ${near} WHERE d <= ${most} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${mostShown}`,
+    sql: `SELECT v FROM ${near} WHERE d <= ${most} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxShown}`,
     params: params.list,
   });
   return found.map(([value]) => String(value));
 }
 
-/** Some values of a text field, of the first records that satisfy `scope`. */
-export async function someTexts(
+/** The most frequent values of a string field among the first 1,000 records that satisfy `scope`. */
+export async function frequentStrings(
   begin: Begin,
   field: FieldRef,
   scope: Predicate,
@@ -105,13 +108,13 @@ export async function someTexts(
   const { params, source } = statement;
   const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compile(statement, scope)} LIMIT 1000) AS q`;
   const found = await rows({
-    sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${mostShown}`,
+    sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${maxShown}`,
     params: params.list,
   });
   return found.map(([value]) => String(value));
 }
 
-/** A whole number beyond 2^53 stays text, because JSON.parse would round it. */
+/** The value of a JSON text. An integer beyond 2^53 stays a string, because JSON.parse would round it. */
 function valueOf(json: unknown): unknown {
   if (json === null || json === undefined) return null;
   const value: unknown = JSON.parse(String(json));

@@ -1,30 +1,30 @@
 import { and, not, or, type Predicate } from '../predicate/predicate.js';
 import type { ValueAtom } from '../request/query-string/grammar.js';
 
-/** A request's conditions in its own words, each with what it means: what `explain` counts. */
+/** The conditions of a request as a tree, each as the request writes it and as a predicate. `explain` counts the matches of every node. */
 export type ExplainNode = ExplainLeaf | ExplainGroup;
 
 /** A single condition. */
 export interface ExplainLeaf {
   readonly kind: 'condition';
-  /** Where it stands in the request: `filters[0].or[1]`. */
+  /** Its path in the request: `filters[0].or[1]`. */
   readonly path: string;
-  /** As the request has it, shortened. */
+  /** The condition as the request writes it, shortened. */
   readonly text: string;
   readonly predicate: Predicate;
   readonly source: ExplainSource;
 }
 
-/** Conditions that are joined. */
+/** A combination of conditions. */
 export interface ExplainGroup {
   readonly kind: 'and' | 'or' | 'not';
   readonly path: string;
   readonly predicate: Predicate;
-  /** Those of a `not` are joined by AND. */
+  /** The nodes of a `not` are joined by AND. */
   readonly nodes: readonly ExplainNode[];
 }
 
-/** What a condition was read from, so that it can be read again with another value. */
+/** The part of the request that a condition was parsed from. It can be parsed again with another value. */
 export type ExplainSource =
   | { readonly kind: 'filter'; readonly key: string; readonly value: unknown }
   | { readonly kind: 'entity'; readonly type: string; readonly value: unknown }
@@ -32,7 +32,7 @@ export type ExplainSource =
   | { readonly kind: 'term'; readonly atom: ValueAtom }
   | { readonly kind: 'presence' };
 
-/** Joins nodes. */
+/** Combines nodes. */
 export function group(
   kind: ExplainGroup['kind'],
   path: string,
@@ -43,12 +43,12 @@ export function group(
   return { kind, path, predicate, nodes };
 }
 
-/** The conditions of a tree, in its order. */
+/** The conditions of a tree, in the order of the request. */
 export function leavesOf(node: ExplainNode): readonly ExplainLeaf[] {
   return node.kind === 'condition' ? [node] : node.nodes.flatMap(leavesOf);
 }
 
-/** The same without those that are negated. */
+/** The conditions of a tree that are not negated, in the order of the request. */
 export function positiveLeaves(node: ExplainNode): readonly ExplainLeaf[] {
   if (node.kind === 'not') return [];
   return node.kind === 'condition' ? [node] : node.nodes.flatMap(positiveLeaves);

@@ -10,12 +10,15 @@ import {
 import { meaningOf } from '../request/query-string/meaning.js';
 import type { RangeEnd } from '../request/query-string/tokens.js';
 
-/** The conditions of a query string as a tree; clauses that only rank are none. */
+/** The conditions of a query string as a tree. Clauses that only affect the ranking are left out. */
 export function queryNode(text: string, path: string, index: FieldIndex): ExplainNode {
   return levelNode(parseGrammar(text), path, index);
 }
 
-/** As the query string's meaning has it: required clauses, else the alternatives, and none of those that are excluded. */
+/**
+ * One level of a query string, with the semantics of meaning.ts: the required clauses if there are any, else one of the alternatives;
+ * and none of the excluded clauses.
+ */
 function levelNode({ alternatives }: Level, path: string, index: FieldIndex): ExplainNode {
   const isExcluded = (clauses: readonly Clause[]): boolean =>
     clauses.length === 1 && clauses[0]!.sign === 'prohibited';
@@ -23,20 +26,20 @@ function levelNode({ alternatives }: Level, path: string, index: FieldIndex): Ex
   const required = wanted.filter((clauses) => clauses.some(({ sign }) => sign === 'required'));
   const excluded = alternatives.filter(isExcluded);
   const isOne = (required.length > 0 ? required.length : Math.min(wanted.length, 1)) + excluded.length === 1; // prettier-ignore
-  const place = (number: number): string => (isOne ? path : `${path}.and[${number}]`);
+  const pathOf = (number: number): string => (isOne ? path : `${path}.and[${number}]`);
   const nodes: ExplainNode[] = [];
   if (required.length > 0) {
-    for (const clauses of required) nodes.push(clausesNode(clauses, place(nodes.length), index));
+    for (const clauses of required) nodes.push(clausesNode(clauses, pathOf(nodes.length), index));
   } else if (wanted.length === 1) {
-    nodes.push(clausesNode(wanted[0]!, place(0), index));
+    nodes.push(clausesNode(wanted[0]!, pathOf(0), index));
   } else if (wanted.length > 1) {
-    const above = place(0);
-    const items = wanted.map((clauses, i) => clausesNode(clauses, `${above}.or[${i}]`, index));
-    nodes.push(group('or', above, items));
+    const parent = pathOf(0);
+    const items = wanted.map((clauses, i) => clausesNode(clauses, `${parent}.or[${i}]`, index));
+    nodes.push(group('or', parent, items));
   }
   for (const [clause] of excluded) {
-    const above = place(nodes.length);
-    nodes.push(group('not', above, [atomNode(clause!.atom, `${above}.not`, index)]));
+    const parent = pathOf(nodes.length);
+    nodes.push(group('not', parent, [atomNode(clause!.atom, `${parent}.not`, index)]));
   }
   return nodes.length === 1 ? nodes[0]! : group('and', path, nodes);
 }
@@ -66,7 +69,7 @@ function atomNode(atom: Atom, path: string, index: FieldIndex): ExplainNode {
   };
 }
 
-/** What a single term, phrase or range asks for. */
+/** The predicate of a single term, phrase or range. */
 export function atomMeaning(
   atom: Atom,
   index: FieldIndex,
@@ -75,7 +78,7 @@ export function atomMeaning(
   return meaningOf({ alternatives: [[{ sign: 'none', atom, boost: 1 }]] }, index).predicate;
 }
 
-/** A term, phrase or range as a query string has it. */
+/** A term, phrase or range in the syntax of query strings. */
 export function atomText(atom: Exclude<Atom, { kind: 'group' }>): string {
   if (atom.kind === 'exists' || atom.kind === 'missing')
     return `_${atom.kind}_:${escaped(atom.field)}`;

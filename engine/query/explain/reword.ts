@@ -9,20 +9,35 @@ import { parseFilters } from '../request/filter.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import type { ValueAtom } from '../request/query-string/grammar.js';
 
-/** A condition in other words. */
+/** A condition with other values. */
 export interface Reworded {
-  /** As a request would have it; null where it has no words for it. */
+  /** The condition in the syntax of the request; null if that cannot express it. */
   readonly text: string | null;
   readonly predicate: Predicate;
 }
 
-/** Says one value in another way; undefined where there is none. */
+/** A possible mistake in a request, and its correction. It becomes a cause only if records satisfy the correction. */
+export interface Guess {
+  readonly leaf: ExplainLeaf;
+  /** The code of the cause: `chr_prefix`. */
+  readonly cause: string;
+  /** The corrected predicates of conditions of the request. */
+  readonly changes: ReadonlyMap<ExplainLeaf, Predicate>;
+  /** The corrected condition in the syntax of the request; null if that cannot express it. */
+  readonly instead: string | null;
+  /** The mistake as a sentence without its full stop. */
+  readonly because: string;
+  /** The field whose matching values the answer lists as examples. */
+  readonly shows?: FieldRef;
+}
+
+/** Changes one value of a condition; undefined if it does not apply to the value. */
 export type Change = (text: string) => string | undefined;
 
-/** Values of a longer list are left as they are. */
-const mostValues = 200;
+/** Longer lists of values are not changed. */
+const maxValues = 200;
 
-/** The condition with other values; undefined if none of them changes or the request could not be put so. */
+/** The condition with changed values; undefined if no value changes or the result is not a valid condition. */
 export function reword(
   { source }: ExplainLeaf,
   context: ExplainContext,
@@ -37,10 +52,10 @@ export function reword(
   return value === undefined ? undefined : read({ ...source, value } as ExplainSource, context);
 }
 
-/** A condition as a request would have it; undefined if it may not. */
+/** Parses a filter or an entity pair again; undefined if it is not valid. */
 export function read(source: ExplainSource, context: ExplainContext): Reworded | undefined {
   const { index, genes, rules } = context;
-  return readable(() => {
+  return validOnly(() => {
     if (source.kind === 'filter') {
       const pair = [source.key, source.value];
       return { text: wholeText(pair), predicate: parseFilters([pair], index, rules) };
@@ -53,18 +68,18 @@ export function read(source: ExplainSource, context: ExplainContext): Reworded |
   });
 }
 
-/** Null where it is too long to show, for a part of a condition would be another one. */
+/** The pair as JSON; null if it is too long to show, because a shortened condition would be a different one. */
 function wholeText(pair: readonly unknown[]): string | null {
   const text = stringifyJson(pair);
   return shortText(pair) === text ? text : null;
 }
 
-/** The same of a part of a query string. */
+/** Parses a term, phrase or range of a query string again; undefined if it is not valid. */
 export function readAtom(atom: ValueAtom, { index }: ExplainContext): Reworded | undefined {
-  return readable(() => ({ text: atomText(atom), predicate: atomMeaning(atom, index) }));
+  return validOnly(() => ({ text: atomText(atom), predicate: atomMeaning(atom, index) }));
 }
 
-/** The field and the action of a filter. */
+/** The field and the action of a filter's key; undefined if there is no such field. */
 export function filterParts(
   key: string,
   { index }: ExplainContext,
@@ -74,8 +89,8 @@ export function filterParts(
   return row && { field: fieldRef(row), action };
 }
 
-/** Another wording may be one that requests must not have: then there is none. */
-function readable(work: () => Reworded | undefined): Reworded | undefined {
+/** Runs `work`; undefined if it throws, because the changed condition is invalid, or if nothing can satisfy the condition. */
+function validOnly(work: () => Reworded | undefined): Reworded | undefined {
   try {
     const found = work();
     return found?.predicate.kind === 'none' ? undefined : found;
@@ -92,7 +107,7 @@ function changed(value: unknown, change: Change): unknown {
   }
   if (typeof value !== 'object' || value === null) return undefined;
   const entries = Object.entries(value as Readonly<Record<string, unknown>>);
-  if (entries.length > mostValues) return undefined;
+  if (entries.length > maxValues) return undefined;
   const after = entries.map(([name, each]) => [name, each, changed(each, change)] as const);
   if (after.every(([, , each]) => each === undefined)) return undefined;
   const kept = after.map(([name, before, each]) => [name, each ?? before] as const);

@@ -6,21 +6,21 @@ import { group, type ExplainGroup, type ExplainNode } from './node.js';
 import { queryNode } from './query-nodes.js';
 import type { Predicate } from '../predicate/predicate.js';
 
-/** What it takes to read a condition of this request again. */
+/** What parsing a condition of this request again requires. */
 export interface ExplainContext {
   readonly index: FieldIndex;
   readonly genes: GeneNames | undefined;
   readonly rules: FilterRules | undefined;
 }
 
-/** What `explain` needs of a request. */
+/** What `explain` needs from a parsed request. */
 export interface Explaining extends ExplainContext {
   readonly root: ExplainGroup;
-  /** Milliseconds that reading the request took. */
+  /** Time that parsing the request took, milliseconds. */
   readonly parseMs: number;
 }
 
-/** The parts of a checked request that are conditions. */
+/** The parts of a validated request that are conditions. */
 interface Conditions {
   readonly filters: unknown;
   readonly query: unknown;
@@ -54,7 +54,7 @@ function filterNodes(input: unknown, path: string, context: ExplainContext): Exp
   return input.map((member, index) => filterNode(member, `${path}[${index}]`, context));
 }
 
-/** The request has been checked, so everything has the shape that the filters' parser wants. */
+/** The node of one filter. The input has been validated, so the casts hold. */
 function filterNode(input: unknown, path: string, context: ExplainContext): ExplainNode {
   if (isPair(input)) {
     return {
@@ -70,7 +70,7 @@ function filterNode(input: unknown, path: string, context: ExplainContext): Expl
   return group(kind, path, filterNodes(operand, `${path}.${operator}`, context));
 }
 
-/** Pairs of one type are alternatives. */
+/** The nodes of the entity pairs: pairs of the same type are joined by OR. */
 function entityNodes(input: unknown, { index, genes }: ExplainContext): ExplainNode[] {
   const pairs = isPair(input) ? [input] : (input as readonly [string, unknown][]);
   const byType = new Map<string, ExplainNode[]>();
@@ -91,20 +91,20 @@ function entityNodes(input: unknown, { index, genes }: ExplainContext): ExplainN
   );
 }
 
-const longestText = 300;
-const longestList = 10;
+const maxTextLength = 300;
+const maxListLength = 10;
 
-/** A part of the request as JSON, without the many members of a long list. */
+/** A part of the request as JSON of at most 300 characters, with at most 10 members of each list. */
 export function shortText(value: unknown): string {
   const text = stringifyJson(shortened(value));
-  return text.length > longestText ? `${text.slice(0, longestText).toWellFormed()}…` : text;
+  return text.length > maxTextLength ? `${text.slice(0, maxTextLength).toWellFormed()}…` : text;
 }
 
 function shortened(value: unknown): unknown {
-  if (typeof value === 'string' && value.length > longestText)
-    return `${value.slice(0, longestText).toWellFormed()}…`;
+  if (typeof value === 'string' && value.length > maxTextLength)
+    return `${value.slice(0, maxTextLength).toWellFormed()}…`;
   if (!Array.isArray(value)) return value;
   const list = value as readonly unknown[];
-  if (list.length <= longestList) return list.map(shortened);
-  return [...list.slice(0, longestList).map(shortened), `… ${list.length - longestList} more`];
+  if (list.length <= maxListLength) return list.map(shortened);
+  return [...list.slice(0, maxListLength).map(shortened), `… ${list.length - maxListLength} more`];
 }

@@ -1,67 +1,75 @@
-import { fieldsOf } from './blame.js';
-import { Layers, type Rows } from './counts.js';
-import type { Guess } from './guesses.js';
+import { distinctFields } from './blame.js';
+import { CountStatement, type Rows } from './counts.js';
+import type { Guess } from './reword.js';
 import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
 import { node, not, or } from '../predicate/predicate.js';
 import type { Statement } from '../sql/statement.js';
 
-/** What is to be found out about a query without an answer. */
-export interface Doubts {
-  readonly barren: readonly ExplainLeaf[];
+/** What to count for a query that matches no record. */
+export interface CountRequest {
+  /** Conditions that match no record. */
+  readonly empty: readonly ExplainLeaf[];
   readonly guesses: readonly Guess[];
   readonly clashes: readonly ExplainGroup[];
 }
 
-/** What the records say of guesses. */
+/** The counts. */
 export interface Verified {
-  /** Of every guess: records that satisfy what it puts in place, and those that satisfy the whole request then. */
+  /** For every guess: the number of records that satisfy the corrected conditions, and those that then satisfy the whole request. */
   readonly guesses: readonly { readonly matches: number; readonly left: number }[];
-  /** Records that have a value of any of the condition's fields. */
+  /** Number of records that have a value in any of the condition's fields. */
   readonly present: ReadonlyMap<ExplainLeaf, number>;
   readonly clashes: readonly Clash[];
 }
 
-/** What is known of nodes that never match together. */
+/** An AND that matches no record although each of its nodes matches some. */
 export interface Clash {
   readonly group: ExplainGroup;
-  /** Pairs that no record satisfies both of. */
+  /** Pairs of nodes that no record satisfies together. */
   readonly apart: readonly (readonly [ExplainNode, ExplainNode])[];
-  /** The records that the request would find without a node. */
+  /** Number of records that the request would match without a node. */
   readonly without: ReadonlyMap<ExplainNode, number>;
 }
 
-/** Pairs grow with the square of this. */
-const mostNodes = 30;
+/** Nodes of an AND that are compared in pairs; the number of pairs grows with the square. */
+const maxNodes = 30;
 
-/** Counts what is to be found out in one pass over the records. */
+/** Counts everything in one pass over the records. */
 export async function verify(
   statement: Statement,
   root: ExplainGroup,
-  { barren, guesses, clashes }: Doubts,
+  { empty, guesses, clashes }: CountRequest,
   rows: Rows,
 ): Promise<Verified> {
-  const layers = new Layers(statement, leavesOf(root));
+  const counting = new CountStatement(statement, leavesOf(root));
   const counted: (readonly string[])[] = [];
   const count = (all: readonly string[]): number => counted.push(all) - 1;
   const guessed = guesses.map(({ changes }) => {
-    const others = new Map([...changes].map(([leaf, other]) => [leaf, layers.add(other)] as const));
-    return { matches: count([...others.values()]), left: count([layers.condition(root, others)]) };
+    const others = new Map(
+      [...changes].map(([leaf, other]) => [leaf, counting.add(other)] as const),
+    );
+    return {
+      matches: count([...others.values()]),
+      left: count([counting.condition(root, others)]),
+    };
   });
-  const present = barren.map((leaf) => {
-    const values = fieldsOf(leaf.predicate).map((field) => not(node({ kind: 'missing', field })));
-    return [leaf, count([layers.add(or(values))])] as const;
+  const present = empty.map((leaf) => {
+    const values = distinctFields(leaf.predicate).map((field) =>
+      not(node({ kind: 'missing', field })),
+    );
+    return [leaf, count([counting.add(or(values))])] as const;
   });
   const apart = clashes.map((group) => {
-    const nodes = group.nodes.slice(0, mostNodes);
+    const nodes = group.nodes.slice(0, maxNodes);
     const pairs = nodes.flatMap((one, i) => nodes.slice(i + 1).map((other) => [one, other] as const));
     return {
       group,
-      pairs: pairs.map((pair) => ({ pair, at: count(pair.map((each) => layers.condition(each))) })),
-      without: nodes.map((child) => ({ child, at: count([layers.condition(root, new Map([[child, 'true']]))]) })),
+      pairs: pairs.map((pair) => ({ pair, at: count(pair.map((each) => counting.condition(each))) })),
+      without: nodes.map((child) => ({ child, at: count([counting.condition(root, new Map([[child, 'true']]))]) })),
     };
   }); // prettier-ignore
   if (counted.length === 0) return { guesses: [], present: new Map(), clashes: [] };
-  const [row = []] = await rows(layers.counts(counted));
+  const [row = []] = await rows(counting.counts(counted));
   const at = (column: number): number => Number(row[column] ?? 0);
   return {
     guesses: guessed.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),

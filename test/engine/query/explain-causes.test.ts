@@ -88,7 +88,7 @@ describe('an empty answer has a cause that the records confirm:', () => {
     ['spaces around the value', filter('chrom', ' 12 '), { cause: 'spaces', instead: '["chrom","12"]', matches: 2 }],
     ['spaces around the stored value', filter('code', 'a12'), { cause: 'spaces', matches: 1, values: [' A12'] }],
     ['quotation marks', filter('chrom', '"12"'), { cause: 'quotes', instead: '["chrom","12"]', matches: 2 }],
-    ['words joined otherwise', filter('significance', 'likely pathogenic'), { cause: 'separators', matches: 1, values: ['Likely_pathogenic'] }],
+    ['words joined by other characters', filter('significance', 'likely pathogenic'), { cause: 'separators', matches: 1, values: ['Likely_pathogenic'] }],
     ['another form of a number', filter('dose', '1.5'), { cause: 'number_format', matches: 1, values: ['1.50'] }],
     ['a number with commas', filter('dose', '1,000'), { cause: 'number_format', instead: '["dose","1000"]', matches: 1 }],
     ['an alias of a gene', filter('gene', 'her2'), { cause: 'gene_name', instead: '["gene","ERBB2"]', matches: 1 }],
@@ -101,17 +101,17 @@ describe('an empty answer has a cause that the records confirm:', () => {
     ['the nearest numbers around a range', filter('af__range', [0.3, 0.8]), { cause: 'nearest_values', values: [0.2, 0.9] }],
     ['the nearest numbers of lists', filter('depths', 15), { cause: 'nearest_values', values: [10, 20] }],
     ['the nearest dates', filter('seen', '2016-12-24'), { cause: 'nearest_values', values: ['2016-05-01', '2017-05-01'] }],
-    ['a number out of range', filter('pos__gte', 1000), { cause: 'out_of_range', values: [7, 205], hint: 'Values of pos go from 7 to 205.' }],
+    ['a number out of range', filter('pos__gte', 1000), { cause: 'out_of_range', values: [7, 205], hint: 'The values of pos range from 7 to 205.' }],
     ['a date out of range', filter('seen__lt', '2010-01-01'), { cause: 'out_of_range', values: ['2016-05-01', '2018-05-01'] }],
-    ['a slip of the pen', filter('gene', 'BCRA1'), { cause: 'similar_values', values: ['BRCA1'] }],
-    ['a slip of the pen in a list', filter('tags', 'grean'), { cause: 'similar_values', values: ['green'] }],
-    ['a value like none', filter('code', 'completely different'), { cause: 'no_such_value', values: [' A12', 'B7', 'C9'] }],
-    ['a word like none', filter('note', 'tuberculosis'), { cause: 'no_such_value', hint: 'No value of note is like this.' }],
-    ['a term like none in any field', { query: 'tuberculosis' }, { cause: 'no_such_value', hint: 'No value of gene, chrom, contig, build, variant and 8 more fields is like this.' }],
-    ['a slip of the pen in any field', { query: 'BCRA1' }, { cause: 'similar_values', hint: 'gene has values that are nearly the same.', values: ['BRCA1'] }],
+    ['a misspelled value', filter('gene', 'BCRA1'), { cause: 'similar_values', values: ['BRCA1'] }],
+    ['a misspelled value in a list', filter('tags', 'grean'), { cause: 'similar_values', values: ['green'] }],
+    ['a value similar to none', filter('code', 'completely different'), { cause: 'no_such_value', values: [' A12', 'B7', 'C9'] }],
+    ['a term similar to none', filter('note', 'tuberculosis'), { cause: 'no_such_value', hint: 'No value of note matches or is similar.' }],
+    ['a term similar to none in any field', { query: 'tuberculosis' }, { cause: 'no_such_value', hint: 'No value of gene, chrom, contig, build, variant and 8 more fields matches or is similar.' }],
+    ['a misspelled value in any field', { query: 'BCRA1' }, { cause: 'similar_values', hint: 'gene has similar values.', values: ['BRCA1'] }],
     ['a field without values', filter('nothing', 'x'), { cause: 'no_values', hint: 'No record has a value of nothing.' }],
-    ['a field that is not there', { query: 'genes:BRCA1' }, { cause: 'unknown_field', values: ['gene'] }],
-    ['a value that no field of the type has', { query: 'pos:many' }, { cause: 'impossible' }],
+    ['an unknown field', { query: 'genes:BRCA1' }, { cause: 'unknown_field', values: ['gene'] }],
+    ['a value that is impossible for the type of the field', { query: 'pos:many' }, { cause: 'impossible' }],
     ['a missing value that never is', filter('gene', null), { cause: 'none_missing' }],
     ['a negation of everything', { filters: [{ not: ['pos__gte', 0] }] }, { path: 'filters[0]', cause: 'excludes_all' }],
     ['positions that count from 0', { filters: [['genomic_coordinates.start', 99], ['genomic_coordinates.stop', 100]] }, { cause: 'off_by_one', instead: '["genomic_coordinates.start",100]', matches: 1, left: 1 }],
@@ -121,18 +121,18 @@ describe('an empty answer has a cause that the records confirm:', () => {
     ['swapped ends', { filters: [['pos__gte', 150], ['pos__lte', 50]] }, { cause: 'swapped_ends', instead: '["pos__gte",50], ["pos__lte",150]', left: 1 }],
     ['swapped ends in a query string', { query: 'pos:[150 TO 50]' }, { cause: 'swapped_ends', instead: 'pos:[50 TO 150]', matches: 1 }],
     ['conditions that never hold together', { filters: [['chrom', '12'], ['gene', 'BRCA1'], ['pos__gt', 0]] }, { path: 'filters[1]', cause: 'never_together', hint: 'No record satisfies both this and ["chrom","12"] (filters[0]).', values: ['filters[0]'] }],
-    ['the condition that takes the last', { filters: [['chrom', '12'], ['pos__lt', 50]] }, { path: 'filters[1]', cause: 'removes_last', left: 2, values: [100, 205], hint: 'Without this, 2 records would be left. There, pos goes from 100 to 205.' }],
+    ['the condition that excludes the last matches', { filters: [['chrom', '12'], ['pos__lt', 50]] }, { path: 'filters[1]', cause: 'removes_last', left: 2, values: [100, 205], hint: 'Without this condition, 2 records would match. Their values of pos range from 100 to 205.' }],
   ])('%s', async (_, body, expected) => {
     expect(await causes(body)).toContainEqual(expect.objectContaining(expected));
   }); // prettier-ignore
 
-  test('three conditions of which any two hold together', async () => {
+  test('three conditions of which any two match together', async () => {
     const filters = [['stars__lte', 1], ['pmid', '200'], ['af__gt', 0.3]]; // prettier-ignore
     const found = await causes({ filters: [{ or: [{ and: filters }] }] }, six);
     expect(found.map(({ cause }) => cause)).toContain('never_together');
   });
 
-  test('alternatives and nested conditions: only those that match nothing are told', async () => {
+  test('alternatives and nested conditions: only those that match nothing are causes', async () => {
     const found = await causes({
       filters: [{ or: [['chrom', 'chr12'], { and: [['pos__gt', 0], ['gene', 'BRCA']] }] }, ['pos__gt', 0]],
     }); // prettier-ignore
@@ -175,7 +175,7 @@ describe('an empty answer has a cause that the records confirm:', () => {
     await expect(run).rejects.toMatchObject({ code: 'canceled' });
   });
 
-  test('an answer that is not empty has none', async () => {
+  test('an answer that is not empty has no causes', async () => {
     const { explain } = await explained(bench, made, { filters: [['chrom', '12']] });
     expect(explain).not.toHaveProperty('causes');
   });

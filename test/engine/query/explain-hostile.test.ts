@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-/** The places of a request whose text an explanation repeats. */
-const places: Readonly<Record<string, (text: string) => object>> = {
+/** Requests with hostile text in every part that an explanation repeats. */
+const requests: Readonly<Record<string, (text: string) => object>> = {
   value: (text) => ({ filters: [['gene', text]] }),
   'list value': (text) => ({ filters: [['significance__in', [text, `x${text}`]]] }),
   pattern: (text) => ({ filters: [['gene__regexp', text]] }),
@@ -29,10 +29,10 @@ const places: Readonly<Record<string, (text: string) => object>> = {
   entity: (text) => ({ entities: [['variant', text]] }),
 }; // prettier-ignore
 
-test.each(Object.keys(places))('hostile text as %s is explained as text (Q1)', async (place) => {
-  const body = places[place]!;
-  // A quarter of the texts in each place: an empty answer is searched for its causes, which takes a dozen statements.
-  const number = Object.keys(places).indexOf(place);
+test.each(Object.keys(requests))('hostile text as %s is explained as text (Q1)', async (part) => {
+  const body = requests[part]!;
+  // A quarter of the strings in each part: an empty answer is searched for its causes, which takes a dozen statements.
+  const number = Object.keys(requests).indexOf(part);
   const waiting = hostile.filter((_, i) => (i + number) % 4 === 0);
   await Promise.all(
     Array.from({ length: 4 }, async () => {

@@ -6,7 +6,7 @@ import { runQuery } from '../../../engine/query/plan/query.js';
 import type { GeneNames } from '../../../engine/query/request/entities.js';
 import type { Bench, Dataset } from './dataset.js';
 
-/** What `explain` says of one condition. */
+/** A condition in the `explain` member of an answer. */
 export interface ExplainedNode {
   readonly path: string;
   readonly condition: string;
@@ -26,7 +26,7 @@ export interface Cause {
   readonly values?: readonly unknown[];
 }
 
-/** What `explain` adds to an answer. */
+/** The `explain` member of an answer. */
 export interface Explained {
   readonly records: number;
   readonly nodes: readonly ExplainedNode[];
@@ -55,7 +55,7 @@ export async function explained(
   return { explain: JSON.parse(explain!) as Explained, total };
 }
 
-/** Compares what every cause says of a condition with the answer to that condition. */
+/** Runs the corrected condition of every cause, and compares the count of its matches with the cause's. */
 export async function confirm(
   bench: Bench,
   { snapshot, fields }: Dataset,

@@ -3,35 +3,35 @@ import { read, readAtom, type Reworded } from './reword.js';
 import { shortText, type ExplainContext } from './tree.js';
 import { node, type FieldRef } from '../predicate/predicate.js';
 
-export const partReason = 'No whole value is like this, but parts of values are';
+export const partReason = 'No whole value is equal to this, but parts of values are';
 
-/** What may be stored in place of a text: why the condition misses it, and the one that would not. */
-export type Spelled = readonly [
+/** A possible mistake in a string condition: code, sentence, corrected condition, and whether to list matching values. */
+export type StringGuess = readonly [
   cause: string,
   because: string,
   found: Reworded | undefined,
   shows?: true,
 ];
 
-/** What may be stored in place of the texts of a filter. */
-export function spelledOtherwise(
+/** The possible mistakes in a filter on a string or text field. */
+export function stringGuesses(
   { field, action }: { readonly field: FieldRef; readonly action: string },
   value: unknown,
   context: ExplainContext,
-): readonly Spelled[] {
+): readonly StringGuess[] {
   const filter = (name: string, other: unknown): Reworded | undefined =>
     read({ kind: 'filter', key: `${field.name}__${name}`, value: other }, context);
-  const letters = 'Letter case counts here';
+  const letters = 'This comparison is case-sensitive';
   const single = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   if (typeof single !== 'string' || single.length > 200) return [];
   if (field.type === 'text') {
     const word = { kind: 'term', field: field.name, parts: [{ text: single }, 'any'] } as const;
     return action === 'exact'
       ? [['letter_case', letters, filter('iexact', single)]]
-      : [['part_of_value', 'No whole word is like this, but some begin with it', asQuery(readAtom(word, context))]]; // prettier-ignore
+      : [['part_of_value', 'No whole word is equal to this, but some begin with it', asQuery(readAtom(word, context))]]; // prettier-ignore
   }
   if (field.type !== 'string') return [];
-  const literal = quoted(single);
+  const literal = escapedPattern(single);
   const pattern = (text: string): Reworded => ({
     text: context.rules?.refused.has('regexp') ? null : shortText([`${field.name}__regexp`, text]),
     predicate: node({ kind: 'regexp', field, pattern: text }),
@@ -42,23 +42,23 @@ export function spelledOtherwise(
     case 'prefix':
       return [
         ['letter_case', letters, pattern(`(?is)${literal}.*`), true],
-        ['part_of_value', 'No value begins with this, but it stands inside of values', filter('contains', single), true],
+        ['part_of_value', 'No value begins with this, but some contain it', filter('contains', single), true],
       ]; // prettier-ignore
     case 'regexp':
     case 'regex':
       return [
         ['letter_case', letters, pattern(`(?i)${single}`), true],
-        ['part_of_value', 'A pattern has to match the whole value', pattern(`(?s).*(?:${single}).*`), true],
+        ['part_of_value', 'A pattern must match the whole value', pattern(`(?s).*(?:${single}).*`), true],
       ]; // prettier-ignore
     default: {
-      const words = single.trim().split(/[-_\s]+/u).filter((word) => word !== '').map(quoted); // prettier-ignore
-      const trimmed = quoted(single.trim());
+      const words = single.trim().split(/[-_\s]+/u).filter((word) => word !== '').map(escapedPattern); // prettier-ignore
+      const trimmed = escapedPattern(single.trim());
       const number = Number(single.replaceAll(',', ''));
       return [
         ...(action === 'exact' ? [['letter_case', letters, filter('iexact', single), true] as const] : []),
         ['spaces', 'The stored values have spaces around them', pattern(`(?i)\\s+${trimmed}\\s*|${trimmed}\\s+`), true],
-        ['separators', 'The words are joined otherwise', words.length > 1 ? pattern(`(?i)${words.join('[-_\\s]*')}`) : undefined, true],
-        ['number_format', 'The number is written otherwise', single.trim() !== '' && Number.isFinite(number) ? equalNumber(field, number) : undefined, true],
+        ['separators', 'The words are joined by other characters', words.length > 1 ? pattern(`(?i)${words.join('[-_\\s]*')}`) : undefined, true],
+        ['number_format', 'The number is written differently', single.trim() !== '' && Number.isFinite(number) ? equalNumber(field, number) : undefined, true],
         ['part_of_value', partReason, filter('contains', single), true],
       ]; // prettier-ignore
     }
@@ -69,8 +69,8 @@ function asQuery(found: Reworded | undefined): Reworded | undefined {
   return found && { ...found, text: stringifyJson({ query: found.text }) };
 }
 
-/** The text as it is, in RE2 syntax. */
-function quoted(text: string): string {
+/** The text with the metacharacters of RE2 escaped. */
+function escapedPattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 

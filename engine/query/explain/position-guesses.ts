@@ -1,13 +1,12 @@
 import type { ExplainGroup, ExplainLeaf, ExplainNode } from './node.js';
-import type { Guess } from './guesses.js';
-import { filterParts, read, reword, type Change } from './reword.js';
+import { filterParts, read, reword, type Change, type Guess } from './reword.js';
 import type { ExplainContext } from './tree.js';
 import type { Bound, Predicate } from '../predicate/predicate.js';
 
 const positions = /(^|[._ ])(start|stop|end|pos|position)$/i;
 const starts = /(^|[._ ])(start|pos|position)$/i;
 
-/** All positions of a request one further or one less, as where one side counts from 0 and the other from 1. */
+/** Shifts all positions of a request by one: the request may count from 0 and the records from 1, or the reverse. */
 export function shifted(leaves: readonly ExplainLeaf[], context: ExplainContext): readonly Guess[] {
   const found: Guess[] = [];
   for (const [which, names] of [
@@ -24,7 +23,7 @@ export function shifted(leaves: readonly ExplainLeaf[], context: ExplainContext)
       found.push({
         leaf: at[0]!,
         cause: 'off_by_one',
-        because: `With every ${which} ${by > 0n ? 'one further' : 'one less'}, as where one side counts from 0 and the other from 1`,
+        because: `With every ${which} one ${by > 0n ? 'higher' : 'lower'} (the request and the records may count from different numbers)`,
         changes: new Map(moved.map(([leaf, other]) => [leaf, other!.predicate])),
         instead: moved.map(([, other]) => other!.text).join(', '),
       });
@@ -40,7 +39,7 @@ function plus(by: bigint): Change {
 const positionPattern =
   /^((?:GRCh3[78]-)?[^-:]+[-:])(\d{1,15})(?:(-)(\d{1,15}))?((?:-[^-\d][^-]*)*)$/i;
 
-/** The same of a region or variant in a text, `GRCH37-13-32890598-32890599-C` or `13:32890598`. */
+/** Shifts the start, and with `isBoth` the stop, of a region or variant: `GRCH37-13-32890598-32890599-C` or `13:32890598`. */
 export function shiftedText(text: string, by: bigint, isBoth: boolean): string | undefined {
   const match = positionPattern.exec(text);
   if (!match) return undefined;
@@ -49,7 +48,7 @@ export function shiftedText(text: string, by: bigint, isBoth: boolean): string |
   return `${before!}${BigInt(start!) + by}-${BigInt(stop!) + (isBoth ? by : 0n)}${after}`;
 }
 
-/** Two ends of one range that stand in the wrong order: `gte` 5 and `lte` 3. */
+/** Exchanges the two ends of a range that no value can lie between: `gte` 5 and `lte` 3. */
 export function swapped(group: ExplainGroup, context: ExplainContext): readonly Guess[] {
   const ends = group.nodes.filter((node): node is ExplainLeaf => node.kind === 'condition');
   const found = ends.flatMap((low) =>
