@@ -54,6 +54,10 @@ test('a query, by either address, says what each condition leaves and which segm
         paths: [expect.any(String)],
         more: 0,
       },
+      plan: [
+        expect.objectContaining({ step: 'select', columns: ['gene', 'n'] }),
+        expect.objectContaining({ step: 'read' }),
+      ],
       steps: expect.objectContaining({ parse: expect.any(Number), counts: expect.any(Number) }),
     });
   }
@@ -70,7 +74,7 @@ test('an empty answer has its likely causes, among them the gene table’s', asy
       path: 'filters[0]',
       condition: '["gene","ABCC7"]',
       cause: 'gene_name',
-      hint: 'The records have another name of the gene: ["gene","CFTR"] has 14 records.',
+      hint: 'The records use another name of the gene: ["gene","CFTR"] has 14 records.',
       instead: '["gene","CFTR"]',
       matches: 14,
       left: 14,
@@ -157,7 +161,7 @@ test('no part of an answer in another form', async () => {
   });
   expect([answer.status, await answer.json()]).toEqual([
     400,
-    { explain: ['The explanation is part of the JSON answer alone, not of text/csv.'] },
+    { explain: ['The explanation is available in the JSON answer only, not in text/csv.'] },
   ]);
 });
 
@@ -194,7 +198,7 @@ describe('real records, 50 of ClinVar on GRCh38', () => {
   test.each<[string, object, object]>([
     ['the wrong build', { genome_build: 'GRCh37' }, { cause: 'wrong_build', instead: 'GRCh38', matches: 50 }],
     ['the wrong build in a variant', { entities: [['variant', 'GRCh37-1-925952-925952-A']] }, { cause: 'wrong_build', matches: 1 }],
-    ['words joined otherwise', { filters: [['info.CLNSIG', 'uncertain significance']] }, { cause: 'separators', matches: 3 }],
+    ['words joined by other characters', { filters: [['info.CLNSIG', 'uncertain significance']] }, { cause: 'separators', matches: 3 }],
     ['letter case', { filters: [['info.CLNSIG__contains', 'PATHOGENIC']] }, { cause: 'letter_case', matches: 7 }],
     ['a part of the value', { filters: [['info.GENEINFO', 'SAMD11']] }, { cause: 'part_of_value', matches: 2, values: ['SAMD11:148398'] }],
     ['a position that counts from 0', { filters: [['genomic_coordinates.start', 925951], ['genomic_coordinates.chromosome', '1']] }, { cause: 'off_by_one', matches: 1, left: 1 }],
