@@ -4,7 +4,9 @@ import {
   type EncodedRowGroup,
 } from '../engine/parquet/file-encoder.js';
 import { AppError } from '../engine/core/errors.js';
-import type { Columns } from '../engine/core/types.js';
+import type { ParquetColumn } from '../engine/parquet/schema.js';
+import { plainParquetColumns } from '../engine/store/arrow.js';
+import { createdBy } from '../engine/store/segment.js';
 import type { FileContext, Writer } from './writer.js';
 
 /** Parquet, compressed with zstd: each part is a row group. Columns have the names that they are stored under. */
@@ -15,11 +17,11 @@ export const parquet: Writer<EncodedRowGroup> = {
   description: 'Parquet, compressed with zstd, with lists and objects as such.',
   partRecords: 65_536,
   encode: (records, context) => encodeRowGroup(columnsOf(context), records.storedBatch()),
-  join: (parts, context) => joinRowGroups(columnsOf(context), parts),
+  join: (parts, context) => joinRowGroups(columnsOf(context), parts, createdBy),
 };
 
-function columnsOf({ projection }: FileContext): Columns {
+function columnsOf({ projection }: FileContext): readonly ParquetColumn[] {
   if (projection.length === 0)
     throw new AppError('invalid', 'A Parquet file needs at least one field.');
-  return projection.map(({ column }) => column);
+  return plainParquetColumns(projection.map(({ column }) => column));
 }

@@ -206,8 +206,8 @@ export class FileWriter {
     return { bytes: this.#bytes, md5: this.#md5?.digest('hex') ?? '' };
   }
 
-  /** Closes without making it durable: whoever commits the file calls `flushFile` before. */
-  async leave(): Promise<void> {
+  /** Closes the file without making it durable; call `flushFile` before the file is committed. */
+  async closeUnflushed(): Promise<void> {
     await step(this.path, 'close', 'close', () => this.#handle.close());
   }
 

@@ -12,20 +12,20 @@ import type { LeafPart } from './read-chunk.js';
 import type { Node, ParquetSchema } from './schema.js';
 
 /*
- * From Parquet's levels back to Arrow's offsets and validity bits: the counterpart of levels.ts. A slot belongs to an item
- * of a node when it repeats no deeper than the node does and when every list above the node has an element there.
+ * Turns Parquet's levels back into Arrow's offsets and validity bits: the counterpart of levels.ts. A slot begins an item of a node if
+ * its repetition level is not greater than the node's and if every list above the node has an element there.
  */
 
-/** Where a node is in the tree, as far as levels go. */
-interface Place {
-  /** How many optional or repeated elements are above: an item is null at this definition level, and present above it. */
+/** The levels of a node in the tree. */
+interface NodeLevels {
+  /** Number of optional and repeated ancestors: an item is null at this definition level, and present above it. */
   readonly depth: number;
   readonly repetition: number;
-  /** Slots below this definition level have no item here. */
+  /** Slots below this definition level have no item of the node. */
   readonly floor: number;
 }
 
-/** The columns of a schema as Arrow data of these fields; `parts` has the parts of every leaf, in order. */
+/** Builds the columns of a schema as Arrow data of these fields; `parts` holds the parts of every leaf, in the order of their rows. */
 export function assemble(
   schema: ParquetSchema,
   parts: readonly (readonly LeafPart[])[],
@@ -39,13 +39,13 @@ function build(
   node: Node,
   type: ArrowType,
   parts: readonly (readonly LeafPart[])[],
-  place: Place,
+  levels: NodeLevels,
 ): Data {
-  const own = parts[node.leaf]!; // of an object, any leaf below tells its levels
-  if (node.column.isList) return listData(node, type as List, parts, place);
-  if (node.column.type !== 'object') return leafData(type, own, place);
-  const { length, nullCount, nullBitmap } = validity(own, place);
-  const inside = { ...place, depth: place.depth + 1 };
+  const own = parts[node.leaf]!; // a group has the levels of any leaf below it
+  if (node.column.isList) return listData(node, type as List, parts, levels);
+  if (node.column.type !== 'group') return leafData(type, own, levels);
+  const { length, nullCount, nullBitmap } = validity(own, levels);
+  const inside = { ...levels, depth: levels.depth + 1 };
   const { children: fields } = type as Struct;
   const children = node.members.map((member, i) => build(member, fields[i]!.type, parts, inside));
   return makeData({ type: type as Struct, length, nullCount, nullBitmap, children });
@@ -55,14 +55,14 @@ function listData(
   node: Node,
   type: List,
   parts: readonly (readonly LeafPart[])[],
-  place: Place,
+  levels: NodeLevels,
 ): Data {
   const own = parts[node.leaf]!;
-  const { length, nullCount, nullBitmap } = validity(own, place);
+  const { length, nullCount, nullBitmap } = validity(own, levels);
   const elements = {
-    depth: place.depth + 2,
-    repetition: place.repetition + 1,
-    floor: place.depth + 2,
+    depth: levels.depth + 2,
+    repetition: levels.repetition + 1,
+    floor: levels.depth + 2,
   };
   const valueOffsets = new Int32Array(length + 1);
   let item = -1;
@@ -71,8 +71,8 @@ function listData(
     for (let slot = 0; slot < slots; slot++) {
       const level = definition[slot]!;
       const repeated = repetition?.[slot] ?? 0;
-      if (level < place.floor || repeated > elements.repetition) continue;
-      if (repeated <= place.repetition) item++;
+      if (level < levels.floor || repeated > elements.repetition) continue;
+      if (repeated <= levels.repetition) item++;
       if (level >= elements.floor) end++;
       valueOffsets[item + 1] = end;
     }
@@ -88,8 +88,11 @@ interface Validity {
   readonly nullBitmap: Uint8Array | null;
 }
 
-/** The items of a node and which of them are there. */
-function validity(parts: readonly LeafPart[], { depth, repetition: most, floor }: Place): Validity {
+/** The items of a node, and which of them are present. */
+function validity(
+  parts: readonly LeafPart[],
+  { depth, repetition: most, floor }: NodeLevels,
+): Validity {
   const slots = parts.reduce((sum, part) => sum + part.slots, 0);
   const bits = new Uint8Array((slots + 7) >> 3);
   let length = 0;
@@ -109,49 +112,49 @@ function validity(parts: readonly LeafPart[], { depth, repetition: most, floor }
   return { length, nullCount, nullBitmap: nullCount === 0 ? null : bits };
 }
 
-function leafData(type: ArrowType, parts: readonly LeafPart[], place: Place): Data {
-  const whole = validity(parts, place);
+function leafData(type: ArrowType, parts: readonly LeafPart[], levels: NodeLevels): Data {
+  const whole = validity(parts, levels);
   const { length, nullBitmap } = whole;
-  const isThere = (item: number): boolean =>
+  const isPresent = (item: number): boolean =>
     nullBitmap === null || ((nullBitmap[item >> 3]! >> (item & 7)) & 1) === 1;
   const pages = parts.flatMap((part) => part.values);
-  if (ArrowType.isUtf8(type)) return textData(type, pages, whole, isThere);
+  if (ArrowType.isUtf8(type)) return stringData(type, pages, whole, isPresent);
   if (ArrowType.isBool(type)) {
     const data = new Uint8Array((length + 7) >> 3);
-    scatter(pages, length, isThere, (item, page, i) => {
-      if ((page as Flags).flags[i] === 1) data[item >> 3]! |= 1 << (item & 7);
+    scatter(pages, length, isPresent, (item, page, i) => {
+      if ((page as Booleans).booleans[i] === 1) data[item >> 3]! |= 1 << (item & 7);
     });
     return makeData({ type, ...whole, data });
   }
-  const isPair = pages.some(({ kind }) => kind === 'pairs') || isWide(type);
-  const words = new Int32Array(isPair ? 2 * length : length);
-  scatter(pages, length, isThere, (item, page, i) => {
-    const { words: from } = page as Numbers;
-    if (!isPair) words[item] = from[i]!;
+  const is64Bit = pages.some(({ kind }) => kind === 'int64s') || isWide(type);
+  const int32s = new Int32Array(is64Bit ? 2 * length : length);
+  scatter(pages, length, isPresent, (item, page, i) => {
+    const { int32s: from } = page as Numbers;
+    if (!is64Bit) int32s[item] = from[i]!;
     else {
-      words[2 * item] = from[2 * i]!;
-      words[2 * item + 1] = from[2 * i + 1]!;
+      int32s[2 * item] = from[2 * i]!;
+      int32s[2 * item + 1] = from[2 * i + 1]!;
     }
   });
-  return makeData({ type: type as never, ...whole, data: typed(type, words) as never });
+  return makeData({ type: type as never, ...whole, data: typed(type, int32s) as never });
 }
 
-type Flags = Extract<DecodedValues, { kind: 'flags' }>;
-type Numbers = Extract<DecodedValues, { kind: 'words' | 'pairs' }>;
-type Texts = Extract<DecodedValues, { kind: 'texts' }>;
+type Booleans = Extract<DecodedValues, { kind: 'booleans' }>;
+type Numbers = Extract<DecodedValues, { kind: 'int32s' | 'int64s' }>;
+type Strings = Extract<DecodedValues, { kind: 'strings' }>;
 
-function textData(
+function stringData(
   type: Utf8,
   pages: readonly DecodedValues[],
   whole: Validity,
-  isThere: (item: number) => boolean,
+  isPresent: (item: number) => boolean,
 ): Data {
-  const size = pages.reduce((sum, page) => sum + (page as Texts).offsets.at(-1)!, 0);
+  const size = pages.reduce((sum, page) => sum + (page as Strings).offsets.at(-1)!, 0);
   const data = new Uint8Array(size);
   const valueOffsets = new Int32Array(whole.length + 1);
   let end = 0;
   for (const page of pages) {
-    const { bytes, offsets } = page as Texts;
+    const { bytes, offsets } = page as Strings;
     data.set(bytes.subarray(0, offsets.at(-1)!), end);
     end += offsets.at(-1)!;
   }
@@ -160,9 +163,9 @@ function textData(
   const close = (to: number): void => {
     for (; item < to; item++) valueOffsets[item + 1] = end;
   };
-  scatter(pages, whole.length, isThere, (at, page, i) => {
-    const { offsets } = page as Texts;
-    close(at); // nulls before it
+  scatter(pages, whole.length, isPresent, (at, page, i) => {
+    const { offsets } = page as Strings;
+    close(at); // the nulls before it
     end += offsets[i + 1]! - offsets[i]!;
     close(at + 1);
   });
@@ -170,30 +173,30 @@ function textData(
   return makeData({ type, ...whole, valueOffsets, data });
 }
 
-/** Calls `put` with every item that is there, and where its value is. */
+/** Calls `put` with every present item, the page of its value, and the index of the value in that page. */
 function scatter(
   pages: readonly DecodedValues[],
   length: number,
-  isThere: (item: number) => boolean,
+  isPresent: (item: number) => boolean,
   put: (item: number, page: DecodedValues, i: number) => void,
 ): void {
   let item = 0;
   for (const page of pages) {
     const count = countOf(page);
     for (let i = 0; i < count; i++, item++) {
-      while (item < length && !isThere(item)) item++;
+      while (item < length && !isPresent(item)) item++;
       if (item >= length) throw new RangeError('a leaf has more values than slots for them');
       put(item, page, i);
     }
   }
-  while (item < length && !isThere(item)) item++;
+  while (item < length && !isPresent(item)) item++;
   if (item < length) throw new RangeError('a leaf has fewer values than slots for them');
 }
 
 function countOf(page: DecodedValues): number {
-  if (page.kind === 'texts') return page.offsets.length - 1;
-  if (page.kind === 'flags') return page.flags.length;
-  return page.kind === 'pairs' ? page.words.length / 2 : page.words.length;
+  if (page.kind === 'strings') return page.offsets.length - 1;
+  if (page.kind === 'booleans') return page.booleans.length;
+  return page.kind === 'int64s' ? page.int32s.length / 2 : page.int32s.length;
 }
 
 function isWide(type: ArrowType): boolean {
@@ -206,9 +209,9 @@ function isWide(type: ArrowType): boolean {
 
 function typed(
   type: ArrowType,
-  words: Int32Array,
+  int32s: Int32Array,
 ): Int32Array | Float32Array | Float64Array | BigInt64Array {
   if (ArrowType.isFloat(type))
-    return type.precision === 2 ? new Float64Array(words.buffer) : new Float32Array(words.buffer);
-  return isWide(type) ? new BigInt64Array(words.buffer) : words;
+    return type.precision === 2 ? new Float64Array(int32s.buffer) : new Float32Array(int32s.buffer);
+  return isWide(type) ? new BigInt64Array(int32s.buffer) : int32s;
 }

@@ -1,19 +1,20 @@
 import { physicalType, type ParquetLeaf } from './schema.js';
 import type { Bound } from './statistics.js';
 
-/** A bound as the footer has it: PLAIN, without the length of text. */
+/** A bound in the form of the footer: PLAIN, for strings without the length. */
 export interface WrittenBound {
   readonly bytes: Uint8Array;
+  /** False if the value was truncated. */
   readonly isExact: boolean;
 }
 
-/** The bytes of a bound; undefined for a text whose upper bound cannot be cut. */
+/** Encodes a bound for the footer; undefined if a long string has no upper bound of that length. */
 export function boundBytes(
   leaf: ParquetLeaf,
   value: Bound,
   isUpper: boolean,
 ): WrittenBound | undefined {
-  if (typeof value === 'object') return cutText(value, isUpper);
+  if (typeof value === 'object') return truncated(value, isUpper);
   const bytes = Buffer.alloc(8);
   switch (leaf.physical) {
     case physicalType.boolean:
@@ -29,20 +30,20 @@ export function boundBytes(
   }
 }
 
-const textBoundBytes = 64;
+const mostStringBytes = 64;
 
-/** Long texts are cut between characters; the last character of an upper bound is then raised by one. */
-function cutText(text: Uint8Array, isUpper: boolean): WrittenBound | undefined {
-  if (text.length <= textBoundBytes) return { bytes: text, isExact: true };
-  let end = textBoundBytes;
+/** Truncates a long string between characters; the last character of an upper bound is incremented. */
+function truncated(text: Uint8Array, isUpper: boolean): WrittenBound | undefined {
+  if (text.length <= mostStringBytes) return { bytes: text, isExact: true };
+  let end = mostStringBytes;
   while (end > 0 && (text[end]! & 0xc0) === 0x80) end--;
   if (!isUpper) return { bytes: text.subarray(0, end), isExact: false };
   const characters = Array.from(Buffer.from(text.subarray(0, end)).toString());
   while (characters.length > 0) {
     const code = characters.pop()!.codePointAt(0)! + 1;
     if (code > 0x10ffff) continue;
-    const raised = String.fromCodePoint(code === 0xd800 ? 0xe000 : code);
-    return { bytes: Buffer.from(characters.join('') + raised), isExact: false };
+    const incremented = String.fromCodePoint(code === 0xd800 ? 0xe000 : code);
+    return { bytes: Buffer.from(characters.join('') + incremented), isExact: false };
   }
   return undefined;
 }

@@ -1,9 +1,9 @@
 import { acquire, release } from '../core/buffers.js';
 
-/** Bytes being written: a buffer that grows, and the position behind its last byte. */
+/** A growing output buffer; `end` is the number of bytes written. Call `release` after use. */
 export class ByteSink {
   bytes: Uint8Array<ArrayBuffer>;
-  /** The same memory, for words at any position. */
+  /** A view of `bytes`, for writing numbers at any position. */
   view: DataView;
   end = 0;
 
@@ -12,7 +12,7 @@ export class ByteSink {
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** Makes room for `size` more bytes; loops then write to `bytes` and `view` directly and move `end`. */
+  /** Makes room for `size` more bytes. Loops then write to `bytes` and `view` directly, and advance `end` themselves. */
   reserve(size: number): void {
     if (this.end + size <= this.bytes.length) return;
     const wider = acquire(Uint8Array, Math.max(this.bytes.length * 2, this.end + size));
@@ -22,7 +22,7 @@ export class ByteSink {
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** What was written so far; valid until the next write. */
+  /** A view of the bytes written; valid until the next write. */
   written(): Uint8Array<ArrayBuffer> {
     return this.bytes.subarray(0, this.end);
   }
@@ -32,7 +32,7 @@ export class ByteSink {
     this.bytes[this.end++] = value;
   }
 
-  /** An unsigned LEB128 number, up to 2^53. */
+  /** Writes an unsigned LEB128 number, up to 2^53. */
   varint(value: number): void {
     this.reserve(8);
     let rest = value;
@@ -43,7 +43,7 @@ export class ByteSink {
     this.bytes[this.end++] = rest;
   }
 
-  /** A signed number as thrift and the delta encodings have it: 0, -1, 1, -2 are 0, 1, 2, 3. */
+  /** Writes a signed number as Thrift and the delta encodings do: 0, -1, 1, -2 become 0, 1, 2, 3. */
   zigzag(value: number): void {
     this.varint(value < 0 ? -2 * value - 1 : 2 * value);
   }
@@ -54,7 +54,7 @@ export class ByteSink {
     this.end += bytes.length;
   }
 
-  /** Leaves room for a length of four bytes, and returns what `endLength` needs to fill it in. */
+  /** Reserves four bytes for a length; pass the result to `endLength`. */
   startLength(): number {
     this.reserve(4);
     this.end += 4;
@@ -66,7 +66,7 @@ export class ByteSink {
     this.view.setInt32(start - 4, this.end - start, true);
   }
 
-  /** Gives the memory back; the sink is used up. */
+  /** Releases the buffer; the sink must not be used afterwards. */
   release(): void {
     release(this.bytes);
   }

@@ -1,4 +1,4 @@
-/** Bytes being read, and how far: the counterpart of `ByteSink`. Reading beyond the end throws a `RangeError`. */
+/** A cursor over bytes, the counterpart of `ByteSink`. Reading past the end throws a `RangeError`. */
 export class ByteSource {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -13,14 +13,14 @@ export class ByteSource {
     return this.view.getUint8(this.at++);
   }
 
-  /** A length of four bytes. */
+  /** Reads a four-byte length. */
   length(): number {
     const value = this.view.getInt32(this.at, true);
     this.at += 4;
     return value;
   }
 
-  /** An unsigned LEB128 number, up to 2^53. */
+  /** Reads an unsigned LEB128 number, up to 2^53. */
   varint(): number {
     let value = 0;
     for (let unit = 1; ; unit *= 0x80) {
@@ -30,7 +30,7 @@ export class ByteSource {
     }
   }
 
-  /** A signed number: 0, 1, 2, 3 are 0, -1, 1, -2. */
+  /** Reads a signed number: 0, 1, 2, 3 are 0, -1, 1, -2. */
   zigzag(): number {
     const value = this.varint();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;

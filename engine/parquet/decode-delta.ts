@@ -2,13 +2,14 @@ import type { ByteSource } from './byte-source.js';
 import { unpackBits } from './decode-hybrid.js';
 
 /*
- * DELTA_BINARY_PACKED (Encodings.md): blocks of the least difference and what the others have more, packed in miniblocks.
+ * Reads DELTA_BINARY_PACKED (Encodings.md, "Delta Encoding"): blocks of a minimum difference, and bit-packed miniblocks of the
+ * differences above that minimum.
  */
 
-/** The numbers of a miniblock, as they are packed; the format allows no miniblock that our encoder would not write. */
+/** The unpacked numbers of one miniblock; longer if a file has larger miniblocks than this encoder writes. */
 let packed = new Int32Array(32);
 
-/** Reads `count` whole numbers of 32 bits to `out` from `to` on; of those with 64 bits the low half. */
+/** Decodes `count` integers to `out[to]` and following: 32-bit ones, or the low half of 64-bit ones. */
 export function readDeltaInts(
   source: ByteSource,
   count: number,
@@ -39,7 +40,7 @@ export function readDeltaInts(
   }
 }
 
-/** The same for whole numbers of 64 bits that doubles hold exactly. */
+/** The same for 64-bit integers that a double holds exactly. */
 export function readDeltaDoubles(
   source: ByteSource,
   count: number,
@@ -73,10 +74,12 @@ function head(
   const blockValues = source.varint();
   const miniblocks = source.varint();
   const total = source.varint();
-  if (total !== count) throw new RangeError(`${total} differences for ${count} values`);
+  if (total !== count) throw new RangeError(`a page with ${count} values has ${total} differences`);
   const size = blockValues / miniblocks;
   if (!Number.isInteger(size) || size % 8 !== 0 || size > 65_536) {
-    throw new RangeError(`a miniblock of ${size} differences`);
+    throw new RangeError(
+      `a miniblock has ${size} differences, must be a multiple of 8 up to 65536`,
+    );
   }
   if (packed.length < size) packed = new Int32Array(size);
   return { miniblocks, size, first: source.zigzag() };

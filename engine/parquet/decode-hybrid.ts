@@ -1,8 +1,8 @@
 import type { ByteSource } from './byte-source.js';
 
 /**
- * Reads `count` numbers of `width` bits in the RLE / bit-packing hybrid (Encodings.md, "RLE") into `out`, from `to` on. All
- * callers give the same kind of array, for a loop that sees several kinds takes twice the time.
+ * Decodes `count` numbers of `width` bits in the RLE / bit-packing hybrid (Encodings.md, "Run Length Encoding / Bit-Packing Hybrid")
+ * to `out[to]` and following. All callers use one array type, because a loop that sees several takes twice the time.
  */
 export function readHybrid(
   source: ByteSource,
@@ -21,7 +21,7 @@ export function readHybrid(
       out.fill(value, to + done, to + end);
       done = end;
     } else {
-      // Packed in groups of eight: the last group may have more than there is room for.
+      // The last group of eight may be padded.
       const packed = ((header - 1) / 2) * 8;
       const size = Math.min(packed, count - done);
       const { at } = source;
@@ -32,7 +32,7 @@ export function readHybrid(
   }
 }
 
-/** The value that all of `count` numbers have if they are a single run, which is then read; else undefined, and nothing is. */
+/** If `count` numbers are one run, reads it and returns its value; else reads nothing and returns undefined. */
 export function readConstant(source: ByteSource, width: number, count: number): number | undefined {
   const { at } = source;
   const header = source.varint();
@@ -47,7 +47,7 @@ function runValue(source: ByteSource, width: number): number {
   return value;
 }
 
-/** Unpacks `count` numbers of up to 32 bits from byte `from` and its lowest bit on, to `out` from `to` on. */
+/** Unpacks `count` numbers of up to 32 bits, from the lowest bit of byte `from` on, to `out[to]` and following. */
 export function unpackBits(
   { bytes, view }: ByteSource,
   from: number,
@@ -76,7 +76,7 @@ export function unpackBits(
   for (; to < end; to++, bit += width) out[to] = wordAt(bytes, from + (bit >>> 3), bit & 7) & mask;
 }
 
-/** How many groups of eight numbers can be read by words: the last word must end with the bytes. */
+/** Number of groups of eight whose four-byte reads all end within the bytes. */
 function wholeGroups(bytes: number, width: number, count: number): number {
   const lastWord = ((7 * width) >>> 3) + 4;
   if (bytes < lastWord) return 0;
@@ -84,8 +84,8 @@ function wholeGroups(bytes: number, width: number, count: number): number {
 }
 
 /**
- * Eight numbers of up to 25 bits lie in `width` bytes, and a word from the byte where one begins holds all of it. Written out,
- * for 0.8 ns a number; in a loop over bits it takes 1.3 to 3.
+ * Unpacks groups of eight numbers of up to 25 bits: `width` bytes each, in which the four bytes from the first byte of a number hold
+ * all of it. Unrolled: 0.8 ns a number, against 1.3 to 3 ns in a loop.
  */
 function unpackGroups(
   view: DataView,
@@ -116,7 +116,7 @@ function unpackGroups(
   }
 }
 
-/** 32 bits from a bit of a byte on; zeros behind the end. */
+/** The 32 bits from bit `shift` of byte `at` on; bits after the end are 0. */
 function wordAt(bytes: Uint8Array, at: number, shift: number): number {
   const low = byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8) | (byteAt(bytes, at + 2) << 16);
   const word = low | (byteAt(bytes, at + 3) << 24);

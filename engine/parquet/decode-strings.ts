@@ -2,25 +2,25 @@ import { acquire, release } from '../core/buffers.js';
 import type { ByteSource } from './byte-source.js';
 import { readDeltaInts } from './decode-delta.js';
 
-/** Where texts are put, one behind the other: text i ends at `offsets[i + 1]`. What does not fit is a `RangeError`. */
+/** The destination of decoded strings: string i is `bytes[offsets[i]..offsets[i + 1])`. Writing beyond `bytes` throws a `RangeError`. */
 export interface StringTarget {
   readonly bytes: Uint8Array;
-  /** A word longer than the bytes. */
+  /** A view of `bytes` and of 8 more bytes, which `copyString` may overwrite. */
   readonly view: DataView;
-  /** Unsigned numbers, whatever the array says: all callers give the same kind. */
+  /** To be read as unsigned (`>>> 0`). All callers use one array type, because a loop that sees two is slower. */
   readonly offsets: Int32Array;
 }
 
-const wordBytes = 8;
+const stepBytes = 8;
 
-/** A target for so many texts with so many bytes together. */
-export function stringTarget(count: number, textBytes: number): StringTarget {
-  const room = Buffer.allocUnsafeSlow(textBytes + wordBytes);
+/** A target for `count` strings of `byteLength` bytes together. */
+export function stringTarget(count: number, byteLength: number): StringTarget {
+  const room = Buffer.allocUnsafeSlow(byteLength + stepBytes);
   const view = new DataView(room.buffer, room.byteOffset, room.byteLength);
-  return { bytes: room.subarray(0, textBytes), view, offsets: new Int32Array(count + 1) };
+  return { bytes: room.subarray(0, byteLength), view, offsets: new Int32Array(count + 1) };
 }
 
-/** Reads `count` texts in PLAIN as those from `to` on; their bytes go to `end`, and where they end is returned. */
+/** Decodes `count` PLAIN strings to the strings `to` and following; appends their bytes at `end` and returns the new end. */
 export function readPlainStrings(
   source: ByteSource,
   count: number,
@@ -34,14 +34,14 @@ export function readPlainStrings(
     const size = source.length();
     const { at } = source;
     source.skip(size);
-    copyText(source, at, size, target, end);
+    copyString(source, at, size, target, end);
     end += size;
     offsets[i + 1] = end;
   }
   return end;
 }
 
-/** The same for DELTA_BYTE_ARRAY (Encodings.md): what each text shares with the one before, and what is new behind that. */
+/** The same for DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): the length of the shared prefix, and the suffix. */
 export function readDeltaStrings(
   source: ByteSource,
   count: number,
@@ -49,32 +49,51 @@ export function readDeltaStrings(
   to: number,
   end: number,
 ): number {
-  const { offsets } = target;
   const prefixes = acquire(Int32Array, count);
-  const sizes = acquire(Int32Array, count);
-  readDeltaInts(source, count, prefixes, 0);
-  readDeltaInts(source, count, sizes, 0);
+  const suffixes = acquire(Int32Array, count);
+  try {
+    readDeltaInts(source, count, prefixes, 0);
+    readDeltaInts(source, count, suffixes, 0);
+    return joinDeltaStrings(source, prefixes, suffixes, count, target, to, end);
+  } finally {
+    release(prefixes);
+    release(suffixes);
+  }
+}
+
+/** Puts prefixes and suffixes together; `source` is at the first suffix. */
+function joinDeltaStrings(
+  source: ByteSource,
+  prefixes: Int32Array,
+  suffixes: Int32Array,
+  count: number,
+  target: StringTarget,
+  to: number,
+  end: number,
+): number {
+  const { offsets } = target;
   let before = end;
   let sizeBefore = 0;
   for (let i = 0; i < count; i++) {
     const shared = prefixes[i]!;
-    const size = sizes[i]!;
-    if (shared < 0 || shared > sizeBefore) throw new RangeError(`a text shares ${shared} bytes`);
+    const size = suffixes[i]!;
+    if (shared < 0 || shared > sizeBefore)
+      throw new RangeError(
+        `a string shares ${shared} bytes with the one before, which has ${sizeBefore}`,
+      );
     const { at } = source;
     source.skip(size);
-    copyText(target, before, shared, target, end);
-    copyText(source, at, size, target, end + shared);
+    copyString(target, before, shared, target, end);
+    copyString(source, at, size, target, end + shared);
     before = end;
     sizeBefore = shared + size;
     end += sizeBefore;
     offsets[to + i + 1] = end;
   }
-  release(prefixes);
-  release(sizes);
   return end;
 }
 
-/** Picks texts of a dictionary likewise. */
+/** The same for dictionary indices: copies the entries of `dictionary` with these indices. */
 export function gatherStrings(
   dictionary: StringTarget,
   indices: Int32Array,
@@ -87,24 +106,24 @@ export function gatherStrings(
   const entries = dictionary.offsets.length - 1;
   for (let i = 0; i < count; i++) {
     const index = indices[i]!;
-    if (index < 0 || index >= entries) throw new RangeError(`a dictionary has no entry ${index}`);
+    if (index < 0 || index >= entries) throw new RangeError(`the dictionary has no entry ${index}`);
     const from = dictionary.offsets[index]! >>> 0;
     const size = (dictionary.offsets[index + 1]! >>> 0) - from;
-    copyText(dictionary, from, size, target, end);
+    copyString(dictionary, from, size, target, end);
     end += size;
     offsets[to + i + 1] = end;
   }
   return end;
 }
 
-/** Longer texts are copied by `set`, which needs a view of each: 40 ns and little more for each byte. */
-const longText = 256;
+/** Longer strings are copied by `set`, which costs 40 ns for its view and little per byte. */
+const longString = 256;
 
 /**
- * Copies eight bytes at once, as engines do with such numbers without ever making one, and the last of them beyond the end,
- * where the next text comes: 10 ns for 25 bytes. In words of four and then bytes it takes twice as long.
+ * Copies eight bytes per step; the last step may write past the end, where the next string goes. 10 ns for 25 bytes, half the time of
+ * steps of four bytes and then one; the engine allocates no bigint here.
  */
-function copyText(
+function copyString(
   source: { readonly bytes: Uint8Array; readonly view: DataView },
   from: number,
   size: number,
@@ -113,17 +132,17 @@ function copyText(
 ): void {
   const { bytes, view: out } = target;
   const end = to + size;
-  if (end > bytes.length) throw new RangeError('more texts than there is room');
-  if (size > longText) {
+  if (end > bytes.length) throw new RangeError('the strings are longer than announced');
+  if (size > longString) {
     bytes.set(source.bytes.subarray(from, from + size), to);
     return;
   }
   const { view } = source;
-  if (from + size + wordBytes > view.byteLength) {
+  if (from + size + stepBytes > view.byteLength) {
     for (; to < end; to++, from++) bytes[to] = source.bytes[from]!;
     return;
   }
-  for (; to < end; to += wordBytes, from += wordBytes) {
+  for (; to < end; to += stepBytes, from += stepBytes) {
     out.setBigInt64(to, view.getBigInt64(from, true), true);
   }
 }

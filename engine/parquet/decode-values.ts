@@ -12,14 +12,17 @@ import {
 import { encodingId } from './encoding.js';
 import { physicalType } from './schema.js';
 
-/** Values without their nulls, one behind the other, as `Values` has them; flags take a byte each. */
+/** The values of a page without its nulls: as `Values` (values.ts), but with one byte per boolean. */
 export type DecodedValues =
-  | { readonly kind: 'flags'; readonly flags: Uint8Array }
-  | { readonly kind: 'words'; readonly words: Int32Array }
-  | { readonly kind: 'pairs'; readonly words: Int32Array }
-  | { readonly kind: 'texts'; readonly bytes: Uint8Array; readonly offsets: Int32Array };
+  | { readonly kind: 'booleans'; readonly booleans: Uint8Array }
+  | { readonly kind: 'int32s'; readonly int32s: Int32Array }
+  | { readonly kind: 'int64s'; /** Low and high half of each value. */ readonly int32s: Int32Array }
+  | { readonly kind: 'strings'; readonly bytes: Uint8Array; readonly offsets: Int32Array };
 
-/** Reads the values of a page that our encoder wrote: all encodings that it knows, and no others. */
+/**
+ * Decodes `count` values of a page in the encodings that this encoder writes; throws a `RangeError` for any other. `dictionary` holds
+ * the entries of the chunk's dictionary page, if it has one.
+ */
 export function readValues(
   source: ByteSource,
   physical: number,
@@ -31,23 +34,25 @@ export function readValues(
     case encodingId.plain:
       return plain(source, physical, count);
     case encodingId.rle:
-      return { kind: 'flags', flags: readFlags(source, count) };
+      return { kind: 'booleans', booleans: readBooleans(source, count) };
     case encodingId.deltaBinaryPacked:
       return physical === physicalType.int32
-        ? deltaWords(source, count)
-        : deltaPairs(source, count);
+        ? deltaInt32s(source, count)
+        : deltaInt64s(source, count);
     case encodingId.deltaByteArray:
-      return deltaTexts(source, count);
+      return deltaStrings(source, count);
     case encodingId.rleDictionary: {
       if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
       const indices = acquire(Int32Array, count);
-      readHybrid(source, source.byte(), count, indices);
-      const found = picked(dictionary, indices, count);
-      release(indices);
-      return found;
+      try {
+        readHybrid(source, source.byte(), count, indices);
+        return gathered(dictionary, indices, count);
+      } finally {
+        release(indices);
+      }
     }
     default:
-      throw new RangeError(`encoding ${encoding} is not one of ours`);
+      throw new RangeError(`encoding ${encoding} is not supported`);
   }
 }
 
@@ -55,104 +60,119 @@ function plain(source: ByteSource, physical: number, count: number): DecodedValu
   switch (physical) {
     case physicalType.boolean: {
       const bits = source.take(Math.ceil(count / 8));
-      return { kind: 'flags', flags: Uint8Array.from({ length: count }, (_, i) => (bits[i >> 3]! >> (i & 7)) & 1) }; // prettier-ignore
+      return { kind: 'booleans', booleans: Uint8Array.from({ length: count }, (_, i) => (bits[i >> 3]! >> (i & 7)) & 1) }; // prettier-ignore
     }
     case physicalType.int32:
     case physicalType.float:
-      return { kind: 'words', words: wordsOf(source.take(4 * count)) };
+      return { kind: 'int32s', int32s: aligned(source.take(4 * count)) };
     case physicalType.int64:
     case physicalType.double:
-      return { kind: 'pairs', words: wordsOf(source.take(8 * count)) };
+      return { kind: 'int64s', int32s: aligned(source.take(8 * count)) };
     case physicalType.byteArray: {
       const rest = source.bytes.length - source.at - 4 * count;
-      if (rest < 0) throw new RangeError('texts go beyond their page');
+      if (rest < 0) throw new RangeError('strings end after their page');
       const target = stringTarget(count, rest);
-      return textsOf(target, readPlainStrings(source, count, target, 0, 0));
+      return stringsOf(target, readPlainStrings(source, count, target, 0, 0));
     }
     default:
       throw new RangeError(`no plain values of type ${physical}`);
   }
 }
 
-function wordsOf(bytes: Uint8Array): Int32Array {
-  return new Int32Array(new Uint8Array(bytes).buffer); // copied, for its place may be odd
+/** A copy, because the position of the bytes may not be a multiple of four. */
+function aligned(bytes: Uint8Array): Int32Array {
+  return new Int32Array(new Uint8Array(bytes).buffer);
 }
 
-function textsOf({ bytes, offsets }: StringTarget, end: number): DecodedValues {
-  return { kind: 'texts', bytes: bytes.subarray(0, end), offsets };
+function stringsOf({ bytes, offsets }: StringTarget, end: number): DecodedValues {
+  return { kind: 'strings', bytes: bytes.subarray(0, end), offsets };
 }
 
-/** Booleans behind their length (RLE). */
-function readFlags(source: ByteSource, count: number): Uint8Array {
+/** Booleans in RLE, with their length in front. */
+function readBooleans(source: ByteSource, count: number): Uint8Array {
   source.length();
   const bits = acquire(Int32Array, count);
-  readHybrid(source, 1, count, bits);
-  const flags = new Uint8Array(count);
-  for (let i = 0; i < count; i++) flags[i] = bits[i]!;
-  release(bits);
-  return flags;
-}
-
-function deltaWords(source: ByteSource, count: number): DecodedValues {
-  const words = new Int32Array(count);
-  readDeltaInts(source, count, words, 0);
-  return { kind: 'words', words };
-}
-
-/** Our encoder writes only differences of numbers that doubles hold; they come as low and high half. */
-function deltaPairs(source: ByteSource, count: number): DecodedValues {
-  const values = acquire(Float64Array, count);
-  readDeltaDoubles(source, count, values, 0);
-  const words = new Int32Array(2 * count);
-  for (let i = 0; i < count; i++) {
-    words[2 * i] = values[i]!; // modulo 2^32
-    words[2 * i + 1] = Math.floor(values[i]! / 2 ** 32);
+  try {
+    readHybrid(source, 1, count, bits);
+    const booleans = new Uint8Array(count);
+    for (let i = 0; i < count; i++) booleans[i] = bits[i]!;
+    return booleans;
+  } finally {
+    release(bits);
   }
-  release(values);
-  return { kind: 'pairs', words };
 }
 
-function deltaTexts(source: ByteSource, count: number): DecodedValues {
-  // How long they are is known only from their lengths, which have to be read twice.
+function deltaInt32s(source: ByteSource, count: number): DecodedValues {
+  const int32s = new Int32Array(count);
+  readDeltaInts(source, count, int32s, 0);
+  return { kind: 'int32s', int32s };
+}
+
+/** This encoder writes differences only of integers that a double holds exactly. */
+function deltaInt64s(source: ByteSource, count: number): DecodedValues {
+  const values = acquire(Float64Array, count);
+  try {
+    readDeltaDoubles(source, count, values, 0);
+    const int32s = new Int32Array(2 * count);
+    for (let i = 0; i < count; i++) {
+      int32s[2 * i] = values[i]!; // modulo 2^32
+      int32s[2 * i + 1] = Math.floor(values[i]! / 2 ** 32);
+    }
+    return { kind: 'int64s', int32s };
+  } finally {
+    release(values);
+  }
+}
+
+function deltaStrings(source: ByteSource, count: number): DecodedValues {
+  // The prefix and suffix lengths are read twice: the first time for the size of the result.
   const { at } = source;
   const lengths = acquire(Int32Array, count);
-  let textBytes = 0;
-  for (let part = 0; part < 2; part++) {
-    readDeltaInts(source, count, lengths, 0);
-    for (let i = 0; i < count; i++) textBytes += lengths[i]!;
+  let stringBytes = 0;
+  try {
+    for (let part = 0; part < 2; part++) {
+      readDeltaInts(source, count, lengths, 0);
+      for (let i = 0; i < count; i++) stringBytes += lengths[i]!;
+    }
+  } finally {
+    release(lengths);
   }
-  release(lengths);
   source.at = at;
-  const target = stringTarget(count, textBytes);
-  return textsOf(target, readDeltaStrings(source, count, target, 0, 0));
+  const target = stringTarget(count, stringBytes);
+  return stringsOf(target, readDeltaStrings(source, count, target, 0, 0));
 }
 
-function picked(dictionary: DecodedValues, indices: Int32Array, count: number): DecodedValues {
+/** The dictionary entries with these indices. */
+function gathered(dictionary: DecodedValues, indices: Int32Array, count: number): DecodedValues {
   switch (dictionary.kind) {
-    case 'words': {
-      const words = new Int32Array(count);
-      for (let i = 0; i < count; i++) words[i] = dictionary.words[indices[i]!]!;
-      return { kind: 'words', words };
+    case 'int32s': {
+      const int32s = new Int32Array(count);
+      for (let i = 0; i < count; i++) int32s[i] = dictionary.int32s[indices[i]!]!;
+      return { kind: 'int32s', int32s };
     }
-    case 'pairs': {
-      const words = new Int32Array(2 * count);
+    case 'int64s': {
+      const int32s = new Int32Array(2 * count);
       for (let i = 0; i < count; i++) {
-        words[2 * i] = dictionary.words[2 * indices[i]!]!;
-        words[2 * i + 1] = dictionary.words[2 * indices[i]! + 1]!;
+        int32s[2 * i] = dictionary.int32s[2 * indices[i]!]!;
+        int32s[2 * i + 1] = dictionary.int32s[2 * indices[i]! + 1]!;
       }
-      return { kind: 'pairs', words };
+      return { kind: 'int64s', int32s };
     }
-    case 'texts': {
+    case 'strings': {
       const { bytes, offsets } = dictionary;
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      let textBytes = 0;
+      let stringBytes = 0;
       for (let i = 0; i < count; i++)
-        textBytes += offsets[indices[i]! + 1]! - offsets[indices[i]!]!;
-      if (!Number.isSafeInteger(textBytes)) throw new RangeError('a dictionary lacks an entry');
-      const target = stringTarget(count, textBytes);
-      return textsOf(target, gatherStrings({ bytes, offsets, view }, indices, count, target, 0, 0));
+        stringBytes += offsets[indices[i]! + 1]! - offsets[indices[i]!]!;
+      if (!Number.isSafeInteger(stringBytes))
+        throw new RangeError('an index is outside the dictionary');
+      const target = stringTarget(count, stringBytes);
+      return stringsOf(
+        target,
+        gatherStrings({ bytes, offsets, view }, indices, count, target, 0, 0),
+      );
     }
     default:
-      throw new RangeError('flags have no dictionary');
+      throw new RangeError('booleans have no dictionary');
   }
 }

@@ -1,7 +1,7 @@
 import { acquire, release } from '../core/buffers.js';
 import { bitWidth, packBits } from './hybrid.js';
 import type { ByteSink } from './byte-sink.js';
-import type { Texts } from './values.js';
+import type { Strings } from './values.js';
 
 const blockValues = 128;
 const miniblocks = 4;
@@ -9,8 +9,8 @@ const miniblockValues = blockValues / miniblocks;
 const deltas = new Int32Array(blockValues);
 
 /**
- * Writes `base + values[from..to)` as differences (Encodings.md, "DELTA_BINARY_PACKED"). All values lie within 2^31 of each
- * other, so that differences are exact in 32 bits.
+ * Writes `base + values[from..to)` in DELTA_BINARY_PACKED (Encodings.md, "Delta Encoding"). The values must lie within 2^31 of each
+ * other, so that their differences are exact in 32 bits.
  */
 export function writeDeltas(
   sink: ByteSink,
@@ -55,24 +55,19 @@ function writeBlock(sink: ByteSink, values: Int32Array, from: number, to: number
   }
 }
 
-/** Texts as all their lengths and then all their bytes (Encodings.md, "DELTA_LENGTH_BYTE_ARRAY"). */
-export function writeDeltaLengths(sink: ByteSink, texts: Texts, from: number, to: number): void {
-  const { offsets } = texts;
-  const lengths = acquire(Int32Array, to - from);
-  for (let i = from; i < to; i++) lengths[i - from] = offsets[i + 1]! - offsets[i]!;
-  writeDeltas(sink, lengths, 0, to - from, 0);
-  sink.append(texts.bytes.subarray(offsets[from]!, offsets[to]!));
-  release(lengths);
-}
-
-/** Texts as what they do not share with the one before (Encodings.md, "DELTA_BYTE_ARRAY"). */
-export function writeDeltaTexts(sink: ByteSink, texts: Texts, from: number, to: number): void {
-  const { offsets, bytes } = texts;
+/** Writes the strings `from` to `to` in DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): shared prefix lengths, then suffixes. */
+export function writeDeltaStrings(
+  sink: ByteSink,
+  strings: Strings,
+  from: number,
+  to: number,
+): void {
+  const { offsets, bytes } = strings;
   const count = to - from;
   const prefixes = acquire(Int32Array, count);
   const suffixes = acquire(Int32Array, count);
   for (let i = from; i < to; i++) {
-    const shared = i === from ? 0 : sharedPrefix(texts, i);
+    const shared = i === from ? 0 : sharedPrefix(strings, i);
     prefixes[i - from] = shared;
     suffixes[i - from] = offsets[i + 1]! - offsets[i]! - shared;
   }
@@ -90,8 +85,8 @@ export function writeDeltaTexts(sink: ByteSink, texts: Texts, from: number, to: 
   release(suffixes);
 }
 
-/** How many bytes text `i` shares with the text before it. */
-export function sharedPrefix({ view, bytes, offsets }: Texts, i: number): number {
+/** Number of leading bytes that string `i` shares with the string before it. */
+export function sharedPrefix({ view, bytes, offsets }: Strings, i: number): number {
   const before = offsets[i - 1]!;
   const from = offsets[i]!;
   const size = Math.min(from - before, offsets[i + 1]! - from);

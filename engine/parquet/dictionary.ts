@@ -1,230 +1,240 @@
 import { acquire, grown, release } from '../core/buffers.js';
 import { bitWidth } from './hybrid.js';
 import { hashBytes, isConstant, isSame, finalMix } from './hash.js';
-import type { Near } from './number-encoder.js';
-import type { Pairs, Texts, Words } from './values.js';
+import type { Int32s, Int64s, Strings } from './values.js';
 
-/** Distinct values in the order in which they come first, and for each value which of them it is. */
+/** The distinct values in order of first occurrence, and the entry of each value. */
 export interface Dictionary {
   readonly entries: number;
-  /** Where among the values each entry comes first. */
+  /** By entry: the index of the first value equal to it. */
   readonly firsts: Int32Array;
+  /** By value: its entry. */
   readonly indices: Int32Array;
 }
 
+/** Integers in a range narrower than 2^31, as distances from the smallest of them, `base`. */
+export interface Near {
+  readonly distances: Int32Array;
+  readonly base: number;
+  /** The largest distance. */
+  readonly span: number;
+}
+
 const mostEntries = 1 << 16;
-/** After so many values a dictionary has to look as if it could pay, and after so many as it does now. */
-const firstLook = 4096;
-const nextLook = 16_384;
-/** What the other encodings, compressed, take of the plain size: dictionaries have to be smaller than that. */
-const otherwise = { words: 0.8, pairs: 0.9, texts: 0.5 };
+/** Number of values before the size of the dictionary is estimated for the first time, and between two estimates. */
+const firstCheck = 4096;
+const checkInterval = 16_384;
+/** Size of the alternative encodings, compressed, as a share of PLAIN: a dictionary has to be smaller than that. */
+const alternative = { int32s: 0.8, int64s: 0.9, strings: 0.5 };
 
 /**
- * Builds the dictionary of a column's values; undefined as soon as it turns out not to pay. `near` are whole numbers that lie
- * close to each other, once more.
+ * Builds the dictionary of a column's values; undefined if another encoding would be smaller. `near` holds the same values as small
+ * distances, if they are integers in a narrow range. Pass the result to `releaseDictionary` after use.
  */
 export function buildDictionary(
-  values: Words | Pairs | Texts,
+  values: Int32s | Int64s | Strings,
   near: Near | undefined,
 ): Dictionary | undefined {
   const builder = new DictionaryBuilder(values);
   if (near !== undefined && near.span < mostEntries) builder.addNear(near);
-  else if (values.kind === 'words') builder.addWords(values);
-  else if (values.kind === 'pairs') builder.addPairs(values);
+  else if (values.kind === 'int32s') builder.addInt32s(values);
+  else if (values.kind === 'int64s') builder.addInt64s(values);
   else if (isConstant(values)) builder.addConstant();
-  else builder.addTexts(values);
+  else builder.addStrings(values);
   return builder.finish();
 }
 
-/** Gives back the memory of a dictionary. */
+/** Releases the buffers of a dictionary. */
 export function releaseDictionary(dictionary: Dictionary): void {
   release(dictionary.firsts);
   release(dictionary.indices);
 }
 
-/** Per byte, the entry of the text of this byte alone (most alleles), and 1: these need no hashing. */
-const letters = new Int32Array(256);
+/** By byte: 1 + the entry of the string of that byte alone, or 0. Most alleles are such strings, and need no hashing. */
+const singleBytes = new Int32Array(256);
 
 /**
- * A hash table with open addressing: a place holds the number of an entry and 1, or 0. Nothing is made per value; each type
- * has a loop of its own.
+ * A hash table with open addressing: a slot holds 1 + the number of an entry, or 0. Each type has a loop of its own, which allocates
+ * nothing per value.
  */
 class DictionaryBuilder {
   #entries = 0;
   #firsts = acquire(Int32Array, 1024);
   #hashes = acquire(Int32Array, 1024);
-  /** Of texts: the entry that came behind each entry, the last time. */
-  #followers = cleared(1024);
-  #places = cleared(1024);
+  /** Strings only, by entry: the entry that followed its last occurrence. */
+  #followers = zeroed(1024);
+  #slots = zeroed(1024);
   #mask = 1023;
-  #hasGivenUp = false;
+  #isAbandoned = false;
   readonly #indices: Int32Array;
-  readonly #values: Words | Pairs | Texts;
+  readonly #values: Int32s | Int64s | Strings;
+  /** Bytes of a value in PLAIN, on average. */
   readonly #bytes: number;
 
-  constructor(values: Words | Pairs | Texts) {
+  constructor(values: Int32s | Int64s | Strings) {
     this.#values = values;
     this.#indices = acquire(Int32Array, values.count);
     this.#bytes = plainBytes(values) / Math.max(1, values.count);
   }
 
-  /** One value in all places, as `_commit`. */
+  /** For a column whose values are all equal. */
   addConstant(): void {
     this.#enter(0, 0);
     this.#indices.fill(0, 0, this.#values.count);
   }
 
-  /** Numbers close to each other need no hashing. */
+  /** For integers in a narrow range, which need no hashing. */
   addNear({ distances, span }: Near): void {
     const { count } = this.#values;
-    const places = cleared(span + 1);
+    const entryOf = zeroed(span + 1);
     const indices = this.#indices;
-    let look = firstLook;
+    let checkAt = firstCheck;
     for (let i = 0; i < count; i++) {
       const distance = distances[i]!;
-      let entry = places[distance]! - 1;
+      let entry = entryOf[distance]! - 1;
       if (entry < 0) {
         entry = this.#enter(i, 0);
-        places[distance] = entry + 1;
+        entryOf[distance] = entry + 1;
       }
       indices[i] = entry;
-      if (i === look) {
-        look += nextLook;
-        if (!this.#looksGood(i)) break;
+      if (i === checkAt) {
+        checkAt += checkInterval;
+        if (!this.#isWorthwhile(i)) break;
       }
     }
-    release(places);
+    release(entryOf);
   }
 
-  addWords({ count, words }: Words): void {
+  addInt32s({ count, int32s }: Int32s): void {
     const indices = this.#indices;
-    let look = firstLook;
+    let checkAt = firstCheck;
     for (let i = 0; i < count; i++) {
-      const word = words[i]!;
-      const hash = finalMix(word);
+      const value = int32s[i]!;
+      const hash = finalMix(value);
       const mask = this.#mask;
-      let place = hash & mask;
-      let entry = this.#places[place]! - 1;
-      while (entry >= 0 && words[this.#firsts[entry]!] !== word) {
-        place = (place + 1) & mask;
-        entry = this.#places[place]! - 1;
+      let slot = hash & mask;
+      let entry = this.#slots[slot]! - 1;
+      while (entry >= 0 && int32s[this.#firsts[entry]!] !== value) {
+        slot = (slot + 1) & mask;
+        entry = this.#slots[slot]! - 1;
       }
       if (entry < 0) {
         entry = this.#enter(i, hash);
-        this.#places[place] = entry + 1;
-        if (this.#entries * 2 > mask) this.#widen();
+        this.#slots[slot] = entry + 1;
+        if (this.#entries * 2 > mask) this.#grow();
       }
       indices[i] = entry;
-      if (i === look) {
-        look += nextLook;
-        if (!this.#looksGood(i)) return;
+      if (i === checkAt) {
+        checkAt += checkInterval;
+        if (!this.#isWorthwhile(i)) return;
       }
     }
   }
 
-  addPairs({ count, pairs }: Pairs): void {
+  addInt64s({ count, halves }: Int64s): void {
     const indices = this.#indices;
-    let look = firstLook;
+    let checkAt = firstCheck;
     for (let i = 0; i < count; i++) {
-      const low = pairs[2 * i]!;
-      const high = pairs[2 * i + 1]!;
+      const low = halves[2 * i]!;
+      const high = halves[2 * i + 1]!;
       const hash = finalMix(low ^ Math.imul(high, 0x9e3779b1));
       const mask = this.#mask;
-      let place = hash & mask;
-      let entry = this.#places[place]! - 1;
+      let slot = hash & mask;
+      let entry = this.#slots[slot]! - 1;
       while (entry >= 0) {
         const first = 2 * this.#firsts[entry]!;
-        if (pairs[first] === low && pairs[first + 1] === high) break;
-        place = (place + 1) & mask;
-        entry = this.#places[place]! - 1;
+        if (halves[first] === low && halves[first + 1] === high) break;
+        slot = (slot + 1) & mask;
+        entry = this.#slots[slot]! - 1;
       }
       if (entry < 0) {
         entry = this.#enter(i, hash);
-        this.#places[place] = entry + 1;
-        if (this.#entries * 2 > mask) this.#widen();
+        this.#slots[slot] = entry + 1;
+        if (this.#entries * 2 > mask) this.#grow();
       }
       indices[i] = entry;
-      if (i === look) {
-        look += nextLook;
-        if (!this.#looksGood(i)) return;
+      if (i === checkAt) {
+        checkAt += checkInterval;
+        if (!this.#isWorthwhile(i)) return;
       }
     }
   }
 
-  addTexts(texts: Texts): void {
-    const { count, bytes, view, offsets } = texts;
+  addStrings(strings: Strings): void {
+    const { count, bytes, view, offsets } = strings;
     const indices = this.#indices;
-    let look = firstLook;
-    letters.fill(0);
+    let checkAt = firstCheck;
+    singleBytes.fill(0);
     let before = 0;
     for (let i = 0; i < count; i++) {
       const from = offsets[i]!;
       const to = offsets[i + 1]!;
       if (to - from === 1) {
-        let entry = letters[bytes[from]!]! - 1;
+        let entry = singleBytes[bytes[from]!]! - 1;
         if (entry < 0) {
           entry = this.#enter(i, 0);
-          letters[bytes[from]!] = entry + 1;
+          singleBytes[bytes[from]!] = entry + 1;
         }
         indices[i] = entry;
         continue;
       }
-      // What followed the value before, the last time: right for runs, and for the samples of each record.
+      // Guess that the value follows its predecessor again: right for runs, and for the samples of each record.
       const guess = this.#followers[before]!;
-      if (guess < this.#entries && isSame(texts, i, this.#firsts[guess]!)) {
+      if (guess < this.#entries && isSame(strings, i, this.#firsts[guess]!)) {
         indices[i] = before = guess;
         continue;
       }
       const hash = hashBytes(view, bytes, from, to);
       const mask = this.#mask;
-      let place = hash & mask;
-      let entry = this.#places[place]! - 1;
+      let slot = hash & mask;
+      let entry = this.#slots[slot]! - 1;
       while (entry >= 0) {
-        if (this.#hashes[entry] === hash && isSame(texts, i, this.#firsts[entry]!)) break;
-        place = (place + 1) & mask;
-        entry = this.#places[place]! - 1;
+        if (this.#hashes[entry] === hash && isSame(strings, i, this.#firsts[entry]!)) break;
+        slot = (slot + 1) & mask;
+        entry = this.#slots[slot]! - 1;
       }
       if (entry < 0) {
         entry = this.#enter(i, hash);
-        this.#places[place] = entry + 1;
-        if (this.#entries * 2 > mask) this.#widen();
+        this.#slots[slot] = entry + 1;
+        if (this.#entries * 2 > mask) this.#grow();
       }
       this.#followers[before] = entry;
       indices[i] = before = entry;
-      if (i >= look) {
-        look = i + nextLook;
-        if (!this.#looksGood(i)) return;
+      if (i >= checkAt) {
+        checkAt = i + checkInterval;
+        if (!this.#isWorthwhile(i)) return;
       }
     }
   }
 
+  /** The dictionary, if it is smaller than the alternative; the builder is used up. */
   finish(): Dictionary | undefined {
     release(this.#hashes);
     release(this.#followers);
-    release(this.#places);
+    release(this.#slots);
     const { count } = this.#values;
     const dictionary = {
       entries: this.#entries,
       firsts: this.#firsts,
       indices: this.#indices,
     };
-    if (!this.#hasGivenUp && count > 0 && this.#size(count) < 1) return dictionary;
+    if (!this.#isAbandoned && count > 0 && this.#size(count) < 1) return dictionary;
     releaseDictionary(dictionary);
     return undefined;
   }
 
-  /** The size with a dictionary, as a share of what another encoding would take. */
+  /** The size with a dictionary, as a share of the size in another encoding. */
   #size(seen: number): number {
     const indices = (seen * bitWidth(this.#entries - 1)) / 8;
-    const other = seen * this.#bytes * otherwise[this.#values.kind];
+    const other = seen * this.#bytes * alternative[this.#values.kind];
     return (this.#entries * this.#bytes + indices) / other;
   }
 
-  /** New entries become rarer as values go by, so a dictionary may look a little too large on the way. */
-  #looksGood(seen: number): boolean {
-    const isSmall = seen < nextLook ? this.#entries < seen * 0.95 : this.#size(seen) < 1.2;
-    this.#hasGivenUp = !isSmall || this.#entries > mostEntries;
-    return !this.#hasGivenUp;
+  /** Whether to go on. New entries become rarer with time, so the dictionary may still be a little too large. */
+  #isWorthwhile(seen: number): boolean {
+    const isSmall = seen < checkInterval ? this.#entries < seen * 0.95 : this.#size(seen) < 1.2;
+    this.#isAbandoned = !isSmall || this.#entries > mostEntries;
+    return !this.#isAbandoned;
   }
 
   #enter(i: number, hash: number): number {
@@ -238,27 +248,27 @@ class DictionaryBuilder {
     return entry;
   }
 
-  #widen(): void {
+  #grow(): void {
     const mask = this.#mask * 4 + 3;
-    const places = cleared(mask + 1);
+    const slots = zeroed(mask + 1);
     for (let entry = 0; entry < this.#entries; entry++) {
-      let place = this.#hashes[entry]! & mask;
-      while (places[place] !== 0) place = (place + 1) & mask;
-      places[place] = entry + 1;
+      let slot = this.#hashes[entry]! & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = entry + 1;
     }
-    release(this.#places);
-    this.#places = places;
+    release(this.#slots);
+    this.#slots = slots;
     this.#mask = mask;
   }
 }
 
-function cleared(length: number): Int32Array {
+function zeroed(length: number): Int32Array {
   return acquire(Int32Array, length).fill(0, 0, length);
 }
 
-/** Bytes of the values in PLAIN, the only ones whose size varies being texts. */
-export function plainBytes(values: Words | Pairs | Texts): number {
+/** Bytes of the values in PLAIN. */
+export function plainBytes(values: Int32s | Int64s | Strings): number {
   const { kind, count } = values;
-  if (kind !== 'texts') return count * (kind === 'pairs' ? 8 : 4);
+  if (kind !== 'strings') return count * (kind === 'int64s' ? 8 : 4);
   return count * 4 + values.offsets[count]! - values.offsets[0]!;
 }

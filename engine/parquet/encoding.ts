@@ -1,74 +1,45 @@
 import { writeHybrid, writeRun, bitWidth } from './hybrid.js';
 import { releaseDictionary, type Dictionary } from './dictionary.js';
-import { numberEncoder } from './number-encoder.js';
-import type { ParquetLeaf } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
-import { rangeOf, type Range } from './statistics.js';
-import { textEncoder } from './string-encoder.js';
-import type { Flags, Values } from './values.js';
+import type { Range } from './statistics.js';
 
 /** Encodings by their number in parquet.thrift (`Encoding`). */
 export const encodingId = {
   plain: 0,
   rle: 3,
   deltaBinaryPacked: 5,
-  deltaLengthByteArray: 6,
   deltaByteArray: 7,
   rleDictionary: 8,
 } as const;
 
-/** How the values of a column chunk are written. */
+/** Writes the values of one column chunk in one encoding. Call `release` after use. */
 export interface Encoder {
   /** One of `encodingId`. */
   readonly encoding: number;
-  /** About how many bytes a value takes, for cutting pages. */
-  readonly valueBytes: number;
-  /** Of all values. */
+  /** The extremes of all values. */
   readonly range: Range;
-  /** Writes values `from` to `to`: the part of a page behind its levels. */
+  /** Writes the values `from` to `to`: the part of a page that follows its levels. */
   write(sink: ByteSink, from: number, to: number): void;
-  /** The entries of the dictionary, if there is one, and how they are written (PLAIN). */
+  /** Number of dictionary entries; 0 without a dictionary. */
   readonly entries: number;
+  /** Writes the entries of the dictionary in PLAIN. */
   writeDictionary(sink: ByteSink): void;
-  /** Gives the memory back. */
   release(): void;
 }
 
-/** What an encoder without a dictionary has in its place. */
+/** The members of an encoder that has no dictionary and no buffers. */
 export const noDictionary = { entries: 0, writeDictionary: () => {}, release: () => {} };
 
-/** Chooses by looking at the values. */
-export function chooseEncoder(leaf: ParquetLeaf, values: Values): Encoder {
-  if (values.kind === 'flags') return flagEncoder(leaf, values);
-  return values.kind === 'texts' ? textEncoder(values) : numberEncoder(leaf, values);
-}
-
-/** RLE, which newer readers know for booleans: a flag that is always set takes a few bytes. */
-function flagEncoder(leaf: ParquetLeaf, values: Flags): Encoder {
-  return {
-    ...noDictionary,
-    encoding: encodingId.rle,
-    valueBytes: 1 / 8,
-    range: rangeOf(leaf, values),
-    write(sink, from, to) {
-      const start = sink.startLength();
-      writeHybrid(sink, values.flags, from, to, 1);
-      sink.endLength(start);
-    },
-  };
-}
-
-/** RLE_DICTIONARY (Encodings.md): the width of the indices, and then the indices. */
+/** RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
 export function dictionaryEncoder(
   dictionary: Dictionary,
   range: Range,
   writeDictionary: (sink: ByteSink) => void,
 ): Encoder {
   const { entries, indices } = dictionary;
-  const width = Math.max(1, bitWidth(entries - 1)); // some readers know no width of 0
+  const width = Math.max(1, bitWidth(entries - 1)); // some readers reject a width of 0
   return {
     encoding: encodingId.rleDictionary,
-    valueBytes: width / 8,
     range,
     entries,
     writeDictionary,

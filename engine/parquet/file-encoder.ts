@@ -1,22 +1,26 @@
 import type { Data, RecordBatch } from 'apache-arrow';
-import type { Columns } from '../core/types.js';
 import { writeChunk, type ChunkMeta, type Sinks } from './write-chunk.js';
-import { magic, writeFooter, type IndexPlace, type RowGroupMeta } from './write-footer.js';
+import {
+  magic,
+  writeFooter,
+  writeOffsetIndex,
+  type IndexLocation,
+  type RowGroupMeta,
+} from './write-footer.js';
 import {
   leafLevels,
   listFrame,
-  objectFrame,
+  groupFrame,
   releaseFrame,
   releaseLevels,
   rowFrame,
   type Frame,
 } from './levels.js';
-import { writeOffsetIndex } from './offset-index.js';
 import { rowsPerPage } from './page-rows.js';
 import {
   parquetSchema,
-  schemaOf,
   type Node,
+  type ParquetColumn,
   type ParquetLeaf,
   type ParquetSchema,
 } from './schema.js';
@@ -24,25 +28,25 @@ import { ByteSink } from './byte-sink.js';
 import { compareBounds, type Bound } from './statistics.js';
 import { leafValues, releaseValues } from './values.js';
 
-/** DuckDB's own vector group; also bounds what is in memory at once. */
+/** Rows per row group: as many as DuckDB uses. One row group at a time is encoded in memory. */
 export const rowGroupRows = 122_880;
 
-/** The file is handed over in pieces of about this size. */
+/** Approximate size of the pieces of a file, in bytes. */
 const pieceBytes = 1 << 20;
 
-/** What a leaf holds in all row groups, counted from the batch while it was encoded. */
+/** Statistics of a leaf over all row groups, counted from the batches while they are encoded. */
 export interface LeafCount {
   readonly leaf: ParquetLeaf;
-  /** Of the slots, those without a value. */
+  /** Number of slots without a value. */
   nulls: number;
   min: Bound | undefined;
   max: Bound | undefined;
   hasNaN: boolean;
-  /** Of all values of text, without their lengths. */
-  textBytes: number;
+  /** Strings only: bytes of all values, without their lengths. */
+  stringBytes: number;
 }
 
-/** A list that is in no other list: how many of its values are null. */
+/** The number of nulls in a column of lists that is not itself inside a list. */
 export interface ListCount {
   readonly path: readonly string[];
   nulls: number;
@@ -55,14 +59,15 @@ export interface EncodedRowGroup {
 }
 
 /** Encodes a batch of these columns as one row group of a file that `joinRowGroups` makes. */
-export function encodeRowGroup(columns: Columns, batch: RecordBatch): EncodedRowGroup {
-  return new ParquetEncoder(schemaOf(columns)).rowGroup(batch);
+export function encodeRowGroup(columns: readonly ParquetColumn[], batch: RecordBatch): EncodedRowGroup {
+  return new ParquetEncoder(columns, '').rowGroup(batch);
 }
 
 /** The bytes of a Parquet file of these columns, from row groups that may have been encoded in several threads. */
 export async function* joinRowGroups(
-  columns: Columns,
+  columns: readonly ParquetColumn[],
   groups: AsyncIterable<EncodedRowGroup>,
+  createdBy: string,
 ): AsyncGenerator<Uint8Array> {
   yield magic;
   let offset = magic.length;
@@ -74,8 +79,8 @@ export async function* joinRowGroups(
   }
   const end = new ByteSink(64 << 10);
   try {
-    const places = writeIndexes(end, offset, metas);
-    writeFooter(end, schemaOf(columns), metas, places);
+    const indexes = writeIndexes(end, offset, metas);
+    writeFooter(end, parquetSchema(columns), metas, indexes, createdBy);
     yield end.written().slice();
   } finally {
     end.release();
@@ -93,8 +98,8 @@ function moved(chunk: ChunkMeta, by: number): ChunkMeta {
 }
 
 /**
- * Writes batches of the reserved columns and then `columns` as one Parquet file. Row groups are written as they are encoded,
- * and nothing of the file is kept but its footer; the counts are complete when the pieces are.
+ * Encodes record batches as one Parquet file. Row groups are handed out as soon as they are encoded; only the footer's data stays in
+ * memory. `leaves` and `lists` are complete when `pieces` has ended.
  */
 export class ParquetEncoder {
   readonly leaves: readonly LeafCount[];
@@ -102,12 +107,14 @@ export class ParquetEncoder {
   readonly #schema: ParquetSchema;
   readonly #listOf = new Map<Node, ListCount>();
   readonly #groups: RowGroupMeta[] = [];
+  readonly #createdBy: string;
   #rowsPerPage = 0;
 
-  /** `columns` without the reserved ones, or a schema of its own. */
-  constructor(columns: Columns | ParquetSchema) {
-    this.#schema = 'nodes' in columns ? columns : parquetSchema(columns);
-    const none = { nulls: 0, min: undefined, max: undefined, hasNaN: false, textBytes: 0 };
+  /** `createdBy` names the application in the footer. */
+  constructor(columns: readonly ParquetColumn[], createdBy: string) {
+    this.#createdBy = createdBy;
+    this.#schema = parquetSchema(columns);
+    const none = { nulls: 0, min: undefined, max: undefined, hasNaN: false, stringBytes: 0 };
     this.leaves = this.#schema.leaves.map((leaf) => ({ leaf, ...none }));
     this.#countLists(this.#schema.nodes);
     this.lists = [...this.#listOf.values()];
@@ -122,8 +129,8 @@ export class ParquetEncoder {
   }
 
   /**
-   * The bytes of the file, in order, with `extra` ones that only we know between the last row group and the footer. A piece is
-   * valid until the next one is asked for.
+   * The bytes of the file, in order. `extra` is inserted before the footer, where Parquet readers ignore it. The columns of each batch
+   * must be those of the encoder. A piece is valid until the next one is requested.
    */
   *pieces(
     batches: readonly RecordBatch[],
@@ -149,11 +156,11 @@ export class ParquetEncoder {
           this.#groups.push({ rows, chunks });
         }
       }
-      const places = writeIndexes(file, sinks.offset, this.#groups);
-      // The footer comes by itself: until then the file is a torn one.
+      const indexes = writeIndexes(file, sinks.offset, this.#groups);
+      // The footer is a piece of its own: until it is written, the file is recognisably incomplete.
       yield* piece(sinks);
       yield* extra;
-      writeFooter(file, this.#schema, this.#groups, places);
+      writeFooter(file, this.#schema, this.#groups, indexes, this.#createdBy);
       yield file.written();
     } finally {
       for (const sink of [file, sinks.dictionary, sinks.page]) sink.release();
@@ -183,10 +190,11 @@ export class ParquetEncoder {
       yield* this.#column(sinks, node, columns[i]!, rowFrame(row, row + rows));
   }
 
-  /** Encodes the leaves of a column, whose rows are those of the frame. */
+  /** Encodes the leaves of a column for the rows of the frame. */
   *#column(sinks: Sinks, node: Node, data: Data, frame: Frame): Generator<ChunkMeta> {
     let items = data;
     let below = frame;
+    let inside: Frame | undefined;
     if (node.column.isList) {
       const { elements, nulls } = listFrame(frame, data);
       const count = this.#listOf.get(node);
@@ -194,36 +202,41 @@ export class ParquetEncoder {
       items = data.children[0]!;
       below = elements;
     }
-    if (node.column.type === 'object') {
-      const inside = objectFrame(below, items);
-      for (const [i, member] of node.members.entries()) {
-        yield* this.#column(sinks, member, items.children[i]!, inside);
-      }
-      releaseFrame(inside, below);
-    } else {
-      yield this.#leaf(sinks, node.leaf, items, below);
+    try {
+      if (node.column.type === 'group') {
+        inside = groupFrame(below, items);
+        for (const [i, member] of node.members.entries()) {
+          yield* this.#column(sinks, member, items.children[i]!, inside);
+        }
+      } else yield this.#leaf(sinks, node.leaf, items, below);
+    } finally {
+      // Also when the caller stops in the middle of a file.
+      if (inside !== undefined) releaseFrame(inside, below);
+      releaseFrame(below, frame);
     }
-    releaseFrame(below, frame);
   }
 
   #leaf(sinks: Sinks, index: number, data: Data, frame: Frame): ChunkMeta {
     const leaf = this.#schema.leaves[index]!;
     const levels = leafLevels(frame, data);
     const values = leafValues(leaf, data, levels);
-    const chunk = writeChunk(sinks, leaf, levels, values, this.#rowsPerPage);
-    add(this.leaves[index]!, chunk);
-    releaseValues(values, levels);
-    releaseLevels(levels, frame);
-    return chunk;
+    try {
+      const chunk = writeChunk(sinks, leaf, levels, values, this.#rowsPerPage);
+      add(this.leaves[index]!, chunk);
+      return chunk;
+    } finally {
+      releaseValues(values, levels);
+      releaseLevels(levels, frame);
+    }
   }
 }
 
-/** Writes where the pages are, behind the last row group as other writers do; returns where that is written. */
+/** Writes the offset indexes of all column chunks; returns their locations. */
 function writeIndexes(
   file: ByteSink,
   offset: number,
   groups: readonly RowGroupMeta[],
-): readonly IndexPlace[] {
+): readonly IndexLocation[] {
   return groups.flatMap(({ chunks }) =>
     chunks.map(({ pages }) => {
       const from = file.end;
@@ -233,7 +246,7 @@ function writeIndexes(
   );
 }
 
-/** Hands over what has been written. */
+/** Yields the bytes written since the last piece. */
 function* piece(sinks: Sinks): Generator<Uint8Array> {
   const { file } = sinks;
   yield file.written();
@@ -244,7 +257,7 @@ function* piece(sinks: Sinks): Generator<Uint8Array> {
 function add(leaf: LeafCount, chunk: ChunkMeta): void {
   const { extremes, hasNaN } = chunk.range;
   leaf.nulls += chunk.nulls;
-  leaf.textBytes += chunk.textBytes ?? 0;
+  leaf.stringBytes += chunk.stringBytes ?? 0;
   if (hasNaN) leaf.hasNaN = true;
   if (extremes === undefined) return;
   const { min, max } = extremes;

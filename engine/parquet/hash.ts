@@ -1,12 +1,12 @@
-import type { Texts } from './values.js';
+import type { Strings } from './values.js';
 
-/** Spreads all bits over the low ones, which choose the place. */
+/** Finalises a hash: spreads its bits over the low ones, which choose the slot of a hash table. */
 export function finalMix(hash: number): number {
   const product = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return product ^ (product >>> 13) ^ (product >>> 22);
 }
 
-/** The hash of a text, by words of four bytes, the last of which may overlap the one before it. */
+/** The hash of `bytes[from..to)`, read four bytes at a time; the last four may overlap those before them. `view` is a view of `bytes`. */
 export function hashBytes(view: DataView, bytes: Uint8Array, from: number, to: number): number {
   let hash = to - from;
   if (hash < 4) {
@@ -17,13 +17,13 @@ export function hashBytes(view: DataView, bytes: Uint8Array, from: number, to: n
   return finalMix(mixWord(hash, view.getInt32(to - 4, true)));
 }
 
-/** A hash and the next word of a text. */
+/** Adds the next four bytes to a hash. */
 export function mixWord(hash: number, word: number): number {
   return Math.imul(((hash << 5) | (hash >>> 27)) ^ word, 0x9e3779b1);
 }
 
-/** Are these two the same text? */
-export function isSame({ view, bytes, offsets }: Texts, a: number, b: number): boolean {
+/** Whether the strings `a` and `b` are equal. */
+export function isSame({ view, bytes, offsets }: Strings, a: number, b: number): boolean {
   let p = offsets[a]!;
   let q = offsets[b]!;
   const end = offsets[a + 1]!;
@@ -34,7 +34,7 @@ export function isSame({ view, bytes, offsets }: Texts, a: number, b: number): b
     for (; p < end; p++, q++) if (bytes[p] !== bytes[q]) return false;
     return true;
   }
-  // The last word first: many texts differ in their ends alone.
+  // The last four bytes first: many strings differ in their ends alone.
   if (view.getInt32(end - 4, true) !== view.getInt32(endB - 4, true)) return false;
   for (; p + 4 < end; p += 4, q += 4) {
     if (view.getInt32(p, true) !== view.getInt32(q, true)) return false;
@@ -42,14 +42,14 @@ export function isSame({ view, bytes, offsets }: Texts, a: number, b: number): b
   return true;
 }
 
-/** Are all texts the same? */
-export function isConstant({ count, bytes, offsets }: Texts): boolean {
+/** Whether all strings are equal; false if there are none. */
+export function isConstant({ count, bytes, offsets }: Strings): boolean {
   if (count === 0) return false;
   const from = offsets[0]!;
   const to = offsets[count]!;
   const size = offsets[1]! - from;
   if (to - from !== size * count) return false;
   for (let i = 1; i < count; i++) if (offsets[i]! - from !== size * i) return false;
-  // Equal to itself, moved by one value.
+  // The bytes equal themselves shifted by one value.
   return Buffer.compare(bytes.subarray(from, to - size), bytes.subarray(from + size, to)) === 0;
 }

@@ -1,13 +1,13 @@
 import type { ByteSink } from './byte-sink.js';
 
-/** Bits that the numbers up to `most` need. */
+/** Bit width of the numbers from 0 to `most`. */
 export function bitWidth(most: number): number {
   return 32 - Math.clz32(most);
 }
 
 /**
- * Writes `values[from..to)` in the RLE / bit-packing hybrid (Encodings.md, "RLE"): runs of one value as a count and the
- * value, the rest packed in groups of eight. `width` is at least 1.
+ * Writes `values[from..to)` in the RLE / bit-packing hybrid (Encodings.md, "Run Length Encoding / Bit-Packing Hybrid"): runs of one
+ * value as a count and the value, the others bit-packed in groups of eight. `width` is at least 1.
  */
 export function writeHybrid(
   sink: ByteSink,
@@ -16,7 +16,7 @@ export function writeHybrid(
   to: number,
   width: number,
 ): void {
-  // A run costs its header, its value and the header of what is packed behind it: shorter ones are packed.
+  // A run costs its header, its value and the header of the packed run that follows; shorter ones are smaller packed.
   const shortest = Math.max(8, Math.ceil(48 / width));
   let packed = from;
   let i = from;
@@ -26,7 +26,7 @@ export function writeHybrid(
     let end = i + 1;
     while (end < stop && values[end] === value) end++;
     if (end - i < shortest) {
-      // No run begins before `end`; what is packed before one must be whole groups.
+      // No run begins before `end`. The values packed before a run must fill whole groups.
       i += (end - i + 7) & ~7;
       continue;
     }
@@ -38,7 +38,7 @@ export function writeHybrid(
   if (packed < to) writePacked(sink, values, packed, to, width);
 }
 
-/** Writes one value, `count` times. */
+/** Writes a run of `count` equal values. */
 export function writeRun(sink: ByteSink, value: number, count: number, width: number): void {
   sink.varint(count * 2);
   for (let shift = 0; shift < width; shift += 8) sink.byte((value >>> shift) & 255);
@@ -56,7 +56,7 @@ function writePacked(
   packBits(sink, values, from, to, width, groups * width);
 }
 
-/** Packs `values[from..to)` from the lowest bit on, and fills up with zeros to `length` bytes. */
+/** Packs `values[from..to)`, lowest bit first, and pads with zeros to `length` bytes. */
 export function packBits(
   sink: ByteSink,
   values: Int32Array,
@@ -74,7 +74,7 @@ export function packBits(
   while (i < to) {
     let value = values[i]!;
     let taken = 1;
-    // Narrow values are joined first, several to a step: a third of the time for levels.
+    // Narrow values are combined before they are shifted in: a third of the time for levels.
     if (width <= 7 && i + 4 <= to) {
       value |=
         (values[i + 1]! << width) |

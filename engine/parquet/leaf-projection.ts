@@ -1,20 +1,21 @@
 import type { LeafPart } from './read-chunk.js';
 import type { Node, ParquetSchema } from './schema.js';
 
-/** Gives the part that a file has of its leaf `leaf`. */
-export type ReadLeaf = (leaf: number) => LeafPart;
+/** Reads the part of leaf `leaf` of the source file. */
+type ReadLeaf = (leaf: number) => LeafPart;
 
-/** What tells the levels of a leaf that a file does not have: a leaf of the object that it would be in. */
+/** A leaf from which the levels of a missing leaf follow: one of the group that the missing leaf belongs to. */
 interface Stub {
   readonly leaf: number;
-  /** The definition level at which that object is there, and how many lists it is in. */
+  /** The definition level at which the group is present. */
   readonly depth: number;
+  /** Number of lists that the group is in. */
   readonly lists: number;
 }
 
 /**
- * The parts of all leaves of `schema` out of a file with the schema `source`, which may lack some: where a column or a member of
- * an object is missing there, it is null.
+ * The parts of all leaves of `schema`, taken from one row group of a file with the schema `source`. Columns and members of groups that
+ * the file lacks are null. Throws a `RangeError` if a column has another type in the file.
  */
 export function leafParts(
   schema: ParquetSchema,
@@ -35,7 +36,7 @@ export function leafParts(
     stub: Stub | undefined,
     { depth, lists }: { readonly depth: number; readonly lists: number },
   ): void => {
-    if (node.column.type !== 'object') {
+    if (node.column.type !== 'group') {
       if (found !== undefined) parts[node.leaf] = readOnce(found.leaf);
       else {
         const { maxRepetition } = schema.leaves[node.leaf]!;
@@ -46,23 +47,24 @@ export function leafParts(
       }
       return;
     }
-    // An object takes one level; in a list, the list and its elements take two more.
+    // A group adds one definition level; a list adds two more.
     const { isList } = node.column;
     const inside = { depth: depth + (isList ? 3 : 1), lists: lists + (isList ? 1 : 0) };
     const below = found === undefined ? stub : { leaf: found.leaf, ...inside };
-    for (const member of node.members) fill(member, same(found?.members, member), below, inside);
+    for (const member of node.members)
+      fill(member, matching(found?.members, member), below, inside);
   };
   const top = { depth: 0, lists: 0 };
-  for (const node of schema.nodes) fill(node, same(source.nodes, node), undefined, top);
+  for (const node of schema.nodes) fill(node, matching(source.nodes, node), undefined, top);
   return parts;
 }
 
-function same(nodes: readonly Node[] | undefined, node: Node): Node | undefined {
-  const found = nodes?.find(({ column }) => column.physical === node.column.physical);
+function matching(nodes: readonly Node[] | undefined, node: Node): Node | undefined {
+  const found = nodes?.find(({ column }) => column.name === node.column.name);
   if (found === undefined) return undefined;
   const [a, b] = [found.column, node.column];
   if (a.type === b.type && a.isList === b.isList) return found;
-  throw new RangeError(`column ${a.name} is of another type`);
+  throw new RangeError(`column ${a.name} has another type in this file`);
 }
 
 function nulls(rows: number, maxRepetition: number): LeafPart {
@@ -74,7 +76,7 @@ function nulls(rows: number, maxRepetition: number): LeafPart {
   };
 }
 
-/** The levels of a member that the objects do not have, from one that they have. */
+/** The levels of a member that the groups lack, derived from those of a member that they have. */
 function without(part: LeafPart, stub: Stub, maxRepetition: number): LeafPart {
   const definition = new Uint16Array(part.slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(part.slots) : undefined;

@@ -2,25 +2,25 @@ import type { Data } from 'apache-arrow';
 import { acquire, release } from '../core/buffers.js';
 
 /*
- * From Arrow's offsets and validity bits to Parquet's repetition and definition levels ("Nested Encoding" of the format,
- * after the Dremel paper), from the top of the tree to its leaves. A *slot* is one entry of the level streams: a value, or
- * the place where something above it is null or empty. All leaves below a list have the same slots, so what a list or an
- * object adds is worked out once, as a frame, and shared by its members.
+ * Turns Arrow's offsets and validity bits into Parquet's repetition and definition levels (parquet-format README, "Nested Encoding",
+ * after the Dremel paper), from the top of the tree to its leaves. A *slot* is one entry of the level streams: a value, or a null or
+ * empty ancestor. All leaves below a list have the same slots, so a list or a group computes its contribution once, as a frame that
+ * its members share.
  */
 
-/** The slots as a node of the tree finds them. */
+/** The slots above one node of the tree. Pass it to `releaseFrame` after use. */
 export interface Frame {
   readonly slots: number;
-  /** Per slot `open`, or the definition level at which something above was null or empty; undefined: all are open. */
+  /** By slot: `open`, or the definition level at which an ancestor is null or empty; undefined if all are open. */
   readonly ended: Int32Array | undefined;
-  /** Repetition levels; undefined: all are 0. */
+  /** Repetition levels; undefined if all are 0. */
   readonly repetition: Int32Array | undefined;
-  /** The definition level of an open slot: how many optional or repeated elements are above. */
+  /** The definition level of an open slot: the number of optional and repeated ancestors. */
   readonly depth: number;
   readonly repetitionDepth: number;
-  /** Slots that ended at a lower level have no item in the arrays of this node: a list above has no element there. */
+  /** Slots that ended below this level have no item in the node's arrays: a list above them has no element. */
   readonly floor: number;
-  /** The first item in the arrays of this node. The others follow it, unless `positions` says where they are. */
+  /** Index of the first item in the node's arrays. The items are consecutive, unless `positions` lists their indices. */
   readonly first: number;
   readonly positions: Int32Array | undefined;
 }
@@ -41,8 +41,8 @@ export function rowFrame(from: number, to: number): Frame {
   };
 }
 
-/** The frame of an object's members. */
-export function objectFrame(frame: Frame, data: Data): Frame {
+/** The frame of a group's members. */
+export function groupFrame(frame: Frame, data: Data): Frame {
   const { slots, ended, depth, floor, first, positions } = frame;
   if (data.nullCount === 0) return { ...frame, depth: depth + 1 };
   const { nullBitmap: bits, offset } = data;
@@ -62,7 +62,7 @@ export function objectFrame(frame: Frame, data: Data): Frame {
   return { ...frame, ended: out, depth: depth + 1 };
 }
 
-/** The frame of a list's elements, and how many of the lists that could have been there are null. */
+/** The frame of a list's elements, and the number of lists that are null, those below a null ancestor included. */
 export function listFrame(frame: Frame, data: Data): { elements: Frame; nulls: number } {
   const below = {
     depth: frame.depth + 2,
@@ -76,7 +76,7 @@ export function listFrame(frame: Frame, data: Data): { elements: Frame; nulls: n
   return expand(frame, data, below);
 }
 
-/** One element in each list changes nothing in the slots: most lists of a VCF with one allele a record. */
+/** Whether each list has exactly one element, so that the slots stay as they are: most lists of a VCF with one allele per record. */
 function haveOneEach(frame: Frame, offsets: Int32Array): boolean {
   if (frame.ended !== undefined || frame.positions !== undefined) return false;
   const to = frame.first + frame.slots;
@@ -99,8 +99,8 @@ function expand(
   const outEnded = acquire(Int32Array, most);
   const outRepetition = acquire(Int32Array, most);
   let outPositions: Int32Array | undefined;
-  let begin = 0; // the first element
-  let next = 0; // behind the last one
+  let begin = 0; // index of the first element
+  let next = 0; // index after the last element so far
   let elements = 0;
   let hasEnded = false;
   let hasRepeated = false;
@@ -134,8 +134,8 @@ function expand(
       continue;
     }
     if (elements === 0) begin = from;
-    // Arrow may keep elements that belong to no list, behind a null one or between those of a slice.
-    else if (from !== next) outPositions ??= counting(begin, elements, most);
+    // Arrow allows elements that belong to no list, after a null list or in a slice.
+    else if (from !== next) outPositions ??= consecutive(begin, elements, most);
     if (outPositions !== undefined) {
       for (let i = from; i < to; i++) outPositions[elements + i - from] = i;
     }
@@ -170,7 +170,7 @@ function expand(
   return { elements: elementFrame, nulls };
 }
 
-/** No fewer than the elements of all lists of the frame. */
+/** An upper limit for the number of elements in all lists of the frame. */
 function elementsBelow({ first, slots, positions }: Frame, data: Data): number {
   const offsets = data.valueOffsets as Int32Array;
   if (data.length === 0) return 0; // the offsets may be missing
@@ -178,13 +178,13 @@ function elementsBelow({ first, slots, positions }: Frame, data: Data): number {
   return offsets[Math.min(data.length, first + slots)]! - offsets[first]!;
 }
 
-function counting(first: number, length: number, room: number): Int32Array {
+function consecutive(first: number, length: number, room: number): Int32Array {
   const positions = acquire(Int32Array, room);
   for (let i = 0; i < length; i++) positions[i] = first + i;
   return positions;
 }
 
-/** Gives back what a frame has beyond the frame above it. */
+/** Releases the buffers of a frame that are not those of the frame above it. */
 export function releaseFrame(frame: Frame, above: Frame): void {
   if (frame.ended !== undefined && frame.ended !== above.ended) release(frame.ended);
   if (frame.repetition !== undefined && frame.repetition !== above.repetition)
@@ -193,21 +193,21 @@ export function releaseFrame(frame: Frame, above: Frame): void {
     release(frame.positions);
 }
 
-/** The level streams of a leaf, and which of its items are values. */
+/** The level streams of a leaf, and the items that are values. Pass it to `releaseLevels` after use. */
 export interface LeafLevels {
   readonly slots: number;
-  /** Undefined: every slot has a value. */
+  /** Undefined if every slot has a value. */
   readonly definition: Int32Array | undefined;
-  /** Undefined: every slot begins a row. */
+  /** Undefined if every slot begins a row. */
   readonly repetition: Int32Array | undefined;
-  /** How many slots have a value. */
+  /** Number of slots with a value. */
   readonly values: number;
-  /** The item of the first value. The others follow it, unless `picks` says where they are. */
+  /** Index of the item of the first value. The items are consecutive, unless `picks` lists their indices. */
   readonly first: number;
   readonly picks: Int32Array | undefined;
 }
 
-/** The levels of a leaf's own slots. */
+/** The levels of a leaf below this frame. */
 export function leafLevels(frame: Frame, data: Data): LeafLevels {
   const { slots, ended, repetition, depth, floor, first, positions } = frame;
   const hasNulls = data.nullCount > 0;
@@ -220,7 +220,7 @@ export function leafLevels(frame: Frame, data: Data): LeafLevels {
   const picks = acquire(Int32Array, slots);
   let values = 0;
   if (ended === undefined && positions === undefined) {
-    // The same as below, for the most frequent case.
+    // The loop below, specialised for the most frequent case.
     for (let slot = 0; slot < slots; slot++) {
       const bit = offset + first + slot;
       const present = (bits[bit >> 3]! >> (bit & 7)) & 1;
@@ -254,7 +254,7 @@ export function leafLevels(frame: Frame, data: Data): LeafLevels {
   return { slots, definition, repetition, values, first, picks };
 }
 
-/** Gives back what a leaf's levels have beyond its frame. */
+/** Releases the buffers of a leaf's levels that are not those of its frame. */
 export function releaseLevels(levels: LeafLevels, frame: Frame): void {
   if (levels.definition !== undefined) release(levels.definition);
   if (levels.picks !== undefined && levels.picks !== frame.positions) release(levels.picks);

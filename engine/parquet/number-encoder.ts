@@ -1,30 +1,31 @@
 import { acquire, release } from '../core/buffers.js';
 import { writeDeltas } from './delta.js';
-import { buildDictionary } from './dictionary.js';
+import { buildDictionary, type Near } from './dictionary.js';
 import { dictionaryEncoder, encodingId, noDictionary, type Encoder } from './encoding.js';
 import { bitWidth } from './hybrid.js';
-import { plainPairsAt, plainWords, plainWordsAt } from './plain.js';
+import { plainInt32s, plainInt32sAt, plainInt64sAt } from './plain.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
 import { rangeOf, type Extremes, type Range } from './statistics.js';
-import type { Pairs, Words } from './values.js';
+import type { Int32s, Int64s } from './values.js';
 
 /**
- * The encoder of a column of numbers. Whole numbers that rise (positions) are written as differences; then a dictionary is
- * tried; then differences again, where numbers span few bits.
+ * The encoder of a column of numbers: DELTA_BINARY_PACKED for integers that mostly increase (positions), else a dictionary if that is
+ * smaller, else DELTA_BINARY_PACKED for integers in a narrow range, else PLAIN.
  */
-export function numberEncoder(leaf: ParquetLeaf, values: Words | Pairs): Encoder {
+export function numberEncoder(leaf: ParquetLeaf, values: Int32s | Int64s): Encoder {
   const range = rangeOf(leaf, values);
   const isWhole = leaf.physical === physicalType.int32 || leaf.physical === physicalType.int64;
   const near = isWhole ? nearOf(values, range.extremes) : undefined;
-  if (near !== undefined && rises(near.distances, values.count)) return deltaEncoder(near, range);
+  if (near !== undefined && increases(near.distances, values.count))
+    return deltaEncoder(near, range);
   const dictionary = buildDictionary(values, near);
   if (dictionary !== undefined) {
     if (near !== undefined) release(near.distances);
     const { firsts, entries } = dictionary;
     return dictionaryEncoder(dictionary, range, (sink) =>
-      values.kind === 'words'
-        ? plainWordsAt(sink, values.words, firsts, entries)
-        : plainPairsAt(sink, values.pairs, firsts, entries),
+      values.kind === 'int32s'
+        ? plainInt32sAt(sink, values.int32s, firsts, entries)
+        : plainInt64sAt(sink, values.halves, firsts, entries),
     );
   }
   if (near !== undefined && bitWidth(near.span) < mostDeltaBits[values.kind])
@@ -33,18 +34,10 @@ export function numberEncoder(leaf: ParquetLeaf, values: Words | Pairs): Encoder
   return plainEncoder(values, range);
 }
 
-/** Differences of numbers in no order take a bit more than the numbers; with more bits, PLAIN compresses as well. */
-const mostDeltaBits = { words: 24, pairs: 48 };
+/** Unordered integers of fewer bits are smaller as differences, which take one bit more; with more bits, PLAIN compresses as well. */
+const mostDeltaBits = { int32s: 24, int64s: 48 };
 
-/** Whole numbers within 2^31 of each other, as distances from the smallest. */
-export interface Near {
-  readonly distances: Int32Array;
-  readonly base: number;
-  /** The largest distance. */
-  readonly span: number;
-}
-
-function nearOf(values: Words | Pairs, extremes: Extremes | undefined): Near | undefined {
+function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): Near | undefined {
   if (extremes === undefined) return undefined;
   const base = Number(extremes.min);
   const span = Number(extremes.max) - base;
@@ -52,12 +45,12 @@ function nearOf(values: Words | Pairs, extremes: Extremes | undefined): Near | u
   const { count } = values;
   const distances = acquire(Int32Array, count);
   const low = Number(BigInt.asIntN(32, BigInt(base)));
-  if (values.kind === 'words') {
-    const { words } = values;
-    for (let i = 0; i < count; i++) distances[i] = words[i]! - low;
+  if (values.kind === 'int32s') {
+    const { int32s } = values;
+    for (let i = 0; i < count; i++) distances[i] = int32s[i]! - low;
   } else {
-    const { pairs } = values;
-    for (let i = 0; i < count; i++) distances[i] = pairs[2 * i]! - low;
+    const { halves } = values;
+    for (let i = 0; i < count; i++) distances[i] = halves[2 * i]! - low;
   }
   return { distances, base, span };
 }
@@ -65,42 +58,40 @@ function nearOf(values: Words | Pairs, extremes: Extremes | undefined): Near | u
 const sampleBlocks = 16;
 const sampleBlockValues = 64;
 
-/** Do values rise nearly always? A few blocks spread over the column tell. */
-function rises(values: Int32Array, count: number): boolean {
+/** Whether at least 80 % of the values are above their predecessor; judged from a sample. */
+function increases(values: Int32Array, count: number): boolean {
   const step = Math.max(sampleBlockValues, Math.floor(count / sampleBlocks));
-  let rising = 0;
+  let increasing = 0;
   let sampled = 0;
   for (let block = 0; block < count; block += step) {
     const end = Math.min(count, block + sampleBlockValues);
     for (let i = block + 1; i < end; i++) {
-      if (values[i]! > values[i - 1]!) rising++;
+      if (values[i]! > values[i - 1]!) increasing++;
       sampled++;
     }
   }
-  return sampled > 0 && rising >= sampled * 0.8;
+  return sampled > 0 && increasing >= sampled * 0.8;
 }
 
 function deltaEncoder(near: Near, range: Range): Encoder {
-  const { distances, base, span } = near;
+  const { distances, base } = near;
   return {
     ...noDictionary,
     encoding: encodingId.deltaBinaryPacked,
-    valueBytes: bitWidth(span) / 8,
     range,
     write: (sink, from, to) => writeDeltas(sink, distances, from, to, base),
     release: () => release(distances),
   };
 }
 
-function plainEncoder(values: Words | Pairs, range: Range): Encoder {
+function plainEncoder(values: Int32s | Int64s, range: Range): Encoder {
   return {
     ...noDictionary,
     encoding: encodingId.plain,
-    valueBytes: values.kind === 'words' ? 4 : 8,
     range,
     write(sink, from, to) {
-      if (values.kind === 'words') plainWords(sink, values.words, from, to);
-      else plainWords(sink, values.pairs, 2 * from, 2 * to);
+      if (values.kind === 'int32s') plainInt32s(sink, values.int32s, from, to);
+      else plainInt32s(sink, values.halves, 2 * from, 2 * to);
     },
   };
 }

@@ -1,17 +1,17 @@
 import { DataType, type Data } from 'apache-arrow';
 
 /**
- * What the values of a page take, on average. Each page costs 35 bytes of headers and a call of zstd, which also finds less in small
- * ones: a million records of a VCF became 4 % larger than in pages of 65,536 values, with half of this 8 %.
+ * Bytes of the values of a page, on average over the leaves. Each page costs 35 bytes of headers and a call of zstd, which compresses
+ * small pages less: a million records of a VCF are 4 % larger than in pages of 65,536 values, and 8 % with half of this.
  */
 const pageBytes = 32 << 10;
-const fewest = 16;
-/** Of records that have hardly any values: what is nothing but levels. */
-const most = 32_768;
+const fewestRows = 16;
+/** For records with hardly any values, whose pages are nothing but levels. */
+const mostRows = 32_768;
 
 /**
- * How many rows the pages of a row group hold: the same in all leaves, so that a record is read from one small page of each. Chosen
- * by how wide the rows `from` to `to` of these columns are.
+ * Number of rows in each page of a row group, from the average width of the rows `from` to `to` of these columns. It is the same in
+ * all leaves, so that a record is read from one small page of each.
  */
 export function rowsPerPage(
   columns: readonly Data[],
@@ -21,10 +21,10 @@ export function rowsPerPage(
 ): number {
   const bytes = columns.reduce((sum, data) => sum + widthOf(data, from, to), 0);
   const rows = (leaves * pageBytes * (to - from)) / Math.max(1, bytes);
-  return Math.min(most, Math.max(fewest, Math.round(rows / 8) * 8)); // numbers are packed in groups of eight
+  return Math.min(mostRows, Math.max(fewestRows, Math.round(rows / 8) * 8)); // bit packing works in groups of eight
 }
 
-/** About how many bytes the items `from` to `to` take that are not null. */
+/** An estimate of the bytes of the non-null items `from` to `to`. */
 function widthOf(data: Data, from: number, to: number): number {
   const { type, children } = data;
   if (to <= from) return 0; // the offsets may be missing

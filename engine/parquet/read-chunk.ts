@@ -6,17 +6,17 @@ import { readValues, type DecodedValues } from './decode-values.js';
 import { bitWidth } from './hybrid.js';
 import type { ParquetLeaf } from './schema.js';
 
-/** A part of a leaf's column, shredded as the file has it: its slots' levels, and the values of those that have one. */
+/** The slots of a leaf in one row group: their levels, and the values of those that have one. */
 export interface LeafPart {
   readonly slots: number;
   readonly definition: Uint16Array;
-  /** Undefined: every slot begins a row. */
+  /** Undefined if every slot begins a row. */
   readonly repetition: Uint16Array | undefined;
-  /** Page by page. */
+  /** By page. */
   readonly values: readonly DecodedValues[];
 }
 
-/** Reads the pages of a column chunk that our encoder wrote, from its first byte to its last. */
+/** Decodes a column chunk that this encoder wrote. `bytes` is the chunk from its first byte to its last. */
 export function readChunk(
   bytes: Uint8Array,
   leaf: ParquetLeaf,
@@ -34,18 +34,21 @@ export function readChunk(
       continue;
     }
     const levels = acquire(Int32Array, count);
-    if (repetition !== undefined) {
-      fillLevels(body, maxRepetition, count, levels);
-      for (let i = 0; i < count; i++) repetition[done + i] = levels[i]!;
-    }
-    fillLevels(body, maxDefinition, count, levels);
     let present = 0;
-    for (let i = 0; i < count; i++) {
-      const level = levels[i]!;
-      definition[done + i] = level;
-      if (level === maxDefinition) present++;
+    try {
+      if (repetition !== undefined) {
+        fillLevels(body, maxRepetition, count, levels);
+        for (let i = 0; i < count; i++) repetition[done + i] = levels[i]!;
+      }
+      fillLevels(body, maxDefinition, count, levels);
+      for (let i = 0; i < count; i++) {
+        const level = levels[i]!;
+        definition[done + i] = level;
+        if (level === maxDefinition) present++;
+      }
+    } finally {
+      release(levels);
     }
-    release(levels);
     values.push(readValues(body, physical, encoding, present, dictionary));
     done += count;
   }
@@ -57,7 +60,10 @@ function fillLevels(page: ByteSource, most: number, count: number, out: Int32Arr
   if (constant !== undefined) out.fill(constant, 0, count);
 }
 
-/** Reads the levels of a page's slots. If all are the same, it is returned and `out` is left as it is. */
+/**
+ * Reads the levels of a page: `count` numbers up to `most`, with their length in front. If all are equal, returns that level and leaves
+ * `out` unchanged; else fills `out` and returns undefined.
+ */
 export function readLevels(
   page: ByteSource,
   most: number,
@@ -68,6 +74,7 @@ export function readLevels(
   const width = bitWidth(most);
   const constant = readConstant(page, width, count);
   if (constant === undefined) readHybrid(page, width, count, out);
-  if (page.at !== end) throw new RangeError('levels do not end where they should');
+  if (page.at !== end)
+    throw new RangeError('the levels of a page do not have the length that it gives');
   return constant;
 }

@@ -3,19 +3,20 @@ import { ByteSource } from './byte-source.js';
 import { encodingId } from './encoding.js';
 import { codecId, pageType } from './write-page.js';
 
-/** A page of a column chunk, unpacked: levels, then values; or the entries of the dictionary. */
+/** A page of a column chunk after decompression. */
 export interface DecompressedPage {
   readonly isDictionary: boolean;
   /** Slots of a data page, entries of a dictionary. */
   readonly count: number;
   readonly encoding: number;
+  /** Levels, then values; of a dictionary page, the entries. */
   readonly body: ByteSource;
 }
 
-/** Pages of so many plain bytes are unpacked in one call, and are in memory at once. */
+/** Pages are decompressed together up to this many uncompressed bytes, which are then in memory at once. */
 const batchBytes = 8 << 20;
 
-/** The pages of a column chunk that our encoder wrote, from its first byte to its last. */
+/** The pages of a column chunk that this encoder wrote. `bytes` is the chunk from its first byte to its last. */
 export function* chunkPages(
   bytes: Uint8Array,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
@@ -28,7 +29,7 @@ export function* chunkPages(
     const page = storedPage(source, chunk.isCompressed);
     if (page.type === pageType.data) done += page.count;
     if (plainBytes + page.plainBytes > batchBytes && batch.length > 0) {
-      yield* unpacked(batch);
+      yield* decompressed(batch);
       batch = [];
       plainBytes = 0;
     }
@@ -38,7 +39,7 @@ export function* chunkPages(
   if (done > chunk.slots || source.at !== bytes.length) {
     throw new RangeError('pages do not end with their column chunk');
   }
-  yield* unpacked(batch);
+  yield* decompressed(batch);
 }
 
 /** Where a page lies in the bytes of its chunk, header included, and how many slots or dictionary entries it has. */
@@ -64,17 +65,18 @@ export function* pageExtents(
   }
 }
 
-/** Single pages of whatever chunks, each with its header in bytes of its own: as `chunkPages`, they are unpacked in one call. */
+/** Decompresses single pages of any chunks in one call; the bytes of each begin with its header. */
 export function decompressPages(
   pages: readonly { readonly bytes: Uint8Array; readonly isCompressed: boolean }[],
 ): readonly DecompressedPage[] {
   const stored = pages.map(({ bytes, isCompressed }) => {
     const source = new ByteSource(bytes);
     const page = storedPage(source, isCompressed);
-    if (source.at !== bytes.length) throw new RangeError('a page is not as long as its place');
+    if (source.at !== bytes.length)
+      throw new RangeError('a page does not have the length that the offset index gives');
     return page;
   });
-  return [...unpacked(stored)];
+  return [...decompressed(stored)];
 }
 
 interface StoredPage {
@@ -86,9 +88,8 @@ interface StoredPage {
   readonly encoding: number;
 }
 
-/** The pages with their bodies as they were before they were compressed. */
-function* unpacked(pages: readonly StoredPage[]): Generator<DecompressedPage> {
-  const plain = inflated(pages.filter(({ isCompressed }) => isCompressed));
+function* decompressed(pages: readonly StoredPage[]): Generator<DecompressedPage> {
+  const plain = decompressBodies(pages.filter(({ isCompressed }) => isCompressed));
   let at = 0;
   for (const { type, body, isCompressed, plainBytes, count, encoding } of pages) {
     const source = new ByteSource(isCompressed ? plain.subarray(at, at + plainBytes) : body);
@@ -98,10 +99,10 @@ function* unpacked(pages: readonly StoredPage[]): Generator<DecompressedPage> {
 }
 
 /**
- * The bodies, one behind the other. They are unpacked in one call: zstd's frames one behind the other are a stream (RFC 8878,
- * 3), and a call takes 4 to 8 µs, as long as unpacking a page of 4 KB.
+ * The decompressed bodies, concatenated. One call decompresses all of them, because concatenated zstd frames are a stream (RFC 8878,
+ * section 3.1), and a call costs 4 to 8 µs, as much as a page of 4 KB.
  */
-function inflated(pages: readonly StoredPage[]): Uint8Array {
+function decompressBodies(pages: readonly StoredPage[]): Uint8Array {
   const stored = pages.reduce((sum, { body }) => sum + body.length, 0);
   const plainBytes = pages.reduce((sum, page) => sum + page.plainBytes, 0);
   if (stored === 0) return new Uint8Array(0);
@@ -113,18 +114,19 @@ function inflated(pages: readonly StoredPage[]): Uint8Array {
       at += body.length;
     }
   }
-  // With one byte more than needed, the result is the first buffer that is tried.
+  // One byte more than needed, so that zlib does not allocate a second buffer.
   const chunkSize = Math.max(64, plainBytes + 1);
   const plain = zstdDecompressSync(frames, { maxOutputLength: chunkSize, chunkSize });
-  if (plain.length !== plainBytes) throw new RangeError('a page is not as long as it says');
+  if (plain.length !== plainBytes)
+    throw new RangeError('a page does not have the uncompressed length that its header gives');
   return plain;
 }
 
-/** The codec numbers that can be read; true for zstd. */
+/** Whether a chunk is compressed with zstd; throws a `RangeError` for a codec other than zstd and none. */
 export function isZstd(codec: string | number): boolean {
   if (codec === 'ZSTD' || codec === codecId.zstd) return true;
   if (codec === 'UNCOMPRESSED' || codec === codecId.none) return false;
-  throw new RangeError(`codec ${codec} is not one of ours`);
+  throw new RangeError(`codec ${codec} is not supported`);
 }
 
 function storedPage(source: ByteSource, isCompressed: boolean): StoredPage {
@@ -140,12 +142,12 @@ interface PageHeader {
   readonly encoding: number;
 }
 
-/** Thrift's compact protocol, as far as our page headers go: structs of numbers. */
+/** Reads a `PageHeader` (parquet.thrift) whose fields are numbers and structs of numbers, as this encoder writes it. */
 function pageHeader(source: ByteSource): PageHeader {
   const fields = struct(source);
   const type = number(fields, 1);
   const inner = fields.get(type === pageType.dictionary ? 7 : 5);
-  if (!(inner instanceof Map)) throw new RangeError(`page type ${type} is not one of ours`);
+  if (!(inner instanceof Map)) throw new RangeError(`page type ${type} is not supported`);
   return {
     type,
     plainBytes: number(fields, 2),

@@ -1,96 +1,102 @@
-import type { Column, Columns, StoredType } from '../core/types.js';
-import { reservedColumns, requireChildren } from '../store/arrow.js';
-
 /** Physical types by their number in parquet.thrift (`Type`). */
 export const physicalType = { boolean: 0, int32: 1, int64: 2, float: 4, double: 5, byteArray: 6 };
 
-/** What a group or a leaf is beyond its physical type. */
-export type Logical = 'text' | 'timestamp' | 'list';
+/** What a group or a leaf is beyond its physical type (parquet.thrift, `LogicalType`). */
+export type Logical = 'string' | 'timestamp' | 'list';
 
-/** One element of the flat schema: a depth-first walk over the tree. */
+/** The types of values: a physical type, or one with a logical type; `timestamp` is in microseconds, UTC. */
+export type ScalarType = keyof typeof scalars;
+
+const scalars = {
+  boolean: [physicalType.boolean],
+  int32: [physicalType.int32],
+  int64: [physicalType.int64],
+  float: [physicalType.float],
+  double: [physicalType.double],
+  timestamp: [physicalType.int64, 'timestamp'],
+  string: [physicalType.byteArray, 'string'],
+} as const satisfies Record<string, readonly [number, Logical?]>;
+
+/** A column of a file. All columns, list elements and members of groups may be null. */
+export interface ParquetColumn {
+  readonly name: string;
+  readonly type: ScalarType | 'group';
+  /** Whether the column is a list of `type`. */
+  readonly isList: boolean;
+  /** The members of a group: at least one. */
+  readonly children?: readonly ParquetColumn[];
+}
+
+/** An element of the flat schema that the footer holds: the tree, walked depth first. */
 export interface SchemaElement {
   readonly name: string;
   readonly repetition: 'optional' | 'repeated';
-  /** Of leaves. */
+  /** Leaves only: one of `physicalType`. */
   readonly physical?: number;
-  /** Of groups: how many elements below belong to it. */
+  /** Groups only: number of direct children. */
   readonly children?: number;
   readonly logical?: Logical;
 }
 
-/** A column of values: a leaf of the tree, with the levels of the record shredding ("Nested Encoding" of the format). */
+/** A leaf of the schema tree, with its maximum levels (parquet-format README, "Nested Encoding"). */
 export interface ParquetLeaf {
-  readonly column: Column;
+  readonly column: ParquetColumn;
+  /** Names from the root down, those of the LIST levels included. */
   readonly path: readonly string[];
+  /** One of `physicalType`. */
   readonly physical: number;
   /** The definition level of a slot that has a value. */
   readonly maxDefinition: number;
   readonly maxRepetition: number;
 }
 
-/** A column of the tree: a leaf, or an object with members; a list of either if the column is one. */
+/** A column in the schema tree: a leaf or a group; its column tells whether it is a list. */
 export interface Node {
-  readonly column: Column;
+  readonly column: ParquetColumn;
   readonly path: readonly string[];
-  /** Where its leaves are in `ParquetSchema.leaves`. */
+  /** Index in `ParquetSchema.leaves` of the leaf, or of the first leaf below the group. */
   readonly leaf: number;
   readonly members: readonly Node[];
+  /** Whether a list lies above this node. */
   readonly isInList: boolean;
 }
 
-/** A schema in the three forms that writing needs. */
+/** A schema in the three forms that reading and writing need. */
 export interface ParquetSchema {
   readonly elements: readonly SchemaElement[];
   readonly leaves: readonly ParquetLeaf[];
+  /** The top-level columns. */
   readonly nodes: readonly Node[];
 }
 
-const scalars: Readonly<Record<Exclude<StoredType, 'object'>, readonly [number, Logical?]>> = {
-  boolean: [physicalType.boolean],
-  date: [physicalType.int64, 'timestamp'],
-  double: [physicalType.double],
-  float: [physicalType.float],
-  integer: [physicalType.int32],
-  long: [physicalType.int64],
-  string: [physicalType.byteArray, 'text'],
-  text: [physicalType.byteArray, 'text'],
-  blob: [physicalType.byteArray, 'text'],
-  json: [physicalType.byteArray, 'text'],
-};
-
-/** The physical type of the values of a column. */
-export function physicalOf(type: Exclude<StoredType, 'object'>): number {
+/** The physical type of a scalar: one of `physicalType`. */
+export function physicalOf(type: ScalarType): number {
   return scalars[type][0];
 }
 
-/** The Parquet schema of a segment with these columns, the reserved ones first. Everything may be null. */
-export function parquetSchema(columns: Columns): ParquetSchema {
-  return schemaOf([...reservedColumns, ...columns]);
+/** The schema of a file with these columns; throws a `RangeError` for a group without members, which Parquet cannot express. */
+export function parquetSchema(columns: readonly ParquetColumn[]): ParquetSchema {
+  const schema: GrowingSchema = { elements: [], leaves: [] };
+  const root: Above = { path: [], definition: 0, repetition: 0 };
+  const nodes = columns.map((column) => addColumn(schema, column, column.name, root));
+  return { ...schema, nodes };
 }
 
-/** The Parquet schema of a file with these columns and no others. */
-export function schemaOf(columns: Columns): ParquetSchema {
-  const elements: SchemaElement[] = [];
-  const leaves: ParquetLeaf[] = [];
-  const top: Above = { path: [], definition: 0, repetition: 0 };
-  const nodes = columns.map((column) => grow({ elements, leaves }, column, column.physical, top));
-  return { elements, leaves, nodes };
+interface GrowingSchema {
+  readonly elements: SchemaElement[];
+  readonly leaves: ParquetLeaf[];
 }
 
+/** The path of a column's parent, and the maximum levels there. */
 interface Above {
   readonly path: readonly string[];
   readonly definition: number;
   readonly repetition: number;
 }
 
-/** Adds a column's elements and leaves; lists are the three levels of LogicalTypes.md ("Lists"). */
-function grow(
-  to: { elements: SchemaElement[]; leaves: ParquetLeaf[] },
-  column: Column,
-  name: string,
-  above: Above,
-): Node {
-  const { elements, leaves } = to;
+/** Appends the elements and leaves of a column. Lists have the three levels of LogicalTypes.md ("Lists"). */
+function addColumn(schema: GrowingSchema, column: ParquetColumn, name: string, above: Above): Node {
+  const { elements, leaves } = schema;
   const path = [...above.path, name];
   const leaf = leaves.length;
   const definition = above.definition + 1;
@@ -104,24 +110,19 @@ function grow(
       definition: definition + 1,
       repetition: repetition + 1,
     };
-    const { members } = grow(to, { ...column, isList: false }, 'element', below);
+    const { members } = addColumn(schema, { ...column, isList: false }, 'element', below);
     return { column, path, leaf, members, isInList };
   }
-  if (column.type === 'object') {
-    const children = requireChildren(column);
+  if (column.type === 'group') {
+    const { children = [] } = column;
+    if (children.length === 0) throw new RangeError(`group ${path.join('.')} has no members`);
     elements.push({ name, repetition: 'optional', children: children.length });
     const below = { path, definition, repetition };
-    const members = children.map((child) => grow(to, child, child.physical, below));
+    const members = children.map((child) => addColumn(schema, child, child.name, below));
     return { column, path, leaf, members, isInList };
   }
-  const [physical, logical] = scalars[column.type];
+  const [physical, logical] = scalars[column.type] as readonly [number, Logical?];
   elements.push({ name, repetition: 'optional', physical, ...(logical && { logical }) });
-  leaves.push({
-    column,
-    path,
-    physical,
-    maxDefinition: definition,
-    maxRepetition: repetition,
-  });
+  leaves.push({ column, path, physical, maxDefinition: definition, maxRepetition: repetition });
   return { column, path, leaf, members: [], isInList };
 }

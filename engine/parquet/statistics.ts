@@ -1,59 +1,59 @@
 import { physicalType, type ParquetLeaf } from './schema.js';
-import type { Flags, Pairs, Texts, Words } from './values.js';
+import type { Booleans, Int32s, Int64s, Strings } from './values.js';
 
-/** A value as Parquet orders it: 64-bit integers as bigints, text as its bytes. */
+/** A lower or upper bound in the order of its type: 64-bit integers are bigints, strings are their bytes. */
 export type Bound = number | bigint | Uint8Array;
 
-/** The extremes of a leaf's values. */
+/** The smallest and the largest value. */
 export interface Extremes {
   readonly min: Bound;
   readonly max: Bound;
 }
 
-/** Are there values that are not a number? They have no place in the order, and take part in no bound. */
+/** The extremes of the values that have an order; NaN has none, and is in no bound. */
 export interface Range {
   readonly extremes: Extremes | undefined;
   readonly hasNaN: boolean;
 }
 
-const nothing: Range = { extremes: undefined, hasNaN: false };
+const empty: Range = { extremes: undefined, hasNaN: false };
 
-/** The extremes of numbers, in the order of their type (`ColumnOrder` in parquet.thrift). */
-export function rangeOf(leaf: ParquetLeaf, values: Flags | Words | Pairs): Range {
+/** The extremes of numbers and booleans in the order of their type (parquet.thrift, `ColumnOrder`). */
+export function rangeOf(leaf: ParquetLeaf, values: Booleans | Int32s | Int64s): Range {
   const { count } = values;
-  if (count === 0) return nothing;
+  if (count === 0) return empty;
   switch (values.kind) {
-    case 'flags':
-      return flagRange(values.flags, count);
-    case 'words':
+    case 'booleans':
+      return booleanRange(values.booleans, count);
+    case 'int32s':
       return leaf.physical === physicalType.float
-        ? floatRange(new Float32Array(values.words.buffer, values.words.byteOffset, count))
-        : integerRange(values.words, count);
-    case 'pairs':
+        ? floatRange(new Float32Array(values.int32s.buffer, values.int32s.byteOffset, count))
+        : int32Range(values.int32s, count);
+    case 'int64s':
       return leaf.physical === physicalType.double
-        ? doubleRange(new Float64Array(values.pairs.buffer, values.pairs.byteOffset, count))
-        : longRange(values.pairs, count);
+        ? doubleRange(new Float64Array(values.halves.buffer, values.halves.byteOffset, count))
+        : int64Range(values.halves, count);
   }
 }
 
-function flagRange(flags: Int32Array, count: number): Range {
-  const all = flags.subarray(0, count);
+function booleanRange(booleans: Int32Array, count: number): Range {
+  const all = booleans.subarray(0, count);
   const extremes = { min: all.includes(0) ? 0 : 1, max: all.includes(1) ? 1 : 0 };
   return { extremes, hasNaN: false };
 }
 
-function integerRange(words: Int32Array, count: number): Range {
-  let min = words[0]!;
+function int32Range(int32s: Int32Array, count: number): Range {
+  let min = int32s[0]!;
   let max = min;
   for (let i = 1; i < count; i++) {
-    const value = words[i]!;
+    const value = int32s[i]!;
     if (value < min) min = value;
     if (value > max) max = value;
   }
   return { extremes: { min, max }, hasNaN: false };
 }
 
-/** The same loop twice, for one that sees two kinds of arrays is slower. */
+/** The same as `doubleRange`: one loop that sees two kinds of typed array is slower. */
 function floatRange(values: Float32Array): Range {
   let min = Infinity;
   let max = -Infinity;
@@ -80,20 +80,20 @@ function doubleRange(values: Float64Array): Range {
   return { extremes: signedZeros(min, max), hasNaN };
 }
 
-/** A bound of zero stands for both zeros (parquet.thrift, `TypeDefinedOrder`). */
+/** A minimum of zero is written as -0 and a maximum of zero as +0 (parquet.thrift, `ColumnOrder`, floating point). */
 function signedZeros(min: number, max: number): Extremes | undefined {
   if (min > max) return undefined; // nothing but NaN
   return { min: min === 0 ? -0 : min, max: max === 0 ? 0 : max };
 }
 
-function longRange(pairs: Int32Array, count: number): Range {
-  let minLow = pairs[0]! >>> 0;
-  let minHigh = pairs[1]!;
+function int64Range(halves: Int32Array, count: number): Range {
+  let minLow = halves[0]! >>> 0;
+  let minHigh = halves[1]!;
   let maxLow = minLow;
   let maxHigh = minHigh;
   for (let i = 2; i < 2 * count; i += 2) {
-    const low = pairs[i]! >>> 0;
-    const high = pairs[i + 1]!;
+    const low = halves[i]! >>> 0;
+    const high = halves[i + 1]!;
     if (high < minHigh || (high === minHigh && low < minLow)) {
       minHigh = high;
       minLow = low;
@@ -104,34 +104,34 @@ function longRange(pairs: Int32Array, count: number): Range {
     }
   }
   return {
-    extremes: { min: wholeOf(minLow, minHigh), max: wholeOf(maxLow, maxHigh) },
+    extremes: { min: int64Of(minLow, minHigh), max: int64Of(maxLow, maxHigh) },
     hasNaN: false,
   };
 }
 
-function wholeOf(low: number, high: number): bigint {
+function int64Of(low: number, high: number): bigint {
   return BigInt(high) * 0x1_0000_0000n + BigInt(low);
 }
 
-/** The extremes of texts, as unsigned bytes; of those at the given places, if there are any given. */
-export function textRange(texts: Texts, places?: Int32Array): Range {
-  const { count, view, bytes, offsets } = texts;
-  if (count === 0) return nothing;
-  let min = places === undefined ? 0 : places[0]!;
+/** The extremes of strings, compared as unsigned bytes: of all, or of those with the indices `only`. */
+export function stringRange(strings: Strings, only?: Int32Array): Range {
+  const { count, view, bytes, offsets } = strings;
+  if (count === 0) return empty;
+  let min = only === undefined ? 0 : only[0]!;
   let max = min;
-  const end = places === undefined ? count : places.length;
+  const end = only === undefined ? count : only.length;
   for (let i = 1; i < end; i++) {
-    const at = places === undefined ? i : places[i]!;
-    // First the upper one: in rising columns that is all.
-    if (compareTexts(view, offsets, at, max) > 0) max = at;
-    else if (compareTexts(view, offsets, at, min) < 0) min = at;
+    const at = only === undefined ? i : only[i]!;
+    // The maximum first: in an ascending column the second comparison never runs.
+    if (compareStrings(view, offsets, at, max) > 0) max = at;
+    else if (compareStrings(view, offsets, at, min) < 0) min = at;
   }
-  const text = (i: number) => bytes.subarray(offsets[i]!, offsets[i + 1]!);
-  return { extremes: { min: text(min), max: text(max) }, hasNaN: false };
+  const string = (i: number) => bytes.subarray(offsets[i]!, offsets[i + 1]!);
+  return { extremes: { min: string(min), max: string(max) }, hasNaN: false };
 }
 
-/** Big-endian words compare as their bytes do: a few steps for texts with a long common beginning. */
-function compareTexts(view: DataView, offsets: Int32Array, a: number, b: number): number {
+/** Compares four bytes at a time: read as big-endian numbers they have the order of their bytes. */
+function compareStrings(view: DataView, offsets: Int32Array, a: number, b: number): number {
   let p = offsets[a]!;
   let q = offsets[b]!;
   const endA = offsets[a + 1]!;
@@ -151,7 +151,7 @@ function compareTexts(view: DataView, offsets: Int32Array, a: number, b: number)
   return size - sizeB;
 }
 
-/** Negative, zero or positive, as `a` is before, equal to or after `b`. */
+/** Negative, zero or positive if `a` is less than, equal to or greater than `b`. */
 export function compareBounds(a: Bound, b: Bound): number {
   if (typeof a === 'object' && typeof b === 'object') return Buffer.compare(a, b);
   return a < b ? -1 : a > b ? 1 : 0;

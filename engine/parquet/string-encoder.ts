@@ -1,45 +1,47 @@
-import { sharedPrefix, writeDeltaTexts } from './delta.js';
-import { buildDictionary, plainBytes } from './dictionary.js';
+import { sharedPrefix, writeDeltaStrings } from './delta.js';
+import { buildDictionary } from './dictionary.js';
 import { dictionaryEncoder, encodingId, noDictionary, type Encoder } from './encoding.js';
-import { plainTexts, plainTextsAt } from './plain.js';
-import { textRange } from './statistics.js';
-import type { Texts } from './values.js';
+import { plainStrings, plainStringsAt } from './plain.js';
+import { stringRange } from './statistics.js';
+import type { Strings } from './values.js';
 
-/** The encoder of a column of text: what is new behind a shared beginning (`_id`), a dictionary, or the texts. */
-export function textEncoder(texts: Texts): Encoder {
-  const valueBytes = plainBytes(texts) / Math.max(1, texts.count);
-  if (shareBeginnings(texts)) {
+/**
+ * The encoder of a column of strings: DELTA_BYTE_ARRAY if neighbours share long prefixes (ids that count up), else a dictionary if
+ * that is smaller, else PLAIN.
+ */
+export function stringEncoder(strings: Strings): Encoder {
+  if (sharePrefixes(strings)) {
     return {
       ...noDictionary,
       encoding: encodingId.deltaByteArray,
-      valueBytes,
-      range: textRange(texts),
-      write: (sink, from, to) => writeDeltaTexts(sink, texts, from, to),
+      range: stringRange(strings),
+      write: (sink, from, to) => writeDeltaStrings(sink, strings, from, to),
     };
   }
-  const dictionary = buildDictionary(texts, undefined);
+  const dictionary = buildDictionary(strings, undefined);
   if (dictionary !== undefined) {
     const { firsts, entries } = dictionary;
-    // The extremes of a column are those of its dictionary.
-    return dictionaryEncoder(dictionary, textRange(texts, firsts.subarray(0, entries)), (sink) =>
-      plainTextsAt(sink, texts, firsts, entries),
+    // The extremes of the dictionary are those of the column.
+    return dictionaryEncoder(
+      dictionary,
+      stringRange(strings, firsts.subarray(0, entries)),
+      (sink) => plainStringsAt(sink, strings, firsts, entries),
     );
   }
   return {
     ...noDictionary,
     encoding: encodingId.plain,
-    valueBytes,
-    range: textRange(texts),
-    write: (sink, from, to) => plainTexts(sink, texts, from, to),
+    range: stringRange(strings),
+    write: (sink, from, to) => plainStrings(sink, strings, from, to),
   };
 }
 
 const sampleBlocks = 16;
 const sampleBlockValues = 64;
 
-/** Do texts differ from the one before, but only in their last third? A few blocks spread over the column tell. */
-function shareBeginnings(texts: Texts): boolean {
-  const { count, offsets } = texts;
+/** Whether most strings differ from their predecessor, and share two thirds of their bytes with it; judged from a sample. */
+function sharePrefixes(strings: Strings): boolean {
+  const { count, offsets } = strings;
   const step = Math.max(sampleBlockValues, Math.floor(count / sampleBlocks));
   let bytes = 0;
   let shared = 0;
@@ -47,7 +49,7 @@ function shareBeginnings(texts: Texts): boolean {
     const end = Math.min(count, block + sampleBlockValues);
     for (let i = block + 1; i < end; i++) {
       const size = offsets[i + 1]! - offsets[i]!;
-      const same = sharedPrefix(texts, i);
+      const same = sharedPrefix(strings, i);
       bytes += size;
       if (same < size) shared += same;
     }

@@ -1,14 +1,14 @@
 import type { ByteSink } from './byte-sink.js';
 
-/** The element types of lists in the compact protocol. */
+/** Element types of lists in the compact protocol. */
 export const thriftType = { i32: 5, i64: 6, binary: 8, struct: 12 } as const;
 const trueType = 1;
 const falseType = 2;
 const listType = 9;
 
 /**
- * Writes what Parquet's metadata is written in: the compact protocol of Thrift
- * (thrift/doc/specs/thrift-compact-protocol.md), as far as Parquet needs it. Fields are written in the order of their ids.
+ * Writes the part of Thrift's compact protocol that Parquet's metadata uses (thrift/doc/specs/thrift-compact-protocol.md). The fields
+ * of a struct must be written in ascending order of their ids.
  */
 export class ThriftWriter {
   readonly #sink: ByteSink;
@@ -38,17 +38,17 @@ export class ThriftWriter {
     this.itemBinary(value);
   }
 
-  text(id: number, value: string): void {
+  string(id: number, value: string): void {
     this.binary(id, Buffer.from(value));
   }
 
-  /** A field that is a struct: its fields follow, then `end`. */
+  /** Begins a field that is a struct: write its fields, then call `end`. */
   struct(id: number): void {
     this.#field(id, thriftType.struct);
     this.start();
   }
 
-  /** A field that is a list: exactly `size` items follow. */
+  /** Begins a field that is a list: write exactly `size` items. */
   list(id: number, type: number, size: number): void {
     this.#field(id, listType);
     if (size < 15) return this.#sink.byte((size << 4) | type);
@@ -65,7 +65,7 @@ export class ThriftWriter {
     this.#sink.append(value);
   }
 
-  /** Begins a struct that is an item of a list, or the whole message. */
+  /** Begins a struct that is a list item or the whole message. */
   start(): void {
     this.#above.push(this.#last);
     this.#last = 0;

@@ -3,101 +3,104 @@ import { acquire, release } from '../core/buffers.js';
 import type { LeafLevels } from './levels.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
 
-/** The values of a leaf without its nulls, one behind the other: what all encodings start from. */
-export type Values = Flags | Words | Pairs | Texts;
+/** The values of a leaf without its nulls: the input of all encodings. */
+export type Values = Booleans | Int32s | Int64s | Strings;
 
 /** Booleans, as 0 and 1. */
-export interface Flags {
-  readonly kind: 'flags';
+export interface Booleans {
+  readonly kind: 'booleans';
   readonly count: number;
-  readonly flags: Int32Array;
+  readonly booleans: Int32Array;
 }
 
-/** 32-bit integers, or the bits of 32-bit floating-point numbers. */
-export interface Words {
-  readonly kind: 'words';
+/** 32-bit integers, or the bits of floats. */
+export interface Int32s {
+  readonly kind: 'int32s';
   readonly count: number;
-  readonly words: Int32Array;
+  readonly int32s: Int32Array;
 }
 
-/** 64-bit integers or the bits of doubles, as low and high half: many times faster than bigints. */
-export interface Pairs {
-  readonly kind: 'pairs';
+/** 64-bit integers, or the bits of doubles. Value i is `halves[2 * i]` (low) and `halves[2 * i + 1]` (high): many times faster than bigints. */
+export interface Int64s {
+  readonly kind: 'int64s';
   readonly count: number;
-  readonly pairs: Int32Array;
+  readonly halves: Int32Array;
 }
 
-/** Texts: value `i` is `bytes[offsets[i]..offsets[i + 1])`. */
-export interface Texts {
-  readonly kind: 'texts';
+/** Strings in UTF-8: value i is `bytes[offsets[i]..offsets[i + 1])`. */
+export interface Strings {
+  readonly kind: 'strings';
   readonly count: number;
   readonly bytes: Uint8Array;
-  /** The same bytes, for words at any position. */
+  /** A view of `bytes`, for reading four bytes at any position. */
   readonly view: DataView;
   readonly offsets: Int32Array;
 }
 
-/** The values of a leaf. They are views of the Arrow data where nothing has to be left out. */
+/**
+ * The values of a leaf: views of the Arrow data if no item has to be skipped, else copies in acquired buffers. Pass the result to
+ * `releaseValues` after use.
+ */
 export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): Values {
   const { values: count, first, picks } = levels;
   switch (leaf.physical) {
     case physicalType.boolean:
-      return { kind: 'flags', count, flags: flagsOf(data, levels) };
+      return { kind: 'booleans', count, booleans: booleansOf(data, levels) };
     case physicalType.int32:
     case physicalType.float: {
-      const all = wordsOf(data.values as Int32Array | Float32Array);
+      const all = int32View(data.values as Int32Array | Float32Array);
       if (picks === undefined)
-        return { kind: 'words', count, words: all.subarray(first, first + count) };
-      const words = acquire(Int32Array, count);
-      for (let i = 0; i < count; i++) words[i] = all[picks[i]!]!;
-      return { kind: 'words', count, words };
+        return { kind: 'int32s', count, int32s: all.subarray(first, first + count) };
+      const int32s = acquire(Int32Array, count);
+      for (let i = 0; i < count; i++) int32s[i] = all[picks[i]!]!;
+      return { kind: 'int32s', count, int32s };
     }
     case physicalType.int64:
     case physicalType.double: {
-      const all = wordsOf(data.values as BigInt64Array | Float64Array);
+      const all = int32View(data.values as BigInt64Array | Float64Array);
       if (picks === undefined)
-        return { kind: 'pairs', count, pairs: all.subarray(2 * first, 2 * (first + count)) };
-      const pairs = acquire(Int32Array, 2 * count);
+        return { kind: 'int64s', count, halves: all.subarray(2 * first, 2 * (first + count)) };
+      const halves = acquire(Int32Array, 2 * count);
       for (let i = 0; i < count; i++) {
         const at = 2 * picks[i]!;
-        pairs[2 * i] = all[at]!;
-        pairs[2 * i + 1] = all[at + 1]!;
+        halves[2 * i] = all[at]!;
+        halves[2 * i + 1] = all[at + 1]!;
       }
-      return { kind: 'pairs', count, pairs };
+      return { kind: 'int64s', count, halves };
     }
     default:
-      return textsOf(data, levels);
+      return stringsOf(data, levels);
   }
 }
 
-/** Gives back what `leafValues` took. */
+/** Releases the buffers that `leafValues` acquired. */
 export function releaseValues(values: Values, levels: LeafLevels): void {
-  if (values.kind === 'flags') return release(values.flags);
+  if (values.kind === 'booleans') return release(values.booleans);
   if (levels.picks === undefined) return;
-  if (values.kind === 'words') return release(values.words);
-  if (values.kind === 'pairs') return release(values.pairs);
+  if (values.kind === 'int32s') return release(values.int32s);
+  if (values.kind === 'int64s') return release(values.halves);
   release(values.offsets);
 }
 
-function wordsOf(values: Int32Array | Float32Array | BigInt64Array | Float64Array): Int32Array {
+function int32View(values: Int32Array | Float32Array | BigInt64Array | Float64Array): Int32Array {
   return new Int32Array(values.buffer, values.byteOffset, values.byteLength / 4);
 }
 
-function flagsOf(data: Data, { values, first, picks }: LeafLevels): Int32Array {
-  const flags = acquire(Int32Array, values);
+function booleansOf(data: Data, { values, first, picks }: LeafLevels): Int32Array {
+  const booleans = acquire(Int32Array, values);
   const bits = data.values as Uint8Array;
   const { offset } = data;
   for (let i = 0; i < values; i++) {
     const bit = offset + (picks === undefined ? first + i : picks[i]!);
-    flags[i] = (bits[bit >> 3]! >> (bit & 7)) & 1;
+    booleans[i] = (bits[bit >> 3]! >> (bit & 7)) & 1;
   }
-  return flags;
+  return booleans;
 }
 
-function textsOf(data: Data, { values: count, first, picks }: LeafLevels): Texts {
+function stringsOf(data: Data, { values: count, first, picks }: LeafLevels): Strings {
   const bytes = data.values as Uint8Array;
   const all = data.valueOffsets as Int32Array;
-  if (picks === undefined) return texts(count, bytes, all.subarray(first, first + count + 1));
+  if (picks === undefined) return strings(count, bytes, all.subarray(first, first + count + 1));
   const offsets = acquire(Int32Array, count + 1);
   let end = count === 0 ? 0 : all[picks[0]!]!;
   let isGapless = true;
@@ -108,21 +111,21 @@ function textsOf(data: Data, { values: count, first, picks }: LeafLevels): Texts
     end = all[at + 1]!;
   }
   offsets[count] = end;
-  return isGapless ? texts(count, bytes, offsets) : compacted(count, data, picks, offsets);
+  return isGapless ? strings(count, bytes, offsets) : compacted(count, data, picks, offsets);
 }
 
-/** Nulls may have bytes, too: the values are moved together. */
-function compacted(count: number, data: Data, picks: Int32Array, offsets: Int32Array): Texts {
+/** Copies the values together: Arrow allows bytes under a null, and Parquet does not. */
+function compacted(count: number, data: Data, picks: Int32Array, offsets: Int32Array): Strings {
   const all = data.valueOffsets as Int32Array;
   const parts = Array.from(picks.subarray(0, count), (at) =>
     (data.values as Uint8Array).subarray(all[at]!, all[at + 1]!),
   );
   offsets[0] = 0;
   for (const [i, part] of parts.entries()) offsets[i + 1] = offsets[i]! + part.length;
-  return texts(count, Buffer.concat(parts), offsets);
+  return strings(count, Buffer.concat(parts), offsets);
 }
 
-function texts(count: number, bytes: Uint8Array, offsets: Int32Array): Texts {
+function strings(count: number, bytes: Uint8Array, offsets: Int32Array): Strings {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { kind: 'texts', count, bytes, view, offsets };
+  return { kind: 'strings', count, bytes, view, offsets };
 }

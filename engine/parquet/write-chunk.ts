@@ -1,4 +1,4 @@
-import { chooseEncoder, type Encoder } from './encoding.js';
+import { encodingId, noDictionary, type Encoder } from './encoding.js';
 import { bitWidth, writeHybrid, writeRun } from './hybrid.js';
 import type { LeafLevels } from './levels.js';
 import {
@@ -11,45 +11,48 @@ import {
 } from './write-page.js';
 import type { ParquetLeaf } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
-import type { Range } from './statistics.js';
-import type { Values } from './values.js';
+import { numberEncoder } from './number-encoder.js';
+import { rangeOf, type Range } from './statistics.js';
+import { stringEncoder } from './string-encoder.js';
+import type { Booleans, Values } from './values.js';
 
-/** What the footer says of a column chunk: the values of one leaf in one row group. */
+/** What the footer holds about a column chunk: the values of one leaf in one row group. */
 export interface ChunkMeta {
   readonly leaf: ParquetLeaf;
   readonly encoding: number;
   readonly codec: number;
   readonly slots: number;
   readonly nulls: number;
-  /** Headers included, as if nothing were compressed. */
+  /** Bytes with page headers, before compression. */
   readonly plainBytes: number;
+  /** Bytes with page headers, as they are in the file. */
   readonly storedBytes: number;
   readonly dictionaryOffset: number | undefined;
   readonly dataOffset: number;
-  readonly pages: readonly PagePlace[];
+  readonly pages: readonly PageLocation[];
   readonly range: Range;
-  /** Of text: its bytes, without lengths. */
-  readonly textBytes: number | undefined;
+  /** Strings only: bytes of all values, without their lengths. */
+  readonly stringBytes: number | undefined;
 }
 
-/** Where a data page is, and the first of its rows, counted from the row group's. */
-export interface PagePlace {
+/** Position of a data page in the file; `firstRow` counts from the start of the row group. */
+export interface PageLocation {
   readonly offset: number;
-  /** Header included. */
+  /** Bytes with the page header. */
   readonly bytes: number;
   readonly firstRow: number;
 }
 
-/** Where pages are put together, and where they go. */
+/** The output, and scratch space for the pages. */
 export interface Sinks {
   readonly file: ByteSink;
   readonly dictionary: ByteSink;
   readonly page: ByteSink;
-  /** How far the file had got where `file` begins. */
+  /** Position in the file of the first byte of `file`. */
   offset: number;
 }
 
-/** Writes the dictionary and the pages of one column chunk. */
+/** Appends the dictionary page and the data pages of one column chunk to `sinks.file`. */
 export function writeChunk(
   sinks: Sinks,
   leaf: ParquetLeaf,
@@ -65,6 +68,26 @@ export function writeChunk(
   }
 }
 
+/** Chooses the encoding from the values. */
+function chooseEncoder(leaf: ParquetLeaf, values: Values): Encoder {
+  if (values.kind === 'booleans') return booleanEncoder(leaf, values);
+  return values.kind === 'strings' ? stringEncoder(values) : numberEncoder(leaf, values);
+}
+
+/** RLE (Encodings.md, allowed for booleans): a column that is always true takes a few bytes. */
+function booleanEncoder(leaf: ParquetLeaf, values: Booleans): Encoder {
+  return {
+    ...noDictionary,
+    encoding: encodingId.rle,
+    range: rangeOf(leaf, values),
+    write(sink, from, to) {
+      const start = sink.startLength();
+      writeHybrid(sink, values.booleans, from, to, 1);
+      sink.endLength(start);
+    },
+  };
+}
+
 function writePages(
   { file, dictionary, page, offset }: Sinks,
   leaf: ParquetLeaf,
@@ -77,7 +100,7 @@ function writePages(
   const cuts = cutPages(leaf, levels, values.count, rowsPerPage);
   dictionary.end = 0;
   encoder.writeDictionary(dictionary);
-  // The first page may be unlike the others: what values are rare at first, say.
+  // Compression is tried on a page of the middle, because the first one is often not typical.
   const middle = cuts.length >> 1;
   const sample = pageBody(page, leaf, levels, encoder, cuts[middle]!);
   const tried = tryCompression(dictionary.written(), sample, cuts.length);
@@ -87,7 +110,7 @@ function writePages(
     plainBytes += writeDictionaryPage(file, body, encoder);
   }
   const dataOffset = file.end;
-  const pages: PagePlace[] = [];
+  const pages: PageLocation[] = [];
   for (const [i, cut] of cuts.entries()) {
     const from = file.end;
     let body = i === middle ? tried?.page : undefined;
@@ -110,12 +133,12 @@ function writePages(
     dataOffset: offset + dataOffset,
     pages,
     range: encoder.range,
-    textBytes:
-      values.kind === 'texts' ? values.offsets[values.count]! - values.offsets[0]! : undefined,
+    stringBytes:
+      values.kind === 'strings' ? values.offsets[values.count]! - values.offsets[0]! : undefined,
   };
 }
 
-/** The slots of one page, and the values among them. */
+/** A data page: slots `slot` to `end`, which hold the values `value` to `valueEnd`. */
 interface PageCut {
   readonly slot: number;
   readonly end: number;
@@ -123,7 +146,7 @@ interface PageCut {
   readonly valueEnd: number;
 }
 
-/** All leaves of a row group are cut at the same rows. */
+/** The pages of a leaf. All leaves of a row group are cut at the same rows, so that page i of each holds the same records. */
 function cutPages(
   leaf: ParquetLeaf,
   levels: LeafLevels,
@@ -135,8 +158,8 @@ function cutPages(
   let value = 0;
   for (let slot = 0; slot < slots;) {
     let end = Math.min(slots, slot + rowsPerPage);
-    if (repetition !== undefined) end = rowsBehind(repetition, slot, slots, rowsPerPage);
-    const valueEnd = end === slots ? values : value + valuesAmong(leaf, levels, slot, end, value);
+    if (repetition !== undefined) end = slotAfterRows(repetition, slot, slots, rowsPerPage);
+    const valueEnd = end === slots ? values : value + countValues(leaf, levels, slot, end, value);
     pages.push({ slot, end, value, valueEnd });
     slot = end;
     value = valueEnd;
@@ -144,16 +167,16 @@ function cutPages(
   return pages;
 }
 
-/** The slot behind so many rows from `slot` on, where a row begins. */
-function rowsBehind(repetition: Int32Array, slot: number, slots: number, rows: number): number {
+/** The slot that follows `rows` rows, counted from the row that begins at `slot`. */
+function slotAfterRows(repetition: Int32Array, slot: number, slots: number, rows: number): number {
   let left = rows;
   let end = slot + 1;
   for (; end < slots; end++) if (repetition[end] === 0 && --left === 0) break;
   return end;
 }
 
-/** How many of the slots have a value; `before` is how many have one before them. */
-function valuesAmong(
+/** Number of values in the slots `slot` to `end`; `before` is the number of values in the slots before them. */
+function countValues(
   { maxDefinition, maxRepetition }: ParquetLeaf,
   { definition, picks, first, values }: LeafLevels,
   slot: number,
@@ -166,7 +189,7 @@ function valuesAmong(
     for (let i = slot; i < end; i++) if (definition[i] === maxDefinition) count++;
     return count;
   }
-  // Outside lists there is one item for each slot, so that the picks tell.
+  // Outside lists each slot is one item, so a binary search in `picks` finds the count.
   let low = before;
   let high = values;
   while (low < high) {
@@ -177,7 +200,7 @@ function valuesAmong(
   return low - before;
 }
 
-/** Repetition levels, definition levels, values: "Data Pages" of the format. */
+/** The body of a data page: repetition levels, definition levels, values (parquet-format README, "Data Pages"). */
 function pageBody(
   page: ByteSink,
   leaf: ParquetLeaf,
@@ -193,7 +216,7 @@ function pageBody(
   return page.written();
 }
 
-/** Levels behind their length; without an array, all are `constant`. */
+/** Writes levels, prefixed with their length in bytes; without an array, all of them are `constant`. */
 function writeLevels(
   page: ByteSink,
   levels: Int32Array | undefined,

@@ -1,11 +1,10 @@
 import { boundBytes, type WrittenBound } from './bounds.js';
-import type { ChunkMeta } from './write-chunk.js';
 import { encodingId } from './encoding.js';
 import { pageType } from './write-page.js';
 import type { Logical, ParquetSchema, SchemaElement } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
-
 import { ThriftWriter, thriftType } from './thrift.js';
+import type { ChunkMeta, PageLocation } from './write-chunk.js';
 
 /** A row group: its column chunks in the order of the schema. */
 export interface RowGroupMeta {
@@ -13,29 +12,44 @@ export interface RowGroupMeta {
   readonly chunks: readonly ChunkMeta[];
 }
 
-/** Where the `OffsetIndex` of a column chunk is. */
-export interface IndexPlace {
+/** Position in the file of a column chunk's `OffsetIndex`. */
+export interface IndexLocation {
   readonly offset: number;
   readonly bytes: number;
 }
 
-/** The four bytes at both ends of a Parquet file. */
+/** The first and the last four bytes of a Parquet file. */
 export const magic = Buffer.from('PAR1');
 
-/** 2: uses encodings of the second generation. */
+/** `FileMetaData.version`: 2, because of the delta and RLE_DICTIONARY encodings. */
 const formatVersion = 2;
-const createdBy = 'strandlake';
 const repetition = { optional: 1, repeated: 2 } as const;
 
+/** Writes the locations of the data pages of one column chunk: `OffsetIndex` of parquet.thrift ("PageIndex"). */
+export function writeOffsetIndex(sink: ByteSink, pages: readonly PageLocation[]): void {
+  const thrift = new ThriftWriter(sink);
+  thrift.start();
+  thrift.list(1, thriftType.struct, pages.length);
+  for (const { offset, bytes, firstRow } of pages) {
+    thrift.start();
+    thrift.i64(1, offset);
+    thrift.i32(2, bytes);
+    thrift.i64(3, firstRow);
+    thrift.end();
+  }
+  thrift.end();
+}
+
 /**
- * Writes what ends a Parquet file: `FileMetaData` (parquet.thrift), its length, and the magic bytes. `places` are those of the chunks of
- * all row groups, in order.
+ * Writes the end of a Parquet file: `FileMetaData` (parquet.thrift), its length and the magic bytes. `indexes` locates the offset
+ * index of every column chunk, row group by row group; `createdBy` is the `created_by` of the footer.
  */
 export function writeFooter(
   sink: ByteSink,
   schema: ParquetSchema,
   groups: readonly RowGroupMeta[],
-  places: readonly IndexPlace[],
+  indexes: readonly IndexLocation[],
+  createdBy: string,
 ): void {
   const begin = sink.end;
   const thrift = new ThriftWriter(sink);
@@ -49,10 +63,10 @@ export function writeFooter(
   thrift.list(4, thriftType.struct, groups.length);
   let chunks = 0;
   for (const group of groups) {
-    writeRowGroup(thrift, group, places.slice(chunks, (chunks += group.chunks.length)));
+    writeRowGroup(thrift, group, indexes.slice(chunks, (chunks += group.chunks.length)));
   }
-  thrift.text(6, createdBy);
-  // Without the order of its type, a column's bounds mean nothing.
+  thrift.string(6, createdBy);
+  // Readers ignore the bounds of a column without a `ColumnOrder`; field 1 is `TYPE_ORDER`.
   thrift.list(7, thriftType.struct, schema.leaves.length);
   for (const _ of schema.leaves) {
     thrift.start();
@@ -71,17 +85,17 @@ export function writeFooter(
 function writeSchema(thrift: ThriftWriter, { elements, nodes }: ParquetSchema): void {
   thrift.list(2, thriftType.struct, elements.length + 1);
   thrift.start();
-  thrift.text(4, 'schema');
+  thrift.string(4, 'schema');
   thrift.i32(5, nodes.length);
   thrift.end();
   for (const element of elements) writeElement(thrift, element);
 }
 
-/** The older annotation (`ConvertedType`), the newer one (`LogicalType`, a union), and what the newer one says. */
+/** The older annotation (`ConvertedType`), the newer one (`LogicalType`, a union), and the fields of the newer one. */
 const annotations: Readonly<
   Record<Logical, { converted: number; logical: number; write?: (thrift: ThriftWriter) => void }>
 > = {
-  text: { converted: 0, logical: 1 },
+  string: { converted: 0, logical: 1 },
   list: { converted: 3, logical: 3 },
   timestamp: {
     converted: 10, // TIMESTAMP_MICROS
@@ -100,7 +114,7 @@ function writeElement(thrift: ThriftWriter, element: SchemaElement): void {
   thrift.start();
   if (element.physical !== undefined) thrift.i32(1, element.physical);
   thrift.i32(3, repetition[element.repetition]);
-  thrift.text(4, element.name);
+  thrift.string(4, element.name);
   if (element.children !== undefined) thrift.i32(5, element.children);
   if (element.logical !== undefined) {
     const { converted, logical, write } = annotations[element.logical];
@@ -117,11 +131,11 @@ function writeElement(thrift: ThriftWriter, element: SchemaElement): void {
 function writeRowGroup(
   thrift: ThriftWriter,
   { rows, chunks }: RowGroupMeta,
-  places: readonly IndexPlace[],
+  indexes: readonly IndexLocation[],
 ): void {
   thrift.start();
   thrift.list(1, thriftType.struct, chunks.length);
-  for (const [i, chunk] of chunks.entries()) writeColumnChunk(thrift, chunk, places[i]!);
+  for (const [i, chunk] of chunks.entries()) writeColumnChunk(thrift, chunk, indexes[i]!);
   thrift.i64(
     2,
     chunks.reduce((sum, chunk) => sum + chunk.plainBytes, 0),
@@ -135,10 +149,10 @@ function writeRowGroup(
   thrift.end();
 }
 
-function writeColumnChunk(thrift: ThriftWriter, chunk: ChunkMeta, place: IndexPlace): void {
-  const { leaf, dictionaryOffset, textBytes } = chunk;
+function writeColumnChunk(thrift: ThriftWriter, chunk: ChunkMeta, index: IndexLocation): void {
+  const { leaf, dictionaryOffset, stringBytes } = chunk;
   thrift.start();
-  thrift.i64(2, 0); // deprecated: where a copy of the rest would be
+  thrift.i64(2, 0); // `file_offset`, deprecated
   thrift.struct(3);
   thrift.i32(1, leaf.physical);
   const encodings = encodingsOf(chunk);
@@ -154,14 +168,14 @@ function writeColumnChunk(thrift: ThriftWriter, chunk: ChunkMeta, place: IndexPl
   if (dictionaryOffset !== undefined) thrift.i64(11, dictionaryOffset);
   writeStatistics(thrift, chunk);
   writePageCounts(thrift, chunk);
-  if (textBytes !== undefined) {
+  if (stringBytes !== undefined) {
     thrift.struct(16); // SizeStatistics
-    thrift.i64(1, textBytes);
+    thrift.i64(1, stringBytes);
     thrift.end();
   }
   thrift.end();
-  thrift.i64(4, place.offset);
-  thrift.i32(5, place.bytes);
+  thrift.i64(4, index.offset);
+  thrift.i32(5, index.bytes);
   thrift.end();
 }
 
@@ -187,7 +201,7 @@ function writeStatistics(thrift: ThriftWriter, { leaf, nulls, range }: ChunkMeta
   thrift.end();
 }
 
-/** How many pages of each encoding: what tells readers that a chunk has dictionary pages alone. */
+/** Writes the number of pages of each encoding (`encoding_stats`), from which readers see that all data pages use the dictionary. */
 function writePageCounts(thrift: ThriftWriter, chunk: ChunkMeta): void {
   const hasDictionary = chunk.dictionaryOffset !== undefined;
   thrift.list(13, thriftType.struct, hasDictionary ? 2 : 1);

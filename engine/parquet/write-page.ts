@@ -10,42 +10,42 @@ export const codecId = { none: 0, zstd: 6 } as const;
 export const pageType = { data: 0, dictionary: 2 } as const;
 
 /**
- * Level 1: higher ones take twice the time and more for a few percent. With tables that stay in the processor's first
- * cache it takes 15 % less time, for files 1 % larger.
+ * Level 1: higher levels take twice the time or more and save a few percent. Tables that fit in the first cache of the processor save
+ * 15 % of the time and cost 1 % of the size.
  */
 const zstdParams = {
   [constants.ZSTD_c_compressionLevel]: 1,
   [constants.ZSTD_c_windowLog]: 17,
   [constants.ZSTD_c_hashLog]: 13,
 };
-/** A chunk with less than this is not worth a call, which takes 12 µs: wide schemas have thousands of small ones. */
+/** Smaller chunks are not compressed: a call costs 12 µs, and wide schemas have thousands of small chunks. */
 const leastChunkBytes = 1024;
-/** Nor is a page with less than this. */
+/** Smaller pages are not compressed, either. */
 const leastPageBytes = 256;
-/** Compression that saves less than this costs readers more than the disk gains. */
+/** A chunk is compressed if that saves this share of its bytes, */
 const leastSaving = 0.05;
-/** Nor is a call worth less than this, in bytes. */
+/** and, if it has several pages, this number of bytes per page. */
 const leastPageSaving = 200;
 
-/** The body of a page as it is, and as the file has it. */
-export interface Body {
+/** The body of a page before and after compression. */
+interface Body {
   readonly plain: Uint8Array;
   readonly stored: Uint8Array;
 }
 
-/** A body as it is. */
+/** The body of a page that is not compressed. */
 export function uncompressed(plain: Uint8Array): Body {
   return { plain, stored: plain };
 }
 
-/** The body of a data page compressed. */
+/** The body of a page that is compressed with zstd. */
 export function compressed(plain: Uint8Array): Body {
   return plain.length < leastPageBytes ? { plain, stored: rawFrame(plain) } : zstd(plain);
 }
 
 function zstd(plain: Uint8Array): Body {
   const stored = zstdCompressSync(plain, {
-    chunkSize: (plain.length >> 1) + 1024, // the buffer for the result; two if it is not enough
+    chunkSize: (plain.length >> 1) + 1024, // zlib's output buffer: large enough for nearly all results
     pledgedSrcSize: plain.length,
     params: zstdParams,
   });
@@ -53,23 +53,23 @@ function zstd(plain: Uint8Array): Body {
 }
 
 /**
- * What zstd gives for bytes that it cannot compress, made without a call: one raw block (RFC 8878, 3.1.1). All pages of a chunk
- * have the codec that the footer says, and of many pages this small there is nothing to gain.
+ * A zstd frame with one raw block (RFC 8878, section 3.1.1), written without a call of zstd. The codec applies to all pages of a
+ * chunk, and the smallest of them do not get smaller.
  */
 function rawFrame(plain: Uint8Array): Uint8Array {
   const frame = new Uint8Array(rawFrameBytes + plain.length);
   const view = new DataView(frame.buffer);
   view.setUint32(0, 0xfd2fb528, true); // magic
-  view.setUint8(4, 0x20); // one segment, whose size is in one byte
+  view.setUint8(4, 0x20); // frame header: single segment, one byte of content size
   view.setUint8(5, plain.length);
-  view.setUint16(6, 1 | (plain.length << 3), true); // the last block, raw; its size has three bytes
+  view.setUint16(6, 1 | (plain.length << 3), true); // block header of three bytes: last block, raw, its size
   frame.set(plain, rawFrameBytes);
   return frame;
 }
 
 const rawFrameBytes = 9;
 
-/** The dictionary of a column chunk and one of its `pages` compressed; undefined if it is better to leave the chunk as it is. */
+/** Compresses the dictionary of a column chunk and one of its `pages`; undefined if the chunk should not be compressed. */
 export function tryCompression(
   dictionary: Uint8Array,
   page: Uint8Array,
@@ -87,7 +87,7 @@ export function tryCompression(
   return bytes - stored > saving ? tried : undefined;
 }
 
-/** Appends a dictionary page; returns its size as if nothing were compressed. */
+/** Appends a dictionary page; returns its size before compression, header included. */
 export function writeDictionaryPage(file: ByteSink, body: Body, { entries }: Encoder): number {
   const page = startPage(file, pageType.dictionary, body);
   page.thrift.struct(7);
@@ -97,7 +97,7 @@ export function writeDictionaryPage(file: ByteSink, body: Body, { entries }: Enc
   return endPage(file, page, body);
 }
 
-/** Appends a data page of so many slots (version 1, which compresses the levels, too); returns its size likewise. */
+/** Appends a data page (version 1: the levels are compressed, too); returns its size before compression, header included. */
 export function writeDataPage(
   file: ByteSink,
   body: Body,
@@ -119,7 +119,7 @@ interface Page {
   readonly begin: number;
 }
 
-/** The fields that all page headers (parquet.thrift, `PageHeader`) begin with. */
+/** Writes the first fields of a `PageHeader` (parquet.thrift). */
 function startPage(file: ByteSink, type: number, body: Body): Page {
   const thrift = new ThriftWriter(file);
   const begin = file.end;

@@ -14,35 +14,59 @@ import {
 } from 'apache-arrow';
 import { AppError } from '../core/errors.js';
 import type { Column, Columns, StoredType } from '../core/types.js';
+import { physicalOf, type ParquetColumn, type ScalarType } from '../parquet/schema.js';
 
 /*
- * A column has three spellings: ours (engine/core/types.ts), Arrow's and Delta's. The last two know fewer types and no
- * logical names, so both carry ours in the field's metadata; a reader that does not know it loses nothing.
+ * The columns of a segment (engine/core/types.ts) as Arrow, Delta and Parquet schemas. These know fewer types and no logical names:
+ * the metadata of Arrow and Delta fields holds the stored type and the name, which other readers ignore.
  */
 const typeKey = 'strandlake.type';
 const nameKey = 'strandlake.name';
 
 const text: Column = { name: '', physical: '', type: 'string', isList: false };
 
-/** The first two columns of every segment: the record's own id, and the commit that brought it. */
+/** The first two columns of every segment: the id of the record, and the id of the commit that added it. */
 export const reservedColumns: Columns = [
   { ...text, name: '_id', physical: '_id' },
   { ...text, name: '_commit', physical: '_commit' },
 ];
 
-/** How each scalar type is stored: in Arrow, and the name that Delta has for it. */
-const scalars: Readonly<Record<Exclude<StoredType, 'object'>, () => [ArrowType, string]>> = {
-  boolean: () => [new Bool(), 'boolean'],
-  date: () => [new TimestampMicrosecond('UTC'), 'timestamp'],
-  double: () => [new Float64(), 'double'],
-  float: () => [new Float32(), 'float'],
-  integer: () => [new Int32(), 'integer'],
-  long: () => [new Int64(), 'long'],
-  string: () => [new Utf8(), 'string'],
-  text: () => [new Utf8(), 'string'],
-  blob: () => [new Utf8(), 'string'],
-  json: () => [new Utf8(), 'string'],
+type Scalar = Exclude<StoredType, 'object'>;
+
+/** How each scalar type is stored: its Arrow type, its Delta type and its Parquet type. */
+const scalars: Readonly<Record<Scalar, () => [ArrowType, string, ScalarType]>> = {
+  boolean: () => [new Bool(), 'boolean', 'boolean'],
+  date: () => [new TimestampMicrosecond('UTC'), 'timestamp', 'timestamp'],
+  double: () => [new Float64(), 'double', 'double'],
+  float: () => [new Float32(), 'float', 'float'],
+  integer: () => [new Int32(), 'integer', 'int32'],
+  long: () => [new Int64(), 'long', 'int64'],
+  string: () => [new Utf8(), 'string', 'string'],
+  text: () => [new Utf8(), 'string', 'string'],
+  blob: () => [new Utf8(), 'string', 'string'],
+  json: () => [new Utf8(), 'string', 'string'],
 };
+
+/** The Parquet columns of a segment with these columns, the reserved ones first. */
+export function parquetColumns(columns: Columns): readonly ParquetColumn[] {
+  return plainParquetColumns([...reservedColumns, ...columns]);
+}
+
+/** The Parquet columns of a file with exactly these columns. */
+export function plainParquetColumns(columns: Columns): readonly ParquetColumn[] {
+  return columns.map(parquetColumn);
+}
+
+function parquetColumn(column: Column): ParquetColumn {
+  const { physical: name, type, isList } = column;
+  if (type !== 'object') return { name, type: scalars[type]()[2], isList };
+  return { name, type: 'group', isList, children: requireChildren(column).map(parquetColumn) };
+}
+
+/** The Parquet physical type of a stored type: one of `physicalType`. */
+export function physicalOfStored(type: Scalar): number {
+  return physicalOf(scalars[type]()[2]);
+}
 
 /** The Arrow schema of a segment with these columns, the reserved ones first. */
 export function arrowSchema(columns: Columns): Schema {
@@ -60,34 +84,7 @@ function arrowItem(column: Column): ArrowType {
   return new Struct(requireChildren(column).map(arrowField));
 }
 
-/** The columns of a segment's Arrow schema, without the reserved ones. */
-export function columnsOfArrow(schema: Schema): Columns {
-  return schema.fields.map(columnOfArrow).filter((column) => !isReserved(column));
-}
-
-function columnOfArrow(field: Field): Column {
-  const isList = ArrowType.isList(field.type);
-  const item: ArrowType = isList ? (field.type as List).children[0]!.type : field.type;
-  const type = (field.metadata.get(typeKey) as StoredType | undefined) ?? plainType(item);
-  const column = {
-    name: field.metadata.get(nameKey) ?? field.name,
-    physical: field.name,
-    type,
-    isList,
-  };
-  if (!ArrowType.isStruct(item)) return column;
-  return { ...column, children: (item as Struct).children.map(columnOfArrow) };
-}
-
-function plainType(type: ArrowType): StoredType {
-  if (ArrowType.isStruct(type)) return 'object';
-  for (const [name, spellings] of Object.entries(scalars)) {
-    if (String(spellings()[0]) === String(type)) return name as StoredType;
-  }
-  throw new AppError('internal', `no data type for the Arrow type ${String(type)}`);
-}
-
-/** One field of a Delta schema. */
+/** A field of a Delta schema (Delta protocol, "Schema Serialization Format"). */
 interface DeltaField {
   readonly name: string;
   readonly type: DeltaType;
@@ -120,7 +117,7 @@ function deltaItem(column: Column): DeltaType {
   return { type: 'struct', fields: requireChildren(column).map(deltaField) };
 }
 
-/** The columns of a `schemaString`, without the reserved ones; throws on anything that is not one. */
+/** The columns of a `schemaString`, without the reserved ones; throws an `Error` if the text is not a schema of ours. */
 export function columnsOfDelta(schemaString: string): Columns {
   const schema = JSON.parse(schemaString) as DeltaType;
   if (typeof schema !== 'object' || schema.type !== 'struct') throw new Error('not a struct');
@@ -143,8 +140,8 @@ function columnOfDelta(field: DeltaField): Column {
 
 function plainDeltaType(type: DeltaType): StoredType {
   if (typeof type === 'object') return 'object';
-  for (const [name, spellings] of Object.entries(scalars)) {
-    if (spellings()[1] === type) return name as StoredType;
+  for (const [name, types] of Object.entries(scalars)) {
+    if (types()[1] === type) return name as StoredType;
   }
   throw new Error(`unknown type ${type}`);
 }
@@ -154,10 +151,9 @@ function metadataOf(column: Column): Record<string, string> {
   return column.name === column.physical ? type : { ...type, [nameKey]: column.name };
 }
 
-/** The children of an object; throws if it has none. */
-export function requireChildren(column: Column): Columns {
+/** The children of an object. Parquet cannot express a group without members. */
+function requireChildren(column: Column): Columns {
   if (column.children === undefined || column.children.length === 0) {
-    // Parquet has no group without members.
     throw new AppError('internal', `object ${column.name} has no fields: store it as json`);
   }
   return column.children;

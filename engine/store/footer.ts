@@ -1,52 +1,38 @@
-import { parquetMetadata, type FileMetaData } from 'hyparquet';
+import type { FileMetaData } from 'hyparquet';
 import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
 import type { LeafCount } from '../parquet/file-encoder.js';
+import { footerLength, parseFooter, tailBytes } from '../parquet/read-footer.js';
 import { physicalType } from '../parquet/schema.js';
 import { compareBounds, type Bound } from '../parquet/statistics.js';
 
-/** The end of every Parquet file: the length of the footer, then `PAR1`. */
-const tailBytes = 8;
-const magic = 0x31524150;
+/** `PAR1` at the beginning of a file. */
 const magicBytes = 4;
 
-/** Keeps values as the file has them: microseconds and bytes, not dates and strings. */
-const parsers = {
-  timestampFromMicroseconds: (value: bigint) => value,
-  stringFromBytes: (value: Uint8Array | undefined) => value,
-};
-
-/** The footer of a Parquet file, and how many bytes are in front of it. */
+/** The footer of a segment's file, and the number of bytes before it. */
 export interface Footer extends FileMetaData {
   readonly dataBytes: number;
 }
 
-/** Reads a footer by a second implementation, not the one that wrote it. */
+/** Reads the footer of the file at this absolute path; a file that is not a Parquet file is `damaged`. */
 export async function readFooter(path: string): Promise<Footer> {
   const file = await openFile(path);
   try {
     const tail = await file.read(Math.max(0, file.bytes - tailBytes), tailBytes);
-    const view = new DataView(tail.buffer, tail.byteOffset, tail.byteLength);
-    if (tail.byteLength < tailBytes || view.getUint32(4, true) !== magic) {
-      throw damaged(path, 'does not end as a Parquet file');
-    }
-    const length = view.getUint32(0, true) + tailBytes;
-    if (length > file.bytes) throw damaged(path, 'has a footer longer than the file');
-    const bytes = await file.read(file.bytes - length, length);
-    const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + length);
-    const footer = parquetMetadata(buffer as ArrayBuffer, { parsers, geoparquet: false });
+    const length = footerLength(tail, file.bytes);
+    const footer = parseFooter(await file.read(file.bytes - length, length));
     return { ...footer, dataBytes: file.bytes - length };
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw damaged(path, `has a footer that cannot be read (${String(error)})`, error);
+    throw damaged(path, `has no readable footer (${String(error)})`, error);
   } finally {
     await file.close();
   }
 }
 
 /**
- * Compares what a file's footer says with what was counted in the batch (threats R2d): a file that lost row groups, nulls,
- * extremes or text is found before the segment can be committed.
+ * Compares the footer of a file with the counts of the batches that were written (threats R2d), so that a file which lost row groups,
+ * nulls, extremes or strings cannot be committed. `indexBytes` is the size of the text index before the footer.
  */
 export async function checkFooter(
   path: string,
@@ -67,15 +53,12 @@ export async function checkFooter(
       throw damaged(path, `column ${name} has ${found.nulls} nulls where ${written}`);
     }
     const isText = leaf.leaf.physical === physicalType.byteArray;
-    const problem = isText ? textProblem(leaf, found) : numberProblem(leaf, found);
+    const problem = isText ? stringProblem(leaf, found) : numberProblem(leaf, found);
     if (problem !== undefined) throw damaged(path, `column ${name} ${problem}`);
   }
 }
 
-/**
- * Column chunks lie one behind the other, from the first magic bytes to the places of their pages, the index of texts and the footer:
- * nothing was lost.
- */
+/** Checks that column chunks, their offset indexes, the text index and the footer follow each other without gaps. */
 function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes: number): void {
   let at = magicBytes;
   for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
@@ -92,19 +75,19 @@ function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes
   if (end !== dataBytes) throw damaged(path, `has its footer at byte ${dataBytes}, not at ${end}`);
 }
 
-/** What a footer says of one leaf, all row groups together. Bounds of long texts may be cut, and are bounds all the same. */
+/** The statistics of one leaf in a footer, over all row groups. The bounds of long strings may be truncated. */
 interface FooterLeaf {
   readonly nulls: number;
   readonly min: Bound | undefined;
   readonly max: Bound | undefined;
-  readonly textBytes: number;
+  readonly stringBytes: number;
 }
 
 function footerLeaf(path: string, name: string, footer: FileMetaData, i: number): FooterLeaf {
   let nulls = 0;
   let min: Bound | undefined;
   let max: Bound | undefined;
-  let textBytes = 0;
+  let stringBytes = 0;
   for (const group of footer.row_groups) {
     const chunk = group.columns[i]?.meta_data;
     if (chunk?.path_in_schema.join('.') !== name) {
@@ -115,18 +98,18 @@ function footerLeaf(path: string, name: string, footer: FileMetaData, i: number)
     const most = asBound(chunk.statistics?.max_value);
     if (least !== undefined && (min === undefined || compareBounds(least, min) < 0)) min = least;
     if (most !== undefined && (max === undefined || compareBounds(most, max) > 0)) max = most;
-    textBytes += Number(chunk.size_statistics?.unencoded_byte_array_data_bytes ?? 0n);
+    stringBytes += Number(chunk.size_statistics?.unencoded_byte_array_data_bytes ?? 0n);
   }
-  return { nulls, min, max, textBytes };
+  return { nulls, min, max, stringBytes };
 }
 
-function textProblem(leaf: LeafCount, found: FooterLeaf): string | undefined {
-  if (found.textBytes !== leaf.textBytes) {
-    return `has ${found.textBytes} bytes of text where ${leaf.textBytes} were written`;
+function stringProblem(leaf: LeafCount, found: FooterLeaf): string | undefined {
+  if (found.stringBytes !== leaf.stringBytes) {
+    return `has ${found.stringBytes} bytes of text where ${leaf.stringBytes} were written`;
   }
   if (leaf.min === undefined || leaf.max === undefined) return undefined;
   const { min, max } = found;
-  if (min === undefined || max === undefined) return undefined; // texts too long for bounds
+  if (min === undefined || max === undefined) return undefined; // strings too long for bounds
   const isOutside = compareBounds(leaf.min, min) < 0 || compareBounds(leaf.max, max) > 0;
   return isOutside ? 'has bounds that leave out what was written' : undefined;
 }

@@ -3,26 +3,26 @@ import { makeData, RecordBatch, Struct } from 'apache-arrow';
 import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
 import type { Columns } from '../core/types.js';
-import { arrowSchema } from './arrow.js';
-import { readFooter, type Footer } from './footer.js';
 import { assemble } from '../parquet/assemble.js';
-import { isZstd } from '../parquet/read-pages.js';
-import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
-import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
 import { leafParts } from '../parquet/leaf-projection.js';
+import { readChunk, type LeafPart } from '../parquet/read-chunk.js';
+import { isZstd } from '../parquet/read-pages.js';
+import { parquetSchema, type ParquetSchema } from '../parquet/schema.js';
+import { arrowSchema, parquetColumns } from './arrow.js';
+import { readFooter, type Footer } from './footer.js';
 import { flushSegment, writeUnflushed, type SegmentInput } from './segment.js';
 import type { Segment } from './store.js';
 
-/** A segment's file to be merged. */
+/** A segment to be merged, and the absolute path of its file. */
 export interface MergeSource {
   readonly file: string;
   readonly segment: Segment;
 }
 
 /**
- * Writes one segment with the records of several of a dataset with these columns, in their order, and returns once it is durable. What it read is compared
- * with the checksums first, and what it wrote is counted against what it read: a record is neither lost nor changed, or the
- * merge fails and nothing comes of it.
+ * Writes the records of several segments, in their order, as one segment and makes it durable. `dataset` holds the columns of the
+ * dataset. The sources must match their checksums, and the counts in the footer of the result must equal the sums of theirs; otherwise
+ * the merge fails with `damaged`.
  */
 export async function mergeSegments(
   sources: readonly MergeSource[],
@@ -33,7 +33,7 @@ export async function mergeSegments(
     dataset,
     sources.map(({ segment }) => segment.columns),
   );
-  const schema = parquetSchema(columns);
+  const schema = parquetSchema(parquetColumns(columns));
   const parts: LeafPart[][] = schema.leaves.map(() => []);
   const counts: Count[] = [];
   for (const source of sources) {
@@ -47,7 +47,7 @@ export async function mergeSegments(
   return segment;
 }
 
-/** Adds the parts of a file to those of the files before it. */
+/** Appends the parts of a file to those of the files before it. */
 async function addParts(
   { file, segment }: MergeSource,
   footer: Footer,
@@ -55,7 +55,7 @@ async function addParts(
   parts: readonly LeafPart[][],
 ): Promise<void> {
   const bytes = await wholeFile(file, segment);
-  const source = parquetSchema(segment.columns);
+  const source = parquetSchema(parquetColumns(segment.columns));
   try {
     for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
       const read = (leaf: number): LeafPart => {
@@ -77,7 +77,7 @@ async function addParts(
   }
 }
 
-/** The bytes of a segment, if they are what was written. */
+/** The bytes of a segment; throws `damaged` if they do not match its checksum. */
 async function wholeFile(path: string, segment: Segment): Promise<Uint8Array> {
   const file = await openFile(path);
   try {
@@ -104,7 +104,7 @@ function inputOf(
   return { columns, rows, data: new RecordBatch(arrow, struct) };
 }
 
-/** Those of a dataset's columns that some of the segments have, and of their members likewise. */
+/** The columns of a dataset, and the members of its objects, that at least one of the segments has. */
 export function presentColumns(columns: Columns, segments: readonly Columns[]): Columns {
   return columns.flatMap((column) => {
     const found = segments.flatMap((own) => own.filter((one) => one.physical === column.physical));
@@ -115,10 +115,10 @@ export function presentColumns(columns: Columns, segments: readonly Columns[]): 
   });
 }
 
-/** What footers count: records, and per leaf its values and their bytes of text. */
+/** The counts in a footer: records, and per leaf the values and, of strings, their bytes. */
 interface Count {
   readonly rows: number;
-  readonly leaves: ReadonlyMap<string, readonly [values: number, textBytes: number]>;
+  readonly leaves: ReadonlyMap<string, readonly [values: number, stringBytes: number]>;
 }
 
 function countOf(footer: Footer): Count {
@@ -126,10 +126,10 @@ function countOf(footer: Footer): Count {
   for (const { meta_data: chunk } of footer.row_groups.flatMap((group) => group.columns)) {
     if (chunk === undefined) continue;
     const key = JSON.stringify(chunk.path_in_schema);
-    const [values, textBytes] = leaves.get(key) ?? [0, 0];
+    const [values, stringBytes] = leaves.get(key) ?? [0, 0];
     leaves.set(key, [
       values + Number(chunk.num_values) - Number(chunk.statistics?.null_count ?? 0n),
-      textBytes + Number(chunk.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
+      stringBytes + Number(chunk.size_statistics?.unencoded_byte_array_data_bytes ?? 0n),
     ]);
   }
   return { rows: Number(footer.num_rows), leaves };
@@ -140,11 +140,11 @@ function checkCounts(file: string, sources: readonly Count[], merged: Count): vo
   const differ = (what: string): AppError =>
     new AppError('damaged', `merged segment ${file.split(/[\\/]/).at(-1)}: ${what}`);
   if (rows !== merged.rows) throw differ(`has ${merged.rows} records of ${rows}`);
-  for (const [key, [values, textBytes]] of merged.leaves) {
+  for (const [key, [values, stringBytes]] of merged.leaves) {
     const of = (i: 0 | 1): number =>
       sources.reduce((sum, source) => sum + (source.leaves.get(key)?.[i] ?? 0), 0);
     if (of(0) !== values) throw differ(`column ${key} has ${values} values of ${of(0)}`);
-    if (of(1) !== textBytes) throw differ(`column ${key} has ${textBytes} bytes of ${of(1)}`);
+    if (of(1) !== stringBytes) throw differ(`column ${key} has ${stringBytes} bytes of ${of(1)}`);
   }
 }
 

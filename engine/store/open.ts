@@ -15,9 +15,7 @@ import {
 import { planMerge } from './compaction.js';
 import { Integrity } from './integrity.js';
 import { appendEntry, readEntry, type LogEntry } from './log.js';
-import { RecentVersions } from './recent.js';
 import {
-  advance,
   applied,
   nothing,
   refuseChangedColumns,
@@ -26,6 +24,7 @@ import {
   snapshotOf,
   type LogState,
 } from './snapshot.js';
+import { SnapshotCache } from './snapshot-cache.js';
 import type {
   Change,
   Damage,
@@ -38,103 +37,51 @@ import type {
 } from './store.js';
 import { droppedMark, sweepDataset, verifyDataset } from './verify.js';
 
-/** Opens the store of a data folder. Any process may read; only the API process commits, drops and sweeps. */
+/** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
 export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {
   return new FileStore(folder, options);
 }
 
-/** How a store differs from the defaults; for tests. */
-export interface StoreOptions {
-  /** How long the files of a dropped dataset stay for queries that hold them. */
+/** Overrides for tests. */
+interface StoreOptions {
+  /** How long the files of a dropped dataset stay for queries that have a snapshot of it. */
   readonly dropAfterMs?: number;
-  /** How often the files of a snapshot are looked at; 0: for every query. */
-  readonly lookEveryMs?: number;
+  /** Interval between two checks of a snapshot's files; 0: check for every query. */
+  readonly checkEveryMs?: number;
 }
 
-/** In between, a file that somebody overwrote in place would go unnoticed. */
-const usualLookMs = 1_000;
-
-/** A dataset's log as last read, and the snapshot made of it. */
-interface Cached {
-  readonly state: LogState;
-  readonly snapshot: Snapshot;
-}
+/** Between two checks, a file that somebody overwrites in place goes unnoticed. */
+const defaultCheckMs = 1_000;
 
 class FileStore implements Store {
   readonly #folder: DataFolder;
   readonly #dropAfterMs: number;
-  readonly #cache = new Map<number, Cached>();
-  readonly #recent = new RecentVersions();
-  /**
-   * While an entry is being written: the last version before it. An entry has its name a moment before that is durable, and
-   * nobody may see a version that could still be taken back.
-   */
-  readonly #settled = new Map<number, number>();
-  /** Ids do not come again, so a commit to one of these was under way when its dataset was deleted. */
+  readonly #snapshots: SnapshotCache;
+  /** Datasets deleted by this process. Ids are never reused, so a later commit to one of them began before it was deleted. */
   readonly #dropped = new Set<number>();
-  /** The end of the last turn that was given out, by dataset. */
-  readonly #turns = new Map<number, Promise<void>>();
+  /** By dataset: resolves when the last operation in the queue has ended. */
+  readonly #queues = new Map<number, Promise<void>>();
   readonly #integrity: Integrity;
 
-  constructor(folder: DataFolder, { dropAfterMs, lookEveryMs }: StoreOptions) {
+  constructor(folder: DataFolder, { dropAfterMs, checkEveryMs }: StoreOptions) {
     this.#folder = folder;
+    this.#snapshots = new SnapshotCache(folder);
     this.#dropAfterMs = dropAfterMs ?? 2 * budgets.queryMs;
-    this.#integrity = new Integrity(folder, lookEveryMs ?? usualLookMs);
+    this.#integrity = new Integrity(folder, checkEveryMs ?? defaultCheckMs);
   }
 
   async snapshot(datasetId: number, version?: number): Promise<Snapshot> {
-    const { snapshot } = await this.#current(datasetId);
-    const wanted =
-      version === undefined || version === snapshot.version
-        ? snapshot
-        : await this.#earlier(datasetId, version, snapshot.version);
-    await this.#integrity.check(wanted);
-    return wanted;
-  }
-
-  async version(datasetId: number): Promise<number> {
-    return (await this.#current(datasetId)).state.version;
-  }
-
-  async #earlier(datasetId: number, version: number, current: number): Promise<Snapshot> {
-    if (version > current) {
-      throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
-    }
-    const known = this.#recent.get(datasetId, version);
-    if (known !== undefined) return known;
-    const state = await replay(this.#folder, datasetId, version);
-    const snapshot = await snapshotOf(this.#folder, datasetId, state);
-    this.#recent.add(snapshot);
+    const snapshot = await this.#snapshots.version(datasetId, version);
+    await this.#integrity.check(snapshot);
     return snapshot;
   }
 
-  /** The cached state brought forward by what the log has got since: one look at the disk if that is nothing. */
-  async #current(datasetId: number): Promise<Cached> {
-    const cached = this.#cache.get(datasetId);
-    const last = this.#settled.get(datasetId);
-    const state =
-      cached === undefined
-        ? await replay(this.#folder, datasetId, last)
-        : await advance(this.#folder, datasetId, cached.state, last);
-    if (cached !== undefined && state === cached.state) return cached;
-    const fresh = { state, snapshot: await snapshotOf(this.#folder, datasetId, state) };
-    // Two callers may have read at once: the later version stays.
-    const other = this.#cache.get(datasetId);
-    if (state.version >= 0 && (other === undefined || other.state.version < state.version)) {
-      this.#keep(datasetId, fresh);
-    }
-    return fresh;
-  }
-
-  /** Walks that began over the version before will ask for it again. */
-  #keep(datasetId: number, fresh: Cached): void {
-    const before = this.#cache.get(datasetId);
-    if (before !== undefined) this.#recent.add(before.snapshot);
-    this.#cache.set(datasetId, fresh);
+  async version(datasetId: number): Promise<number> {
+    return (await this.#snapshots.current(datasetId)).state.version;
   }
 
   async mergeable(datasetId: number, isQuiet = false): Promise<Mergeable | undefined> {
-    const { columns, segments } = (await this.#current(datasetId)).snapshot;
+    const { columns, segments } = (await this.#snapshots.current(datasetId)).snapshot;
     const next = planMerge(segments, isQuiet);
     return next && { segments: next, columns };
   }
@@ -148,9 +95,9 @@ class FileStore implements Store {
   }
 
   #append(datasetId: number, change: Change | Rewrite, scratchFolder: string): Promise<Snapshot> {
-    return this.#inTurn(datasetId, async () => {
+    return this.#exclusively(datasetId, async () => {
       this.#refuseUncertain(datasetId);
-      let { state } = await this.#current(datasetId);
+      let { state } = await this.#snapshots.current(datasetId);
       refuseConflict(datasetId, state, change);
       await this.#refuseDropped(datasetId);
       const moves = this.#movesOf(datasetId, change.add, scratchFolder);
@@ -159,36 +106,37 @@ class FileStore implements Store {
         for (;;) {
           const entry = entryOf(state, change, moves);
           const after = applied(datasetId, state, entry); // throws if the entry would damage the log
-          // All that can fail comes before the entry: from then on it is done.
+          // Everything that can fail comes before the entry: once that is written, the commit has happened.
           const fresh = {
             state: after,
             snapshot: await snapshotOf(this.#folder, datasetId, after),
           };
-          this.#settled.set(datasetId, state.version);
+          this.#snapshots.setLimit(datasetId, state.version);
           const isDone = await appendEntry(this.#folder, datasetId, entry, state.columns);
-          this.#settled.delete(datasetId);
+          this.#snapshots.setLimit(datasetId, undefined);
           if (isDone) {
-            this.#keep(datasetId, fresh);
+            this.#snapshots.setCurrent(datasetId, fresh);
             return fresh.snapshot;
           }
-          // Another process took the version: look again whether the change still fits.
-          state = (await this.#current(datasetId)).state;
+          // Another process wrote this version first: check whether the change still fits.
+          state = (await this.#snapshots.current(datasetId)).state;
           refuseConflict(datasetId, state, change);
         }
       } catch (error) {
-        // Its segments stay, and the version before it is all that this process shows: the next start finds out.
-        if (error instanceof UncertainPublish && this.#settled.has(datasetId)) throw error;
-        this.#settled.delete(datasetId);
-        // Back to where the caller can use or sweep them; what cannot be moved, the sweep at start removes.
+        // The segments stay, and this process shows the version before; the next start finds out which one counts.
+        const isWriting = this.#snapshots.limit(datasetId) !== undefined;
+        if (error instanceof UncertainPublish && isWriting) throw error;
+        this.#snapshots.setLimit(datasetId, undefined);
+        // Move the segments back, where the caller can use or remove them; the sweep at start removes those that stay.
         for (const move of moves) await moveFile(move.to, move.from).catch(() => undefined);
         throw error;
       }
     });
   }
 
-  /** After an entry of which nobody knows whether it is durable, only a look at what is there can tell what comes next. */
+  /** After an entry whose durability is unknown, only a restart can tell which version is the last. */
   #refuseUncertain(datasetId: number): void {
-    const last = this.#settled.get(datasetId);
+    const last = this.#snapshots.limit(datasetId);
     if (last === undefined) return;
     throw new AppError(
       'internal',
@@ -204,7 +152,7 @@ class FileStore implements Store {
     }
   }
 
-  /** Where segments go: names in the dataset's folder that no other commit can choose. */
+  /** The target of each segment: a name in the dataset's folder that no other commit can choose. */
   #movesOf(
     datasetId: number,
     segments: readonly Segment[],
@@ -240,21 +188,20 @@ class FileStore implements Store {
   }
 
   drop(datasetId: number): Promise<void> {
-    return this.#inTurn(datasetId, async () => {
+    return this.#exclusively(datasetId, async () => {
       this.#dropped.add(datasetId);
       if ((await list(this.#folder.log(datasetId))).length === 0) {
-        return removeTree(this.#folder.dataset(datasetId)); // no commit, so no reader
+        return removeTree(this.#folder.dataset(datasetId)); // never committed, so nobody reads it
       }
-      // Without a log there is no dataset; its segments stay until queries that began before have ended.
+      // Without its log the dataset no longer exists; its segments stay for queries that have already begun.
       const mark = this.#folder.path('datasets', String(datasetId), droppedMark);
       await moveFile(this.#folder.log(datasetId), mark);
       await syncFolder(this.#folder.dataset(datasetId));
-      this.#cache.delete(datasetId);
-      this.#recent.forget(datasetId);
+      this.#snapshots.forget(datasetId);
       this.#integrity.forget(datasetId);
       const remove = () => removeTree(this.#folder.dataset(datasetId));
       if (this.#dropAfterMs === 0) await remove();
-      // What a failure or a restart leaves, the next sweep removes.
+      // The next sweep removes what a failure or a restart leaves.
       else setTimeout(() => void remove().catch(() => undefined), this.#dropAfterMs).unref();
     });
   }
@@ -274,27 +221,29 @@ class FileStore implements Store {
     for (const entry of await list(this.#folder.datasets)) {
       if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
       const id = Number(entry.name);
-      const names = await this.#inTurn(id, () => sweepDataset(this.#folder, id));
+      const names = await this.#exclusively(id, () => sweepDataset(this.#folder, id));
       gone.push(...names.map((name) => `${id}/${name}`));
     }
     return gone;
   }
 
   verify(datasetId: number, unnamedBefore?: number): Promise<readonly Damage[]> {
-    return this.#inTurn(datasetId, () => verifyDataset(this.#folder, datasetId, unnamedBefore));
+    return this.#exclusively(datasetId, () =>
+      verifyDataset(this.#folder, datasetId, unnamedBefore),
+    );
   }
 
-  /** What changes or judges a dataset's files takes turns; other processes are met by the log's link. */
-  async #inTurn<T>(datasetId: number, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(datasetId);
+  /** Runs operations on a dataset's files one after the other. Other processes are excluded by the `link()` of the log entry. */
+  async #exclusively<T>(datasetId: number, work: () => Promise<T>): Promise<T> {
+    const before = this.#queues.get(datasetId);
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#turns.set(datasetId, promise);
+    this.#queues.set(datasetId, promise);
     try {
       await before;
       return await work();
     } finally {
       resolve();
-      if (this.#turns.get(datasetId) === promise) this.#turns.delete(datasetId);
+      if (this.#queues.get(datasetId) === promise) this.#queues.delete(datasetId);
     }
   }
 }

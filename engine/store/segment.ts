@@ -6,13 +6,16 @@ import { AppError } from '../core/errors.js';
 import { writeIndex } from '../text/index-writer.js';
 import { createFile, flushFile, removeFile } from '../core/files.js';
 import type { Columns } from '../core/types.js';
-import { arrowSchema } from './arrow.js';
-import { checkFooter } from './footer.js';
 import { ParquetEncoder } from '../parquet/file-encoder.js';
+import { arrowSchema, parquetColumns } from './arrow.js';
+import { checkFooter } from './footer.js';
 import { segmentStats } from './stats.js';
 import type { Segment } from './store.js';
 
-/** What `writeSegment` takes: batches of the reserved columns and then `columns`, in their order. */
+/** The name in the footer of every file. */
+export const createdBy = 'strandlake';
+
+/** The records of a segment: batches of the reserved columns followed by `columns`. */
 export interface SegmentInput {
   readonly columns: Columns;
   readonly data: RecordBatch | readonly RecordBatch[];
@@ -20,33 +23,16 @@ export interface SegmentInput {
 }
 
 /**
- * Writes a batch as one Parquet file and returns once it is durable and its footer, read back, agrees with the batch.
- * The file is named by the caller, inside a task's scratch folder; on failure it is removed.
+ * Writes a segment as one Parquet file at `path`, reads its footer back and compares it with the batches. The file is not durable
+ * yet, so that pool threads do not wait for the disk: call `flushSegment` before the segment is journaled or committed. On failure the
+ * file is removed.
  */
-export async function writeSegment(input: SegmentInput, path: string): Promise<Segment> {
-  const segment = await writeUnflushed(input, path);
-  try {
-    await flushSegment(path);
-    return segment;
-  } catch (error) {
-    await removeFile(path).catch(() => undefined); // the first failure is the one to tell
-    throw error;
-  }
-}
-
-/** Makes a segment durable that was left. */
-export async function flushSegment(path: string): Promise<void> {
-  await flushFile(path);
-  crashpoint('segment.flushed');
-}
-
-/** The same for pool threads, which do not wait for the disk: the segment must be flushed before it is noted or committed. */
 export async function writeUnflushed(input: SegmentInput, path: string): Promise<Segment> {
   const batches = asBatches(input);
   const index = writeIndex(input.columns, batches) ?? [];
-  const encoder = new ParquetEncoder(input.columns);
+  const encoder = new ParquetEncoder(parquetColumns(input.columns), createdBy);
   const digest = createHash('sha256');
-  await removeFile(path); // of a first pass over the chunk, with other types
+  await removeFile(path); // left by a first pass over the chunk with other types
   const file = await createFile(path);
   try {
     for (const piece of encoder.pieces(batches, index)) {
@@ -54,7 +40,7 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
       await file.write(piece);
       crashpoint('segment.partial');
     }
-    await file.leave();
+    await file.closeUnflushed();
     const indexBytes = index.reduce((sum, { length }) => sum + length, 0);
     await checkFooter(path, input.rows, encoder.leaves, indexBytes);
     return {
@@ -69,6 +55,12 @@ export async function writeUnflushed(input: SegmentInput, path: string): Promise
     await file.abort();
     throw error;
   }
+}
+
+/** Makes a segment written by `writeUnflushed` durable. */
+export async function flushSegment(path: string): Promise<void> {
+  await flushFile(path);
+  crashpoint('segment.flushed');
 }
 
 /** The batches; throws if they do not fit the columns. */

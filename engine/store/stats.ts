@@ -1,64 +1,64 @@
-import type { Column } from '../core/types.js';
 import type { LeafCount, ListCount } from '../parquet/file-encoder.js';
+import type { ParquetColumn } from '../parquet/schema.js';
 import type { Bound } from '../parquet/statistics.js';
 import type { LeafStats } from './store.js';
 
-/** Statistics of so many leaves are kept, of the first ones: every log entry holds them once for each segment. */
-const keptLeaves = 256;
+/** Statistics are limited to the first leaves, because every log entry repeats them for each segment it adds. */
+const mostLeaves = 256;
 
-/** The statistics that the log keeps of a segment, by dotted path; of lists, as a whole. */
+/** The statistics of a segment in the log, by `leafKey`. A list has one entry, with its number of nulls. */
 export function segmentStats(
   leaves: readonly LeafCount[],
   lists: readonly ListCount[],
 ): Readonly<Record<string, LeafStats>> {
   const stats = Object.create(null) as Record<string, LeafStats>;
-  for (const { leaf, nulls, hasNaN, min, max } of leaves.slice(0, keptLeaves)) {
+  for (const { leaf, nulls, hasNaN, min, max } of leaves.slice(0, mostLeaves)) {
     if (leaf.maxRepetition > 0) continue; // in a list
     stats[leafKey(leaf.path)] = leafStats(leaf.column, nulls, hasNaN, min, max);
   }
-  for (const { path, nulls } of lists.slice(0, keptLeaves)) stats[leafKey(path)] = { nulls };
+  for (const { path, nulls } of lists.slice(0, mostLeaves)) stats[leafKey(path)] = { nulls };
   return stats;
 }
 
-/** The key of a leaf in `Segment.stats`; a dot in a name is escaped, so that no two leaves share a key. */
+/** The key of a leaf in `Segment.stats`: its path joined by dots. Dots in names are escaped, so keys are unique. */
 export function leafKey(path: readonly string[]): string {
   return path.map((name) => name.replaceAll('.', '\\.')).join('.');
 }
 
-/** Bounds that JSON cannot say are left out, both of them. */
+/** Omits both bounds if JSON or Delta cannot express one of them. */
 function leafStats(
-  column: Column,
+  column: ParquetColumn,
   nulls: number,
   hasNaN: boolean,
   least: Bound | undefined,
   most: Bound | undefined,
 ): LeafStats {
   if (least === undefined || most === undefined || hasNaN) return { nulls };
-  if (column.type === 'boolean') return { nulls }; // Delta has none of these
+  if (column.type === 'boolean') return { nulls }; // Delta has no bounds of booleans
   const min = bound(column, least, false);
   const max = bound(column, most, true);
   return min === undefined || max === undefined ? { nulls } : { nulls, min, max };
 }
 
-const textLength = 32;
+const mostCharacters = 32;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-function bound(column: Column, value: Bound, isUpper: boolean): number | string | undefined {
+function bound(column: ParquetColumn, value: Bound, isUpper: boolean): number | string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined; // -0 is 0
   if (typeof value === 'bigint') {
-    if (column.type === 'date') return dateBound(value, isUpper);
+    if (column.type === 'timestamp') return dateBound(value, isUpper);
     return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   }
-  // Four bytes a character at most, and one more to see that there is more.
-  const characters = Array.from(decoder.decode(value.subarray(0, textLength * 4 + 4)));
-  if (characters.length <= textLength && value.byteLength <= textLength * 4) {
+  // At most four bytes per character, and four more to see whether the string goes on.
+  const characters = Array.from(decoder.decode(value.subarray(0, mostCharacters * 4 + 4)));
+  if (characters.length <= mostCharacters && value.byteLength <= mostCharacters * 4) {
     return characters.join('');
   }
-  const cut = characters.slice(0, textLength).join('');
+  const cut = characters.slice(0, mostCharacters).join('');
   return isUpper ? `${cut}\u{10FFFF}` : cut;
 }
 
-/** Delta's bounds of timestamps have milliseconds: the lower one is rounded down, the upper one up. */
+/** Bounds of timestamps have milliseconds in Delta ("Per-file Statistics"): the lower one is rounded down, the upper one up. */
 function dateBound(micros: bigint, isUpper: boolean): string | undefined {
   const floor = micros / 1000n - (micros % 1000n < 0n ? 1n : 0n);
   const millis = Number(isUpper && micros % 1000n !== 0n ? floor + 1n : floor);

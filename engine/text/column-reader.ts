@@ -11,6 +11,7 @@ import {
   type Bounds,
   type Hits,
   type Score,
+  type TextTable,
 } from './postings.js';
 import type { Ranking } from './ranking.js';
 
@@ -21,15 +22,6 @@ export interface WordEntry {
   readonly rows: number;
   readonly postings: readonly [from: number, length: number];
   readonly positions: readonly [from: number, length: number];
-}
-
-/** All texts of a column. */
-export interface TextTable {
-  /** Per text its words. */
-  readonly lengths: Uint32Array;
-  /** Where texts are shared: per text its rows, and where their list begins. */
-  readonly counts: Uint32Array | undefined;
-  readonly begins: Uint32Array | undefined;
 }
 
 /** The first word of each block, and where the block and its lists begin; one more than there are blocks. */

@@ -1,5 +1,4 @@
 import { ByteCursor } from './bytes.js';
-import type { Ranking } from './ranking.js';
 
 /** Texts in ascending order, and how often each has what was looked for. */
 export interface Hits {
@@ -9,6 +8,22 @@ export interface Hits {
 
 /** The score of a text with so many occurrences among so many words: more of the ones, or fewer of the others, is never less. */
 export type Score = (times: number, words: number) => number;
+
+/** Collects texts with their scores (`Ranking` of ranking.ts). */
+export interface Collector {
+  /** Whether a text with this score may still be part of the result. */
+  wants(score: number): boolean;
+  add(text: number, score: number): void;
+}
+
+/** All texts of a column. */
+export interface TextTable {
+  /** Per text its words. */
+  readonly lengths: Uint32Array;
+  /** Where texts are shared: per text its rows, and where their list begins. */
+  readonly counts: Uint32Array | undefined;
+  readonly begins: Uint32Array | undefined;
+}
 
 /** So many texts of a word's list are looked at together. */
 export const blockTexts = 128;
@@ -105,7 +120,12 @@ export function boundsOf(bytes: Uint8Array, count: number, lengths: Uint32Array)
 }
 
 /** The first block from `block` on that may have a text which the ranking wants; as many as there are blocks if there is none. */
-export function nextWanted(bounds: Bounds, block: number, score: Score, ranking: Ranking): number {
+export function nextWanted(
+  bounds: Bounds,
+  block: number,
+  score: Score,
+  collector: Collector,
+): number {
   const { begins, fewest, most } = bounds;
   for (let i = block; i < begins.length; i++) {
     const times = most[i]!;
@@ -113,7 +133,7 @@ export function nextWanted(bounds: Bounds, block: number, score: Score, ranking:
     const at = i * kinds;
     for (let kind = 1; kind <= kinds && kind <= times; kind++) {
       const words = fewest[at + kind - 1]!;
-      if (ranking.wants(score(kind < kinds ? kind : times, words))) return i;
+      if (collector.wants(score(kind < kinds ? kind : times, words))) return i;
     }
   }
   return begins.length;
@@ -127,7 +147,7 @@ export function rankTexts(
   count: number,
   lengths: Uint32Array,
   score: Score,
-  ranking: Ranking,
+  collector: Collector,
 ): void {
   const cursor = new ByteCursor(bytes);
   cursor.at = at;
@@ -136,6 +156,6 @@ export function rankTexts(
     text += cursor.varint();
     const times = cursor.varint();
     if (text >= lengths.length) throw new Error('it names a text too many');
-    ranking.add(text, score(times, lengths[text]!));
+    collector.add(text, score(times, lengths[text]!));
   }
 }

@@ -1,5 +1,4 @@
-import type { TextTable } from './column-reader.js';
-import type { Hits, Score } from './postings.js';
+import type { Collector, Hits, Score, TextTable } from './postings.js';
 
 /** A row of a segment, with its score. */
 export interface RankedRow {
@@ -27,7 +26,7 @@ const mostOthers = 512;
  * Collects texts with their scores, segment by segment in insertion order, and keeps those that the page may need: by score, then
  * segment, then row. Holds a few times as many texts as the page and all pages before it have rows, however many are added.
  */
-export class Ranking {
+export class Ranking implements Collector {
   readonly #page: RankedPage;
   #candidates = new Candidates(1024);
   #limit: number;

@@ -76,7 +76,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
   const data = await openDataFolder(root);
   const key = await openSigningKey(data);
   const catalog = await openCatalog(data.catalog);
-  const store = openStore(data, { lookEveryMs: 0 });
+  const store = openStore(data, { checkEveryMs: 0 });
   const queryEngine = await openQueryEngine({
     memory: openMemoryExecutor({ threads: 1, cacheMb: 64 }),
     dataFolder: data.root,

@@ -6,7 +6,7 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { armFault, faultHits } from '../../engine/core/faultpoint.js';
 import { makeFolder, openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
-import { writeSegment } from '../../engine/store/segment.js';
+import { writeSegment } from '../engine/store/write-segment.js';
 import type { Change } from '../../engine/store/store.js';
 import type { Columns } from '../../engine/core/types.js';
 import { batchOf } from '../engine/store/random.js';

@@ -6,7 +6,7 @@ import { RecordBatch, tableFromIPC, type Data } from 'apache-arrow';
 import { readParquet } from 'parquet-wasm/node';
 import { makeBatch, type Batch } from '../../engine/ingest/batch.js';
 import { identified } from '../../engine/ingest/record-ids.js';
-import { writeSegment } from '../../engine/store/segment.js';
+import { writeSegment } from '../engine/store/write-segment.js';
 import { rowsOf } from '../readers/import-lines.js';
 import { Failure } from './outcome.js';
 

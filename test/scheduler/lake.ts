@@ -38,7 +38,7 @@ export class Lake {
   static async open(root: string): Promise<Lake> {
     const data = await openDataFolder(root);
     const catalog = await openCatalog(data.catalog);
-    const lake = new Lake({ data, catalog, store: openStore(data, { lookEveryMs: 0 }) });
+    const lake = new Lake({ data, catalog, store: openStore(data, { checkEveryMs: 0 }) });
     const user = await catalog.users.byEmail('ann@example.org');
     if (user !== undefined) {
       lake.user = user;

@@ -1,6 +1,7 @@
-import { parquetMetadata, readOffsetIndex, type FileMetaData } from 'hyparquet';
+import type { FileMetaData } from 'hyparquet';
 import { AppError } from '../../core/errors.js';
 import { openFileSync, type SyncFileReader } from '../../core/files-sync.js';
+import { footerLength, parseFooter, parseOffsetIndex } from '../../parquet/read-footer.js';
 import { isZstd } from '../../parquet/read-pages.js';
 import { leafKey } from '../../store/stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
@@ -88,10 +89,9 @@ export class SegmentFile {
     const known = this.#places.get(chunk);
     if (known !== undefined || chunk.offsetIndex === undefined) return known;
     const { begin, bytes: length } = chunk.offsetIndex;
-    const { buffer, byteOffset, byteLength } = this.#file.read(begin, length);
-    const view = new DataView(buffer, byteOffset, byteLength);
+    const index = this.#file.read(begin, length);
     try {
-      const { page_locations: pages } = readOffsetIndex({ view, offset: 0 });
+      const pages = parseOffsetIndex(index);
       const firstRows = Int32Array.from([
         ...pages.map((page) => Number(page.first_row_index)),
         group.rows,
@@ -132,16 +132,12 @@ export class SegmentFile {
 
   #footer(): FileMetaData {
     const { bytes: fileBytes } = this.#file;
-    if (fileBytes < tailBytes) throw this.damaged('does not end as a Parquet file');
     // One read is enough for nearly all footers.
     const guess = Math.min(fileBytes, usualFooterBytes);
     let bytes = this.#file.read(fileBytes - guess, guess);
-    const length = viewOf(bytes).getUint32(guess - tailBytes, true) + tailBytes;
-    if (length > fileBytes) throw this.damaged('has a footer longer than the file');
+    const length = footerLength(bytes, fileBytes);
     if (length > guess) bytes = this.#file.read(fileBytes - length, length);
-    const { buffer, byteOffset, byteLength } = bytes;
-    const own = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
-    return parquetMetadata(own, { parsers, geoparquet: false });
+    return parseFooter(length < guess ? bytes.subarray(guess - length) : bytes);
   }
 
   #rowGroups(footer: FileMetaData): readonly RowGroup[] {
@@ -178,20 +174,8 @@ export class SegmentFile {
   }
 }
 
-/** The length of the footer, then `PAR1`. */
-const tailBytes = 8;
 const usualFooterBytes = 64 << 10;
-
-/** Statistics are left as they are: dates in particular take time to make. */
-const parsers = {
-  timestampFromMicroseconds: (value: bigint) => value,
-  stringFromBytes: (value: Uint8Array | undefined) => value,
-};
 
 function rangeOf(min: unknown, max: unknown): readonly [bigint, bigint] | undefined {
   return typeof min === 'bigint' && typeof max === 'bigint' ? [min, max] : undefined;
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

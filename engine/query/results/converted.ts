@@ -1,5 +1,6 @@
 import type { StoredType } from '../../core/types.js';
-import { physicalOf, physicalType } from '../../parquet/schema.js';
+import { physicalType } from '../../parquet/schema.js';
+import { physicalOfStored } from '../../store/arrow.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
 import { LeafValues } from './leaf-page.js';
@@ -20,26 +21,26 @@ export function convertedTo(
 ): LeafValues {
   if (type === undefined || isStoredAs(leaf, type)) return values;
   const stored = storedType(leaf);
-  if (physicalOf(type) === physicalType.byteArray) return texts(values, stored);
+  if (physicalOfStored(type) === physicalType.byteArray) return texts(values, stored);
   const numbers = numbersOf(values, stored);
   if (type === 'double' && numbers !== undefined)
     return new LeafValues({
-      kind: 'pairs',
-      words: new Int32Array(Float64Array.from(numbers).buffer),
+      kind: 'int64s',
+      int32s: new Int32Array(Float64Array.from(numbers).buffer),
     });
   if (type === 'float' && stored === 'integer')
     return new LeafValues({
-      kind: 'words',
-      words: new Int32Array(Float32Array.from(numbers!).buffer),
+      kind: 'int32s',
+      int32s: new Int32Array(Float32Array.from(numbers!).buffer),
     });
   if (type === 'long' && stored === 'integer')
-    return new LeafValues({ kind: 'pairs', words: Int32Array.from({ length: 2 * values.count }, (_, i) => values.words[i >> 1]! >> (i % 2 === 1 ? 31 : 0)) }); // prettier-ignore
+    return new LeafValues({ kind: 'int64s', int32s: Int32Array.from({ length: 2 * values.count }, (_, i) => values.words[i >> 1]! >> (i % 2 === 1 ? 31 : 0)) }); // prettier-ignore
   throw new RangeError(`column ${leaf.key} holds values of type ${stored}, which are no ${type}`);
 }
 
 /** True if a leaf holds values of this type as a segment of today does. */
 export function isStoredAs({ physical, isDate }: SegmentLeaf, type: ScalarType): boolean {
-  return physical === physicalOf(type) && isDate === (type === 'date');
+  return physical === physicalOfStored(type) && isDate === (type === 'date');
 }
 
 function storedType({ physical, isDate }: SegmentLeaf): ScalarType {
@@ -79,7 +80,7 @@ function texts(values: LeafValues, stored: ScalarType): LeafValues {
       writePlain[stored](out, values, i);
       offsets[i + 1] = out.end;
     }
-    return new LeafValues({ kind: 'texts', bytes: out.written().slice(), offsets });
+    return new LeafValues({ kind: 'strings', bytes: out.written().slice(), offsets });
   } finally {
     out.release();
   }

@@ -92,11 +92,13 @@ export class LeafValues {
 
   constructor(decoded: DecodedValues, gap = 0) {
     const { kind } = decoded;
-    this.texts = kind === 'flags' ? decoded.flags : kind === 'texts' ? decoded.bytes : noTexts;
-    this.words = kind === 'flags' ? noWords : kind === 'texts' ? decoded.offsets : decoded.words;
+    this.texts =
+      kind === 'booleans' ? decoded.booleans : kind === 'strings' ? decoded.bytes : noTexts;
+    this.words =
+      kind === 'booleans' ? noWords : kind === 'strings' ? decoded.offsets : decoded.int32s;
     const { buffer, byteOffset, length } = this.words;
-    this.floats = kind === 'words' ? new Float32Array(buffer, byteOffset, length) : noFloats;
-    this.doubles = kind === 'pairs' ? new Float64Array(buffer, byteOffset, length / 2) : noDoubles;
+    this.floats = kind === 'int32s' ? new Float32Array(buffer, byteOffset, length) : noFloats;
+    this.doubles = kind === 'int64s' ? new Float64Array(buffer, byteOffset, length / 2) : noDoubles;
     this.count = countOf(decoded);
     this.gap = gap;
     this.bytes = this.texts.byteLength + this.words.byteLength + objectBytes;
@@ -130,15 +132,15 @@ function plainTexts(body: ByteSource, count: number): LeafValues {
   }
   offsets[count] = body.at - from + lengthBytes;
   const bytes = body.bytes.slice(from, body.at);
-  return new LeafValues({ kind: 'texts', bytes, offsets }, lengthBytes);
+  return new LeafValues({ kind: 'strings', bytes, offsets }, lengthBytes);
 }
 
 const lengthBytes = 4;
 
 function countOf(decoded: DecodedValues): number {
-  if (decoded.kind === 'flags') return decoded.flags.length;
-  if (decoded.kind === 'texts') return decoded.offsets.length - 1;
-  return decoded.kind === 'pairs' ? decoded.words.length / 2 : decoded.words.length;
+  if (decoded.kind === 'booleans') return decoded.booleans.length;
+  if (decoded.kind === 'strings') return decoded.offsets.length - 1;
+  return decoded.kind === 'int64s' ? decoded.int32s.length / 2 : decoded.int32s.length;
 }
 
 function slotsOfRows(repetition: Int32Array, count: number, rows: number): Int32Array {

@@ -100,7 +100,9 @@ describe('differences', () => {
 
   test('are refused when there are more or fewer than values', () => {
     const source = () => sourceOf((sink) => writeDeltas(sink, Int32Array.from([1, 2, 3]), 0, 3, 0));
-    expect(() => readDeltaInts(source(), 2, new Int32Array(4), 0)).toThrow('3 differences for 2');
-    expect(() => readDeltaDoubles(source(), 4, new Float64Array(4), 0)).toThrow('for 4 values');
+    expect(() => readDeltaInts(source(), 2, new Int32Array(4), 0)).toThrow(
+      'a page with 2 values has 3 differences',
+    );
+    expect(() => readDeltaDoubles(source(), 4, new Float64Array(4), 0)).toThrow('a page with 4 values');
   });
 });

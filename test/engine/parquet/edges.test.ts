@@ -10,7 +10,8 @@ import {
   Utf8,
   type Data,
 } from 'apache-arrow';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { outstandingBuffers } from '../../../engine/core/buffers.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
@@ -39,6 +40,8 @@ async function read(it: Column, file: Uint8Array) {
 
 const repeat = <T>(count: number, value: (i: number) => T) =>
   Array.from({ length: count }, (_, i) => value(i));
+
+afterEach(() => expect(outstandingBuffers()).toBe(0));
 
 describe('values at the edges', () => {
   const items = [

@@ -1,6 +1,9 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { outstandingBuffers } from '../../../engine/core/buffers.js';
+import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
+import { parquetColumns } from '../../../engine/store/arrow.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
-import type { Columns, Value } from '../../../engine/core/types.js';
+import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
 import {
   difference,
@@ -26,6 +29,39 @@ async function expectValues(
     expect([name, 'js', difference(values[i]!, hyparquet[i])]).toEqual([name, 'js', undefined]);
   }
 }
+
+afterEach(() => expect(outstandingBuffers()).toBe(0));
+
+test('a file that is abandoned halfway leaves no buffers acquired', () => {
+  const next = random(7);
+  const text = { type: 'string', isList: false } as const;
+  const list: Column = {
+    name: 'list',
+    physical: 'list',
+    type: 'object',
+    isList: true,
+    children: [
+      { name: 'a', physical: 'a', ...text },
+      { name: 'b', physical: 'b', ...text },
+    ],
+  };
+  const long = (): string => Array.from({ length: 12 }, () => next().toString(36)).join('');
+  const values = Array.from({ length: 20_000 }, (_, i) =>
+    i % 3 === 0
+      ? null
+      : [
+          { a: long(), b: null },
+          { a: null, b: 'b' },
+        ],
+  );
+  const batch = batchOf([list], [values], values.length, 1n);
+  const pieces = new ParquetEncoder(parquetColumns([list]), 'test').pieces([batch]);
+  pieces.next();
+  // The file, the two scratch sinks, and what the open list holds.
+  expect(outstandingBuffers()).toBeGreaterThan(3);
+  pieces.return(undefined);
+  expect(outstandingBuffers()).toBe(0);
+});
 
 describe('a Parquet file of random columns', () => {
   const seeds = [...Array.from({ length: 40 }, (_, i) => i), Math.floor(Math.random() * 2 ** 31)];

@@ -3,7 +3,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { RecordBatch, RecordBatchStreamWriter, tableFromIPC, type Vector } from 'apache-arrow';
 import { parquetMetadata, parquetReadObjects, type FileMetaData } from 'hyparquet';
 import { readParquet, Table as WasmTable, writeParquet } from 'parquet-wasm/node';
-import { arrowSchema } from '../../../engine/store/arrow.js';
+import { arrowSchema, parquetColumns } from '../../../engine/store/arrow.js';
 import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 
@@ -14,7 +14,7 @@ import type { Column, Columns, Value } from '../../../engine/core/types.js';
 
 /** The file that our encoder makes. */
 export function encoded(columns: Columns, batches: readonly RecordBatch[]): Uint8Array {
-  const pieces = new ParquetEncoder(columns).pieces(batches);
+  const pieces = new ParquetEncoder(parquetColumns(columns), 'test').pieces(batches);
   return Buffer.concat(Array.from(pieces, (piece) => piece.slice()));
 }
 

@@ -1,9 +1,11 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { outstandingBuffers } from '../../../engine/core/buffers.js';
 import { parquetMetadata, readOffsetIndex, type ColumnChunk } from 'hyparquet';
 import { rowGroupRows } from '../../../engine/parquet/file-encoder.js';
 import { isZstd } from '../../../engine/parquet/read-pages.js';
 import { readChunk } from '../../../engine/parquet/read-chunk.js';
 import { parquetSchema } from '../../../engine/parquet/schema.js';
+import { parquetColumns } from '../../../engine/store/arrow.js';
 import type { Column, Columns, StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../store/random.js';
 import { encoded } from './oracles.js';
@@ -42,7 +44,7 @@ function indexOf(buffer: ArrayBuffer, { offset_index_offset, offset_index_length
 
 /** Fails unless the pages lie at the same rows in all leaves, one behind the other, and each holds the rows that it should. */
 function expectAligned(columns: Columns, file: Uint8Array): number {
-  const { leaves } = parquetSchema(columns);
+  const { leaves } = parquetSchema(parquetColumns(columns));
   let most = 0;
   for (const { rows, chunks } of pagesOf(file)) {
     const firstRows = chunks[0]!.pages.map(({ firstRow }) => firstRow);
@@ -80,6 +82,8 @@ function expectAligned(columns: Columns, file: Uint8Array): number {
   }
   return most;
 }
+
+afterEach(() => expect(outstandingBuffers()).toBe(0));
 
 describe('the pages of a row group', () => {
   test(`are cut at the same rows in all leaves, and their index says where (seed ${seed})`, () => {

@@ -8,7 +8,7 @@ import { arrowStream } from './arrow-stream.js';
 import { openQueryEngine, type QueryEngine } from '../../../engine/query/plan/engine.js';
 import { momentOf } from '../../../engine/query/request/values.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
-import { writeSegment } from '../../../engine/store/segment.js';
+import { writeSegment } from '../store/write-segment.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import type { Segment, Snapshot } from '../../../engine/store/store.js';
 import type { Column, Columns, EntityType, StoredType, Value } from '../../../engine/core/types.js';

@@ -10,7 +10,7 @@ import { prune, segmentTest } from '../../../engine/query/predicate/prune.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import { readFooter } from '../../../engine/store/footer.js';
-import { writeSegment } from '../../../engine/store/segment.js';
+import { writeSegment } from '../store/write-segment.js';
 import type { StoredType, Value } from '../../../engine/core/types.js';
 import { batchOf } from '../store/random.js';
 import { column, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js';

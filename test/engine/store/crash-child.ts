@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import { openStore } from '../../../engine/store/open.js';
-import { writeSegment } from '../../../engine/store/segment.js';
+import { writeSegment } from './write-segment.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { batchOf } from './random.js';
 

@@ -1,11 +1,12 @@
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { outstandingBuffers } from '../../../engine/core/buffers.js';
 import { reservedColumns } from '../../../engine/store/arrow.js';
 import { readFooter } from '../../../engine/store/footer.js';
 import { mergeSegments, presentColumns } from '../../../engine/store/merge.js';
-import { writeSegment } from '../../../engine/store/segment.js';
+import { writeSegment } from './write-segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
@@ -64,6 +65,8 @@ async function indexOf(file: string): Promise<Uint8Array> {
   const begin = chunks.reduce((at, { meta_data: m }) => at + Number(m!.total_compressed_size), 4);
   return (await readFile(file)).subarray(begin, dataBytes);
 }
+
+afterEach(() => expect(outstandingBuffers()).toBe(0));
 
 describe('merging', () => {
   const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);

@@ -3,10 +3,12 @@ import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { outstandingBuffers } from '../../../engine/core/buffers.js';
 import { checkFooter } from '../../../engine/store/footer.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
-import { writeSegment } from '../../../engine/store/segment.js';
+import { parquetColumns } from '../../../engine/store/arrow.js';
+import { writeSegment } from './write-segment.js';
 import { ParquetEncoder } from '../../../engine/parquet/file-encoder.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
@@ -47,6 +49,8 @@ function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
   columns.forEach((column, i) => walk(column, values[i]!, []));
   return stats;
 }
+
+afterEach(() => expect(outstandingBuffers()).toBe(0));
 
 describe('a segment', () => {
   // A fixed seed and a random one; a failure prints it (threats R2d).
@@ -140,7 +144,7 @@ describe('a segment', () => {
     ]; // prettier-ignore
     for (const [message, values] of others) {
       const other = batchOf(columns, values, values[0]!.length, 1n);
-      const encoder = new ParquetEncoder(columns);
+      const encoder = new ParquetEncoder(parquetColumns(columns), 'test');
       Array.from(encoder.pieces([other]));
       const check = checkFooter(path, other.numRows, encoder.leaves);
       await expect(check).rejects.toMatchObject({ code: 'damaged' });
@@ -150,7 +154,7 @@ describe('a segment', () => {
     for (const at of [4, 40]) {
       const shifted = Buffer.concat([whole.subarray(0, at), Buffer.alloc(1), whole.subarray(at)]);
       await writeFile(join(folder, 'shifted.parquet'), shifted);
-      const encoder = new ParquetEncoder(columns);
+      const encoder = new ParquetEncoder(parquetColumns(columns), 'test');
       await expect(checkFooter(join(folder, 'shifted.parquet'), 3, encoder.leaves)).rejects.toThrow(
         'has its footer at byte',
       );

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { list, makeFolder, openDataFolder } from '../../../engine/core/files.js';
 import { openStore } from '../../../engine/store/open.js';
-import { writeSegment } from '../../../engine/store/segment.js';
+import { writeSegment } from './write-segment.js';
 import type { Segment, Store } from '../../../engine/store/store.js';
 import type { Column, Columns, Value } from '../../../engine/core/types.js';
 import { readWithDuckdb } from './duckdb.js';
@@ -28,7 +28,7 @@ let store: Store;
 beforeEach(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-store-')));
   folder = await openDataFolder(root);
-  store = openStore(folder, { dropAfterMs: 0, lookEveryMs: 0 });
+  store = openStore(folder, { dropAfterMs: 0, checkEveryMs: 0 });
 });
 afterEach(() => rm(root, { recursive: true }));
 
@@ -386,7 +386,7 @@ describe('damage in a segment (R7)', () => {
 
   test('is looked for now and then, and at once when a file of the folder has come or gone', async () => {
     await append(n, [[1n, 2n]]);
-    const seldom = openStore(folder, { lookEveryMs: Infinity });
+    const seldom = openStore(folder, { checkEveryMs: Infinity });
     const path = (await seldom.snapshot(id)).files[1]!;
     const whole = await readFile(path);
     await truncate(path, 10);

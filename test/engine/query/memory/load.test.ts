@@ -7,7 +7,7 @@ import type { Column as Loaded } from '../../../../engine/query/memory/column.js
 import { loadColumn } from '../../../../engine/query/memory/load.js';
 import { SegmentFile } from '../../../../engine/query/memory/segment-file.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
-import { writeSegment } from '../../../../engine/store/segment.js';
+import { writeSegment } from '../../store/write-segment.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../../store/random.js';
 import { readWithDuckdb } from '../../store/duckdb.js';

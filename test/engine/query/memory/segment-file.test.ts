@@ -11,7 +11,8 @@ import {
   type DecompressedPage,
 } from '../../../../engine/parquet/read-pages.js';
 import { parquetSchema } from '../../../../engine/parquet/schema.js';
-import { writeSegment } from '../../../../engine/store/segment.js';
+import { parquetColumns } from '../../../../engine/store/arrow.js';
+import { writeSegment } from '../../store/write-segment.js';
 import type { Columns } from '../../../../engine/core/types.js';
 import { encodedByWasm } from '../../parquet/oracles.js';
 import { batchOf, random, randomColumns, randomStyle, randomValue } from '../../store/random.js';
@@ -45,7 +46,7 @@ describe('an opened segment', () => {
       const footer = await readFooter(path);
       const bytes = await readFile(path);
       const file = new SegmentFile(path);
-      const { leaves } = parquetSchema(columns);
+      const { leaves } = parquetSchema(parquetColumns(columns));
       expect(
         file.leaves.map(({ path: names, physical, maxDefinition, maxRepetition, isDate }) => [
           names,
@@ -54,7 +55,7 @@ describe('an opened segment', () => {
       ).toEqual(
         leaves.map(({ path: names, physical, maxDefinition, maxRepetition, column }) => [
           names,
-          [physical, maxDefinition, maxRepetition, column.type === 'date'],
+          [physical, maxDefinition, maxRepetition, column.type === 'timestamp'],
         ]),
       );
       for (const leaf of file.leaves) expect(file.leaf(leaf.columns)).toBe(leaf);
@@ -170,7 +171,7 @@ describe('an opened segment', () => {
     }
     expect(decompressPages(single).map(plain)).toEqual(whole);
     const long = { bytes: file.read(4, single[0]!.bytes.length + 1), isCompressed: true };
-    expect(() => decompressPages([long])).toThrow('not as long as its place');
+    expect(() => decompressPages([long])).toThrow('does not have the length');
     file.close();
   });
 

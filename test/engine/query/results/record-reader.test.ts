@@ -17,7 +17,7 @@ import { project, type Projected } from '../../../../engine/query/results/projec
 import type { QueryRequest } from '../../../../engine/query/request/request.js';
 import { mergeSegments } from '../../../../engine/store/merge.js';
 import { schemaFile } from '../../../../engine/store/schema-file.js';
-import { writeSegment } from '../../../../engine/store/segment.js';
+import { writeSegment } from '../../store/write-segment.js';
 import type { Segment, Snapshot } from '../../../../engine/store/store.js';
 import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import { column, fieldRows, listOf, openBench, type Bench, type Dataset } from '../dataset.js';

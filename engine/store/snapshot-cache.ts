@@ -1,0 +1,105 @@
+import type { DataFolder } from '../core/data-folder.js';
+import { AppError } from '../core/errors.js';
+import { advance, replay, snapshotOf, type LogState } from './snapshot.js';
+import type { Snapshot } from './store.js';
+
+/** A dataset's log as last read, and the snapshot built from it. */
+export interface LoadedVersion {
+  readonly state: LogState;
+  readonly snapshot: Snapshot;
+}
+
+/** Snapshots of earlier versions are small, because they share their segments with neighbouring versions. */
+const mostEarlier = 64;
+
+/**
+ * The current snapshot of every dataset, brought forward from the log on every access, and the earlier versions used last, so that a
+ * client that pages through one of them does not replay the log for each page.
+ */
+export class SnapshotCache {
+  readonly #folder: DataFolder;
+  readonly #current = new Map<number, LoadedVersion>();
+  /** By `<dataset> <version>`, in order of use. */
+  readonly #earlier = new Map<string, Snapshot>();
+  /**
+   * While an entry is being written: the last version before it. An entry has its name a moment before it is durable, and must not be
+   * visible as long as it could be taken back.
+   */
+  readonly #limits = new Map<number, number>();
+
+  constructor(folder: DataFolder) {
+    this.#folder = folder;
+  }
+
+  /** The current version; one look at the disk if nothing was committed since the last call. */
+  async current(datasetId: number): Promise<LoadedVersion> {
+    const cached = this.#current.get(datasetId);
+    const last = this.#limits.get(datasetId);
+    const state =
+      cached === undefined
+        ? await replay(this.#folder, datasetId, last)
+        : await advance(this.#folder, datasetId, cached.state, last);
+    if (cached !== undefined && state === cached.state) return cached;
+    const fresh = { state, snapshot: await snapshotOf(this.#folder, datasetId, state) };
+    // Two callers may have read at once: the later version stays.
+    const other = this.#current.get(datasetId);
+    if (state.version >= 0 && (other === undefined || other.state.version < state.version)) {
+      this.setCurrent(datasetId, fresh);
+    }
+    return fresh;
+  }
+
+  /** A version by its number, the current one by default; a version that does not exist is `not-found`. */
+  async version(datasetId: number, version?: number): Promise<Snapshot> {
+    const { snapshot } = await this.current(datasetId);
+    if (version === undefined || version === snapshot.version) return snapshot;
+    if (version > snapshot.version) {
+      throw new AppError('not-found', `dataset ${datasetId} has no version ${version}`);
+    }
+    const known = this.#earlier.get(`${datasetId} ${version}`);
+    if (known !== undefined) {
+      this.#addEarlier(known);
+      return known;
+    }
+    const state = await replay(this.#folder, datasetId, version);
+    const earlier = await snapshotOf(this.#folder, datasetId, state);
+    this.#addEarlier(earlier);
+    return earlier;
+  }
+
+  /** Makes a version the current one. The version before stays cached for clients that page through it. */
+  setCurrent(datasetId: number, fresh: LoadedVersion): void {
+    const before = this.#current.get(datasetId);
+    if (before !== undefined) this.#addEarlier(before.snapshot);
+    this.#current.set(datasetId, fresh);
+  }
+
+  /** Hides versions after `version` until the limit is removed with `undefined`. */
+  setLimit(datasetId: number, version: number | undefined): void {
+    if (version === undefined) this.#limits.delete(datasetId);
+    else this.#limits.set(datasetId, version);
+  }
+
+  /** The last visible version while a limit is set. */
+  limit(datasetId: number): number | undefined {
+    return this.#limits.get(datasetId);
+  }
+
+  /** Forgets a dataset that was dropped. */
+  forget(datasetId: number): void {
+    this.#current.delete(datasetId);
+    for (const key of this.#earlier.keys()) {
+      if (key.startsWith(`${datasetId} `)) this.#earlier.delete(key);
+    }
+  }
+
+  #addEarlier(snapshot: Snapshot): void {
+    const key = `${snapshot.datasetId} ${snapshot.version}`;
+    this.#earlier.delete(key);
+    this.#earlier.set(key, snapshot);
+    for (const oldest of this.#earlier.keys()) {
+      if (this.#earlier.size <= mostEarlier) return;
+      this.#earlier.delete(oldest);
+    }
+  }
+}

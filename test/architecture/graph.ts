@@ -1,0 +1,54 @@
+import { importTarget } from './rules.js';
+import type { Source } from './source.js';
+
+/**
+ * The import circles among these sources, type imports included: the strongly connected components of more than one file (Tarjan's
+ * algorithm), each sorted by path.
+ */
+export function importCircles(sources: readonly Source[]): readonly (readonly string[])[] {
+  const imports = new Map(sources.map((source) => [source.path, targetsOf(source)]));
+  const indexes = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const circles: string[][] = [];
+  const visit = (path: string): void => {
+    indexes.set(path, indexes.size);
+    lowest.set(path, indexes.get(path)!);
+    stack.push(path);
+    for (const target of imports.get(path) ?? []) {
+      if (!imports.has(target)) continue;
+      if (!indexes.has(target)) {
+        visit(target);
+        lowest.set(path, Math.min(lowest.get(path)!, lowest.get(target)!));
+      } else if (stack.includes(target)) {
+        lowest.set(path, Math.min(lowest.get(path)!, indexes.get(target)!));
+      }
+    }
+    if (lowest.get(path) !== indexes.get(path)) return;
+    const circle = stack.splice(stack.indexOf(path));
+    if (circle.length > 1) circles.push(circle.sort());
+  };
+  for (const path of imports.keys()) if (!indexes.has(path)) visit(path);
+  return circles.sort();
+}
+
+/** The paths of files with fewer than `lines` lines that exactly one other file imports, sorted. */
+export function smallParts(
+  files: readonly { readonly path: string; readonly text: string }[],
+  sources: readonly Source[],
+  lines: number,
+): readonly string[] {
+  const importers = new Map<string, number>();
+  for (const source of sources) {
+    for (const target of targetsOf(source)) importers.set(target, (importers.get(target) ?? 0) + 1);
+  }
+  return files
+    .filter(({ path, text }) => text.split('\n').length <= lines && importers.get(path) === 1)
+    .map(({ path }) => path)
+    .sort();
+}
+
+function targetsOf(source: Source): ReadonlySet<string> {
+  const targets = source.imports.flatMap((one) => importTarget(source.path, one) ?? []);
+  return new Set(targets.filter((target) => target !== source.path));
+}
