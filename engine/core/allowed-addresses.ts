@@ -30,7 +30,7 @@ export function parseAllowed(text: string): Allowed {
 }
 
 /** A connection that a URL asks for: the name and port that stand in it, and an address that the name has. */
-export interface Target {
+interface Target {
   readonly host: string;
   readonly port: number;
   readonly address: Address;

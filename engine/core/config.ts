@@ -5,7 +5,7 @@ import { parseAllowed } from './allowed-addresses.js';
 import { AppError } from './errors.js';
 
 /** How much the server says about what it does. */
-export type LogLevel = 'silent' | 'error' | 'info' | 'debug';
+type LogLevel = 'silent' | 'error' | 'info' | 'debug';
 
 /** Every setting of the server, validated: plain data, so that it can be handed to another process as it is. */
 export interface Config {
@@ -37,7 +37,7 @@ export interface Config {
 }
 
 /** One setting: how it is spelled, read and explained. */
-export interface Setting<T> {
+interface Setting<T> {
   readonly flag: string;
   readonly env: string;
   readonly hint: string;
@@ -126,7 +126,7 @@ function eighthOfMemoryMb(): number {
 }
 
 /** What a command line says: the settings, and what is not a setting. */
-export interface Arguments {
+interface Arguments {
   readonly config: Config;
   readonly positionals: readonly string[];
   readonly help: boolean;

@@ -52,7 +52,7 @@ export function notFound(): AppError {
 }
 
 /** Where in a source file something stands. `line` and `column` count from 1, `byte` from 0 (decoded bytes). */
-export interface Position {
+interface Position {
   readonly file: string;
   readonly line?: number;
   readonly column?: number;

@@ -1,8 +1,25 @@
 import { sep } from 'node:path';
 import { AppError } from './errors.js';
+import { faultpoint, type FileOperation } from './faultpoint.js';
 
-/** The result of a step on a file; its failure says which file, which step and what to do. */
-export async function explained<T>(path: string, verb: string, work: Promise<T>): Promise<T> {
+/** Runs one step on the file system. An error names the file and the step (`verb`). */
+export function step<T>(
+  path: string,
+  verb: string,
+  operation: FileOperation,
+  work: () => Promise<T>,
+): Promise<T> {
+  return explained(path, verb, rawStep(operation, work));
+}
+
+/** The same, but with the system's own error, for callers that check its code. */
+export async function rawStep<T>(operation: FileOperation, work: () => Promise<T>): Promise<T> {
+  faultpoint(operation);
+  return work();
+}
+
+/** The result of a step; an error names the file, the step and what to do. */
+async function explained<T>(path: string, verb: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -10,7 +27,7 @@ export async function explained<T>(path: string, verb: string, work: Promise<T>)
   }
 }
 
-/** A system error as one that names the file; ours pass through. */
+/** Turns a system error into an `AppError` that names the file; an `AppError` stays as it is. */
 export function wrapped(path: string, verb: string, error: unknown): Error {
   if (error instanceof AppError) return error;
   switch (codeOf(error)) {
@@ -39,17 +56,17 @@ export function wrapped(path: string, verb: string, error: unknown): Error {
   }
 }
 
-/** A file that is not what was written. */
+/** The error for a file that is not what was written. */
 export function damaged(path: string, what: string, cause?: unknown): AppError {
   return new AppError('damaged', `${shortName(path)} ${what}`, undefined, cause);
 }
 
-/** The last three names: enough to find the file, without showing clients where the data folder lies. */
+/** The last three names of a path: enough to find the file, without revealing the location of the data folder to clients. */
 function shortName(path: string): string {
   return path.split(sep).slice(-3).join('/');
 }
 
-/** The code of a system error: `ENOENT` and the like. */
+/** The code of a system error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : undefined;

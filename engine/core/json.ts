@@ -2,7 +2,7 @@ import { AppError } from './errors.js';
 import { budgets } from './budgets.js';
 import type { Value } from './types.js';
 
-export interface ParseJsonOptions {
+interface ParseJsonOptions {
   /** Levels of nesting allowed; a deeper text is refused by name. */
   readonly maxDepth?: number;
   /** Told of every key that an object repeats; the last value wins in any case. */
@@ -225,7 +225,7 @@ class Parser {
   }
 }
 
-export interface StringifyJsonOptions {
+interface StringifyJsonOptions {
   /** What NaN and the infinities become: their bare tokens (lossless, the default) or `null` (valid JSON, for answers). */
   readonly nonFinite?: 'token' | 'null';
 }

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { publishFile } from './atomic-files.js';
 import type { DataFolder } from './data-folder.js';
 import { AppError } from './errors.js';
-import { fileStats, publishFile, readFile } from './files.js';
+import { fileStats, readFile } from './files.js';
 
 const keyBytes = 32;
 
 /**
- * The server's key, which signs URLs and under which tokens are hashed; made on the first call, and the same for every
- * process that asks at once. A catalogue without its key is refused: with a new one, no token in it would work again.
+ * Returns the server's key, 32 bytes, which signs URLs and keys the hashes of tokens. The first call creates it; processes that call at the
+ * same time get the same key. Throws `damaged` if a catalogue exists without its key, because no token in it would be valid with a new one.
  */
 export async function openSigningKey(data: DataFolder): Promise<Uint8Array> {
   if ((await fileStats(data.signingKey)) === undefined) {

@@ -267,7 +267,7 @@ function zeroed(length: number): Int32Array {
 }
 
 /** Bytes of the values in PLAIN. */
-export function plainBytes(values: Int32s | Int64s | Strings): number {
+function plainBytes(values: Int32s | Int64s | Strings): number {
   const { kind, count } = values;
   if (kind !== 'strings') return count * (kind === 'int64s' ? 8 : 4);
   return count * 4 + values.offsets[count]! - values.offsets[0]!;

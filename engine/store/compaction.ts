@@ -4,29 +4,29 @@ import { rowGroupRows } from '../parquet/file-encoder.js';
 import type { Segment } from './store.js';
 
 /*
- * Which segments are merged (docs/decisions/0015-compaction.md). A segment weighs what it has of the most that a merged one
- * may hold; those of half that weight stay for ever. Only neighbours are merged, so that records keep their order.
+ * Chooses the segments to merge (docs/decisions/0015-compaction.md). The weight of a segment is its size as a share of the largest
+ * merged segment; segments of at least half that size are never merged. Only neighbours are merged, so that records keep their order.
  */
 
-/** The most that a merged segment may hold: a row group, and what a pool thread can hold decoded. */
+/** Limits of a merged segment, besides one row group: what a pool thread can hold decoded in memory. */
 const mostBytes = 16 << 20;
 const mostValues = 4_000_000;
-/** More would keep a thread for seconds, and an import that somebody waits for may have no other. */
+/** More sources would occupy a thread for seconds, which an import may be waiting for. */
 const mostSources = 256;
-/** Lighter segments are small. */
-const small = 0.5;
+/** Segments of a smaller weight are merged. */
+const smallWeight = 0.5;
 
-/** So many small neighbours are merged when the largest is no more than this part of them, or when they are too many. */
+/** Small neighbours are merged if they are at least `few` and none has more than the share `largest` of their weight, or if they are `many`. */
 interface Rule {
   readonly few: number;
   readonly many: number;
   readonly largest: number;
 }
 const busy: Rule = { few: 16, many: 64, largest: 1 / 4 };
-/** When no commit has come for a while: fewer files are left, for more rewriting. */
+/** For datasets without recent commits: leaves fewer files, at the cost of more rewriting. */
 const quiet: Rule = { few: 4, many: 64, largest: 1 / 2 };
 
-/** The first neighbours that should be one segment, now or when it has become quiet; undefined if there are none. */
+/** The first neighbours that should be merged; undefined if there are none. `isQuiet`: the dataset has had no commit for a while. */
 export function planMerge(
   segments: readonly Segment[],
   isQuiet = false,
@@ -35,7 +35,7 @@ export function planMerge(
   let run: Weighed[] = [];
   for (const segment of segments) {
     const weight = weightOf(segment);
-    if (weight < small) {
+    if (weight < smallWeight) {
       run.push({ segment, weight });
       continue;
     }
@@ -57,7 +57,7 @@ function weightOf({ rows, bytes, columns }: Segment): number {
   return Math.max(rows / rowGroupRows, bytes / mostBytes, values / mostValues);
 }
 
-/** Most segments of a dataset share their columns, and every commit asks. */
+/** Cached, because every commit asks and most segments of a dataset share their columns. */
 const leafCounts = new WeakMap<Columns, number>();
 
 function leafCount(columns: Columns): number {
@@ -70,9 +70,9 @@ function leafCount(columns: Columns): number {
 }
 
 /**
- * The part of a run of small segments that is worth merging. Where one outweighs the others it stays until they have grown:
- * so each merge puts a record into a segment of four times the weight, and a million records that came one by one are
- * rewritten ten times each at most.
+ * The part of a run of small segments that is worth merging. A segment much heavier than the others waits until they have grown. Each
+ * merge therefore moves a record to a segment of about four times the weight, and a million records committed one by one are rewritten
+ * at most ten times each.
  */
 function dueOf(run: readonly Weighed[], rule: Rule): readonly Weighed[] | undefined {
   if (run.length < rule.few) return undefined;
@@ -88,7 +88,7 @@ function weightOfAll(run: readonly Weighed[]): number {
   return run.reduce((sum, { weight }) => sum + weight, 0);
 }
 
-/** As many from the beginning as make one segment. */
+/** The longest prefix of the run that fits into one segment. */
 function filled(run: readonly Weighed[]): readonly Segment[] {
   let weight = 0;
   let count = 0;

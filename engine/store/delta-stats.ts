@@ -5,14 +5,14 @@ import { leafKey } from './stats.js';
 import type { LeafStats, Segment } from './store.js';
 
 /*
- * The `stats` of a Delta `add`: `numRecords` and trees of `minValues`, `maxValues` and `nullCount` in the shape of the
- * schema. A bound of a long beyond 2^53 is a number of many digits there, and a string of them in `LeafStats`.
+ * The `stats` of a Delta `add` action (Delta protocol, "Per-file Statistics"): `numRecords`, and the trees `minValues`, `maxValues` and
+ * `nullCount` in the shape of the schema. A bound of a long beyond 2^53 is a JSON number there, and a string of digits in `LeafStats`.
  */
 interface Tree {
   [name: string]: unknown;
 }
 
-/** The text of `stats` for a segment. */
+/** The JSON text of `stats` for a segment. */
 export function deltaStats(segment: Segment): string {
   const minValues: Tree = {};
   const maxValues: Tree = {};
@@ -28,7 +28,7 @@ export function deltaStats(segment: Segment): string {
   return stringifyJson({ numRecords: segment.rows, minValues, maxValues, nullCount });
 }
 
-/** Rows and statistics by dotted path from the text of `stats`. */
+/** Parses the JSON text of `stats`: the number of rows, and the statistics by `leafKey`. */
 export function leafStatsOf(
   text: string,
   columns: Columns,
@@ -57,7 +57,7 @@ function bound(value: unknown): number | string | undefined {
   return typeof value === 'bigint' ? String(value) : (value as number | string | undefined);
 }
 
-/** The paths that have statistics: scalars, and lists as a whole. */
+/** The paths that have statistics, and whether their type is long. A list has statistics as a whole. */
 function* leaves(columns: Columns, above: readonly string[] = []): Generator<[string[], boolean]> {
   for (const column of columns) {
     const path = [...above, column.physical];
@@ -75,7 +75,7 @@ function set(tree: Tree, path: readonly string[], value: unknown): void {
   define(at, path.at(-1)!, value);
 }
 
-/** Names come from users: `__proto__` is one like any other. */
+/** Defines a property: names come from users, and an assignment to `__proto__` would not. */
 function define(tree: Tree, name: string, value: unknown): void {
   Object.defineProperty(tree, name, {
     value,

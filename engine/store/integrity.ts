@@ -5,23 +5,22 @@ import { AppError } from '../core/errors.js';
 import { fileIdentity, folderIdentity, openFile } from '../core/files.js';
 import type { Segment, Snapshot } from './store.js';
 
-/** Beyond so many bytes in one dataset, size and footer are trusted when it is first opened, and checksums are left to `verify`. */
+/** Checksums of at most this many bytes are computed when a dataset is first opened; of further segments only the size is checked. */
 const checksumBytes = 16 * 1024 ** 3;
 
 /**
- * Knows which segment files are whole. A file is read and compared with its checksum when this process first meets it, and
- * again when its identity (inode, size, times) has changed; in between, a look at the identity is enough (threats R7). The files of a
- * snapshot are looked at again after `everyMs`, or when one of the folder has come or gone: hundreds of looks for each query
- * would take as long as many a query.
+ * Detects altered segment files. A file is compared with its checksum when this process first uses it, and again when its identity
+ * (inode, size, times) has changed (threats R7). The identities of a snapshot's files are compared again after `everyMs`, or when a file
+ * was added to or removed from the folder: hundreds of `stat` calls for every query would take as long as many a query.
  */
 export class Integrity {
   readonly #folder: DataFolder;
-  /** Path to the identity that the file had when it was found whole. */
-  readonly #whole = new Map<string, string>();
-  /** The snapshots found whole in this turn of the event loop: of 64 requests that came together, one has looked. */
-  readonly #now = new Set<Snapshot>();
-  /** Until when a snapshot counts as whole while its folder stays as it is. */
-  readonly #looked = new WeakMap<Snapshot, { readonly until: number; readonly folder: string }>();
+  /** By path: the identity of the file when it was last verified. */
+  readonly #verified = new Map<string, string>();
+  /** Snapshots checked in this iteration of the event loop, so that 64 simultaneous requests need one check. */
+  readonly #justChecked = new Set<Snapshot>();
+  /** By snapshot: the time until which its check is valid, if the identity of its folder stays the same. */
+  readonly #checks = new WeakMap<Snapshot, { readonly until: number; readonly folder: string }>();
   readonly #everyMs: number;
 
   constructor(folder: DataFolder, everyMs: number) {
@@ -29,18 +28,17 @@ export class Integrity {
     this.#everyMs = everyMs;
   }
 
-  /** Throws `damaged`, naming dataset and file, unless every segment of the snapshot is whole. */
+  /** Throws `damaged`, with dataset and file, if a segment of the snapshot is missing or altered. */
   async check(snapshot: Snapshot): Promise<void> {
-    if (this.#now.has(snapshot)) return;
+    if (this.#justChecked.has(snapshot)) return;
     const now = performance.now();
     const folder = folderIdentity(this.#folder.dataset(snapshot.datasetId)) ?? 'none';
-    const looked = this.#looked.get(snapshot);
-    if (looked !== undefined && now < looked.until && looked.folder === folder) return;
+    const last = this.#checks.get(snapshot);
+    if (last !== undefined && now < last.until && last.folder === folder) return;
     let read = 0;
     for (const [i, segment] of snapshot.segments.entries()) {
       const path = snapshot.files[i + 1]!; // the first is the schema file
-      const known = this.#whole.get(path);
-      // A microsecond a segment: cheap enough for every query.
+      const known = this.#verified.get(path);
       if (known !== undefined && known === fileIdentity(path)) continue;
       const identity = fileIdentity(path);
       const problem = await problemOf(path, segment, read < checksumBytes);
@@ -49,21 +47,22 @@ export class Integrity {
         throw new AppError('damaged', `${name} ${problem}; restore the file from a backup`);
       }
       read += segment.bytes;
-      this.#whole.set(path, identity ?? '');
+      this.#verified.set(path, identity ?? '');
     }
-    this.#looked.set(snapshot, { until: now + this.#everyMs, folder });
-    if (this.#now.size === 0) setImmediate(() => this.#now.clear());
-    this.#now.add(snapshot);
+    this.#checks.set(snapshot, { until: now + this.#everyMs, folder });
+    if (this.#justChecked.size === 0) setImmediate(() => this.#justChecked.clear());
+    this.#justChecked.add(snapshot);
   }
 
   /** Forgets a dataset that was dropped. */
   forget(datasetId: number): void {
     const prefix = this.#folder.dataset(datasetId) + sep;
-    for (const path of this.#whole.keys()) if (path.startsWith(prefix)) this.#whole.delete(path);
+    for (const path of this.#verified.keys())
+      if (path.startsWith(prefix)) this.#verified.delete(path);
   }
 }
 
-/** What is wrong with a segment's file, in words; undefined if nothing is. */
+/** What is wrong with a segment's file, as the end of a message; undefined if nothing is. */
 export async function problemOf(
   path: string,
   segment: Segment,

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { publishFile } from '../core/atomic-files.js';
 import { crashpoint } from '../core/crashpoint.js';
 import { logEntryName, type DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { list, publishFile, readFile } from '../core/files.js';
+import { list, readFile } from '../core/files.js';
 import { parseJson, stringifyJson } from '../core/json.js';
 import type { Columns } from '../core/types.js';
 import { columnsOfDelta, deltaSchema } from './arrow.js';
@@ -10,30 +11,30 @@ import { deltaStats, leafStatsOf } from './delta-stats.js';
 import type { LeafStats, Segment } from './store.js';
 
 /*
- * The log of a dataset: a Delta table's `_delta_log`, one file of JSON lines per version, protocol reader 1 and writer 2.
- * We write a fixed form of it: `commitInfo` is the last line and carries the version, the number of lines and the checksum
- * of all before it, so that a torn, copied or edited entry is known for what it is. Others ignore what we add.
+ * The log of a dataset: `_delta_log` of a Delta table, one file of JSON lines per version (Delta protocol, "Actions"; minReaderVersion 1,
+ * minWriterVersion 2). The last line is always `commitInfo`, with the version, the number of lines and the checksum of those before it, so
+ * that a torn, copied or edited entry is detected. Other readers ignore these additions.
  */
 
-/** One version of a dataset, as its file says. */
+/** One entry of the log: one version of a dataset. */
 export interface LogEntry {
   readonly version: number;
-  /** The dataset's columns from this version on, if they changed with it. */
+  /** The dataset's columns from this version on; undefined if they did not change. */
   readonly columns: Columns | undefined;
   readonly add: readonly Segment[];
   readonly remove: readonly string[];
-  /** The same records in other files: what is added stands where the removed neighbours stood (Delta: no `dataChange`). */
+  /** Whether the added segments replace the removed ones in place, with the same records (Delta: `dataChange` is false). */
   readonly isRewrite: boolean;
   readonly info: Readonly<Record<string, unknown>>;
   readonly time: number;
 }
 
 const maxEntryBytes = 512 << 20;
-/** Schemas nest two levels of JSON for each level of an object. */
-export const logDepth = 1_000;
+/** Nesting of JSON: a schema takes two levels for each level of an object. */
+const mostDepth = 1_000;
 const entryPattern = /^(\d{20})\.json$/;
 
-/** The versions that a dataset's log has, ascending; a gap is `damaged`. */
+/** The versions in a dataset's log, ascending; a gap is `damaged`. */
 export async function logVersions(
   folder: DataFolder,
   datasetId: number,
@@ -43,14 +44,14 @@ export async function logVersions(
     const match = entryPattern.exec(entry.name);
     if (match === null) continue;
     if (Number(match[1]) !== versions.length) {
-      throw damaged(datasetId, versions.length, `is missing, and ${entry.name} is there`);
+      throw damaged(datasetId, versions.length, `is missing, but ${entry.name} exists`);
     }
     versions.push(versions.length);
   }
   return versions;
 }
 
-/** Writes an entry under its version's name; false if the version is taken. Durable when it returns. */
+/** Writes an entry durably under the name of its version; returns false if another process has written that version. */
 export async function appendEntry(
   folder: DataFolder,
   datasetId: number,
@@ -64,7 +65,7 @@ export async function appendEntry(
   });
 }
 
-/** Reads and checks one entry; `current` are the dataset's columns before it. */
+/** Reads and verifies one entry; `current` holds the dataset's columns before it. */
 export async function readEntry(
   folder: DataFolder,
   datasetId: number,
@@ -125,7 +126,7 @@ function encodeEntry(datasetId: number, entry: LogEntry, columns: Columns): Uint
   return Buffer.from(`${body}${stringifyJson({ commitInfo }, { nonFinite: 'null' })}\n`);
 }
 
-/** What Delta's `add` has no place for; a segment with the dataset's own columns does not repeat them. */
+/** The properties of a segment that Delta's `add` lacks. Columns are omitted if they are those of the dataset. */
 function tagsOf(segment: Segment, columns: Columns): Record<string, string> {
   const own = deltaSchema(segment.columns);
   const tags = { 'strandlake.checksum': segment.checksum };
@@ -145,10 +146,11 @@ function decodeEntry(bytes: Uint8Array, version: number, current: Columns): LogE
   const actions = lines.map(actionOf);
   const metaData = actions.filter(([kind]) => kind === 'metaData');
   const protocols = actions.filter(([kind]) => kind === 'protocol');
-  if (protocols.length !== (version === 0 ? 1 : 0)) throw new Error('has no protocol in its place');
+  if (protocols.length !== (version === 0 ? 1 : 0))
+    throw new Error('has a missing or a misplaced protocol line');
   for (const [, protocol] of protocols) checkProtocol(protocol);
   if (metaData.length > 1 || (version === 0 && metaData.length === 0)) {
-    throw new Error(`has ${metaData.length} lines of metaData`);
+    throw new Error(`has ${metaData.length} metaData lines`);
   }
   const columns = metaData[0] && columnsOfDelta(textOf(metaData[0][1], 'schemaString'));
   const add = actions
@@ -164,11 +166,11 @@ function isRewrite(actions: readonly [string, Action][]): boolean {
   const said = actions.flatMap(([kind, action]) =>
     kind === 'add' || kind === 'remove' ? [action['dataChange'] === false] : [],
   );
-  if (new Set(said).size > 1) throw new Error('says dataChange of some of its files only');
+  if (new Set(said).size > 1) throw new Error('has files with and without dataChange');
   return said[0] ?? false;
 }
 
-/** The last line: proves that the lines before it are the ones that were written, for this version. */
+/** Parses the last line and checks that it belongs to this version and to the lines before it. */
 function checkedInfo(
   line: string,
   version: number,
@@ -189,12 +191,12 @@ function checkedInfo(
 const kinds = ['protocol', 'metaData', 'add', 'remove', 'commitInfo'];
 
 function actionOf(line: string): [string, Action] {
-  const parsed = parseJson(line, { maxDepth: logDepth }) as Record<string, unknown> | null;
+  const parsed = parseJson(line, { maxDepth: mostDepth }) as Record<string, unknown> | null;
   const names = parsed !== null && typeof parsed === 'object' ? Object.keys(parsed) : [];
   const kind = names[0];
   if (names.length !== 1 || kind === undefined || !kinds.includes(kind)) {
-    // Others may skip what they do not know; here it means that somebody else wrote to the log.
-    throw new Error(`has an entry that is not known: ${names.join(', ')}`);
+    // The protocol lets readers skip unknown actions; here one means that somebody else wrote to the log.
+    throw new Error(`has an unknown action: ${names.join(', ')}`);
   }
   return [kind, parsed![kind] as Action];
 }
@@ -203,7 +205,7 @@ function checkProtocol(protocol: Action): void {
   const { minReaderVersion, minWriterVersion } = protocol;
   if (minReaderVersion !== 1 || minWriterVersion !== 2) {
     const needed = `reader ${String(minReaderVersion)}, writer ${String(minWriterVersion)}`;
-    throw new Error(`needs protocol ${needed}; this server knows reader 1, writer 2`);
+    throw new Error(`needs protocol ${needed}; this server supports reader 1, writer 2`);
   }
 }
 
@@ -224,11 +226,11 @@ function segmentOf(add: Action, columns: Columns): Segment {
 
 function textOf(action: Action, name: string): string {
   const value = action[name];
-  if (typeof value !== 'string') throw new Error(`has no ${name} where it needs one`);
+  if (typeof value !== 'string') throw new Error(`has no ${name} where one is required`);
   return value;
 }
 
-/** A UUID that is the dataset's, so that equal logs are equal bytes. */
+/** The table's UUID, derived from the dataset's id, so that equal logs have equal bytes. */
 function tableId(datasetId: number): string {
   const hex = sha256(`strandlake dataset ${datasetId}`);
   const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];

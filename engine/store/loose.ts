@@ -2,16 +2,16 @@ import { join } from 'node:path';
 import type { Columns } from '../core/types.js';
 import type { Segment, Snapshot } from './store.js';
 
-/** Segments that no log names: those of an uploaded file, or of a dry run. */
-export interface LooseSegments {
-  /** The folder that the paths of the segments, and of the file with their schema, begin in. */
+/** Segments that are in no log: those of an uploaded file or of a dry run. */
+interface LooseSegments {
+  /** The folder to which the paths of the segments and of their schema file are relative. */
   readonly folder: string;
   readonly schema: string;
   readonly columns: Columns;
   readonly segments: readonly Segment[];
 }
 
-/** Such segments as a version of a dataset, for the SQL engine. */
+/** Presents segments that are in no log as a snapshot, so that they can be queried. */
 export function looseSnapshot(
   { folder, schema, columns, segments }: LooseSegments,
   { datasetId, version }: Pick<Snapshot, 'datasetId' | 'version'>,

@@ -1,17 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { UncertainPublish } from '../core/atomic-files.js';
 import { budgets } from '../core/budgets.js';
 import { crashpoint } from '../core/crashpoint.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import {
-  list,
-  makeFolder,
-  moveFile,
-  removeTree,
-  syncFolder,
-  UncertainPublish,
-} from '../core/files.js';
+import { list, makeFolder, moveFile, removeTree, syncFolder } from '../core/files.js';
 import { planMerge } from './compaction.js';
 import { Integrity } from './integrity.js';
 import { appendEntry, readEntry, type LogEntry } from './log.js';
@@ -35,7 +29,7 @@ import type {
   Snapshot,
   Store,
 } from './store.js';
-import { droppedMark, sweepDataset, verifyDataset } from './verify.js';
+import { droppedLog, sweepDataset, verifyDataset } from './verify.js';
 
 /** Opens the store of a data folder. Any process may read; only the API process may commit, drop and sweep. */
 export function openStore(folder: DataFolder, options: StoreOptions = {}): Store {
@@ -147,7 +141,7 @@ class FileStore implements Store {
   async #refuseDropped(datasetId: number): Promise<void> {
     const entries = await list(this.#folder.dataset(datasetId));
     const isDropped = this.#dropped.has(datasetId);
-    if (isDropped || entries.some((entry) => entry.name === droppedMark)) {
+    if (isDropped || entries.some((entry) => entry.name === droppedLog)) {
       throw new AppError('conflict', `dataset ${datasetId} was deleted meanwhile`);
     }
   }
@@ -194,7 +188,7 @@ class FileStore implements Store {
         return removeTree(this.#folder.dataset(datasetId)); // never committed, so nobody reads it
       }
       // Without its log the dataset no longer exists; its segments stay for queries that have already begun.
-      const mark = this.#folder.path('datasets', String(datasetId), droppedMark);
+      const mark = this.#folder.path('datasets', String(datasetId), droppedLog);
       await moveFile(this.#folder.log(datasetId), mark);
       await syncFolder(this.#folder.dataset(datasetId));
       this.#snapshots.forget(datasetId);

@@ -4,7 +4,7 @@ import { advance, replay, snapshotOf, type LogState } from './snapshot.js';
 import type { Snapshot } from './store.js';
 
 /** A dataset's log as last read, and the snapshot built from it. */
-export interface LoadedVersion {
+interface LoadedVersion {
   readonly state: LogState;
   readonly snapshot: Snapshot;
 }

@@ -1,27 +1,28 @@
 import { dirname } from 'node:path';
+import { publishFile } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { fileStats, fileExists, makeFolder, publishFile } from '../core/files.js';
+import { fileExists, fileStats, makeFolder } from '../core/files.js';
 import type { Columns } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
 import { damaged, logVersions, readEntry, type LogEntry } from './log.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';
 import type { Segment, Snapshot } from './store.js';
 
-/** A dataset's log, replayed up to a version; never changed once it is handed out. */
+/** A dataset's log, replayed up to a version. Immutable. */
 export interface LogState {
   readonly version: number;
   readonly columns: Columns;
   /** The live segments, in insertion order. */
   readonly live: ReadonlyMap<string, Segment>;
-  /** Every path that any version named: what a sweep must not touch. */
+  /** The paths that any version has referenced: a sweep keeps them. */
   readonly named: ReadonlySet<string>;
 }
 
-/** Before the first commit. */
+/** The state before the first commit. */
 export const nothing: LogState = { version: -1, columns: [], live: new Map(), named: new Set() };
 
-/** The state after all versions that the log has, or up to `last`. */
+/** The state after all versions of the log, or after those up to `last`. */
 export async function replay(
   folder: DataFolder,
   datasetId: number,
@@ -35,7 +36,7 @@ export async function replay(
   return state;
 }
 
-/** The state after the entries that came since, up to `last`; the same object if there are none. */
+/** The state after the entries that follow `from`, up to `last`; `from` itself if there are none. */
 export async function advance(
   folder: DataFolder,
   datasetId: number,
@@ -51,14 +52,14 @@ export async function advance(
   }
 }
 
-/** The state after one more entry; an entry that does not follow from the state is `damaged`. */
+/** The state after one more entry; an entry that cannot be applied to the state is `damaged`. */
 export function applied(datasetId: number, from: LogState, entry: LogEntry): LogState {
   const state = copyOf(from);
   apply(datasetId, state, entry);
   return state;
 }
 
-/** A state while it is being replayed: copied once, not once per version. */
+/** A state during replay, so that it is copied once and not for every version. */
 interface MutableState {
   version: number;
   columns: Columns;
@@ -71,10 +72,10 @@ function copyOf(state: LogState): MutableState {
 }
 
 function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
-  const rest = entry.isRewrite ? takeBehind(datasetId, state, entry) : [];
+  const rest = entry.isRewrite ? removeFollowing(datasetId, state, entry) : [];
   for (const path of entry.remove) {
     if (!state.live.delete(path)) {
-      throw damaged(datasetId, entry.version, `removes ${path}, which is not there`);
+      throw damaged(datasetId, entry.version, `removes ${path}, which does not exist`);
     }
   }
   for (const segment of entry.add) {
@@ -90,10 +91,10 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
 }
 
 /**
- * Takes out the segments behind those that a rewrite removes, for they stay behind what it adds. The removed ones must be
- * neighbours, and as many records must come as go.
+ * Removes the segments after those that a rewrite replaces, and returns them, to be appended after the replacement. The replaced segments
+ * must be neighbours, and the number of records must stay the same.
  */
-function takeBehind(
+function removeFollowing(
   datasetId: number,
   state: MutableState,
   { version, add, remove }: LogEntry,
@@ -103,7 +104,7 @@ function takeBehind(
   const end = first + remove.length;
   const gone = all.slice(Math.max(0, first), end);
   if (first < 0 || gone.length < remove.length || gone.some(({ path }, i) => path !== remove[i])) {
-    throw damaged(datasetId, version, 'replaces segments that are no neighbours');
+    throw damaged(datasetId, version, 'replaces segments that are not neighbours');
   }
   const before = gone.reduce((sum, { rows }) => sum + rows, 0);
   const after = add.reduce((sum, { rows }) => sum + rows, 0);
@@ -115,7 +116,7 @@ function takeBehind(
   return behind;
 }
 
-/** What a query works on. Writes the schema file of these columns if the dataset has none yet. */
+/** The snapshot of a state. Writes the schema file of its columns if the dataset does not have it yet. */
 export async function snapshotOf(
   folder: DataFolder,
   datasetId: number,
@@ -141,7 +142,7 @@ export async function snapshotOf(
   };
 }
 
-/** Refuses columns that would take away or change what the dataset has: another commit came in between. */
+/** Throws `conflict` if `next` lacks or changes a column of the dataset, which another commit has added meanwhile. */
 export function refuseChangedColumns(datasetId: number, current: Columns, next: Columns): void {
   for (const column of current) {
     const after = next.find((candidate) => candidate.name === column.name);
@@ -160,7 +161,7 @@ export function refuseChangedColumns(datasetId: number, current: Columns, next: 
   }
 }
 
-/** Do two lists of columns say the same? */
+/** Whether two lists of columns are equal. */
 export function sameColumns(a: Columns, b: Columns): boolean {
   return deltaSchema(a) === deltaSchema(b);
 }

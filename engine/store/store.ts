@@ -1,103 +1,108 @@
 import type { Columns } from '../core/types.js';
 
-/** Per leaf column of a segment, by dotted physical path: what lets a query skip it, and what proves that it is whole. */
+/** Statistics of one leaf column of a segment, from which queries decide whether to skip the segment. */
 export interface LeafStats {
   readonly nulls: number;
-  /** Smallest and largest value: numbers, decimal strings for longs beyond 2^53, text cut to 32 characters. */
+  /** Lower and upper bound: numbers, decimal strings for longs beyond 2^53, ISO dates, strings of up to 32 characters. */
   readonly min?: number | string | boolean;
   readonly max?: number | string | boolean;
 }
 
-/** An immutable Parquet file of records. `path` is relative to the dataset's folder. */
+/** An immutable Parquet file of records. */
 export interface Segment {
+  /** Relative to the dataset's folder. */
   readonly path: string;
   readonly rows: number;
   readonly bytes: number;
-  /** xxhash or sha256 of the file, hex; checked by `verify` and when a read fails. */
+  /** SHA-256 of the file in hex. */
   readonly checksum: string;
   readonly columns: Columns;
+  /** By `leafKey` (stats.ts). */
   readonly stats: Readonly<Record<string, LeafStats>>;
 }
 
-/** One version of a dataset: the segments in insertion order, and the columns that they share. */
+/** One version of a dataset: its columns, and its segments in insertion order. */
 export interface Snapshot {
   readonly datasetId: number;
-  readonly version: number; // -1: nothing committed yet
+  /** -1 before the first commit. */
+  readonly version: number;
   readonly columns: Columns;
   readonly segments: readonly Segment[];
   readonly rows: number;
   readonly bytes: number;
-  /** Absolute paths, for the SQL engine: an empty Parquet file with the snapshot's full schema first, then the segments. */
+  /** Absolute paths for the SQL engine: a Parquet file without records that has all columns, then the segments. */
   readonly files: readonly string[];
 }
 
 /** A change to a dataset: one log entry. */
 export interface Change {
-  /** The version that the change was made for; if another came first, the commit is refused as a conflict. */
+  /** The version on which the change is based; the commit is refused with `conflict` if it is not the current one. */
   readonly base?: number;
-  readonly columns: Columns; // of the dataset afterwards
+  /** The columns of the dataset after the change. */
+  readonly columns: Columns;
   readonly add: readonly Segment[];
-  readonly remove: readonly string[]; // paths
-  /** Kept in the entry's `commitInfo`, so that a restart can bring the catalogue forward. */
+  /** Paths of the segments to remove. */
+  readonly remove: readonly string[];
+  /** Stored in the entry's `commitInfo`, from which a restart brings the catalogue up to date. */
   readonly info: Readonly<Record<string, unknown>>;
 }
 
-/** The same records in other files: a change that no query sees. */
+/** Moves records to other files; the result of no query changes. */
 export interface Rewrite {
   /** Paths of neighbouring segments, in order. */
   readonly remove: readonly string[];
-  /** What stands in their place: as many records, in the same order. */
+  /** Their replacement: the same records in the same order. */
   readonly add: readonly Segment[];
   readonly info: Readonly<Record<string, unknown>>;
 }
 
-/** Neighbouring segments that should be one, and the dataset's columns. */
+/** Neighbouring segments to be merged, and the columns of the dataset. */
 export interface Mergeable {
   readonly segments: readonly Segment[];
   readonly columns: Columns;
 }
 
-/** One version's `info`, for bringing the catalogue forward. */
+/** The `info` of one version. */
 export interface HistoryEntry {
   readonly version: number;
   readonly info: Readonly<Record<string, unknown>>;
 }
 
-/** One thing that `verify` found wrong. `path` is relative to the dataset's folder. */
+/** A problem that `verify` found. `path` is relative to the dataset's folder. */
 export interface Damage {
   readonly path: string;
   readonly problem: string;
 }
 
-/** The segments of all datasets and the logs that name them. */
+/** The segments of all datasets and the logs that reference them. */
 export interface Store {
-  /** The current version, or an earlier one. Throws `damaged` if log or segments are not what was written. */
+  /** The current version, or the given one. Errors: `not-found` if there is no such version, `damaged` if log or segments were altered. */
   snapshot(datasetId: number, version?: number): Promise<Snapshot>;
   /**
-   * Makes a change visible: moves its segments out of `scratchFolder`, then writes one log entry. All or nothing, whatever
-   * happens in between. Throws `conflict` when another commit came first and the change does not fit behind it.
+   * Makes a change visible: moves its segments out of `scratchFolder`, then writes one log entry. Atomic, also across a crash. Throws
+   * `conflict` if another commit came first and the change cannot be applied after it.
    */
   commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot>;
-  /** The next segments that `planMerge` (compaction.ts) would merge; undefined if there are none. */
+  /** The next segments that `planMerge` (compaction.ts) wants merged; undefined if there are none. */
   mergeable(datasetId: number, isQuiet?: boolean): Promise<Mergeable | undefined>;
   /**
-   * Puts segments in the place of others, like a commit. It fits behind whatever came meanwhile, and throws `conflict` only
-   * when a removed one is not there any more.
+   * Replaces segments by others, atomically like a commit. It can be applied after any other change, and throws `conflict` only if a
+   * segment to be replaced no longer exists.
    */
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
-  /** The versions from `fromVersion` on, ascending. */
+  /** Reads the log from `fromVersion` on, ascending. */
   history(datasetId: number, fromVersion: number): AsyncIterable<HistoryEntry>;
   /** The last version in the log; -1 if there is none. */
   version(datasetId: number): Promise<number>;
-  /** Takes a dataset away: at once for new snapshots; its files go once queries that hold one have ended. */
+  /** Deletes a dataset: at once for new snapshots; its files are removed when queries that use an earlier one have ended. */
   drop(datasetId: number): Promise<void>;
   /** The datasets that have a log. */
   datasets(): Promise<readonly number[]>;
-  /** Removes what no version names (leftovers of a crash) and dropped datasets; call it at start, before any commit. */
+  /** Removes dropped datasets and files that no version references (left by a crash); returns their names. Call it before the first commit. */
   sweep(): Promise<readonly string[]>;
   /**
-   * Everything that is wrong with a dataset's files; empty when all is well. What no version names counts when it was last
-   * changed before `unnamedBefore` (milliseconds since 1970), always unless given.
+   * All problems with a dataset's files. A file that no version references is a problem if it was last modified before `unnamedBefore`
+   * (milliseconds since 1970; by default any such file is).
    */
   verify(datasetId: number, unnamedBefore?: number): Promise<readonly Damage[]>;
 }

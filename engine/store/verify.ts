@@ -1,18 +1,19 @@
 import { join } from 'node:path';
+import { temporaryPrefix } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
-import { asidePrefix, list, modifiedAt, removeTree } from '../core/files.js';
+import { list, modifiedAt, removeTree } from '../core/files.js';
 import { problemOf } from './integrity.js';
 import { nothing, replay, type LogState } from './snapshot.js';
 import type { Damage } from './store.js';
 
-/** What the log of a dropped dataset is renamed to. */
-export const droppedMark = '_dropped';
+/** The name of the log of a dropped dataset. */
+export const droppedLog = '_dropped';
 const logFolder = '_delta_log';
 const schemaFolder = '_schema';
-/** A segment's name in its dataset's folder: the time and a random part of its commit, and its place. */
+/** The name of a segment in its dataset's folder: time and random part of its commit, and its index in the commit. */
 const segmentPattern = /^[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet$/;
 
-/** Everything that is wrong with a dataset's files: damage in the log, in segments, and names that nothing accounts for. */
+/** All problems with a dataset's files: a damaged log, damaged segments, and files that no version references. */
 export async function verifyDataset(
   folder: DataFolder,
   datasetId: number,
@@ -23,7 +24,7 @@ export async function verifyDataset(
   try {
     state = await replay(folder, datasetId);
   } catch (error) {
-    // Without a log nothing else can be judged.
+    // Without the log nothing else can be verified.
     return [{ path: logFolder, problem: error instanceof Error ? error.message : String(error) }];
   }
   for (const segment of state.live.values()) {
@@ -34,7 +35,7 @@ export async function verifyDataset(
     if (problem !== undefined) damage.push({ path: segment.path, problem });
   }
   for (const name of await leftovers(folder, datasetId, state)) {
-    const changedAt = await modifiedAt(join(folder.dataset(datasetId), name)); // any name: others may write here
+    const changedAt = await modifiedAt(join(folder.dataset(datasetId), name)); // not `datasetFile`: the name may be of any form
     if (changedAt === undefined || changedAt >= unnamedBefore) continue;
     damage.push({ path: name, problem: 'is named by no version' });
   }
@@ -42,8 +43,8 @@ export async function verifyDataset(
 }
 
 /**
- * Removes what a crash left: segments that were moved but never named, files that were being written aside, and datasets
- * that were dropped. A dataset whose log is damaged is left as it is. Returns the names removed.
+ * Removes what a crash left behind: segments that were moved but never committed, temporary files, and dropped datasets. Leaves a
+ * dataset with a damaged log unchanged. Returns the removed names.
  */
 export async function sweepDataset(
   folder: DataFolder,
@@ -51,7 +52,7 @@ export async function sweepDataset(
 ): Promise<readonly string[]> {
   const path = folder.dataset(datasetId);
   const names = (await list(path)).map((entry) => entry.name);
-  if (names.includes(droppedMark)) {
+  if (names.includes(droppedLog)) {
     await removeTree(path);
     return names;
   }
@@ -59,15 +60,15 @@ export async function sweepDataset(
   try {
     state = await replay(folder, datasetId);
   } catch {
-    return []; // `snapshot` and `verify` report the damage; what to keep is not known
+    return []; // `snapshot` and `verify` report the damage; which files are needed is unknown
   }
   if (state.version < 0) {
-    await removeTree(path); // a first commit that did not come to be
+    await removeTree(path); // the first commit did not complete
     return names;
   }
-  // Only names that we make are removed; what else lies here, `verify` reports.
+  // Only names that this program creates are removed; `verify` reports others.
   const gone = (await leftovers(folder, datasetId, state)).filter(
-    (name) => name.includes(asidePrefix) || segmentPattern.test(name),
+    (name) => name.includes(temporaryPrefix) || segmentPattern.test(name),
   );
   for (const name of gone) await removeTree(folder.datasetFile(datasetId, name));
   return gone;
@@ -80,7 +81,7 @@ async function leftovers(
 ): Promise<readonly string[]> {
   const below = async (name: string) =>
     (await list(folder.datasetFile(datasetId, name)))
-      .filter((entry) => entry.name.startsWith(asidePrefix))
+      .filter((entry) => entry.name.startsWith(temporaryPrefix))
       .map((entry) => `${name}/${entry.name}`);
   const top = (await list(folder.dataset(datasetId))).map((entry) => entry.name);
   const known = (name: string) =>

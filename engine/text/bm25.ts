@@ -1,23 +1,23 @@
-/** How much more occurrences count, and how much a long text is held against it. */
+/** Term frequency saturation and length normalisation, with their usual values (Robertson and Zaragoza 2009). */
 const k1 = 1.2;
 const b = 0.75;
 
-/** What the score of a phrase depends on, besides the text: for all texts of a field in a whole snapshot. */
+/** Statistics of all texts of a field in a snapshot, on which scores depend. */
 export interface FieldStatistics {
-  /** Records with a text. */
+  /** Number of records with a text. */
   readonly records: number;
-  /** Tokens of all of them. */
+  /** Number of tokens in all of them. */
   readonly tokens: number;
 }
 
-/** The numbers of `most * times / (times + (base + slope * words))`, which is BM25. */
+/** The factors of BM25 for one phrase: the score is `most * times / (times + (base + slope * tokens))`. */
 export interface Bm25Weight {
   readonly most: number;
   readonly base: number;
   readonly slope: number;
 }
 
-/** The weight of a phrase that is in so many records. */
+/** The factors for a phrase that `found` records contain. */
 export function bm25Weight({ records, tokens }: FieldStatistics, found: number): Bm25Weight {
   const average = tokens > 0 && records > 0 ? tokens / records : 1;
   return {
@@ -27,12 +27,12 @@ export function bm25Weight({ records, tokens }: FieldStatistics, found: number):
   };
 }
 
-/** The inverse document frequency, in the form that is never negative. */
+/** The inverse document frequency, in the variant that is never negative (as in Lucene). */
 export function inverseDocumentFrequency(records: number, found: number): number {
   return Math.log(1 + (Math.max(records, found) - found + 0.5) / (found + 0.5));
 }
 
-/** BM25; SQL computes it in the same order of operations, so that both give the same double. */
+/** The score of a text with `times` occurrences among `words` tokens. SQL uses the same order of operations, so both give the same double. */
 export function bm25({ most, base, slope }: Bm25Weight, times: number, words: number): number {
   return (most * times) / (times + (base + slope * words));
 }

@@ -1,11 +1,11 @@
-/** Keeps what was used last, up to so many bytes. */
+/** A cache of the least-recently-used kind, limited to a number of bytes that its values declare. */
 export class ByteCache<V> {
-  readonly #most: number;
-  readonly #kept = new Map<string, { readonly value: V; readonly bytes: number }>();
+  readonly #mostBytes: number;
+  readonly #entries = new Map<string, { readonly value: V; readonly bytes: number }>();
   #bytes = 0;
 
   constructor(mostBytes: number) {
-    this.#most = mostBytes;
+    this.#mostBytes = mostBytes;
   }
 
   get bytes(): number {
@@ -13,28 +13,28 @@ export class ByteCache<V> {
   }
 
   get(key: string): V | undefined {
-    const found = this.#kept.get(key);
+    const found = this.#entries.get(key);
     if (found === undefined) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, found);
+    this.#entries.delete(key);
+    this.#entries.set(key, found);
     return found.value;
   }
 
   set(key: string, value: V, bytes: number): void {
-    this.#forget(key);
-    if (bytes > this.#most) return;
-    this.#kept.set(key, { value, bytes });
+    this.#delete(key);
+    if (bytes > this.#mostBytes) return;
+    this.#entries.set(key, { value, bytes });
     this.#bytes += bytes;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#bytes <= this.#most) break;
-      this.#forget(oldest);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= this.#mostBytes) break;
+      this.#delete(oldest);
     }
   }
 
-  #forget(key: string): void {
-    const found = this.#kept.get(key);
+  #delete(key: string): void {
+    const found = this.#entries.get(key);
     if (found === undefined) return;
-    this.#kept.delete(key);
+    this.#entries.delete(key);
     this.#bytes -= found.bytes;
   }
 }

@@ -1,4 +1,4 @@
-/** Bytes being written: a buffer that grows. */
+/** A growing output buffer; `end` is the number of bytes written. */
 export class ByteWriter {
   bytes: Uint8Array;
   end = 0;
@@ -15,7 +15,7 @@ export class ByteWriter {
     this.bytes = wider;
   }
 
-  /** An unsigned LEB128 number below 2^32. */
+  /** Writes an unsigned LEB128 number below 2^32. */
   varint(value: number): void {
     this.reserve(5);
     let rest = value;
@@ -37,7 +37,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what a `ByteWriter` has written; bytes that end early are an error, never a wrong number. */
+/** A cursor over the output of a `ByteWriter`. Reading past the end throws an `Error`. */
 export class ByteCursor {
   at = 0;
   readonly #bytes: Uint8Array;
@@ -59,7 +59,7 @@ export class ByteCursor {
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
     }
-    throw new Error('a number of the index does not end');
+    throw new Error('the index has a number of more than five bytes');
   }
 
   take(length: number): Uint8Array {
@@ -69,7 +69,7 @@ export class ByteCursor {
   }
 }
 
-/** Whole numbers being collected. */
+/** A growing list of unsigned 32-bit integers. */
 export class Numbers {
   list: Uint32Array;
   length = 0;
@@ -92,7 +92,7 @@ export class Numbers {
   }
 }
 
-/** A hash of some bytes (FNV-1a), its bits spread over the low ones. */
+/** The FNV-1a hash of `bytes[from..to)`, finalised so that its low bits can index a hash table. */
 export function hashOf(bytes: Uint8Array, from: number, to: number): number {
   let hash = 0x811c9dc5;
   for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
@@ -100,7 +100,7 @@ export function hashOf(bytes: Uint8Array, from: number, to: number): number {
   return hash ^ (hash >>> 13);
 }
 
-/** Below zero, zero or above it, as `a` comes before `b`, is the same, or comes behind it. */
+/** Negative, zero or positive if `a` sorts before, equal to or after `b`, compared as unsigned bytes. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b);
 }

@@ -1,32 +1,32 @@
-import type { ColumnReader, WordEntry } from './column-reader.js';
+import type { ColumnReader, TermEntry } from './column-reader.js';
 import type { Hits } from './postings.js';
 
-/** What texts are looked for. A word is a phrase of one; words are folded (fold.ts). */
+/** A query for texts. A single term is a phrase of one; terms are folded (fold.ts). */
 export type TextQuery =
   | { readonly kind: 'phrase'; readonly terms: readonly Uint8Array[] }
   | { readonly kind: 'and' | 'or'; readonly items: readonly TextQuery[] }
-  /** Texts that satisfy `item` and not `other`. */
+  /** Texts that match `item` and not `other`. */
   | { readonly kind: 'without'; readonly item: TextQuery; readonly other: TextQuery };
 
 type Phrase = Extract<TextQuery, { kind: 'phrase' }>;
 
-/** Rows are listed where they are fewer than one in so many. */
+/** Rows are returned as a list if fewer than one in this many match, else as a bitmap. */
 const listedShare = 32;
 
 const noRows = new Int32Array(0);
 const none: Hits = { texts: new Uint32Array(0), times: new Uint32Array(0) };
 
-/** Answers queries about the texts of one column of one segment; each phrase is looked up once. */
+/** Evaluates queries on the texts of one column of one segment, and caches what it looked up. */
 export class ColumnMatcher {
   readonly column: ColumnReader;
   readonly #hits = new Map<string, Promise<Hits>>();
-  readonly #entries = new Map<string, Promise<WordEntry | undefined>>();
+  readonly #entries = new Map<string, Promise<TermEntry | undefined>>();
 
   constructor(column: ColumnReader) {
     this.column = column;
   }
 
-  /** The texts that satisfy a query, ascending. */
+  /** The texts that match a query, ascending. */
   async texts(query: TextQuery): Promise<Uint32Array> {
     if (query.kind === 'phrase') return (await this.hits(query)).texts;
     if (query.kind === 'without') {
@@ -42,7 +42,7 @@ export class ColumnMatcher {
     return found ?? none.texts;
   }
 
-  /** The texts with a phrase, and how often each has it, counted without overlaps. */
+  /** The texts that contain a phrase, and the number of non-overlapping occurrences in each. */
   hits(phrase: Phrase): Promise<Hits> {
     const key = keyOf(phrase);
     let hits = this.#hits.get(key);
@@ -50,7 +50,7 @@ export class ColumnMatcher {
     return hits;
   }
 
-  /** The rows whose texts satisfy a query: their numbers, ascending, or where they are many their bits (bits.ts). */
+  /** The rows whose texts match a query: an ascending list of their numbers, or a bitmap (bitmap.ts) if they are many. */
   async rows(query: TextQuery): Promise<Int32Array | Uint8Array> {
     const texts = await this.texts(query);
     const { column } = this;
@@ -75,13 +75,13 @@ export class ColumnMatcher {
     return bits;
   }
 
-  /** In how many rows a phrase is. */
+  /** Number of rows whose text contains a phrase. */
   async rowsWith(phrase: Phrase): Promise<number> {
     if (phrase.terms.length === 1) return (await this.entry(phrase.terms[0]!))?.rows ?? 0;
     return this.count((await this.hits(phrase)).texts);
   }
 
-  /** How many rows have one of these texts. */
+  /** Number of rows that have one of these texts. */
   async count(texts: Uint32Array): Promise<number> {
     if (!this.column.summary.isShared || texts.length === 0) return texts.length;
     const { counts } = await this.column.texts();
@@ -90,13 +90,13 @@ export class ColumnMatcher {
     return sum;
   }
 
-  /** Lets go of what was looked up: a word may be in every row. */
+  /** Drops the cached hits, which may cover every row. */
   forget(): void {
     this.#hits.clear();
   }
 
-  /** Where the lists of a word are; undefined if no text has it. */
-  entry(term: Uint8Array): Promise<WordEntry | undefined> {
+  /** The entry of a term; undefined if no text contains it. */
+  entry(term: Uint8Array): Promise<TermEntry | undefined> {
     const key = keyOf({ kind: 'phrase', terms: [term] });
     let entry = this.#entries.get(key);
     if (entry === undefined) this.#entries.set(key, (entry = this.column.find(term)));
@@ -104,7 +104,7 @@ export class ColumnMatcher {
   }
 
   async #find({ terms }: Phrase): Promise<Hits> {
-    const entries: WordEntry[] = [];
+    const entries: TermEntry[] = [];
     for (const term of terms) {
       const entry = await this.entry(term);
       if (entry === undefined) return none;
@@ -114,27 +114,27 @@ export class ColumnMatcher {
     return this.#consecutive(entries);
   }
 
-  /** The texts in which the words stand one behind the other. */
-  async #consecutive(entries: readonly WordEntry[]): Promise<Hits> {
-    const known = new Map<WordEntry, Placed>();
+  /** The texts in which the terms are consecutive. */
+  async #consecutive(entries: readonly TermEntry[]): Promise<Hits> {
+    const known = new Map<TermEntry, PositionedHits>();
     for (const entry of entries) {
       if (known.has(entry)) continue;
       const hits = await this.column.hits(entry);
       known.set(entry, { hits, ...(await this.column.positions(entry, hits)) });
     }
-    const placed = entries.map((entry) => known.get(entry)!);
+    const positioned = entries.map((entry) => known.get(entry)!);
     const common = [...known.values()]
       .map(({ hits }) => hits.texts)
       .sort((a, b) => a.length - b.length)
       .reduce(intersection);
     const texts: number[] = [];
     const times: number[] = [];
-    const at = placed.map(() => 0);
+    const at = positioned.map(() => 0);
     for (const text of common) {
-      for (const [i, { hits }] of placed.entries()) {
+      for (const [i, { hits }] of positioned.entries()) {
         while (hits.texts[at[i]!] !== text) at[i]! += 1;
       }
-      const count = occurrences(placed, at);
+      const count = occurrences(positioned, at);
       if (count === 0) continue;
       texts.push(text);
       times.push(count);
@@ -143,30 +143,30 @@ export class ColumnMatcher {
   }
 }
 
-interface Placed {
+interface PositionedHits {
   readonly hits: Hits;
   readonly starts: Uint32Array;
   readonly list: Uint32Array;
 }
 
-/** How often the words stand one behind the other in the text that hit `at[i]` of each word is about. */
-function occurrences(placed: readonly Placed[], at: readonly number[]): number {
-  const next = placed.map(({ starts }, i) => starts[at[i]!]!);
-  const [first] = placed;
+/** Number of non-overlapping occurrences of the phrase in one text, which is hit `at[i]` of term i. */
+function occurrences(positioned: readonly PositionedHits[], at: readonly number[]): number {
+  const next = positioned.map(({ starts }, i) => starts[at[i]!]!);
+  const [first] = positioned;
   const end = first!.starts[at[0]! + 1]!;
   let count = 0;
-  let free = 0; // positions before this are part of an occurrence already
+  let free = 0; // end of the last occurrence
   for (let p = first!.starts[at[0]!]!; p < end; p++) {
     const position = first!.list[p]!;
     if (position < free) continue;
-    const isWhole = placed.every(({ list, starts }, i) => {
+    const isWhole = positioned.every(({ list, starts }, i) => {
       const last = starts[at[i]! + 1]!;
       while (next[i]! < last && list[next[i]!]! < position + i) next[i]! += 1;
       return next[i]! < last && list[next[i]!] === position + i;
     });
     if (!isWhole) continue;
     count += 1;
-    free = position + placed.length;
+    free = position + positioned.length;
   }
   return count;
 }
@@ -175,7 +175,7 @@ function keyOf({ terms }: Phrase): string {
   return terms.map((term) => Buffer.from(term).toString('latin1')).join('\0');
 }
 
-/** Of lists in ascending order. */
+/** The intersection of two ascending lists. */
 function intersection(a: Uint32Array, b: Uint32Array): Uint32Array {
   if (a.length > b.length) return intersection(b, a);
   const out = new Uint32Array(a.length);

@@ -1,6 +1,6 @@
 import { ByteCursor, compareBytes } from './bytes.js';
 import { ByteCache } from './byte-cache.js';
-import { damagedIndex, readPart, type ColumnPlace, type TextIndex } from './index-file.js';
+import { damagedIndex, readPart, type ColumnLocation, type TextIndex } from './index-file.js';
 import type { ColumnSummary } from './column-writer.js';
 import {
   blockTexts,
@@ -15,18 +15,18 @@ import {
 } from './postings.js';
 import type { Ranking } from './ranking.js';
 
-/** A word of an index, and where its lists are. */
-export interface WordEntry {
+/** The entry of a term: its counts, and the location of its lists in their parts. */
+export interface TermEntry {
   readonly texts: number;
-  /** Rows whose text has the word. */
+  /** Number of rows whose text contains the term. */
   readonly rows: number;
   readonly postings: readonly [from: number, length: number];
   readonly positions: readonly [from: number, length: number];
 }
 
-/** The first word of each block, and where the block and its lists begin; one more than there are blocks. */
+/** The first term of each block, and the positions at which the block and its lists begin; the arrays have one more element for the end. */
 interface Blocks {
-  readonly words: readonly Uint8Array[];
+  readonly terms: readonly Uint8Array[];
   readonly begins: Float64Array;
   readonly postings: Float64Array;
   readonly positions: Float64Array;
@@ -35,38 +35,38 @@ interface Blocks {
 const mostDecoded = 128 << 20;
 const tables = new ByteCache<TextTable>(mostDecoded);
 const directories = new ByteCache<Blocks>(mostDecoded);
-/** The texts of rows, where they are shared: two bytes for a row, of most columns. */
+/** For shared texts: the text of each row, in most columns two bytes per row. */
 const textsOfRows = new ByteCache<Uint16Array | Uint32Array>(64 << 20);
-/** A quarter of a byte for each text that a word is in. */
+/** About a quarter of a byte per posting. */
 const bounds = new ByteCache<Bounds>(32 << 20);
 
-/** Reads the index of one column of one segment. */
+/** Reads the index of one column of one segment. What cannot be decoded is `damaged`. */
 export class ColumnReader {
   readonly summary: ColumnSummary;
   readonly #index: TextIndex;
-  readonly #place: ColumnPlace;
+  readonly #location: ColumnLocation;
   readonly #key: string;
 
-  /** Of the segment, those without a text too. */
+  /** Number of rows of the segment, including those without a text. */
   get rows(): number {
     return this.#index.rows;
   }
 
-  constructor(index: TextIndex, place: ColumnPlace) {
+  constructor(index: TextIndex, location: ColumnLocation) {
     this.#index = index;
-    this.#place = place;
-    this.summary = place.summary;
-    this.#key = `${index.number} ${place.summary.name}`;
+    this.#location = location;
+    this.summary = location.summary;
+    this.#key = `${index.number} ${location.summary.name}`;
   }
 
-  /** A folded word; undefined if no text has it. */
-  async find(word: Uint8Array): Promise<WordEntry | undefined> {
-    const { words, begins, postings, positions } = await this.#blocks();
+  /** The entry of a term; undefined if no text contains it. */
+  async find(term: Uint8Array): Promise<TermEntry | undefined> {
+    const { terms, begins, postings, positions } = await this.#blocks();
     let low = 0;
-    let high = words.length;
+    let high = terms.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (compareBytes(words[middle]!, word) <= 0) low = middle + 1;
+      if (compareBytes(terms[middle]!, term) <= 0) low = middle + 1;
       else high = middle;
     }
     const block = low - 1;
@@ -74,33 +74,33 @@ export class ColumnReader {
     const from = begins[block]!;
     const bytes = await readPart(
       this.#index,
-      this.#place,
+      this.#location,
       'words',
       from,
       begins[block + 1]! - from,
     );
-    return this.#checked(() => findIn(bytes, word, postings[block]!, positions[block]!));
+    return this.#checked(() => findIn(bytes, term, postings[block]!, positions[block]!));
   }
 
-  /** The texts with a word. */
-  async hits({ texts: count, postings: [from, length] }: WordEntry): Promise<Hits> {
-    const bytes = await readPart(this.#index, this.#place, 'postings', from, length);
+  /** The texts that contain a term. */
+  async hits({ texts: count, postings: [from, length] }: TermEntry): Promise<Hits> {
+    const bytes = await readPart(this.#index, this.#location, 'postings', from, length);
     return this.#checked(() => {
       const hits = decodePostings(bytes, count);
       if (count > 0 && hits.texts[count - 1]! >= this.summary.texts)
-        throw new Error('it names a text too many');
+        throw new Error('a posting names a text that does not exist');
       return hits;
     });
   }
 
-  /** Hands the texts with a word, of segment number `segment`, to the ranking, as far as they may be wanted there. */
-  async rank(entry: WordEntry, segment: number, score: Score, ranking: Ranking): Promise<void> {
+  /** Adds the texts that contain a term to the ranking, except blocks that cannot contribute. `segment` is the segment's number in the ranking. */
+  async rank(entry: TermEntry, segment: number, score: Score, ranking: Ranking): Promise<void> {
     const [from, length] = entry.postings;
     const table = await this.texts();
     ranking.begin(segment, table);
     const known = await this.#bounds(entry, table);
     if (known === undefined) {
-      const bytes = await readPart(this.#index, this.#place, 'postings', from, length);
+      const bytes = await readPart(this.#index, this.#location, 'postings', from, length);
       this.#checked(() => rankTexts(bytes, 0, 0, entry.texts, table.lengths, score, ranking));
       return;
     }
@@ -109,7 +109,7 @@ export class ColumnReader {
     while (block < begins.length) {
       const at = begins[block]!;
       const size = (begins[block + 1] ?? length) - at;
-      const bytes = await readPart(this.#index, this.#place, 'postings', from + at, size);
+      const bytes = await readPart(this.#index, this.#location, 'postings', from + at, size);
       const texts = Math.min(blockTexts, entry.texts - block * blockTexts);
       this.#checked(() =>
         rankTexts(bytes, 0, before[block]!, texts, table.lengths, score, ranking),
@@ -118,25 +118,25 @@ export class ColumnReader {
     }
   }
 
-  /** What the blocks of a word's list can come to; undefined if it has but one. */
-  async #bounds(entry: WordEntry, { lengths }: TextTable): Promise<Bounds | undefined> {
+  /** The score limits of a term's postings; undefined if they are a single block. */
+  async #bounds(entry: TermEntry, { lengths }: TextTable): Promise<Bounds | undefined> {
     if (entry.texts <= blockTexts) return undefined;
     const [from, length] = entry.postings;
     const key = `${this.#key} ${from}`;
     const known = bounds.get(key);
     if (known !== undefined) return known;
-    const bytes = await readPart(this.#index, this.#place, 'postings', from, length);
+    const bytes = await readPart(this.#index, this.#location, 'postings', from, length);
     const found = this.#checked(() => boundsOf(bytes, entry.texts, lengths));
     bounds.set(key, found, 7 * found.begins.byteLength);
     return found;
   }
 
-  /** Where a word stands in each of its texts: those of hit `i` begin at `starts[i]`. */
+  /** The positions of a term in its texts: those in text i of the hits are `list[starts[i]..starts[i + 1])`. */
   async positions(
-    { positions: [from, length] }: WordEntry,
+    { positions: [from, length] }: TermEntry,
     { times }: Hits,
   ): Promise<{ readonly starts: Uint32Array; readonly list: Uint32Array }> {
-    const bytes = await readPart(this.#index, this.#place, 'positions', from, length);
+    const bytes = await readPart(this.#index, this.#location, 'positions', from, length);
     return this.#checked(() => {
       const cursor = new ByteCursor(bytes);
       const starts = new Uint32Array(times.length + 1);
@@ -156,13 +156,13 @@ export class ColumnReader {
   async texts(): Promise<TextTable> {
     const known = tables.get(this.#key);
     if (known !== undefined) return known;
-    const bytes = await readPart(this.#index, this.#place, 'texts');
+    const bytes = await readPart(this.#index, this.#location, 'texts');
     const table = this.#checked(() => decodeTexts(bytes, this.summary));
     tables.set(this.#key, table, table.lengths.byteLength * (table.counts ? 3 : 1));
     return table;
   }
 
-  /** The rows of some texts, ascending. */
+  /** The rows of these texts, ascending. */
   async rowsOf(texts: Uint32Array): Promise<Uint32Array> {
     const { counts, begins } = await this.texts();
     if (counts === undefined || begins === undefined) return texts;
@@ -170,7 +170,7 @@ export class ColumnReader {
     const rows = new Uint32Array(total);
     const first = begins[texts[0] ?? 0] ?? 0;
     const last = begins[(texts.at(-1) ?? 0) + 1] ?? first;
-    const bytes = await readPart(this.#index, this.#place, 'rows', first, last - first);
+    const bytes = await readPart(this.#index, this.#location, 'rows', first, last - first);
     return this.#checked(() => {
       const cursor = new ByteCursor(bytes);
       let end = 0;
@@ -187,8 +187,8 @@ export class ColumnReader {
   }
 
   /**
-   * Where texts are shared: the text of each row, its number and one, 0 for rows without. Rows of many texts are found by it in a
-   * tenth of the time that their lists take.
+   * For shared texts: by row, 1 + the number of its text, or 0 for null. For many texts, a scan of it finds their rows in a tenth of the
+   * time that their lists take.
    */
   async textOfRows(): Promise<Uint16Array | Uint32Array> {
     const known = textsOfRows.get(this.#key);
@@ -196,19 +196,19 @@ export class ColumnReader {
     const { counts } = await this.texts();
     const { texts } = this.summary;
     const { rows } = this.#index;
-    const bytes = await readPart(this.#index, this.#place, 'rows');
-    const made = texts < 0xffff ? new Uint16Array(rows) : new Uint32Array(rows);
-    this.#checked(() => spread(bytes, counts!, made));
-    textsOfRows.set(this.#key, made, made.byteLength);
-    return made;
+    const bytes = await readPart(this.#index, this.#location, 'rows');
+    const textOf = texts < 0xffff ? new Uint16Array(rows) : new Uint32Array(rows);
+    this.#checked(() => fillTextOfRows(bytes, counts!, textOf));
+    textsOfRows.set(this.#key, textOf, textOf.byteLength);
+    return textOf;
   }
 
   async #blocks(): Promise<Blocks> {
     const known = directories.get(this.#key);
     if (known !== undefined) return known;
-    const bytes = await readPart(this.#index, this.#place, 'blocks');
+    const bytes = await readPart(this.#index, this.#location, 'blocks');
     const blocks = this.#checked(() => decodeBlocks(bytes));
-    directories.set(this.#key, blocks, 2 * bytes.length + 120 * blocks.words.length);
+    directories.set(this.#key, blocks, 2 * bytes.length + 120 * blocks.terms.length);
     return blocks;
   }
 
@@ -226,11 +226,11 @@ function findIn(
   wanted: Uint8Array,
   postingsAt: number,
   positionsAt: number,
-): WordEntry | undefined {
+): TermEntry | undefined {
   const cursor = new ByteCursor(bytes);
   let postings = postingsAt;
   let positions = positionsAt;
-  // How many bytes at the start of the wanted word the word before shares with it: what is compared, and no word is put together.
+  // Bytes of the wanted term that the previous term starts with. With it terms are compared without being reconstructed.
   let same = 0;
   while (!cursor.isAtEnd) {
     const shared = cursor.varint();
@@ -239,7 +239,7 @@ function findIn(
     const rows = cursor.varint();
     const postingBytes = cursor.varint();
     const positionBytes = cursor.varint();
-    if (shared < same) return undefined; // the word differs where the one before was the same, so it is beyond
+    if (shared < same) return undefined; // it differs from the previous term in a byte that was equal, so it sorts after the wanted term
     if (shared === same) {
       let i = 0;
       while (i < suffix.length && same + i < wanted.length && suffix[i] === wanted[same + i])
@@ -265,24 +265,28 @@ function findIn(
 
 function decodeBlocks(bytes: Uint8Array): Blocks {
   const cursor = new ByteCursor(bytes);
-  const words: Uint8Array[] = [];
+  const terms: Uint8Array[] = [];
   const sums: [number[], number[], number[]] = [[0], [0], [0]];
   while (!cursor.isAtEnd) {
-    words.push(cursor.take(cursor.varint()).slice());
+    terms.push(cursor.take(cursor.varint()).slice());
     for (const sum of sums) sum.push(sum.at(-1)! + cursor.varint());
   }
   const [begins, postings, positions] = sums.map((sum) => Float64Array.from(sum));
-  return { words, begins: begins!, postings: postings!, positions: positions! };
+  return { terms, begins: begins!, postings: postings!, positions: positions! };
 }
 
-/** Writes into each row its text, from the lists of the rows of all texts. */
-function spread(bytes: Uint8Array, counts: Uint32Array, textOf: Uint16Array | Uint32Array): void {
+/** Inverts the lists of rows: sets `textOf[row]` to 1 + the number of the row's text. */
+function fillTextOfRows(
+  bytes: Uint8Array,
+  counts: Uint32Array,
+  textOf: Uint16Array | Uint32Array,
+): void {
   const cursor = new ByteCursor(bytes);
   for (let text = 0; text < counts.length; text++) {
     let row = 0;
     for (let i = 0; i < counts[text]!; i++) {
       row += cursor.varint();
-      if (row >= textOf.length) throw new Error('it names a row too many');
+      if (row >= textOf.length) throw new Error('a text names a row that does not exist');
       textOf[row] = text + 1;
     }
   }
@@ -293,9 +297,9 @@ function decodeTexts(bytes: Uint8Array, { texts, isShared }: ColumnSummary): Tex
   const lengths = new Uint32Array(texts);
   if (!isShared) {
     for (let i = 0; i < texts; i++) {
-      const words = bytes[cursor.at]!;
-      if (words < 0x80) cursor.at += 1; // hardly a text has more
-      lengths[i] = words < 0x80 ? words : cursor.varint();
+      const length = bytes[cursor.at]!;
+      if (length < 0x80) cursor.at += 1; // one byte, as nearly always
+      lengths[i] = length < 0x80 ? length : cursor.varint();
     }
     return { lengths, counts: undefined, begins: undefined };
   }

@@ -3,39 +3,40 @@ import { ByteWriter, compareBytes } from './bytes.js';
 import { textsOf, type Texts } from './distinct-strings.js';
 import { TermDictionary } from './term-dictionary.js';
 
-/** The parts of a column's index, in the order in which they lie in the file. */
+/** The parts of a column's index, in the order in which they are stored. */
 export const partNames = ['words', 'postings', 'positions', 'texts', 'rows', 'blocks'] as const;
 
 /** A part of a column's index. */
 export type PartName = (typeof partNames)[number];
 
-/** What the index of a column says of all its texts. */
+/** The summary of a column's index: stored as JSON, so its property names are part of the format. */
 export interface ColumnSummary {
-  /** The column's name in the file. */
+  /** The result of `indexedName`. */
   readonly name: string;
-  /** Rows with a text, of which `texts` are distinct, or taken as such. */
+  /** Number of rows with a text. */
   readonly records: number;
+  /** Number of texts: of distinct values if rows share texts, else of rows. */
   readonly texts: number;
-  /** Whether rows share texts; else the number of a text is that of its row. */
+  /** Whether rows share texts; if not, the number of a text is that of its row. */
   readonly isShared: boolean;
-  /** Words of all rows together. */
+  /** Number of tokens in all rows. */
   readonly words: number;
   /** Bytes of each part. */
   readonly sizes: Readonly<Record<PartName, number>>;
 }
 
-/** Words of one block: what is read to find one of them. */
-const blockWords = 64;
+/** Terms per block. A lookup reads one block. */
+const blockTerms = 64;
 
 /**
- * The inverted index of a column, every number in it a varint:
- * - `words`: the distinct folded words by their bytes, in blocks of 64: bytes shared with the word before, further bytes and these,
- *   texts and rows with the word, bytes of its postings and of its positions.
- * - `postings`: per word the texts that have it, as distances, and how often each does.
- * - `positions`: per word and text where it stands among the text's words, as distances.
- * - `texts`: per text its words, and where texts are shared its rows and the bytes of their list.
- * - `rows`: where texts are shared, per text its rows, as distances.
- * - `blocks`: per block the length of its first word and this, its bytes, and the bytes of its postings and positions.
+ * Writes the inverted index of a column. Every number in it is a varint; *delta* means the difference from the previous number.
+ * - `words`: the terms sorted by their bytes, in blocks of 64. Per term: length of the prefix shared with the previous term of the block,
+ *   length of the suffix, suffix, number of texts, number of rows, bytes of its postings, bytes of its positions.
+ * - `postings`: per term, for each text that contains it: text (delta), number of occurrences.
+ * - `positions`: per term and text: the positions of the term among the text's tokens (delta).
+ * - `texts`: per text: number of tokens; if texts are shared also number of rows and bytes of their list.
+ * - `rows`: if texts are shared, per text its rows (delta).
+ * - `blocks`: per block: length of its first term, the term, and the bytes of the block, of its postings and of its positions.
  */
 export function writeColumn(
   name: string,
@@ -43,16 +44,16 @@ export function writeColumn(
 ): { readonly summary: ColumnSummary; readonly parts: readonly Uint8Array[] } {
   const texts = textsOf(columns);
   const byText = texts.isShared ? rowsOf(texts) : undefined;
-  const vocabulary = new TermDictionary();
+  const dictionary = new TermDictionary();
   const lengths = new Uint32Array(texts.count);
   for (let i = 0; i < texts.count; i++) {
-    lengths[i] = vocabulary.read(texts.bytes[texts.batch[i]!]!, texts.from[i]!, texts.to[i]!);
+    lengths[i] = dictionary.add(texts.bytes[texts.batch[i]!]!, texts.from[i]!, texts.to[i]!);
   }
-  const spread = byText ? undefined : rowNumbers(texts);
-  const lists = writeWords(vocabulary, lengths, byText?.starts, spread);
+  const rowOfText = byText ? undefined : rowNumbers(texts);
+  const lists = writeTerms(dictionary, lengths, byText?.starts, rowOfText);
   const { list, rows, total } = byText
     ? writeShared(lengths, byText)
-    : writeOwn(lengths, texts.of, spread!);
+    : writeOwn(lengths, texts.of, rowOfText!);
   const parts = {
     words: lists.words.written(),
     postings: lists.postings.written(),
@@ -76,7 +77,7 @@ export function writeColumn(
   };
 }
 
-/** Rows by text: those of text `i` are `rows[starts[i]..starts[i + 1])`. */
+/** The rows of each text: those of text i are `rows[starts[i]..starts[i + 1])`. */
 interface RowsByText {
   readonly starts: Uint32Array;
   readonly rows: Uint32Array;
@@ -95,27 +96,28 @@ function rowsOf({ count, of }: Texts): RowsByText {
   return { starts, rows };
 }
 
-/** Where rows do not share texts: the row of each text. */
+/** The row of each text, if rows do not share texts. */
 function rowNumbers({ count, of }: Texts): Uint32Array {
   const rows = new Uint32Array(count);
   for (let row = 0; row < of.length; row++) if (of[row]! > 0) rows[of[row]! - 1] = row;
   return rows;
 }
 
-interface WordLists {
+/** The parts that are written term by term. */
+interface TermLists {
   readonly words: ByteWriter;
   readonly postings: ByteWriter;
   readonly positions: ByteWriter;
   readonly blocks: ByteWriter;
 }
 
-function writeWords(
-  vocabulary: TermDictionary,
+function writeTerms(
+  dictionary: TermDictionary,
   lengths: Uint32Array,
   starts: Uint32Array | undefined,
   numbers: Uint32Array | undefined,
-): WordLists {
-  const { texts: textOf, positions: positionOf, first } = occurrences(vocabulary, lengths);
+): TermLists {
+  const { texts: textOf, positions: positionOf, first } = occurrences(dictionary, lengths);
   const lists = {
     words: new ByteWriter(),
     postings: new ByteWriter(),
@@ -124,20 +126,20 @@ function writeWords(
   };
   const { words, postings, positions, blocks } = lists;
   let before: Uint8Array = new Uint8Array(0);
-  let block: { word: Uint8Array; words: number; postings: number; positions: number } | undefined;
+  let block: { term: Uint8Array; words: number; postings: number; positions: number } | undefined;
   const endBlock = (): void => {
     if (block === undefined) return;
-    blocks.varint(block.word.length);
-    blocks.append(block.word);
+    blocks.varint(block.term.length);
+    blocks.append(block.term);
     blocks.varint(words.end - block.words);
     blocks.varint(postings.end - block.postings);
     blocks.varint(positions.end - block.positions);
   };
-  for (const [i, number] of sorted(vocabulary).entries()) {
-    const word = vocabulary.word(number);
-    if (i % blockWords === 0) {
+  for (const [i, number] of sorted(dictionary).entries()) {
+    const term = dictionary.term(number);
+    if (i % blockTerms === 0) {
       endBlock();
-      block = { word, words: words.end, postings: postings.end, positions: positions.end };
+      block = { term, words: words.end, postings: postings.end, positions: positions.end };
       before = new Uint8Array(0);
     }
     const [fromPosting, fromPosition] = [postings.end, positions.end];
@@ -161,27 +163,27 @@ function writeWords(
       rows += starts ? starts[text + 1]! - starts[text]! : 1;
     }
     let shared = 0;
-    while (shared < word.length && word[shared] === before[shared]) shared += 1;
+    while (shared < term.length && term[shared] === before[shared]) shared += 1;
     words.varint(shared);
-    words.varint(word.length - shared);
-    words.append(word.subarray(shared));
+    words.varint(term.length - shared);
+    words.append(term.subarray(shared));
     words.varint(texts);
     words.varint(rows);
     words.varint(postings.end - fromPosting);
     words.varint(positions.end - fromPosition);
-    before = word;
+    before = term;
   }
   endBlock();
   return lists;
 }
 
-/** Every occurrence of every word, by word, then text, then position: a counting sort. */
+/** All occurrences sorted by term, text and position (counting sort): those of term i are `first[i]..first[i + 1])`. */
 function occurrences(
-  vocabulary: TermDictionary,
+  dictionary: TermDictionary,
   lengths: Uint32Array,
 ): { readonly texts: Uint32Array; readonly positions: Uint32Array; readonly first: Uint32Array } {
-  const tokens = vocabulary.tokens.written();
-  const first = new Uint32Array(vocabulary.words + 1);
+  const tokens = dictionary.tokens.written();
+  const first = new Uint32Array(dictionary.count + 1);
   for (const token of tokens) first[token + 1]! += 1;
   for (let i = 1; i < first.length; i++) first[i]! += first[i - 1]!;
   const next = first.slice();
@@ -191,30 +193,31 @@ function occurrences(
   for (let text = 0; text < lengths.length; text++) {
     const length = lengths[text]!;
     for (let position = 0; position < length; position++, at++) {
-      const place = next[tokens[at]!]!++;
-      texts[place] = text;
-      positions[place] = position;
+      const slot = next[tokens[at]!]!++;
+      texts[slot] = text;
+      positions[slot] = position;
     }
   }
   return { texts, positions, first };
 }
 
-/** The numbers of the words in the order of their bytes; most differ in the first six, which make one number. */
-function sorted(vocabulary: TermDictionary): Uint32Array {
-  const keys = new Float64Array(vocabulary.words);
-  const numbers = new Uint32Array(vocabulary.words);
-  for (let number = 0; number < vocabulary.words; number++) {
-    const word = vocabulary.word(number);
+/** The numbers of the terms, sorted by their bytes. Most differ in the first six, which are compared as one number. */
+function sorted(dictionary: TermDictionary): Uint32Array {
+  const keys = new Float64Array(dictionary.count);
+  const numbers = new Uint32Array(dictionary.count);
+  for (let number = 0; number < dictionary.count; number++) {
+    const term = dictionary.term(number);
     let key = 0;
-    for (let i = 0; i < 6; i++) key = key * 256 + (word[i] ?? 0);
+    for (let i = 0; i < 6; i++) key = key * 256 + (term[i] ?? 0);
     keys[number] = key;
     numbers[number] = number;
   }
   return numbers.sort(
-    (a, b) => keys[a]! - keys[b]! || compareBytes(vocabulary.word(a), vocabulary.word(b)),
+    (a, b) => keys[a]! - keys[b]! || compareBytes(dictionary.term(a), dictionary.term(b)),
   );
 }
 
+/** The parts `texts` and `rows`, and the number of tokens in all rows. */
 interface TextLists {
   readonly list: ByteWriter;
   readonly rows: ByteWriter;

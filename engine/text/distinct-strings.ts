@@ -1,40 +1,42 @@
 import type { Data } from 'apache-arrow';
 import { hashOf, Numbers } from './bytes.js';
 
-/** The texts of a column in some batches. `of` says for each row which text it has, 0 for none and else its number and 1. */
+/** The texts of a column. */
 export interface Texts {
   readonly count: number;
+  /** By row: 1 + the number of its text, or 0 for null. */
   readonly of: Uint32Array;
-  /** Bytes of text `i`: `from[i]` to `to[i]` of `bytes[batch[i]]`. */
+  /** Text i is `bytes[batch[i]]` from `from[i]` to `to[i]`. */
   readonly bytes: readonly Uint8Array[];
   readonly batch: Uint32Array;
   readonly from: Uint32Array;
   readonly to: Uint32Array;
 }
 
-/** Above this share of new texts it does not pay to share them. */
+/** With a larger share of distinct values, every row gets a text of its own. */
 const mostDistinct = 0.5;
-const firstLook = 4096;
+/** Number of texts from which on that share is checked. */
+const checkFrom = 4096;
 
 /**
- * The distinct texts of a column, so that each is read once however many rows have it; where most rows have a text of their own,
- * a text for every row instead.
+ * The distinct values of a column of strings in some batches, so that each is tokenized once; if more than half of the values are
+ * distinct, one text per non-null row instead (`isShared` is false).
  */
 export function textsOf(columns: readonly Data[]): Texts & { readonly isShared: boolean } {
   const rows = columns.reduce((sum, { length }) => sum + length, 0);
-  const shared = new Texter(columns, rows, true).read();
+  const shared = new TextCollector(columns, rows, true).read();
   if (shared) return { ...shared, isShared: true };
-  return { ...new Texter(columns, rows, false).read()!, isShared: false };
+  return { ...new TextCollector(columns, rows, false).read()!, isShared: false };
 }
 
-class Texter {
+class TextCollector {
   readonly #bytes: readonly Uint8Array[];
   readonly #of: Uint32Array;
   readonly #batch = new Numbers();
   readonly #from = new Numbers();
   readonly #to = new Numbers();
   readonly #hashes = new Numbers();
-  #places = new Uint32Array(1 << 12);
+  #slots = new Uint32Array(1 << 12);
 
   constructor(
     readonly columns: readonly Data[],
@@ -45,7 +47,7 @@ class Texter {
     this.#of = new Uint32Array(rows);
   }
 
-  /** Undefined if the texts were to be shared, and that does not pay. */
+  /** Undefined if texts should be shared, but too many are distinct. */
   read(): Texts | undefined {
     let row = 0;
     for (const [batch, data] of this.columns.entries()) {
@@ -56,10 +58,10 @@ class Texter {
         if (hasNulls && ((bits[(offset + i) >> 3]! >> ((offset + i) & 7)) & 1) === 0) continue;
         const from = offsets[i]!;
         const to = offsets[i + 1]!;
-        const number = this.isShared ? this.#find(batch, from, to) : this.#enter(batch, from, to);
+        const number = this.isShared ? this.#find(batch, from, to) : this.#append(batch, from, to);
         this.#of[row] = number + 1;
         const texts = this.#from.length;
-        if (this.isShared && texts > firstLook && texts > row * mostDistinct) return undefined;
+        if (this.isShared && texts > checkFrom && texts > row * mostDistinct) return undefined;
       }
     }
     if (this.isShared && this.#from.length > row * mostDistinct) return undefined;
@@ -76,19 +78,19 @@ class Texter {
   #find(batch: number, from: number, to: number): number {
     const bytes = this.#bytes[batch]!;
     const hash = hashOf(bytes, from, to) >>> 0;
-    const mask = this.#places.length - 1;
-    let place = hash & mask;
+    const mask = this.#slots.length - 1;
+    let slot = hash & mask;
     for (;;) {
-      const number = this.#places[place]! - 1;
+      const number = this.#slots[slot]! - 1;
       if (number < 0) break;
       if (this.#hashes.list[number] === hash && this.#isSame(number, bytes, from, to))
         return number;
-      place = (place + 1) & mask;
+      slot = (slot + 1) & mask;
     }
-    const number = this.#enter(batch, from, to);
+    const number = this.#append(batch, from, to);
     this.#hashes.push(hash);
-    this.#places[place] = number + 1;
-    if (number * 2 > mask) this.#widen();
+    this.#slots[slot] = number + 1;
+    if (number * 2 > mask) this.#grow();
     return number;
   }
 
@@ -100,21 +102,21 @@ class Texter {
     return true;
   }
 
-  #enter(batch: number, from: number, to: number): number {
+  #append(batch: number, from: number, to: number): number {
     this.#batch.push(batch);
     this.#from.push(from);
     this.#to.push(to);
     return this.#from.length - 1;
   }
 
-  #widen(): void {
-    const places = new Uint32Array(this.#places.length * 4);
-    const mask = places.length - 1;
+  #grow(): void {
+    const slots = new Uint32Array(this.#slots.length * 4);
+    const mask = slots.length - 1;
     for (let number = 0; number < this.#from.length; number++) {
-      let place = this.#hashes.list[number]! & mask;
-      while (places[place] !== 0) place = (place + 1) & mask;
-      places[place] = number + 1;
+      let slot = this.#hashes.list[number]! & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = number + 1;
     }
-    this.#places = places;
+    this.#slots = slots;
   }
 }

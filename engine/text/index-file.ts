@@ -5,24 +5,25 @@ import { ByteCache } from './byte-cache.js';
 import { partNames, type ColumnSummary, type PartName } from './column-writer.js';
 import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';
 
-/** A file whose content never changes: `checksum` tells it from any other that may have had its name. */
+/** An immutable file; `checksum` distinguishes it from an earlier file of the same name. */
 export interface IndexedFile {
   readonly path: string;
   readonly checksum: string;
 }
 
-/** The index of the texts in one segment's file: what there is, and the bytes of it. */
+/** The opened text index of one segment. */
 export interface TextIndex {
   readonly file: IndexedFile;
-  /** No other index that this process opens has it: a key that is shorter than path and checksum. */
+  /** Unique in this process; serves as a short cache key. */
   readonly number: number;
-  /** Rows of the segment. */
+  /** Number of rows of the segment. */
   readonly rows: number;
-  readonly columns: ReadonlyMap<string, ColumnPlace>;
+  /** By `indexedName`. */
+  readonly columns: ReadonlyMap<string, ColumnLocation>;
 }
 
-/** A column of an index, and where in the file its parts begin. */
-export interface ColumnPlace {
+/** The index of one column, and the positions of its parts in the file. */
+export interface ColumnLocation {
   readonly summary: ColumnSummary;
   readonly begins: Readonly<Record<PartName, number>>;
 }
@@ -36,7 +37,7 @@ const pages = new ByteCache<Uint8Array>(mostPages);
 const summaries = new ByteCache<TextIndex | null>(mostSummaries);
 let opened = 0;
 
-/** The index in a segment's file; undefined if it has none, or one of another version. */
+/** Opens the index in a segment's file; undefined if it has none of the current version. */
 export async function openIndex(file: IndexedFile): Promise<TextIndex | undefined> {
   const key = `${file.path}\n${file.checksum}`;
   const known = summaries.get(key);
@@ -46,10 +47,10 @@ export async function openIndex(file: IndexedFile): Promise<TextIndex | undefine
   return index;
 }
 
-/** Bytes of a part of a column's index. */
+/** Reads `length` bytes at `from` of one part of a column's index; by default the whole part. */
 export async function readPart(
   index: TextIndex,
-  { summary, begins }: ColumnPlace,
+  { summary, begins }: ColumnLocation,
   part: PartName,
   from = 0,
   length = summary.sizes[part],
@@ -60,7 +61,7 @@ export async function readPart(
   return readBytes(index, begins[part] + from, length);
 }
 
-/** What is wrong with an index whose bytes are not what the writer makes. */
+/** The error for an index whose bytes the writer would not have produced. */
 export function damagedIndex(file: IndexedFile, problem: string, cause?: unknown): AppError {
   const message = `The text index of segment ${basename(file.path)} ${problem}; restore the file from a backup`;
   return new AppError('damaged', message, undefined, cause);
@@ -71,7 +72,7 @@ async function readSummary(file: IndexedFile): Promise<TextIndex | undefined> {
   try {
     const footer = await reader.read(reader.bytes - footerTailBytes, footerTailBytes);
     const end = reader.bytes - footerTailBytes - viewOf(footer).getUint32(0, true);
-    if (end < indexTailBytes) throw damagedIndex(file, 'has no place in front of the footer');
+    if (end < indexTailBytes) throw damagedIndex(file, 'has no room before the footer');
     const tail = viewOf(await reader.read(end - indexTailBytes, indexTailBytes));
     if (tail.getUint32(4, true) !== indexMagic) return undefined;
     const length = tail.getUint32(0, true);
@@ -82,24 +83,26 @@ async function readSummary(file: IndexedFile): Promise<TextIndex | undefined> {
   }
 }
 
-/** The index whose summary begins at `at`; undefined if it is of another version. */
+/** Parses the summary, which begins at position `at`; undefined if the index has another version. */
 function parse(file: IndexedFile, text: Uint8Array, at: number): TextIndex | undefined {
   try {
     const summary = JSON.parse(Buffer.from(text).toString()) as IndexSummary;
-    return summary.version === indexVersion ? placed(file, summary, at - summary.bytes) : undefined;
+    return summary.version === indexVersion
+      ? located(file, summary, at - summary.bytes)
+      : undefined;
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw damagedIndex(file, 'has a summary that cannot be read', error);
   }
 }
 
-function placed(file: IndexedFile, summary: IndexSummary, begin: number): TextIndex {
+function located(file: IndexedFile, summary: IndexSummary, begin: number): TextIndex {
   let at = begin;
-  const columns = new Map<string, ColumnPlace>();
+  const columns = new Map<string, ColumnLocation>();
   for (const column of summary.columns) {
     const numbers = [column.records, column.texts, column.words, ...Object.values(column.sizes)];
     if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) {
-      throw damagedIndex(file, `has a summary of ${column.name} that lacks a number`);
+      throw damagedIndex(file, `has a summary of ${column.name} without a valid count or size`);
     }
     const begins = {} as Record<PartName, number>;
     for (const part of partNames) {
@@ -114,7 +117,7 @@ function placed(file: IndexedFile, summary: IndexSummary, begin: number): TextIn
   return { file, number: ++opened, rows: summary.rows, columns };
 }
 
-/** By pages that are kept: a lookup in an index that was used before opens no file. */
+/** Reads through the page cache, so that a lookup in an index used before opens no file. */
 async function readBytes(index: TextIndex, from: number, length: number): Promise<Uint8Array> {
   const first = Math.floor(from / pageBytes);
   const last = Math.floor((from + Math.max(length, 1) - 1) / pageBytes);
@@ -129,7 +132,7 @@ async function readBytes(index: TextIndex, from: number, length: number): Promis
   if (whole.length === 1) return whole[0]!.subarray(start, start + length);
   const bytes = new Uint8Array(length);
   for (const [i, page] of whole.entries()) {
-    const at = i * pageBytes - start; // the first begins before what is wanted
+    const at = i * pageBytes - start; // the first page begins before the wanted bytes
     bytes.set(page.subarray(Math.max(0, -at), length - at), Math.max(0, at));
   }
   return bytes;
@@ -151,7 +154,7 @@ async function fill(
       }
       const bytes = await reader.read((first + i) * pageBytes, run * pageBytes);
       for (let j = 0; j < run; j++, i++) {
-        // A copy of its own: a page that is kept must not keep its neighbours.
+        // A copy, so that a cached page does not keep its neighbours in memory.
         const page = bytes.slice(j * pageBytes, (j + 1) * pageBytes);
         found[i] = page;
         pages.set(keyOf(index, first + i), page, page.length);

@@ -2,23 +2,23 @@ import { makeData, Utf8, type Data, type RecordBatch, type Struct } from 'apache
 import type { Column, Columns } from '../core/types.js';
 import { writeColumn, type ColumnSummary } from './column-writer.js';
 
-/** Changes with the form of the index, and with what is a word (words.ts, fold.ts): an index of another version is not used. */
+/** Changes with the format of the index, the tokenizer and case folding. Indexes of other versions are ignored. */
 export const indexVersion = 2;
-/** The last bytes of an index: the length of its summary, then this. */
+/** The last four bytes of an index, after the length of its summary. */
 export const indexMagic = 0x31585453; // STX1
 export const indexTailBytes = 8;
 
-/** What stands before the last bytes of an index, as JSON. */
+/** The summary at the end of an index, stored as JSON. */
 export interface IndexSummary {
   readonly version: number;
   readonly rows: number;
-  /** Bytes of all parts of all columns, which come before this. */
+  /** Bytes of all parts of all columns; they lie before the summary. */
   readonly bytes: number;
   readonly columns: readonly ColumnSummary[];
 }
 
-/** Whether a segment with these columns has an index: all texts have one but those in lists. */
-export function hasIndex(columns: Columns): boolean {
+/** Whether a segment with these columns has an index: columns of type `text` have one, unless they are in lists. */
+function hasIndex(columns: Columns): boolean {
   return columns.some((column) => isIndexed(column) || hasIndex(membersOf(column)));
 }
 
@@ -30,15 +30,14 @@ function membersOf({ type, isList, children = [] }: Column): Columns {
   return type === 'object' && !isList ? children : [];
 }
 
-/** A column in an index is named by the physical names on the way to it. */
+/** The name of a column in an index: the physical names from the top-level column down, as JSON. */
 export function indexedName(path: readonly string[]): string {
   return JSON.stringify(path);
 }
 
 /**
- * The index of the text columns of a segment, in pieces; undefined if there is none. It lies between the last row group and the
- * footer of the segment's file, where Parquet has room for what readers do not know, so that it is flushed, moved, checked
- * and removed with the segment.
+ * The index of the text columns of a segment, in pieces; undefined without text columns. It is stored before the footer of the
+ * segment's Parquet file, where other readers ignore it, so it is flushed, moved, checked and removed with the segment.
  */
 export function writeIndex(
   columns: Columns,
@@ -71,7 +70,7 @@ export function writeIndex(
   return pieces;
 }
 
-/** A member of objects; missing where its object is. */
+/** A member of objects; null where its object is null. */
 function memberOf(parent: Data, name: string): Data {
   const at = (parent.type as Struct).children.findIndex((field) => field.name === name);
   const member = parent.children[at]!;
@@ -95,7 +94,7 @@ function memberOf(parent: Data, name: string): Data {
     : makeData({ ...common, type: member.type as Struct, children });
 }
 
-/** The summary and its length. */
+/** The summary, its length and the magic number. */
 function ending(summary: IndexSummary): Uint8Array {
   const text = Buffer.from(JSON.stringify(summary));
   const tail = Buffer.alloc(indexTailBytes);

@@ -7,25 +7,25 @@ import { ColumnMatcher, type TextQuery } from './column-matcher.js';
 import type { Score } from './postings.js';
 import { Ranking, scoresOf, type RankedPage, type RankedRow, type RowsOf } from './ranking.js';
 
-/** A segment, and the column of it that is searched: undefined if it has none, so that no row has a text. */
-export interface SearchedSegment extends IndexedFile {
+/** A segment, and the name in its index of the searched column; undefined if the segment lacks the column. */
+interface SearchedSegment extends IndexedFile {
   readonly column: string | undefined;
 }
 
-/** Texts with this phrase rank before those without. */
+/** A phrase that raises the score of the texts that contain it, multiplied by `boost`. */
 export interface RankedPhrase {
   readonly terms: readonly Uint8Array[];
   readonly boost: number;
 }
 
-/** The texts of one field in all segments of a snapshot. */
+/** The text indexes of one field in all segments of a snapshot. */
 export interface TextField {
-  /** By segment; undefined where there is no text. */
+  /** By segment; undefined where the segment has no such column. */
   readonly matchers: readonly (ColumnMatcher | undefined)[];
   readonly statistics: FieldStatistics;
 }
 
-/** Opens the indexes of a field; undefined if a segment has texts and no index of them. */
+/** Opens the indexes of a field; undefined if a segment has the column but no index of it. */
 export async function openTextField(
   segments: readonly SearchedSegment[],
 ): Promise<TextField | undefined> {
@@ -37,37 +37,38 @@ export async function openTextField(
       continue;
     }
     const index = await openIndex(segment);
-    const place = index?.columns.get(segment.column);
-    if (index === undefined || place === undefined) return undefined;
-    matchers.push(new ColumnMatcher(new ColumnReader(index, place)));
-    records += place.summary.records;
-    tokens += place.summary.words;
+    const location = index?.columns.get(segment.column);
+    if (index === undefined || location === undefined) return undefined;
+    matchers.push(new ColumnMatcher(new ColumnReader(index, location)));
+    records += location.summary.records;
+    tokens += location.summary.words;
   }
   return { matchers, statistics: { records, tokens } };
 }
 
-/** Between these the process looks after everything else. */
+/** Milliseconds of work before control returns to the event loop. */
 const sliceMs = 10;
 
-/** Lets others work when a turn is over, and gives up when it is told to. */
+/** Divides long work into time slices, between which the event loop runs and cancellation is checked. */
 export class TimeSlice {
-  readonly #giveUp: () => void;
-  #began = performance.now();
+  readonly #throwIfCanceled: () => void;
+  #start = performance.now();
 
-  /** `giveUp` throws when nobody wants the answer any more. */
-  constructor(giveUp: () => void) {
-    this.#giveUp = giveUp;
+  /** `throwIfCanceled` throws if the work has been cancelled or has timed out. */
+  constructor(throwIfCanceled: () => void) {
+    this.#throwIfCanceled = throwIfCanceled;
   }
 
+  /** Returns to the event loop if the time slice is over, and then starts a new one. */
   async yieldIfOver(): Promise<void> {
-    if (performance.now() - this.#began < sliceMs) return;
+    if (performance.now() - this.#start < sliceMs) return;
     await setImmediate();
-    this.#giveUp();
-    this.#began = performance.now();
+    this.#throwIfCanceled();
+    this.#start = performance.now();
   }
 }
 
-/** In how many records of a field a phrase is. */
+/** Number of records of a field that contain a phrase. */
 export async function documentFrequency(
   { matchers }: TextField,
   terms: readonly Uint8Array[],
@@ -82,13 +83,15 @@ export async function documentFrequency(
   return sum;
 }
 
-/** What a ranked clause adds to a record that satisfies it, besides its BM25: see `tierOf`. */
+/**
+ * The constant that each matching clause adds to a score besides its BM25: more than all clauses can add together, so that a record which
+ * matches more clauses ranks higher (query language 4.4).
+ */
 export function tierOf(weights: readonly Bm25Weight[]): number {
-  // More than all clauses can add together, so that a record which satisfies more of them comes first (query language 4.4).
   return weights.length === 1 ? 0 : weights.reduce((sum, { most }) => sum + most, 1);
 }
 
-/** A page of the records that satisfy `query`, by score and then in the order of insertion, and how many there are in all. */
+/** A page of the records that match `query`, by descending score and then in insertion order, and the total number of matches. */
 export async function search(
   field: TextField,
   query: TextQuery,
@@ -135,7 +138,7 @@ export async function search(
   return { rows: await ranking.rows(rowsOf), total };
 }
 
-/** The word that is all that is asked for, and all that ranks. */
+/** The term if query and ranking consist of the same single term. */
 function onlyTerm(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8Array | undefined {
   if (query.kind === 'and' || query.kind === 'or')
     return query.items.length === 1 ? onlyTerm(query.items[0]!, phrases) : undefined;
@@ -146,8 +149,8 @@ function onlyTerm(query: TextQuery, phrases: readonly RankedPhrase[]): Uint8Arra
 }
 
 /**
- * Ranks the texts with one word. How many there are, the lists of words tell, and once the page is full, most texts cannot be on
- * it: a word of 860,000 texts takes 1 ms instead of 40.
+ * Ranks the texts that contain one term. The total is known from the entries of the term, and once the page is full most blocks are
+ * skipped: 1 ms instead of 40 for a term with 860,000 texts.
  */
 async function rankTerm(
   { matchers }: TextField,

@@ -2,29 +2,29 @@ import type { Collector, Hits, Score, TextTable } from './postings.js';
 
 /** A row of a segment, with its score. */
 export interface RankedRow {
-  /** Number of the segment in the list that was searched. */
+  /** Index of the segment in the searched list. */
   readonly segment: number;
   readonly row: number;
   readonly score: number;
 }
 
-/** Which of the ranked rows are wanted. */
+/** The part of the ranking that is requested. */
 export interface RankedPage {
-  /** Only rows behind this one. */
+  /** Only rows after this one. */
   readonly after: RankedRow | undefined;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** The rows of some texts of a segment, ascending. */
+/** Returns the rows of some texts of a segment, ascending. */
 export type RowsOf = (segment: number, texts: Uint32Array) => Promise<Uint32Array>;
 
-/** So many candidates more than the page needs, and those that cannot be on it are let go. */
-const mostOthers = 512;
+/** Number of candidates, beyond twice those of the page, at which the ones that cannot be on the page are removed. */
+const surplus = 512;
 
 /**
- * Collects texts with their scores, segment by segment in insertion order, and keeps those that the page may need: by score, then
- * segment, then row. Holds a few times as many texts as the page and all pages before it have rows, however many are added.
+ * Collects texts with their scores, segment by segment in insertion order, and keeps the candidates for the page. The order is by
+ * descending score, then segment, then row. Memory is proportional to the rows up to the end of the page, not to the texts added.
  */
 export class Ranking implements Collector {
   readonly #page: RankedPage;
@@ -32,24 +32,23 @@ export class Ranking implements Collector {
   #limit: number;
   #segment = 0;
   #counts: Uint32Array | undefined;
-  /** The page is full with better ones: further texts must be above this score, */
+  /** The page is full: texts of later segments must have a higher score than this. */
   #floor = -Infinity;
-  /** and those of this segment, too, unless they share rows: then one that comes later may have earlier ones. */
+  /** The same for further texts of this segment. Differs if rows share texts: a later text may then have an earlier row. */
   #floorHere = -Infinity;
 
   constructor(page: RankedPage) {
     this.#page = page;
-    this.#limit = 2 * (page.offset + page.limit) + mostOthers;
+    this.#limit = 2 * (page.offset + page.limit) + surplus;
   }
 
-  /** From here on texts of this segment come, ascending. */
+  /** Starts a segment; its texts must be added in ascending order. */
   begin(segment: number, table?: TextTable): void {
     this.#segment = segment;
     this.#counts = table?.counts;
     this.#floorHere = this.#floor;
   }
 
-  /** Whether a text with this score may still be on the page. */
   wants(score: number): boolean {
     return score > this.#floorHere;
   }
@@ -61,7 +60,7 @@ export class Ranking implements Collector {
     if (after !== undefined) {
       const isBefore = score === after.score && this.#segment < after.segment;
       if (score > after.score || isBefore) return;
-      // Some of these rows are behind it; how many, is known only when they are read.
+      // Some of these rows come after `after`; their number is known only when they are read.
       if (score === after.score && this.#segment === after.segment) rows = 0;
     }
     this.#candidates.push(score, this.#segment, text, rows);
@@ -92,20 +91,20 @@ export class Ranking implements Collector {
 
   #prune(): void {
     const wanted = this.#page.offset + this.#page.limit;
-    const kept = new Candidates(1024);
+    const remaining = new Candidates(1024);
     let count = 0;
     for (const group of this.#candidates.groups()) {
       if (count >= wanted) {
-        this.#floor = kept.lastScore;
+        this.#floor = remaining.lastScore;
         break;
       }
       for (const [i, text] of group.texts.entries()) {
-        kept.push(group.score, group.segment, text, group.rows[i]!);
+        remaining.push(group.score, group.segment, text, group.rows[i]!);
       }
       count += group.count;
     }
-    this.#candidates = kept;
-    this.#limit = 2 * Math.max(wanted, kept.length) + mostOthers;
+    this.#candidates = remaining;
+    this.#limit = 2 * Math.max(wanted, remaining.length) + surplus;
     if (this.#counts === undefined) this.#floorHere = this.#floor;
   }
 }
@@ -116,7 +115,7 @@ interface Group {
   readonly segment: number;
   readonly texts: Uint32Array;
   readonly rows: Uint32Array;
-  /** Rows of all of them. */
+  /** Number of rows of all of them. */
   readonly count: number;
 }
 
@@ -141,10 +140,10 @@ class Candidates {
   push(score: number, segment: number, text: number, rows: number): void {
     const { length } = this;
     if (length === this.#scores.length) {
-      this.#scores = widened(this.#scores, new Float64Array(2 * length));
-      this.#segments = widened(this.#segments, new Uint32Array(2 * length));
-      this.#texts = widened(this.#texts, new Uint32Array(2 * length));
-      this.#rows = widened(this.#rows, new Uint32Array(2 * length));
+      this.#scores = enlarged(this.#scores, new Float64Array(2 * length));
+      this.#segments = enlarged(this.#segments, new Uint32Array(2 * length));
+      this.#texts = enlarged(this.#texts, new Uint32Array(2 * length));
+      this.#rows = enlarged(this.#rows, new Uint32Array(2 * length));
     }
     this.#scores[length] = score;
     this.#segments[length] = segment;
@@ -153,7 +152,7 @@ class Candidates {
     this.length += 1;
   }
 
-  /** By score, largest first, then segment; texts ascending. */
+  /** By descending score, then segment; texts ascending. */
   *groups(): Generator<Group> {
     const [scores, segments, texts, rows] = [this.#scores, this.#segments, this.#texts, this.#rows];
     const order = Uint32Array.from({ length: this.length }, (_, i) => i);
@@ -180,18 +179,18 @@ class Candidates {
   }
 }
 
-function widened<T extends Float64Array | Uint32Array>(from: T, into: T): T {
+function enlarged<T extends Float64Array | Uint32Array>(from: T, into: T): T {
   into.set(from as never);
   return into;
 }
 
-/** A clause that ranks texts: its hits in one segment, and what they count. */
-export interface Clause {
+/** A ranking clause: its hits in one segment, and their score. */
+interface Clause {
   readonly hits: Hits;
   readonly score: Score;
 }
 
-/** The scores of texts: the sum over all clauses, in their order. */
+/** The scores of texts: the sums over all clauses, added in the order of the clauses. */
 export function scoresOf(
   texts: Uint32Array,
   clauses: readonly Clause[],

@@ -2,26 +2,27 @@ import { hashOf, Numbers } from './bytes.js';
 import { foldCode } from './fold.js';
 import { isSeparator } from './tokenizer.js';
 
-/** Per ASCII character the folded one, 0 for separators. */
+/** For each ASCII code its folded code; 0 for separators. */
 const ascii = Uint8Array.from({ length: 128 }, (_, code) =>
   isSeparator(code) ? 0 : foldCode(code),
 );
 
 /**
- * Cuts texts in UTF-8 into words, folds these, and numbers them in the order in which they come first. `tokens` holds the words of
- * all texts that were read, one behind the other.
+ * Tokenizes texts in UTF-8, folds the tokens to terms, and numbers the terms in order of first occurrence. `tokens` holds the term
+ * numbers of all tokens of all texts, in the order in which they were added.
  */
 export class TermDictionary {
-  words = 0;
+  /** Number of terms. */
+  count = 0;
   readonly tokens = new Numbers(1 << 14);
   #arena = new Uint8Array(1 << 16);
   #end = 0;
   readonly #starts = new Numbers();
   readonly #hashes = new Numbers();
-  #places = new Uint32Array(1 << 11);
+  #slots = new Uint32Array(1 << 11);
 
-  /** Reads a text; returns how many words it has. */
-  read(bytes: Uint8Array, from: number, to: number): number {
+  /** Adds a text, `bytes[from..to)`; returns its number of tokens. */
+  add(bytes: Uint8Array, from: number, to: number): number {
     this.#reserve(2 * (to - from) + 8);
     const before = this.tokens.length;
     const arena = this.#arena;
@@ -34,53 +35,53 @@ export class TermDictionary {
         at += 1;
         const folded = ascii[byte]!;
         if (folded !== 0) arena[end++] = folded;
-        else if (end > start) end = start = this.#word(start, end);
+        else if (end > start) end = start = this.#addToken(start, end);
         continue;
       }
       const code = codeAt(bytes, at);
       at += code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
       if (!isSeparator(code)) end = encode(arena, end, foldCode(code));
-      else if (end > start) end = start = this.#word(start, end);
+      else if (end > start) end = start = this.#addToken(start, end);
     }
-    if (end > start) this.#word(start, end);
+    if (end > start) this.#addToken(start, end);
     return this.tokens.length - before;
   }
 
-  /** A word by its number; valid until the next text is read. */
-  word(number: number): Uint8Array {
+  /** The bytes of a term; valid until the next text is added. */
+  term(number: number): Uint8Array {
     const from = this.#starts.list[number]!;
-    const to = number + 1 < this.words ? this.#starts.list[number + 1]! : this.#end;
+    const to = number + 1 < this.count ? this.#starts.list[number + 1]! : this.#end;
     return this.#arena.subarray(from, to);
   }
 
-  /** Takes the word that was written behind the others; returns where the next one begins. */
-  #word(start: number, end: number): number {
+  /** Adds the token at `start` of the arena, after the terms; returns the start of the next one. */
+  #addToken(start: number, end: number): number {
     const arena = this.#arena;
     const hash = hashOf(arena, start, end);
-    const mask = this.#places.length - 1;
-    let place = hash & mask;
+    const mask = this.#slots.length - 1;
+    let slot = hash & mask;
     for (;;) {
-      const number = this.#places[place]! - 1;
+      const number = this.#slots[slot]! - 1;
       if (number < 0) break;
-      if (this.#hashes.list[number] === hash >>> 0 && this.#isWord(number, start, end)) {
+      if (this.#hashes.list[number] === hash >>> 0 && this.#isTerm(number, start, end)) {
         this.tokens.push(number);
         return start;
       }
-      place = (place + 1) & mask;
+      slot = (slot + 1) & mask;
     }
     this.#starts.push(start);
     this.#hashes.push(hash >>> 0);
     this.#end = end;
-    this.tokens.push(this.words);
-    this.words += 1;
-    this.#places[place] = this.words;
-    if (this.words * 2 > mask) this.#widen();
+    this.tokens.push(this.count);
+    this.count += 1;
+    this.#slots[slot] = this.count;
+    if (this.count * 2 > mask) this.#grow();
     return end;
   }
 
-  #isWord(number: number, start: number, end: number): boolean {
+  #isTerm(number: number, start: number, end: number): boolean {
     const from = this.#starts.list[number]!;
-    const to = number + 1 < this.words ? this.#starts.list[number + 1]! : this.#end;
+    const to = number + 1 < this.count ? this.#starts.list[number + 1]! : this.#end;
     if (to - from !== end - start) return false;
     const arena = this.#arena;
     for (let p = from, q = start; p < to; p++, q++) if (arena[p] !== arena[q]) return false;
@@ -94,19 +95,19 @@ export class TermDictionary {
     this.#arena = wider;
   }
 
-  #widen(): void {
-    const places = new Uint32Array(this.#places.length * 4);
-    const mask = places.length - 1;
-    for (let number = 0; number < this.words; number++) {
-      let place = this.#hashes.list[number]! & mask;
-      while (places[place] !== 0) place = (place + 1) & mask;
-      places[place] = number + 1;
+  #grow(): void {
+    const slots = new Uint32Array(this.#slots.length * 4);
+    const mask = slots.length - 1;
+    for (let number = 0; number < this.count; number++) {
+      let slot = this.#hashes.list[number]! & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = number + 1;
     }
-    this.#places = places;
+    this.#slots = slots;
   }
 }
 
-/** The code point that begins at a byte above 127 of valid UTF-8. */
+/** The code point at a byte above 127 of valid UTF-8. */
 function codeAt(bytes: Uint8Array, at: number): number {
   const first = bytes[at]!;
   const second = bytes[at + 1]! & 0x3f;
@@ -116,6 +117,7 @@ function codeAt(bytes: Uint8Array, at: number): number {
   return ((first & 0x07) << 18) | (second << 12) | (third << 6) | (bytes[at + 3]! & 0x3f);
 }
 
+/** Appends a code point in UTF-8; returns the new end. */
 function encode(into: Uint8Array, end: number, code: number): number {
   if (code < 0x80) {
     into[end] = code;

@@ -1,6 +1,6 @@
 /**
- * What stands between words, by code point: blanks, controls, punctuation, arrows and other signs, emoji. All else makes words:
- * letters, marks and digits of every script, and `_`. A change here needs a new version of the index (file.ts).
+ * Code points that separate tokens: white space, controls, punctuation, arrows and other symbols, emoji. Everything else is part of a
+ * token: letters, marks and digits of every script, and `_`. A change needs a new `indexVersion` (index-writer.ts).
  */
 const ranges: readonly (readonly [number, number])[] = [
   [0x00, 0x2f],
@@ -33,8 +33,9 @@ const ranges: readonly (readonly [number, number])[] = [
 ];
 
 /**
- * The separators as the inside of a character class of RE2.
- * Choice: written out as ranges, because classes such as `\p{L}` took 5 ms to compile for every condition; ranges take 1 ms.
+ * The separators as the content of a character class of RE2.
+ * Choice: separators of words are written as ranges of code points, because RE2 takes 5 ms to compile classes such as `\p{L}` for every
+ * condition, and 1 ms for the ranges.
  */
 export const separators = ranges
   .map(([from, to]) => (from === to ? escaped(from) : `${escaped(from)}-${escaped(to)}`))
@@ -44,14 +45,14 @@ function escaped(code: number): string {
   return `\\x{${code.toString(16)}}`;
 }
 
-const wordPattern = new RegExp(`[^${separators.replaceAll('\\x{', '\\u{')}]+`, 'gu');
+const tokenPattern = new RegExp(`[^${separators.replaceAll('\\x{', '\\u{')}]+`, 'gu');
 
-/** The words of a text, in order. */
+/** The tokens of a text, in order, not folded. */
 export function tokenize(text: string): string[] {
-  return text.match(wordPattern) ?? [];
+  return text.match(tokenPattern) ?? [];
 }
 
-/** Whether a code point stands between words. */
+/** Whether a code point separates tokens. */
 export function isSeparator(code: number): boolean {
   let low = 0;
   let high = ranges.length - 1;

@@ -9,7 +9,7 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { toErrorValue } from '../../engine/core/errors.js';
 import { fileStats, list, modifiedAt, openFile } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
-import { droppedMark } from '../../engine/store/verify.js';
+import { droppedLog } from '../../engine/store/verify.js';
 import type { Receipt } from '../jobs/import/report.js';
 import { isInUse } from './sweep.js';
 
@@ -133,7 +133,7 @@ async function verifyUnknownDatasets(
   for (const { name } of await list(data.datasets)) {
     if (name === '_empty.parquet' || known.has(Number(name)) || dropped.has(Number(name))) continue;
     const inside = await list(data.path('datasets', name));
-    if (inside.some((entry) => entry.name === droppedMark)) continue; // kept for queries that run
+    if (inside.some((entry) => entry.name === droppedLog)) continue; // kept for queries that run
     const isOld = ((await modifiedAt(data.path('datasets', name))) ?? Infinity) < unnamedBefore;
     if (isOld) note(`datasets/${name}`, 'is known to no catalogue entry');
   }

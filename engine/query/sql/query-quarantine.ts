@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { DataFolder } from '../../core/data-folder.js';
 import { AppError } from '../../core/errors.js';
-import { fileStats, openSlots, readFile, replaceFile, type Slots } from '../../core/files.js';
+import { openSlots, replaceFile, type Slots } from '../../core/atomic-files.js';
+import { fileStats, readFile } from '../../core/files.js';
 import type { Param } from './params.js';
 
 const hashLength = 32;

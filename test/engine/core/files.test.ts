@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { publishFile, replaceFile } from '../../../engine/core/atomic-files.js';
 import * as files from '../../../engine/core/files.js';
 
 let root: string;
@@ -68,21 +69,21 @@ describe('files', () => {
 
   test('publishes a name once, and leaves no file aside', async () => {
     const path = folder.path('exports', 'one.json');
-    expect(await files.publishFile(path, text('first'))).toBe(true);
-    expect(await files.publishFile(path, text('second'))).toBe(false);
+    expect(await publishFile(path, text('first'))).toBe(true);
+    expect(await publishFile(path, text('second'))).toBe(false);
     expect(new TextDecoder().decode(await files.readFile(path))).toBe('first');
     expect(await readdir(folder.exports)).toEqual(['one.json']);
   });
 
   test('gives exactly one of many publishers the name', async () => {
     const path = folder.path('exports', 'race.json');
-    const tries = Array.from({ length: 20 }, (_, i) => files.publishFile(path, text(String(i))));
+    const tries = Array.from({ length: 20 }, (_, i) => publishFile(path, text(String(i))));
     expect((await Promise.all(tries)).filter(Boolean)).toHaveLength(1);
   });
 
   test('replaces a file as a whole', async () => {
-    await files.replaceFile(folder.signingKey, text('a'));
-    await files.replaceFile(folder.signingKey, text('b'));
+    await replaceFile(folder.signingKey, text('a'));
+    await replaceFile(folder.signingKey, text('b'));
     expect(new TextDecoder().decode(await files.readFile(folder.signingKey))).toBe('b');
     expect(await readdir(join(root, 'keys'))).toEqual(['signing.key']);
   });
@@ -120,7 +121,7 @@ describe('files', () => {
       const file = await files.openLocalFile(join(outside, 'link.vcf'));
       expect(file.bytes).toBe(5);
       await file.close();
-      await expect(files.openLocalFile(outside)).rejects.toThrow('not a plain file');
+      await expect(files.openLocalFile(outside)).rejects.toThrow('not a regular file');
     } finally {
       await rm(outside, { recursive: true });
     }

@@ -274,9 +274,9 @@ describe('a rewrite', () => {
     const paths = await many(4);
     const { scratch, add } = await staged(n, [[0n, 2n]]);
     const apart = { remove: [paths[0]!, paths[2]!], add, info: {} };
-    await expect(store.rewrite(id, apart, scratch)).rejects.toThrow('no neighbours');
+    await expect(store.rewrite(id, apart, scratch)).rejects.toThrow('are not neighbours');
     const swapped = { remove: [paths[1]!, paths[0]!], add, info: {} };
-    await expect(store.rewrite(id, swapped, scratch)).rejects.toThrow('no neighbours');
+    await expect(store.rewrite(id, swapped, scratch)).rejects.toThrow('are not neighbours');
     const fewer = { remove: paths.slice(0, 3), add, info: {} };
     await expect(store.rewrite(id, fewer, scratch)).rejects.toThrow('replaces 3 records by 2');
     expect(await openStore(folder).verify(id)).toEqual([]);
@@ -352,7 +352,7 @@ describe('damage in the log (C2b)', () => {
     await damagedNow(/does not match its checksum/);
     await writeFile(entry(1), whole);
     await appendFile(entry(1), '{"txn":{"appId":"x","version":1}}\n');
-    await damagedNow(/an entry that is not known: txn/);
+    await damagedNow(/an unknown action: txn/);
   });
 
   test('an entry of another writer, or for a newer reader', async () => {

@@ -1,11 +1,15 @@
-import { DuckDBInstance } from '@duckdb/node-api';
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runArrow, runQuery, runText } from '../../../engine/query/plan/query.js';
 import { foldTerm } from '../../../engine/text/fold.js';
+import {
+  indexMagic,
+  indexTailBytes,
+  type IndexSummary,
+} from '../../../engine/text/index-writer.js';
 import { tokenize } from '../../../engine/text/tokenizer.js';
 import { random, type Random } from '../../random.js';
 import { column, openBench, type Bench, type Dataset, type TestRow } from '../query/dataset.js';
@@ -43,22 +47,31 @@ beforeAll(async () => {
   ];
   records = segments.flat();
   indexed = await bench.dataset(columns, segments);
-  scanned = await withoutIndex(indexed);
+  scanned = withoutIndex(indexed);
 });
 afterAll(() => bench.close());
 
-async function withoutIndex({ snapshot, fields }: Dataset): Promise<Dataset> {
+/** The same records in files from which the text index is cut out. */
+function withoutIndex({ snapshot, fields }: Dataset): Dataset {
   const home = join(bench.folder, 'datasets', '999');
   mkdirSync(home);
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  const files: string[] = [];
-  for (const [i, file] of snapshot.files.entries()) {
-    files.push(join(home, `${i}.parquet`));
-    await connection.run(`COPY (FROM read_parquet('${file}')) TO '${files[i]!}' (FORMAT parquet)`);
-  }
-  connection.closeSync();
+  const files = snapshot.files.map((file, i) => {
+    const path = join(home, `${i}.parquet`);
+    writeFileSync(path, cutIndex(readFileSync(file)));
+    return path;
+  });
   const segments = snapshot.segments.map((segment) => ({ ...segment, checksum: 'other' }));
   return { fields, snapshot: { ...snapshot, datasetId: 999, files, segments } };
+}
+
+function cutIndex(file: Buffer): Buffer {
+  const footer = file.length - 8 - file.readUInt32LE(file.length - 8);
+  if (file.readUInt32LE(footer - 4) !== indexMagic) return file;
+  const summary = footer - indexTailBytes - file.readUInt32LE(footer - indexTailBytes);
+  const { bytes } = JSON.parse(
+    file.subarray(summary, footer - indexTailBytes).toString(),
+  ) as IndexSummary;
+  return Buffer.concat([file.subarray(0, summary - bytes), file.subarray(footer)]);
 }
 
 type Body = Readonly<Record<string, unknown>>;

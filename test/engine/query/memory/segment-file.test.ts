@@ -195,7 +195,7 @@ describe('an opened segment', () => {
     await writeFile(join(folder, 'real', 'a.parquet'), bytes);
     await symlink(join(folder, 'real'), join(folder, 'linked'));
     refused(join(folder, 'linked', 'a.parquet'), 'is reached through a symbolic link');
-    refused(folder, 'is not a plain file');
+    refused(folder, 'is not a regular file');
   });
 
   test('says so when the disk fails, and when it is read beyond its end or after it was closed', async () => {

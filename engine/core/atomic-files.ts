@@ -1,0 +1,104 @@
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { AppError } from './errors.js';
+import { codeOf, rawStep, step, wrapped } from './file-steps.js';
+import { createFile, discardFile, removeFile, syncFolder } from './files.js';
+
+/*
+ * Small files that appear as a whole: they are written under a temporary name in the same folder, flushed, and then renamed or linked.
+ */
+
+/** Replaces or creates a small file atomically: readers see the old bytes or the new ones. */
+export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
+  const temporary = await writeTemporary(path, bytes, mode);
+  try {
+    await step(path, 'write', 'rename', () => fs.rename(temporary, path));
+    await syncFolder(dirname(path));
+  } catch (error) {
+    await discardFile(temporary);
+    throw error;
+  }
+}
+
+/** A file has been given its name, but it is unknown whether that is durable: both the flush and the removal of the name failed. */
+export class UncertainPublish extends AppError {
+  constructor(cause: Error) {
+    super('internal', `${cause.message}; whether it is on the disk is not known`, undefined, cause);
+    this.name = 'UncertainPublish';
+  }
+}
+
+/**
+ * Creates a small file atomically and durably; returns false if the name is taken. If the name cannot be made durable it is removed
+ * again; if that fails, too, throws `UncertainPublish`. `steps` are called at the points where crash tests stop the process.
+ */
+export async function publishFile(
+  path: string,
+  bytes: Uint8Array,
+  steps: { written?: () => void; linked?: () => void } = {},
+): Promise<boolean> {
+  const temporary = await writeTemporary(path, bytes, 0o600);
+  steps.written?.();
+  try {
+    await rawStep('link', () => fs.link(temporary, path));
+    steps.linked?.();
+    await syncFolder(dirname(path)).catch((error: unknown) => undoPublish(path, error as Error));
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw wrapped(path, 'publish', error);
+  } finally {
+    await discardFile(temporary);
+  }
+}
+
+/** Removes, durably, a name that could not be made durable. Always throws. */
+async function undoPublish(path: string, cause: Error): Promise<never> {
+  try {
+    await removeFile(path);
+    await syncFolder(dirname(path));
+  } catch {
+    throw new UncertainPublish(cause); // the first failure is the one to tell
+  }
+  throw cause;
+}
+
+let temporaryNumber = 0;
+
+/** Prefix of the names of temporary files. One that is found at start was left by a crash. */
+export const temporaryPrefix = '_aside-';
+
+async function writeTemporary(path: string, bytes: Uint8Array, mode: number): Promise<string> {
+  temporaryNumber += 1;
+  const name = `${temporaryPrefix}${process.pid}-${temporaryNumber}-${basename(path)}`;
+  const temporary = join(dirname(path), name);
+  await removeFile(temporary); // left by an earlier process with the same id
+  const file = await createFile(temporary, { mode, mayUseReserve: true });
+  try {
+    await file.write(bytes);
+    await file.finish();
+    return temporary;
+  } catch (error) {
+    await file.abort();
+    throw error;
+  }
+}
+
+/** A small file with a fixed number of slots for short texts, which survive the process but not a power failure. */
+export interface Slots {
+  /** Writes synchronously: when it returns, the text is in the operating system's cache and survives a crash of the process. */
+  write(slot: number, text: string): void;
+  close(): void;
+}
+
+/** Creates or empties a file with `count` slots of `bytes` bytes each. */
+export async function openSlots(path: string, count: number, bytes: number): Promise<Slots> {
+  await replaceFile(path, Buffer.alloc(count * bytes, ' '));
+  const handle = openSync(path, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
+  return {
+    write: (slot, text) =>
+      void writeSync(handle, text.padEnd(bytes).slice(0, bytes), slot * bytes, 'latin1'),
+    close: () => closeSync(handle),
+  };
+}
