@@ -1,16 +1,16 @@
-/** An IP address as a number; an IPv4 address that IPv6 only wraps (`::ffff:…`) is the IPv4 address. */
+/** An IP address as a number. An IPv4-mapped IPv6 address (`::ffff:…`) is represented as the IPv4 address. */
 export interface Address {
   readonly family: 4 | 6;
   readonly value: bigint;
 }
 
-/** All addresses that begin with the same bits. */
+/** A CIDR block: the addresses that share the first `bits` bits. */
 export interface Block {
   readonly address: Address;
   readonly bits: number;
 }
 
-/** Reads an address in its usual spellings: four decimal numbers, or IPv6 with or without brackets; no zone, no other base. */
+/** Parses an address: IPv4 in dotted decimal, or IPv6 with or without brackets; undefined for anything else, such as zones or octal numbers. */
 export function parseAddress(text: string): Address | undefined {
   const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
   if (!bare.includes(':')) {
@@ -22,46 +22,48 @@ export function parseAddress(text: string): Address | undefined {
   return value >> 32n === 0xffffn ? { family: 4, value: value & low32 } : { family: 6, value };
 }
 
-/** Reads `10.0.0.0/8` or `fd00::/8`; an address alone is a block of one. */
+/** Parses `10.0.0.0/8` or `fd00::/8`; a single address is a block of one. Undefined if the text is neither. */
 export function parseBlock(text: string): Block | undefined {
   const [, host = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = parseAddress(host);
   if (address === undefined) return undefined;
   const most = address.family === 4 ? 32 : 128;
-  // What is written as IPv6 has a length in bits of IPv6, be it only a wrapped IPv4 address.
+  // The prefix length of a mapped IPv4 address counts the bits of IPv6.
   const wrapped = address.family === 4 && host.includes(':') ? 96 : 0;
   const bits = length === undefined ? most : Number(length) - wrapped;
   return bits >= 0 && bits <= most ? { address, bits } : undefined;
 }
 
-/** Whether a block holds an address. */
+/** Whether a block contains an address. */
 export function holds({ address: { family, value }, bits }: Block, address: Address): boolean {
   if (family !== address.family) return false;
   const rest = BigInt((family === 4 ? 32 : 128) - bits);
   return value >> rest === address.value >> rest;
 }
 
-/** Whether two addresses are one. */
+/** Whether two addresses are equal. */
 export function isSame(a: Address, b: Address): boolean {
   return a.family === b.family && a.value === b.value;
 }
 
-/** Whether an address belongs to a host of the public internet, as the registries of special addresses have it. */
+/** Whether an address belongs to the public internet, according to the IANA registries of special-purpose addresses. */
 export function isPublic(address: Address): boolean {
   if (address.family === 4) return !special4.some((block) => holds(block, address));
   return holds(globalUnicast, address) && !special6.some((block) => holds(block, address));
 }
 
 /**
- * Whether nobody may open an address: link-local ones and those where clouds tell machines their secrets, also inside the
- * IPv6 addresses that gateways turn back into IPv4.
+ * Whether the server must never connect to an address: link-local addresses and metadata services of clouds, also in IPv6 addresses that
+ * gateways translate to them.
  */
 export function isForbidden(address: Address): boolean {
-  return [address, ...carried(address)].some((one) => forbidden.some((block) => holds(block, one)));
+  return [address, ...embeddedIpv4(address)].some((one) =>
+    forbidden.some((block) => holds(block, one)),
+  );
 }
 
-/** The IPv4 addresses that an IPv6 address may be a way to: NAT64, 6to4, ISATAP, and the old compatible form. */
-function carried({ family, value }: Address): readonly Address[] {
+/** The IPv4 addresses that an IPv6 address may be translated to: NAT64, 6to4, ISATAP, IPv4-compatible. */
+function embeddedIpv4({ family, value }: Address): readonly Address[] {
   if (family === 4) return [];
   const found: bigint[] = [];
   const isIn = (text: string): boolean => holds(block(text), { family, value });
@@ -69,7 +71,7 @@ function carried({ family, value }: Address): readonly Address[] {
   if (isIn('2002::/16')) found.push((value >> 80n) & low32);
   if (isIn('64:ff9b:1::/48')) {
     found.push(value & low32);
-    // RFC 6052, section 2.2: behind 48 bits of prefix the address is split around bits 64 to 71.
+    // RFC 6052, section 2.2: after a prefix of 48 bits, the address is split around bits 64 to 71.
     found.push((((value >> 64n) & 0xffffn) << 16n) | ((value >> 40n) & 0xffffn));
   }
   const interfaceId = (value >> 32n) & low32;
@@ -82,7 +84,7 @@ const low32 = 0xffff_ffffn;
 function ipv4(text: string): bigint | undefined {
   if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return undefined;
   const parts = text.split('.');
-  // `010` is 8 to some and 10 to others.
+  // Some parsers read `010` as 8, others as 10.
   if (parts.some((part) => Number(part) > 255 || (part.length > 1 && part.startsWith('0')))) {
     return undefined;
   }
@@ -109,11 +111,11 @@ function ipv6(text: string): bigint | undefined {
 
 function block(text: string): Block {
   const found = parseBlock(text);
-  if (found === undefined) throw new Error(`${text} is no block of addresses`);
+  if (found === undefined) throw new Error(`${text} is not a block of addresses`);
   return found;
 }
 
-/** RFC 6890 and the registry it began, plus multicast and what is reserved; the few global ones among them serve no files. */
+/** The IANA IPv4 special-purpose registry (RFC 6890), multicast and reserved addresses; the few global ones among them serve no files. */
 const special4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8',
@@ -136,7 +138,7 @@ const special4 = [
   '240.0.0.0/4', // reserved, and broadcast
 ].map(block);
 
-/** All that was given out so far; loopback, private, link-local, multicast, mapped and translated addresses lie outside. */
+/** The only block assigned so far for global unicast (RFC 4291, section 2.4). */
 const globalUnicast = block('2000::/3');
 const special6 = [
   '2001::/23', // protocol assignments: Teredo, ORCHID, benchmarks

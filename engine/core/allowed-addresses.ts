@@ -1,18 +1,18 @@
 import { holds, isForbidden, isPublic, isSame, parseAddress, parseBlock } from './addresses.js';
 import type { Address, Block } from './addresses.js';
 
-/** What an operator lets the server fetch from although it is not public. */
+/** An exception for hosts that are not public: an entry of the setting `allow-addresses`. */
 export type Allowed =
   | { readonly kind: 'block'; readonly block: Block }
   | { readonly kind: 'address'; readonly address: Address; readonly port: number }
   | { readonly kind: 'host'; readonly host: string; readonly port: number };
 
-/** Whether a URL may have this port: below 1024 only those of the web, where other services do not take requests for theirs. */
+/** Whether a URL may have this port. Below 1024 only 80 and 443 are allowed, because services there could misread HTTP requests as their own. */
 export function isWebPort(port: number): boolean {
   return port === 80 || port === 443 || (port >= 1024 && port <= 65_535);
 }
 
-/** Reads one entry of the setting `allow-addresses`; throws an Error that says what is wrong with it. */
+/** Parses an entry of the setting `allow-addresses`; throws an `Error` that says what is wrong. */
 export function parseAllowed(text: string): Allowed {
   const block = parseBlock(text);
   if (block !== undefined) {
@@ -29,7 +29,7 @@ export function parseAllowed(text: string): Allowed {
   return { kind: 'address', address, port };
 }
 
-/** A connection that a URL asks for: the name and port that stand in it, and an address that the name has. */
+/** A connection to be opened for a URL: its host and port, and an address that the host resolves to. */
 interface Target {
   readonly host: string;
   readonly port: number;
@@ -37,8 +37,8 @@ interface Target {
 }
 
 /**
- * Whether the server may open this connection; `own` are addresses of the machine itself, which are nobody's public hosts.
- * What is forbidden stays so, whatever is listed.
+ * Whether the server may open this connection: to public addresses and allowed ones, but never to forbidden ones. `own` holds the
+ * addresses of this machine, which do not count as public.
  */
 export function mayConnect(
   { host, port, address }: Target,
@@ -54,7 +54,7 @@ export function mayConnect(
   });
 }
 
-/** A host's name as it is compared: names end in a dot or not. */
+/** The normal form of a host name: lower case, without a final dot. */
 function plainHost(host: string): string {
   return host.toLowerCase().replace(/\.$/, '');
 }

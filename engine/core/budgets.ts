@@ -1,4 +1,4 @@
-/** Limits on what one request, record or task may cost; every error names the budget (threat catalogue, section 2). */
+/** Limits on the cost of a request, a record or a task. Every error about one names it (threat catalogue, section 2). */
 export const budgets = {
   jsonBodyBytes: 64 << 20,
   jsonDepth: 64,

@@ -4,10 +4,10 @@ import { parseArgs } from 'node:util';
 import { parseAllowed } from './allowed-addresses.js';
 import { AppError } from './errors.js';
 
-/** How much the server says about what it does. */
+/** How much the server logs. */
 type LogLevel = 'silent' | 'error' | 'info' | 'debug';
 
-/** Every setting of the server, validated: plain data, so that it can be handed to another process as it is. */
+/** All settings of the server, validated. Plain data, so that they can be sent to other processes. */
 export interface Config {
   /** Address to listen on. */
   readonly host: string;
@@ -15,17 +15,17 @@ export interface Config {
   readonly port: number;
   /** Absolute path of the data folder. */
   readonly data: string;
-  /** Origin that clients use, without a slash at the end; null: taken from each request. */
+  /** Origin that clients use, without a final slash; null: taken from each request. */
   readonly publicUrl: string | null;
-  /** Threads of the worker's pool, and of one query. */
+  /** Number of threads in the worker's pool, and for one query. */
   readonly threads: number;
-  /** Memory that the API process may use, half of it for the query engine. */
+  /** Memory limit of the API process, half of it for the query engine. */
   readonly apiMemoryMb: number;
-  /** Memory for the columns that queries keep, beside that of the API process. */
+  /** Memory for the columns cached by queries, in addition to that of the API process. */
   readonly queryCacheMb: number;
-  /** Memory that the worker process may use. */
+  /** Memory limit of the worker process. */
   readonly workerMemoryMb: number;
-  /** The first token's secret; null: a random one. */
+  /** Secret of the first token; null: a random one. */
   readonly token: string | null;
   /** Whether the first start imports the bundled example. */
   readonly examples: boolean;
@@ -36,19 +36,20 @@ export interface Config {
   readonly log: LogLevel;
 }
 
-/** One setting: how it is spelled, read and explained. */
+/** The declaration of a setting. */
 interface Setting<T> {
   readonly flag: string;
   readonly env: string;
   readonly hint: string;
   readonly help: string;
-  readonly shown: string; // the default, as the help text says it
+  /** The default, as the help shows it. */
+  readonly shown: string;
   readonly fallback: T;
-  /** The value of a text; throws an Error that says what is expected. */
+  /** Parses a value; throws an `Error` that says what is expected. */
   readonly parse: (text: string) => T;
 }
 
-/** The one table of settings: parsing, `--help` and the README's table come from it. */
+/** The settings. Parsing, `--help` and the table in README.md are derived from it. */
 export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: {
     ...named('host', '<address>', 'address to listen on'),
@@ -118,14 +119,14 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
 };
 
-/** Of what this machine, or the container, has. */
+/** An eighth of the memory of the machine or container. */
 function eighthOfMemoryMb(): number {
   const limit = process.constrainedMemory();
   const bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
   return Math.max(128, Math.floor(bytes / 8 / 1024 ** 2));
 }
 
-/** What a command line says: the settings, and what is not a setting. */
+/** A parsed command line. */
 interface Arguments {
   readonly config: Config;
   readonly positionals: readonly string[];
@@ -133,8 +134,8 @@ interface Arguments {
 }
 
 /**
- * Reads flags (`--port 3000`), then the environment (`STRANDLAKE_PORT`), then the defaults.
- * Throws one AppError that lists everything that is wrong.
+ * Determines the settings: a flag (`--port 3000`) has precedence over the environment (`STRANDLAKE_PORT`), and that over the default.
+ * Throws one `AppError` with all mistakes.
  */
 export function parseArguments(
   argv: readonly string[],
@@ -165,7 +166,7 @@ export function parseArguments(
     const flag = flags.get(setting.flag);
     const text = flag ?? env[setting.env];
     config[key] = setting.fallback;
-    if (text === undefined || (flag === undefined && text === '')) continue; // an empty variable is an unset one
+    if (text === undefined || (flag === undefined && text === '')) continue; // an empty variable counts as not set
     try {
       config[key] = setting.parse(text);
     } catch (error) {
@@ -182,7 +183,7 @@ export function parseArguments(
   };
 }
 
-/** The settings alone: refuses anything on the command line that is not one. */
+/** The settings of a command line without positional arguments; throws if there are any. */
 export function parseConfig(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -192,7 +193,7 @@ export function parseConfig(
   throw new AppError('invalid', `${positionals.join(', ')}: not expected here; --help has the use`);
 }
 
-/** The settings as lines for `--help`. */
+/** The text of `--help`: one line per setting. */
 export function settingsHelp(): string {
   const rows = table().map(([, s]) => [`--${s.flag} ${s.hint}`, s.env, `${s.help} (${s.shown})`]);
   const width = (at: number): number => Math.max(...rows.map((row) => row[at]?.length ?? 0));

@@ -1,18 +1,18 @@
-/** The crash point that a test has armed, `<name>` or `<name>:<n>` for its n-th passing; nothing in normal runs. */
+/** The armed crash point: `<name>`, or `<name>:<n>` to crash at its n-th call. Set by tests only. */
 const armed = process.env['STRANDLAKE_CRASH_POINT'];
-let passings = 0;
+let calls = 0;
 
 /**
- * A named place where a kill must do no harm. It does nothing, except when a test has armed it: then the process kills
- * itself there as `kill -9` would, so that no handler, flush or `finally` runs.
+ * Marks a point at which a crash must do no harm. Does nothing unless a test has armed it: then the process sends itself SIGKILL, so that
+ * no handler, flush or `finally` runs.
  */
 export function crashpoint(name: string): void {
   if (armed === undefined) return;
   const [armedName, nth] = armed.split(':');
   if (armedName !== name) return;
-  passings += 1;
-  if (passings < Number(nth ?? 1)) return;
+  calls += 1;
+  if (calls < Number(nth ?? 1)) return;
   process.kill(process.pid, 'SIGKILL');
-  // The signal arrives a moment later; nothing may happen until then.
+  // Block until the signal arrives.
   for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }

@@ -1,7 +1,7 @@
 /**
- * A cell of a CSV line (RFC 4180), or of one with another `delimiter`: quoted if it holds the delimiter, a quote or a line
- * break, or nothing at all, because no value is an empty cell. Formula-safe text that a spreadsheet would run gets a `'` in
- * front (threats D3).
+ * Formats a cell of a CSV line (RFC 4180; `delimiter` may differ). A text is quoted if it contains the delimiter, a quote or a line break;
+ * an empty text also, because an empty cell stands for null. If `isFormulaSafe`, a text that a spreadsheet would evaluate is prefixed with
+ * `'` (threats D3).
  */
 export function csvCell(text: string | null, isFormulaSafe: boolean, delimiter = ','): string {
   if (text === null) return '';

@@ -1,15 +1,15 @@
 import { isAbsolute, join, sep } from 'node:path';
 import { AppError } from './errors.js';
 
-/** Every file and folder below the root is named by the server, and matches this. */
+/** The names that the server gives to files and folders in the data folder. */
 const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$/;
 
 /**
- * Where everything lies in the data folder. Knows names only and opens nothing (`files.ts` does), so a path that comes
- * from here cannot leave the root, whatever the ids and names that it was asked for.
+ * The paths of everything in the data folder. Opens nothing (`files.ts` does). No path it returns is outside the root, whatever ids and
+ * names it is given.
  */
 export class DataFolder {
-  /** Absolute, and free of symbolic links when made by `openDataFolder`. */
+  /** An absolute path; with symbolic links resolved if created by `openDataFolder`. */
   readonly root: string;
 
   constructor(root: string) {
@@ -43,22 +43,22 @@ export class DataFolder {
     return this.path('scratch');
   }
 
-  /** A dataset's Delta table. */
+  /** The folder of a dataset: a Delta table. */
   dataset(datasetId: number): string {
     return this.path('datasets', id(datasetId));
   }
-  /** A file of a dataset, named as in its log: `<name>.parquet` or `_schema/<hash>.parquet`. */
+  /** A file of a dataset: `<name>.parquet`, as the log names it, or `_schema/<hash>.parquet`. */
   datasetFile(datasetId: number, relative: string): string {
     return this.path('datasets', id(datasetId), ...relative.split('/'));
   }
-  /** A dataset's log: the truth about what is committed. */
+  /** The folder of a dataset's log, which defines what is committed. */
   log(datasetId: number): string {
     return this.path('datasets', id(datasetId), '_delta_log');
   }
   logEntry(datasetId: number, version: number): string {
     return this.path('datasets', id(datasetId), '_delta_log', logEntryName(version));
   }
-  /** The bytes of an object; `revision` counts its uploads, so that a second upload never touches the first. */
+  /** The file of an object. `revision` counts its uploads, so that a second upload does not overwrite the first. */
   object(objectId: number, revision: number): string {
     return this.path('objects', `${id(objectId)}-${id(revision)}`);
   }
@@ -66,34 +66,37 @@ export class DataFolder {
   export(exportId: number, extension: string): string {
     return this.path('exports', `${id(exportId)}.${extension}`);
   }
-  /** The records that an import rejected, with the reasons; as long as the import exists. */
+  /** The records that an import rejected, with the reasons; kept as long as the import exists. */
   rejectedLines(importId: number): string {
     return this.path('rejected', `${id(importId)}.jsonl.gz`);
   }
-  /** An uploaded file as a table for queries; each `attempt` to make one has its own, so that none meets the rest of another. */
+  /** The folder of an uploaded file converted to segments for queries; every `attempt` to convert it has a folder of its own. */
   fileTable(objectId: number, revision: number, attempt: number): string {
     return this.path('file-tables', `${id(objectId)}-${id(revision)}-${id(attempt)}`);
   }
-  /** The folder that one attempt of a task may write to; removed when the task ends and swept at start. */
+  /** The scratch folder of one attempt of a task; removed when the task ends, and swept at start. */
   taskScratch(taskId: number, attempt: number): string {
     return this.path('scratch', `${id(taskId)}-${id(attempt)}`);
   }
-  /** Records that came in a request's body, until their import has run. */
+  /** The records of a request's body, kept until their import has run. */
   inlineRecords(importId: number): string {
     return this.path('scratch', `inline-${id(importId)}.json`);
   }
 
-  /** The path of these names below the root; refuses any name that the server would not have made. */
+  /** The path of these names below the root; throws for a name that the server would not create. */
   path(...names: readonly string[]): string {
     for (const name of names) {
       if (!namePattern.test(name) || name.includes('..')) {
-        throw new AppError('internal', `${JSON.stringify(name)} is not a name of the data folder`);
+        throw new AppError(
+          'internal',
+          `${JSON.stringify(name)} is not a valid name in the data folder`,
+        );
       }
     }
     return join(this.root, ...names);
   }
 
-  /** The given absolute path again, if it lies in this data folder by name; for paths that came in a message. */
+  /** Returns the given absolute path if it is below the root; throws otherwise. For paths from messages of other processes. */
   checked(path: string): string {
     if (!path.startsWith(this.root + sep)) {
       throw new AppError('internal', `${JSON.stringify(path)} is not in the data folder`);
@@ -102,7 +105,7 @@ export class DataFolder {
   }
 }
 
-/** `00000000000000000042.json`, as the Delta protocol names versions. */
+/** The file name of a version, such as `00000000000000000042.json` (Delta protocol, "Delta Log Entries"). */
 export function logEntryName(version: number): string {
   return `${id(version).padStart(20, '0')}.json`;
 }

@@ -48,6 +48,6 @@ export function fieldsOfColumns(
 }
 
 /** The data type that clients see for a stored type: `json` is an object to them. */
-export function dataTypeOf(type: StoredType): DataType {
+function dataTypeOf(type: StoredType): DataType {
   return type === 'json' ? 'object' : type;
 }

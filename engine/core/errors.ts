@@ -1,4 +1,4 @@
-/** What went wrong, in words a caller can act on; `api/http/errors.filter.ts` maps each to one HTTP status. */
+/** The kinds of errors that a caller can act on; `api/http/errors.filter.ts` maps each to the HTTP status given here. */
 export type ErrorCode =
   | 'invalid' // 400
   | 'unauthenticated' // 401
@@ -9,21 +9,21 @@ export type ErrorCode =
   | 'too-large' // 413
   | 'unsupported-media' // 415
   | 'range' // 416
-  | 'reused-key' // 422: an Idempotency-Key that was used for something else
+  | 'reused-key' // 422: an Idempotency-Key that was used for another request
   | 'rate-limited' // 429
   | 'budget' // 400: a limit of engine/core/budgets.ts, named in the message
-  | 'canceled' // the task or the client gave up
-  | 'input' // a source file is wrong; carries its position
-  | 'damaged' // 500: a stored file fails its checksum or is missing
-  | 'no-space' // 507: the disk is full; nothing has changed
+  | 'canceled' // the task was cancelled or the client disconnected
+  | 'input' // a source file is malformed; the error has a position
+  | 'damaged' // 500: a stored file is missing or fails its checksum
+  | 'no-space' // 507: the disk is full; the request had no effect
   | 'internal'; // 500
 
-/** The body of a field error: field name to messages (contract 2.2). */
+/** The body of a validation error: messages by field name (contract 2.2). */
 export type FieldErrors = Readonly<Record<string, readonly string[] | object>>;
 
 /**
- * An error that the caller can act on. Anything else that is thrown is a bug and surfaces as one.
- * `fields` becomes the answer's body when present; else the body is `{ detail: message }`.
+ * An error that the caller can act on; any other thrown error is a bug. The body of the answer is `fields` if present, else
+ * `{ detail: message }`.
  */
 export class AppError extends Error {
   readonly code: ErrorCode;
@@ -36,7 +36,7 @@ export class AppError extends Error {
   }
 }
 
-/** `400 {"<field>": ["message"]}`. */
+/** A validation error of one field: status 400, body `{"<field>": ["<message>"]}`. */
 export function invalid(field: string, message: string): AppError {
   return new AppError('invalid', message, { [field]: [message] });
 }
@@ -46,12 +46,12 @@ export function canceled(): AppError {
   return new AppError('canceled', 'canceled');
 }
 
-/** `404 {"detail": "Not found"}`: also for what exists but may not be read. */
+/** Status 404, body `{"detail": "Not found"}`; also for what exists but the caller may not read. */
 export function notFound(): AppError {
   return new AppError('not-found', 'Not found');
 }
 
-/** Where in a source file something stands. `line` and `column` count from 1, `byte` from 0 (decoded bytes). */
+/** A position in a source file. `line` and `column` count from 1, `byte` from 0 in the decompressed file. */
 interface Position {
   readonly file: string;
   readonly line?: number;
@@ -59,7 +59,7 @@ interface Position {
   readonly byte?: number;
 }
 
-/** A malformed source file: the message names file, line and cause. */
+/** A malformed source file. The message contains file, line and cause. */
 export class InputError extends AppError {
   readonly position: Position;
   constructor(position: Position, message: string, cause?: unknown) {
@@ -70,7 +70,7 @@ export class InputError extends AppError {
   }
 }
 
-/** An error as plain data: what leaves a thread or a process (thrown errors lose their class on the way). */
+/** An error as plain data, in which errors are sent between threads and processes (structured clone loses their class). */
 export interface ErrorValue {
   readonly code: ErrorCode;
   readonly message: string;
@@ -78,7 +78,7 @@ export interface ErrorValue {
   readonly position?: Position;
 }
 
-/** Turns anything thrown into plain data; an unknown error becomes `internal` with its message. */
+/** Converts anything thrown to plain data; an error other than `AppError` becomes `internal` with its message. */
 export function toErrorValue(error: unknown): ErrorValue {
   if (error instanceof AppError) {
     return {
@@ -92,7 +92,7 @@ export function toErrorValue(error: unknown): ErrorValue {
   return { code: 'internal', message };
 }
 
-/** The error again, on the other side of a thread or process border. */
+/** Converts the result of `toErrorValue` back to an error. */
 export function fromErrorValue(value: ErrorValue): AppError {
   return new AppError(value.code, value.message, value.fields);
 }

@@ -1,4 +1,4 @@
-/** What is done to the file system, as faults name it; `commit` is the end of a transaction of the catalogue. */
+/** Operations on the file system that a test can make fail; `commit` ends a transaction of the catalogue. */
 export type FileOperation =
   | 'mkdir'
   | 'open'
@@ -13,19 +13,19 @@ export type FileOperation =
   | 'remove'
   | 'commit';
 
-/** A disk that fails. */
+/** A disk failure to simulate. */
 export interface Fault {
-  /** What the operating system says; `SHORT` writes a part and says so, which is no error; `LOW` has hardly any space left. */
+  /** The error of the operating system; `SHORT` is a write that succeeds partly, `LOW` a disk with hardly any space left. */
   readonly code: 'ENOSPC' | 'EIO' | 'EMFILE' | 'SHORT' | 'LOW';
-  /** Fails at the n-th operation that can end so, counted from arming. */
+  /** The fault strikes the n-th operation that can fail this way, counted from `armFault`. */
   readonly nth: number;
-  /** And at every one after it, as a full disk does until somebody makes room. */
+  /** Whether it also strikes every later operation, as a full disk does. */
   readonly isLasting?: boolean;
-  /** Only these operations count and fail; all that can end so unless given. */
+  /** The operations to count and strike; by default all that can fail this way. */
   readonly operations?: readonly FileOperation[];
 }
 
-/** Which operations end so in the real world. */
+/** The operations that fail with each error in practice. */
 const possible: Readonly<Record<Fault['code'], readonly FileOperation[]>> = {
   ENOSPC: ['mkdir', 'open', 'write', 'flush', 'rename', 'link', 'commit'],
   EIO: [
@@ -48,28 +48,28 @@ const possible: Readonly<Record<Fault['code'], readonly FileOperation[]>> = {
 };
 
 let armed: Fault | undefined = fromEnvironment(process.env['STRANDLAKE_FAULT']);
-let passings = 0;
+let operationsSeen = 0;
 let hits: FileOperation[] = [];
 
-/** For tests: from now on the disk fails so; `undefined` mends it. */
+/** Simulates a fault from now on; `undefined` ends it. For tests. */
 export function armFault(fault: Fault | undefined): void {
   armed = fault;
   if (fault === undefined) return;
-  passings = 0;
+  operationsSeen = 0;
   hits = [];
 }
 
-/** Where the fault that was armed last has struck. */
+/** The operations that the last fault has struck. For tests. */
 export function faultHits(): readonly FileOperation[] {
   return hits;
 }
 
-/** The same failures as SQLite numbers them. */
+/** The corresponding result codes of SQLite. */
 const sqliteCodes: Readonly<Record<string, number>> = { ENOSPC: 13, EIO: 10 };
 
 /**
- * Every step of `files.ts` passes here first. It does nothing, except when a test has armed a fault: then the n-th step
- * fails as the operating system would have it fail, before anything has been done.
+ * Called before every step on the file system. Does nothing unless a test has armed a fault: then the n-th step throws the error of the
+ * operating system, before it has any effect.
  */
 export function faultpoint(operation: FileOperation): void {
   if (armed === undefined || armed.code === 'SHORT' || !strikes(armed, operation)) return;
@@ -80,13 +80,13 @@ export function faultpoint(operation: FileOperation): void {
   });
 }
 
-/** How many of so many bytes are written at once: all of them, unless a test has armed a short write. */
+/** Number of bytes that a single write takes: `bytes`, unless a test simulates a short write. */
 export function writableBytes(bytes: number): number {
   if (armed?.code !== 'SHORT' || bytes < 2 || !strikes(armed, 'write')) return bytes;
   return bytes >> 1;
 }
 
-/** How many of so many free bytes there are: all of them, unless a test has armed a disk that is almost full. */
+/** Number of free bytes on the disk: `bytes`, unless a test simulates a disk that is almost full. */
 export function spareBytes(bytes: number): number {
   return armed?.code === 'LOW' ? 0 : bytes;
 }
@@ -94,13 +94,14 @@ export function spareBytes(bytes: number): number {
 function strikes(fault: Fault, operation: FileOperation): boolean {
   const operations = fault.operations ?? possible[fault.code];
   if (!operations.includes(operation)) return false;
-  passings += 1;
-  const isHit = fault.isLasting === true ? passings >= fault.nth : passings === fault.nth;
+  operationsSeen += 1;
+  const isHit =
+    fault.isLasting === true ? operationsSeen >= fault.nth : operationsSeen === fault.nth;
   if (isHit) hits.push(operation);
   return isHit;
 }
 
-/** `<code>:<n>` or, lasting, `<code>:<n>+`: for processes that a test starts. */
+/** Parses `<code>:<n>` or, for a lasting fault, `<code>:<n>+`: how tests arm faults in processes that they start. */
 function fromEnvironment(text: string | undefined): Fault | undefined {
   const match = /^(ENOSPC|EIO|EMFILE|SHORT):(\d+)(\+?)$/.exec(text ?? '');
   if (match === null) return undefined;

@@ -3,13 +3,13 @@ import { budgets } from './budgets.js';
 import type { Value } from './types.js';
 
 interface ParseJsonOptions {
-  /** Levels of nesting allowed; a deeper text is refused by name. */
+  /** Maximum nesting; a deeper text is an error. Default: `budgets.jsonDepth`. */
   readonly maxDepth?: number;
-  /** Told of every key that an object repeats; the last value wins in any case. */
+  /** Called for every repeated key of an object; the last value is used in any case. */
   readonly onDuplicate?: (key: string, offset: number) => void;
 }
 
-/** A text that is not JSON: the message says where (line and column count from 1) and what was expected. */
+/** A text that is not JSON. Line and column count from 1; `reason` says what was expected. */
 export class JsonError extends AppError {
   readonly line: number;
   readonly column: number;
@@ -24,9 +24,9 @@ export class JsonError extends AppError {
 }
 
 /**
- * Reads one JSON value without loss. Integers beyond 2^53-1 become bigints, the tokens `NaN`, `Infinity` and `-Infinity`
- * (which Python writes) become those numbers, as does whatever overflows a double, integers of 310 digits and more included.
- * The last of equal keys wins; `__proto__` and its like are ordinary own properties.
+ * Parses JSON without loss. Integers beyond 2^53 - 1 become bigints. The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes,
+ * become these numbers; so do numbers that overflow a double, including integers of 310 digits or more. The last of equal keys is used;
+ * `__proto__` is an ordinary property. Throws a `JsonError`.
  */
 export function parseJson(input: string | Uint8Array, options: ParseJsonOptions = {}): Value {
   const text = typeof input === 'string' ? input : decode(input);
@@ -35,13 +35,13 @@ export function parseJson(input: string | Uint8Array, options: ParseJsonOptions 
     try {
       return JSON.parse(text) as Value;
     } catch {
-      // A syntax error or a NaN token: the slow parser accepts the one and says where the other is.
+      // A syntax error or a NaN token: the slow parser reports the position of the former and accepts the latter.
     }
   }
   return new Parser(text, maxDepth, options.onDuplicate).document();
 }
 
-/** Integers that a double may not hold, where a value can stand; a hit inside a text only costs the fast path. */
+/** Matches integers that a double may not hold. A match inside a string only costs the fast path. */
 const longInteger = /(?:^|[:[,\s])-?\d{16,}(?![\d.eE])/;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -54,7 +54,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Whether nesting certainly stays within the limit; brackets inside strings are skipped. */
+/** Whether the nesting is certainly within the limit; brackets in strings are skipped. */
 function isShallow(text: string, maxDepth: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -62,7 +62,7 @@ function isShallow(text: string, maxDepth: number): boolean {
     if (c === 34) {
       do {
         i = text.indexOf('"', i + 1);
-        if (i < 0) return true; // unclosed: JSON.parse refuses it before it could nest deeper
+        if (i < 0) return true; // unterminated: JSON.parse throws before it nests deeper
       } while (isEscaped(text, i));
     } else if (c === 123 || c === 91) {
       if (++depth > maxDepth) return false;
@@ -78,7 +78,7 @@ function isEscaped(text: string, quote: number): boolean {
 }
 
 const numberToken = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-const words: readonly (readonly [string, Value])[] = [
+const literals: readonly (readonly [string, Value])[] = [
   ['true', true],
   ['false', false],
   ['null', null],
@@ -87,7 +87,7 @@ const words: readonly (readonly [string, Value])[] = [
   ['-Infinity', -Infinity],
 ];
 
-/** Recursive descent; the depth budget bounds the stack. */
+/** A recursive-descent parser; `maxDepth` bounds the stack. */
 class Parser {
   private at = 0;
   private depth = 0;
@@ -109,9 +109,9 @@ class Parser {
     if (c === 123) return this.object();
     if (c === 91) return this.array();
     if (c === 34) return this.string();
-    for (const [word, value] of words) {
-      if (this.text.startsWith(word, at)) {
-        this.at += word.length;
+    for (const [literal, value] of literals) {
+      if (this.text.startsWith(literal, at)) {
+        this.at += literal.length;
         return value;
       }
     }
@@ -226,17 +226,17 @@ class Parser {
 }
 
 interface StringifyJsonOptions {
-  /** What NaN and the infinities become: their bare tokens (lossless, the default) or `null` (valid JSON, for answers). */
+  /** How NaN and the infinities are written: as bare tokens (lossless, the default) or as `null` (valid JSON, for answers). */
   readonly nonFinite?: 'token' | 'null';
 }
 
-/** Writes a value as JSON text, the counterpart of `parseJson`: bigints as digits, `-0` kept, `undefined` properties left out. */
+/** Formats a value as JSON, the counterpart of `parseJson`: bigints as digits, `-0` as `-0`; `undefined` properties are omitted. */
 export function stringifyJson(value: unknown, options: StringifyJsonOptions = {}): string {
   if (options.nonFinite === 'null') {
     try {
       return JSON.stringify(value) ?? 'null';
     } catch {
-      // A bigint somewhere inside, most likely; the walk below meets any other fault again.
+      // Most likely a bigint inside; any other error occurs again below.
     }
   }
   return text(value, options.nonFinite !== 'null');

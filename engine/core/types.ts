@@ -13,39 +13,39 @@ export type DataType =
   | 'blob';
 
 /**
- * What a column is stored as. All but the last two are the data types of the interface.
- * `object` is a struct with typed `children`; `json` is an object or a mixed value whose shape is not regular (lists of
- * lists, lists of mixed kinds): its JSON text, shown to clients as data type `object`.
+ * The type in which a column is stored: the data types of the interface and `json`. An `object` is a struct with typed `children`. `json`
+ * is the JSON text of values of irregular shape (lists of lists, lists of mixed types); clients see it as data type `object`.
  */
 export type StoredType = Exclude<DataType, 'auto'> | 'json';
 
-/**
- * One stored column: a tree, because objects nest.
- * `isList` makes it a list of `type`. `physical` is the name in Parquet, equal to `name` unless that would be empty or
- * differ from a sibling's by letter case alone (engines compare column names case-insensitively).
- */
+/** A stored column: a tree, because objects nest. */
 export interface Column {
   readonly name: string;
+  /**
+   * The name in Parquet: `name`, unless that is empty or differs from a sibling's in case only (engines compare column names
+   * case-insensitively).
+   */
   readonly physical: string;
   readonly type: StoredType;
+  /** Whether the column is a list of `type`. */
   readonly isList: boolean;
   readonly children?: readonly Column[];
   /**
-   * Only on a column as one chunk saw it: `null` when it held nothing but nulls or empty lists (any type fits), `mixed` when
-   * its values can be stored only in a second pass. Such a column is not in the chunk's segment.
+   * Only on a column as one chunk found it: `null` if all values were nulls or empty lists, so that any type fits; `mixed` if the values
+   * can be stored only in a second pass. The chunk's segment lacks such a column.
    */
   readonly seen?: 'null' | 'mixed';
   /**
-   * Only on an object that an import is asked to give members their types: whether it is one object or a list of them is found
-   * from the values, and those that are no objects are taken as they come.
+   * Only on an object for whose members a request gives types: the values determine whether it is an object or a list of objects, and
+   * values that are not objects are stored as they are.
    */
   readonly isOpen?: true;
 }
 
-/** The columns of a dataset or a segment, without the reserved `_id` and `_commit`. */
+/** The columns of a dataset or a segment, without the reserved columns `_id` and `_commit`. */
 export type Columns = readonly Column[];
 
-/** One value as it stands in JSON; a `long` beyond 2^53 is a bigint. */
+/** A JSON value; a `long` beyond 2^53 is a bigint. */
 export type Value =
   null | boolean | number | bigint | string | readonly Value[] | { readonly [key: string]: Value };
 
@@ -66,5 +66,5 @@ export const entityTypes = [
 ] as const;
 export type EntityType = (typeof entityTypes)[number];
 
-/** The two genome builds of the interface, as answers spell them. */
+/** The genome builds, as answers spell them. */
 export type GenomeBuild = 'GRCh37' | 'GRCh38';

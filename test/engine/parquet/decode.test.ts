@@ -103,6 +103,8 @@ describe('differences', () => {
     expect(() => readDeltaInts(source(), 2, new Int32Array(4), 0)).toThrow(
       'a page with 2 values has 3 differences',
     );
-    expect(() => readDeltaDoubles(source(), 4, new Float64Array(4), 0)).toThrow('a page with 4 values');
+    expect(() => readDeltaDoubles(source(), 4, new Float64Array(4), 0)).toThrow(
+      'a page with 4 values',
+    );
   });
 });
