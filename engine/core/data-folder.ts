@@ -87,10 +87,7 @@ export class DataFolder {
   path(...names: readonly string[]): string {
     for (const name of names) {
       if (!namePattern.test(name) || name.includes('..')) {
-        throw new AppError(
-          'internal',
-          `${JSON.stringify(name)} is not a valid name in the data folder`,
-        );
+        throw new AppError('internal', `${JSON.stringify(name)} is not a name of the data folder`);
       }
     }
     return join(this.root, ...names);
