@@ -59,7 +59,10 @@ export interface EncodedRowGroup {
 }
 
 /** Encodes a batch of these columns as one row group of a file that `joinRowGroups` makes. */
-export function encodeRowGroup(columns: readonly ParquetColumn[], batch: RecordBatch): EncodedRowGroup {
+export function encodeRowGroup(
+  columns: readonly ParquetColumn[],
+  batch: RecordBatch,
+): EncodedRowGroup {
   return new ParquetEncoder(columns, '').rowGroup(batch);
 }
 

@@ -189,7 +189,9 @@ test(`every format gives random records back (STRANDLAKE_SEED=${seed})`, async (
     async function* groups(): AsyncGenerator<ReturnType<typeof encodeRowGroup>> {
       for (const batch of table.batches) yield encodeRowGroup(plainParquetColumns(all), batch);
     }
-    expect(await readBack(await bytesOf(joinRowGroups(plainParquetColumns(all), groups(), 'test')), all)).toEqual(texts);
+    expect(
+      await readBack(await bytesOf(joinRowGroups(plainParquetColumns(all), groups(), 'test')), all),
+    ).toEqual(texts);
     const cells = raw.map((row) => all.flatMap((each, i) => naiveCells(each, row[i])));
     const csv = (await written('csv', from)).toString();
     expect(parseCells(csv, ',', '\r\n').slice(1)).toEqual(cells);
