@@ -33,23 +33,9 @@ export const smallFileLines = 40;
 /** Rooms whose README.md is still to be written. */
 export const roomsWithoutReadme: readonly string[] = [
   'engine/query',
-  'engine/catalog',
-  'engine/ingest',
   'engine/query/explain',
   'engine/query/memory',
   'engine/query/plan',
-  'engine/query/predicate',
-  'engine/query/request',
-  'engine/query/results',
   'engine/query/sql',
   'engine/query/text',
-  'engine/search',
-  'readers',
-  'writers',
-  'scheduler/fetch',
-  'scheduler/jobs',
-  'scheduler/queue',
-  'scheduler/worker',
-  'api',
-  'cli',
 ];

@@ -35,6 +35,7 @@ export const rooms: readonly string[] = [
   'engine/core',
   'engine/ingest',
   'engine/parquet',
+  'engine/query',
   'engine/query/explain',
   'engine/query/memory',
   'engine/query/plan',
