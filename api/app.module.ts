@@ -11,7 +11,7 @@ import { OpenapiDocument } from './http/openapi.js';
 import { AppContext, type AppServices } from './http/app-context.js';
 import { createAdapter } from './http/server.js';
 
-/** The one module: all controllers, and the guard and the filter that stand before and behind each of them. */
+/** The only Nest module: all controllers, the guard and the error filter. */
 @Module({})
 export class AppModule {
   static with(context: AppContext, authenticator: Authenticator): DynamicModule {
@@ -29,27 +29,27 @@ export class AppModule {
   }
 }
 
-/** The HTTP front, ready to listen. */
+/** The HTTP server, ready to listen. */
 export interface App {
-  /** Starts to listen; port 0 takes a free one. Returns where. */
+  /** Starts listening, on a free port if `port` is 0; returns the URL and the port. */
   listen(port: number, host: string): Promise<{ readonly url: string; readonly port: number }>;
-  /** Stops listening and drops open connections; what was given to `createApp` stays open. */
+  /** Stops listening and closes all connections; the services passed to `createApp` stay open. */
   close(): Promise<void>;
   /** The Nest application, for tests that walk its routes. */
   readonly nest: NestFastifyApplication;
 }
 
-/** Builds the HTTP front around parts that are already open. */
-export async function createApp(given: AppServices): Promise<App> {
-  const log: LogSink = given.config.log === 'silent' ? () => {} : (given.log ?? stderrSink);
-  const context = new AppContext(given, log);
+/** Builds the HTTP server on services that are already open. */
+export async function createApp(services: AppServices): Promise<App> {
+  const log: LogSink = services.config.log === 'silent' ? () => {} : (services.log ?? stderrSink);
+  const context = new AppContext(services, log);
   const authenticator = new Authenticator(context);
   const adapter = createAdapter({
     publicUrl: context.config.publicUrl,
     limits: context.limits,
     log,
     admit: (request) => authenticator.admit(request),
-    logsRequests: context.config.log === 'debug', // at `info` they would drown what a newcomer is told
+    logsRequests: context.config.log === 'debug', // too many lines for `info`
   });
   const module = AppModule.with(context, authenticator);
   const nest = await NestFactory.create<NestFastifyApplication>(module, adapter, {
@@ -65,7 +65,7 @@ export async function createApp(given: AppServices): Promise<App> {
       await nest.listen(port, host);
       const address = nest.getHttpServer().address() as AddressInfo;
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-      // A person at a terminal hears it from the command line.
+      // At lower levels the command line alone reports the address.
       if (['info', 'debug'].includes(context.config.log)) {
         log(logLine('listening', { host: address.address, port: address.port }));
       }
@@ -77,7 +77,7 @@ export async function createApp(given: AppServices): Promise<App> {
 
 const document = new OpenapiDocument(Object.values(operations), schemas);
 
-/** The methods that a path serves: found by the table, because the router knows only whole matches. */
+/** The methods that a path serves, from the table of operations: the router matches method and path together. */
 function methodsOf(path: string): readonly string[] {
   const rows = Object.values(operations);
   return [
@@ -87,9 +87,9 @@ function methodsOf(path: string): readonly string[] {
 
 function fits(pattern: string, path: string): boolean {
   const wanted = pattern.split('/');
-  const given = path.split('/');
+  const actual = path.split('/');
   return (
-    wanted.length === given.length &&
-    wanted.every((part, i) => (part.startsWith(':') ? given[i] !== '' : part === given[i]))
+    wanted.length === actual.length &&
+    wanted.every((part, i) => (part.startsWith(':') ? actual[i] !== '' : part === actual[i]))
   );
 }

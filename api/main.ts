@@ -14,17 +14,17 @@ import { createApp } from './app.module.js';
 import { logLine, stderrSink } from './http/log.js';
 
 /*
- * The API process: the supervisor forks it with the validated configuration as its one argument, hears
- * `{ type: 'listening', port }` once it answers, and starts it again when it dies. It prints nothing but log lines.
+ * The API process: the supervisor forks it with the validated configuration as its one argument, receives
+ * `{ type: 'listening', port }` once it serves requests, and restarts it when it dies. It prints log lines only.
  */
 
-/** How much the spill of queries may take of the disk. */
+/** Maximum disk space for the temporary files of queries, MB. */
 const spillMb = 16_384;
 
 /** Half of libuv's threads (see the supervisor), so that files never wait for statements. */
 const connections = 8;
 
-/** Opens everything, bottom up, and listens; returns how to close it all again. */
+/** Opens the catalogue, the store, the query engine and the scheduler, then listens; returns a function that closes all of them. */
 async function serve(config: Config): Promise<() => Promise<void>> {
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -72,7 +72,7 @@ async function serve(config: Config): Promise<() => Promise<void>> {
   }
 }
 
-/** Ends this process: 78 when starting it again could not help, so that the supervisor gives up. */
+/** Ends this process, with exit code 78 if a restart cannot help: the supervisor then gives up. */
 function refuse(error: unknown): void {
   const isRefused = error instanceof AppError || isListenError(error);
   const message = error instanceof AppError ? error.message : String(error);
@@ -80,7 +80,7 @@ function refuse(error: unknown): void {
   process.exit(isRefused ? exitRefused : 1);
 }
 
-/** The address is taken or not ours: the configuration is wrong. */
+/** Whether the address is in use or not available, which is an error of the configuration. */
 function isListenError(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return ['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND'].includes(String(code));
@@ -92,7 +92,7 @@ function stackOf(error: unknown): { readonly stack?: string } {
     : {};
 }
 
-// What nobody caught leaves a state that nobody knows: log it, end, be started again (threat W5).
+// After an uncaught exception the state is unknown: log it and exit; the supervisor restarts the process (threat W5).
 process.on('uncaughtException', (error) => {
   stderrSink(logLine('error', { error: String(error), ...stackOf(error) }));
   process.exit(1);

@@ -9,8 +9,8 @@ import type { Query } from './page.js';
 
 /** All values of a parameter that are not empty. */
 export function values(query: Query, name: string): readonly string[] {
-  const given = Object.hasOwn(query, name) ? query[name] : undefined;
-  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const raw = Object.hasOwn(query, name) ? query[name] : undefined;
+  const list: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
   return list.filter((value): value is string => typeof value === 'string' && value !== '');
 }
 
@@ -19,24 +19,24 @@ export function value(query: Query, ...names: readonly string[]): string | undef
   return names.map((name) => values(query, name).at(-1)).find((found) => found !== undefined);
 }
 
-/** Ids, any of; one that cannot be an id matches nothing (contract 5.3: `account_id=-1` is an empty list). */
+/** The ids of a parameter. A value that is not an id becomes 0, which matches nothing (contract 5.3: `account_id=-1` is an empty list). */
 export function ids(query: Query, name: string): readonly number[] | undefined {
-  const given = values(query, name).flatMap((text) => text.split(','));
-  return given.length === 0 ? undefined : given.map((text) => readId(text.trim()) ?? 0);
+  const members = values(query, name).flatMap((text) => text.split(','));
+  return members.length === 0 ? undefined : members.map((text) => readId(text.trim()) ?? 0);
 }
 
 /** An id, or null for the text `null`. */
 export function idOrNull(query: Query, name: string): number | null | undefined {
-  const given = value(query, name);
-  if (given === undefined) return undefined;
-  return given.toLowerCase() === 'null' ? null : (readId(given) ?? 0);
+  const text = value(query, name);
+  if (text === undefined) return undefined;
+  return text.toLowerCase() === 'null' ? null : (readId(text) ?? 0);
 }
 
 /** A whole number. */
 export function whole(query: Query, name: string): number | undefined {
-  const given = value(query, name);
-  if (given === undefined) return undefined;
-  const number = readInteger(given);
+  const text = value(query, name);
+  if (text === undefined) return undefined;
+  const number = readInteger(text);
   if (number === undefined) throw invalid(name, 'A valid integer is required.');
   return number;
 }
@@ -47,9 +47,9 @@ export function anyOf<T extends string>(
   name: string,
   allowed: readonly T[],
 ): readonly T[] | undefined {
-  const given = values(query, name).flatMap((text) => text.split(','));
-  if (given.length === 0) return undefined;
-  return given.map((member) => {
+  const members = values(query, name).flatMap((text) => text.split(','));
+  if (members.length === 0) return undefined;
+  return members.map((member) => {
     const found = allowed.find((one) => one === member.trim().toLowerCase());
     if (found !== undefined) return found;
     const shown = JSON.stringify(member.slice(0, 100));
@@ -57,7 +57,7 @@ export function anyOf<T extends string>(
   });
 }
 
-/** An id; one that cannot be read matches nothing. */
+/** An id; a value that is not an id becomes 0, which matches nothing. */
 export function oneId(query: Query, name: string): number | undefined {
   const text = value(query, name);
   return text === undefined ? undefined : (readId(text) ?? 0);

@@ -1,7 +1,7 @@
 import { budgets } from '../../engine/core/budgets.js';
 import { invalid } from '../../engine/core/errors.js';
 
-/** The rows of a list that a request asks for. */
+/** The requested rows of a list. */
 export interface Page {
   readonly limit: number;
   readonly offset: number;
@@ -54,7 +54,7 @@ export function listEnvelope<T>(
   };
 }
 
-/** The same query with `page=N` last; `offset=N` when the offset is no multiple of the page size. */
+/** The URL of another page: `page=N`, or `offset=N` if the offset is not a multiple of the page size. */
 function link(origin: string, target: string, limit: number, offset: number | null): string | null {
   if (offset === null) return null;
   const base = addressWithout(origin, target, new Set(['access_token', 'page', 'offset']));
@@ -62,7 +62,7 @@ function link(origin: string, target: string, limit: number, offset: number | nu
   return `${base}${base.includes('?') ? '&' : '?'}${last}`;
 }
 
-/** Removes parameters from the raw text, so that the rest stays as the client wrote it and no token is emitted (threat A8). */
+/** The URL without these parameters; the others stay as the client wrote them. No link contains a token (threat A8). */
 function addressWithout(origin: string, target: string, names: ReadonlySet<string>): string {
   const [path = '/', query = ''] = split(target);
   const parameters = query.split('&').filter((part) => part !== '' && !names.has(nameOf(part)));
@@ -79,13 +79,13 @@ function nameOf(part: string): string {
   try {
     return decodeURIComponent(name.replaceAll('+', ' '));
   } catch {
-    return name; // not decodable: no parameter of ours
+    return name; // not decodable, so none of the parameters to remove
   }
 }
 
 function whole(query: Query, name: string, least: number): number | undefined {
-  const given = query[name];
-  const raw: unknown = Array.isArray(given) ? given.at(-1) : given;
+  const values = query[name];
+  const raw: unknown = Array.isArray(values) ? values.at(-1) : values;
   if (raw === undefined || raw === null || raw === '') return undefined;
   const number = typeof raw === 'string' && /^\d{1,15}$/.test(raw) ? Number(raw) : NaN;
   if (Number.isNaN(number) || number < least) {

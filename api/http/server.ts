@@ -7,24 +7,24 @@ import type { ServerLimits } from './app-context.js';
 import { JsonAdapter } from './reply.js';
 import type { ApiRequest } from './request.js';
 
-/** What the web server itself needs. */
+/** Options of the HTTP server. */
 export interface ServerOptions {
   readonly publicUrl: string | null;
   readonly limits: ServerLimits;
   readonly log: LogSink;
-  /** Refuses a request with a body before its body is read. */
+  /** Authenticates a request with a body before the body is read; rejects to refuse the request. */
   readonly admit: (request: ApiRequest) => Promise<unknown>;
   readonly logsRequests: boolean;
 }
 
-/** Fastify behind Nest: without middleware support, whose path matching has been bypassed before (threat W3). */
+/** The Fastify adapter of Nest, without middleware support: its path matching has been bypassed in the past (threat W3). */
 export function createAdapter(options: ServerOptions): JsonAdapter {
   const { limits } = options;
   const adapter = new JsonAdapter({
     skipMiddie: true,
-    bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts counts JSON bodies; uploads are as large as announced
+    bodyLimit: Number.MAX_SAFE_INTEGER, // body.ts limits JSON bodies, the announced size limits uploads
     genReqId: () => randomUUID(),
-    // Own timers: Node's would also end a long upload (see `guardTime`).
+    // Node's timer would also end long uploads: see `limitRequestTime`.
     requestTimeout: 0,
     connectionTimeout: limits.requestMs,
     keepAliveTimeout: 72_000,
@@ -33,15 +33,15 @@ export function createAdapter(options: ServerOptions): JsonAdapter {
     http: {
       maxHeaderSize: 16 << 10,
       headersTimeout: limits.headersMs,
-      // Node looks for slow headers every 30 s unless told: twice as long as they may take.
+      // Node's default of 30 s is longer than `headersMs`.
       connectionsCheckingInterval: Math.max(100, Math.floor(limits.headersMs / 5)),
     },
     frameworkErrors: (_error: unknown, _request: unknown, reply: FastifyReply) => {
-      // The router could not read the address: nothing can have that name.
+      // The router could not decode the URL, so no resource can have it.
       reply.code(404).header('Content-Type', 'application/json');
       void reply.send(Buffer.from('{"detail":"Not found"}'));
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: answerMalformedRequest,
   });
   const fastify = adapter.getInstance<FastifyInstance>();
   installHooks(fastify, options);
@@ -54,9 +54,9 @@ function installHooks(fastify: FastifyInstance, options: ServerOptions): void {
   fastify.decorateRequest('origin', '');
   fastify.addHook('onRequest', (request, reply, done) => {
     (request as ApiRequest).origin = originOf(request, options.publicUrl);
-    guardTime(request, options.limits);
+    limitRequestTime(request, options.limits);
     for (const [name, value] of headers) reply.header(name, value);
-    reply.header('X-Request-Id', request.id); // what the log calls this request
+    reply.header('X-Request-Id', request.id); // the id of the request in the log
     if (request.method !== 'OPTIONS') return done();
     for (const [name, value] of preflightHeaders) reply.header(name, value);
     reply.code(204).send();
@@ -80,7 +80,7 @@ function installHooks(fastify: FastifyInstance, options: ServerOptions): void {
   });
 }
 
-/** On every answer (threats A8, A13, D9): no credentials across origins, no sniffing, no caching, no referrer. */
+/** Headers of every answer: no credentials across origins, no MIME sniffing, no caching, no referrer (threats A8, A13, D9). */
 const headers: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Origin', '*'],
   [
@@ -103,8 +103,8 @@ const preflightHeaders: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * The base of all links: the configured address, else the request's host (a forged one only comes back to its sender).
- * Forwarded headers are not believed.
+ * The base of all links: the configured public URL, otherwise the `Host` header, which can only mislead the client that forged it.
+ * `Forwarded` headers are ignored.
  */
 function originOf(request: FastifyRequest, publicUrl: string | null): string {
   if (publicUrl !== null) return publicUrl;
@@ -115,11 +115,11 @@ function originOf(request: FastifyRequest, publicUrl: string | null): string {
   return `http://${request.socket.localAddress ?? 'localhost'}:${request.socket.localPort ?? 80}`;
 }
 
-/** A request must arrive within `requestMs`; an upload may last, but not pause for longer than `idleMs` (threat W2). */
-function guardTime(request: FastifyRequest, limits: ServerLimits): void {
+/** Closes the connection of a request that is not received within `requestMs`, or of an upload that pauses for `idleMs` (threat W2). */
+function limitRequestTime(request: FastifyRequest, limits: ServerLimits): void {
   const { raw } = request;
   if (raw.method === 'PUT' && (raw.url ?? '').startsWith(uploadPrefix)) {
-    const { socket } = raw; // gone from the request by the time it closes, when the client has left
+    const { socket } = raw; // `raw` no longer has it on close if the client has disconnected
     socket.setTimeout(limits.idleMs);
     raw.once('close', () => socket.setTimeout(limits.requestMs));
     return;
@@ -150,20 +150,20 @@ function limitSockets(fastify: FastifyInstance, perAddress: number): void {
   });
 }
 
-/** What Node's parser refuses: smuggling forms, headers over 16 kB, garbage. Answered by hand, then closed. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+/** Answers a request that Node's HTTP parser rejects (request smuggling, headers above 16 kB, no HTTP) and closes the connection. */
+function answerMalformedRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const [status, detail] = brokenRequests.get(error.code ?? '') ?? ['400 Bad Request', 'malformed'];
+  const [status, detail] = parserErrors.get(error.code ?? '') ?? ['400 Bad Request', 'malformed'];
   const body = JSON.stringify({ detail: `the request is ${detail}` });
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
-const brokenRequests = new Map<string, readonly [string, string]>([
+const parserErrors = new Map<string, readonly [string, string]>([
   ['HPE_HEADER_OVERFLOW', ['431 Request Header Fields Too Large', 'too large in its headers']],
   ['ERR_HTTP_REQUEST_TIMEOUT', ['408 Request Timeout', 'too slow']],
 ]);

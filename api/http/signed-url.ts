@@ -10,8 +10,8 @@ export interface UrlSigner {
 }
 
 /**
- * The signature covers the method and the whole text before it: id, version, name and expiry all stand there, so
- * nothing of an address can be altered, not even its spelling (threat D7). A new key makes all of them invalid.
+ * Signs and verifies URLs. The signature covers the method and the whole URL before it, with id, version, file name and expiry, so
+ * that no byte of it can be changed (threat D7). A new key invalidates all signed URLs.
  */
 export function urlSigner(key: Uint8Array): UrlSigner {
   const signatureOf = (method: string, text: string): string =>
@@ -24,10 +24,10 @@ export function urlSigner(key: Uint8Array): UrlSigner {
     },
     verify(method, target, now = Date.now()) {
       const match = /^(.*[?&]expires=(\d{1,12}))&signature=([A-Za-z0-9_-]{43})$/s.exec(target);
-      const [, text = '', expires = '0', given = ''] = match ?? [];
-      // HEAD asks for less than GET, so the same address serves it.
+      const [, text = '', expires = '0', signature = ''] = match ?? [];
+      // A URL that is signed for GET is valid for HEAD, too.
       const expected = signatureOf(method === 'HEAD' ? 'GET' : method, text);
-      const isSame = timingSafeEqual(Buffer.from(expected), Buffer.from(given.padEnd(43, ' ')));
+      const isSame = timingSafeEqual(Buffer.from(expected), Buffer.from(signature.padEnd(43, ' ')));
       if (!match || !isSame) throw new AppError('forbidden', 'the address is not valid');
       if (Number(expires) * 1000 < now) throw new AppError('forbidden', 'the address has expired');
     },
@@ -42,7 +42,7 @@ export function dispositionParameter(name: string): string {
   return `response-content-disposition=attachment%3B%20filename%3D${encodeName(name)}`;
 }
 
-/** Percent-encodes all that some client would encode by itself: a changed spelling would break the signature. */
+/** Percent-encodes every character that some client would encode: a URL that a client changes has no valid signature. */
 export function encodeName(name: string): string {
   return encodeURIComponent(name.toWellFormed()).replaceAll(
     /[!'()*]/g,

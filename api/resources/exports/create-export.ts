@@ -13,7 +13,7 @@ import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 
-/** Checks an export whole, tells all that is wrong at once, and queues it (contract 11.2). */
+/** Checks the request for an export, reports all its errors at once, and queues the export (contract 11.2). */
 export async function createExport(
   context: AppContext,
   caller: Caller,
@@ -25,10 +25,10 @@ export async function createExport(
     datasetId === undefined
       ? undefined
       : await requireResource(catalog, caller, 'dataset', datasetId, 'read');
-  const format = formatOf(form);
-  const params = dataset && paramsOf(form, await catalog.fields.all(dataset.id));
-  refuseAnnotation(form);
-  const targetFullPath = await targetOf(context, caller, form);
+  const format = readFormat(form);
+  const params = dataset && readParams(form, await catalog.fields.all(dataset.id));
+  rejectAnnotation(form);
+  const targetFullPath = await readTarget(context, caller, form);
   const options = exportJob.readCreate(form);
   form.done();
   if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
@@ -48,7 +48,7 @@ export async function createExport(
   return row;
 }
 
-function formatOf(form: Form): string | undefined {
+function readFormat(form: Form): string | undefined {
   const text = form.requiredText('format');
   if (text === '') return undefined;
   try {
@@ -59,8 +59,8 @@ function formatOf(form: Form): string | undefined {
   }
 }
 
-/** The query's own errors stand below `params`, under the names of its keys. */
-function paramsOf(form: Form, fields: readonly FieldRow[]): JsonObject | undefined {
+/** The query of the export, checked. Its errors are added to the form below `params`, by key of the query. */
+function readParams(form: Form, fields: readonly FieldRow[]): JsonObject | undefined {
   const params = form.raw('params') === '' ? {} : (form.object('params') ?? {});
   try {
     parseExportParams(params, fields);
@@ -71,7 +71,7 @@ function paramsOf(form: Form, fields: readonly FieldRow[]): JsonObject | undefin
   }
 }
 
-function refuseAnnotation(form: Form): void {
+function rejectAnnotation(form: Form): void {
   const fields = form.objectList('target_fields');
   if (fields && fields.length > 0) form.fail('target_fields', 'Not available in exports yet.');
   const annotator = form.object('annotator_params');
@@ -80,8 +80,11 @@ function refuseAnnotation(form: Form): void {
   }
 }
 
-/** Where the file is also kept: write permission on that vault is needed now and again when the file is there (threat A5). */
-async function targetOf(
+/**
+ * The full path of the file object to create; the vault is checked for write permission now and again when the file is published
+ * (threat A5).
+ */
+async function readTarget(
   context: AppContext,
   caller: Caller,
   form: Form,
@@ -89,15 +92,15 @@ async function targetOf(
   const text = form.text('target_full_path');
   if (text === undefined || text === '') return undefined;
   const path = parseFullPath(text);
-  const missing = (): undefined =>
+  const invalidTarget = (): undefined =>
     form.fail(
       'target_full_path',
       'Must be a full path in a vault that exists, such as vault:/folder/name.',
     );
-  if (!path || path.path === '/') return missing();
+  if (!path || path.path === '/') return invalidTarget();
   const vault = await context.catalog.vaults.byFullPath(path, accessOf(caller));
   const permission = vault && (await permissionOn(context.catalog, caller, vault.id));
-  if (!vault || !permission) return missing();
+  if (!vault || !permission) return invalidTarget();
   if (permission === 'read') {
     throw new AppError(
       'forbidden',

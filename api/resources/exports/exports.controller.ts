@@ -3,6 +3,7 @@ import { accessOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
+import { isActive } from '../../../engine/catalog/task-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
@@ -11,7 +12,7 @@ import { isCancelRequest, cancelJob } from '../tasks/cancel-job.js';
 import { createExport } from './create-export.js';
 import { Form } from '../../http/form.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
-import { isUnderWay, jobFilter } from '../tasks/job-filter.js';
+import { jobFilter } from '../tasks/job-filter.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { exportOperations } from '../tasks/jobs.operations.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
@@ -92,7 +93,7 @@ export class ExportsController {
   @Operation(exportOperations.delete)
   @Access('write', 'export')
   async delete(@Resource() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
-    if (isUnderWay(row)) await cancelJob(this.context, row);
+    if (isActive(row.status)) await cancelJob(this.context, row);
     const last = (await this.context.catalog.exports.get(row.id)) ?? row;
     const view = await this.view(last, request);
     await this.context.catalog.exports.delete(row.id);

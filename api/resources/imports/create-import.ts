@@ -16,8 +16,8 @@ import { requireResource } from '../../http/require-resource.js';
 import { checkTargetFields } from './import-options.js';
 
 /**
- * Checks an import whole, tells all that is wrong at once, queues it, and returns it: queued for a file, ended for records
- * of the request (contract 10.3).
+ * Checks the request for an import, reports all its errors at once, and queues the import. Returns the import: queued if it reads
+ * files, finished if the request has the records (contract 10.3).
  */
 export async function createImport(
   context: AppContext,
@@ -54,7 +54,7 @@ async function importFile(context: AppContext, job: NewImport): Promise<ImportRo
   return row;
 }
 
-/** The records go to disk first, in the form that every import reads; the answer waits for the end of the task. */
+/** Writes the records to a JSON Lines file, which the task imports, and waits for the end of the task. */
 async function importRecords(
   context: AppContext,
   job: NewImport,
@@ -81,17 +81,17 @@ function* lines(records: readonly JsonObject[]): Generator<Uint8Array> {
   for (const record of records) yield Buffer.from(`${stringifyJson(record)}\n`);
 }
 
-/** Missing or unreadable: the same words, and together with all else that is wrong (contract 10.2). */
+/** The dataset to write. A missing dataset and one that the caller cannot see have the same message (contract 10.2). */
 async function datasetOf(
   context: AppContext,
   caller: Caller,
   form: Form,
 ): Promise<DatasetRow | undefined> {
-  const given = form.raw('dataset_id');
-  if (given === undefined) return form.fail('dataset_id', 'This field is required.');
+  const datasetId = form.raw('dataset_id');
+  if (datasetId === undefined) return form.fail('dataset_id', 'This field is required.');
   const invalidDataset = (): undefined =>
-    form.fail('dataset_id', `Invalid dataset ${JSON.stringify(String(given).slice(0, 50))}.`);
-  const id = readId(given);
+    form.fail('dataset_id', `Invalid dataset ${JSON.stringify(String(datasetId).slice(0, 50))}.`);
+  const id = readId(datasetId);
   if (id === undefined) return invalidDataset();
   return requireResource(context.catalog, caller, 'dataset', id, 'write').catch(
     (error: unknown) => {
@@ -101,10 +101,10 @@ async function datasetOf(
   );
 }
 
-/** Where the records come from: exactly one of three. */
+/** Where the records come from: a file, the request or a manifest. */
 interface Source {
   readonly kind: ImportRow['source'];
-  /** The key of the request that errors name. */
+  /** The key of the request, for error messages. */
   readonly key: string;
   readonly object?: ObjectRow;
   readonly records?: readonly JsonObject[];
@@ -158,20 +158,20 @@ async function fileSource(
   caller: Caller,
   form: Form,
   key: string,
-  given: unknown,
+  objectId: unknown,
 ): Promise<Source | undefined> {
-  const object = await findFile(context, caller, given);
+  const object = await findFile(context, caller, objectId);
   return typeof object === 'string' ? form.fail(key, object) : { kind: 'object', key, object };
 }
 
-/** The uploaded file of that id, or what is wrong with the id. */
+/** The uploaded file with this id, or an error message. */
 async function findFile(
   context: AppContext,
   caller: Caller,
-  given: unknown,
+  objectId: unknown,
 ): Promise<ObjectRow | string> {
-  const shown = JSON.stringify(String(given).slice(0, 50));
-  const id = readId(given);
+  const shown = JSON.stringify(String(objectId).slice(0, 50));
+  const id = readId(objectId);
   const object =
     id === undefined
       ? undefined
@@ -195,10 +195,12 @@ async function manifestSource(
 ): Promise<Source | undefined> {
   const manifest = form.object('manifest');
   if (!manifest) return undefined;
-  const files = await readManifest(form, manifest, (given) => findFile(context, caller, given));
+  const files = await readManifest(form, manifest, (objectId) =>
+    findFile(context, caller, objectId),
+  );
   if (!files) return undefined;
-  const kept = { ...manifest, files: files.map(({ entry }) => entry) };
-  return { kind: 'manifest', key: 'manifest', manifest: kept, files };
+  const stored = { ...manifest, files: files.map(({ entry }) => entry) };
+  return { kind: 'manifest', key: 'manifest', manifest: stored, files };
 }
 
 function checkReaders(form: Form, { object, files }: Source, options: Partial<NewImport>): void {

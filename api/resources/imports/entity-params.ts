@@ -3,35 +3,35 @@ import { entityTypes } from '../../../engine/core/types.js';
 import { Form } from '../../http/form.js';
 import { omitUndefined } from '../../http/list-query.js';
 
-/** Maximum of `sample_count`: more distinct values tell no more about a field. */
+/** Maximum of `sample_count`. */
 const maxSampled = 1_000;
 
 /** Reads `entity_params` of an import or of a manifest's file (specification, "Entity parameters"). */
 export function readEntityParams(form: Form, key: string): JsonObject | undefined {
   const params = form.object(key);
   if (params === undefined) return undefined;
-  const own = new Form(params);
-  const types = own.textList('entity_types');
+  const paramsForm = new Form(params);
+  const types = paramsForm.textList('entity_types');
   for (const type of types ?? []) {
     if (entityTypes.some((known) => known === type)) continue;
     const shown = JSON.stringify(type.slice(0, 100));
-    own.fail('entity_types', `${shown} is no entity type; use ${entityTypes.join(', ')}.`);
+    paramsForm.fail('entity_types', `${shown} is no entity type; use ${entityTypes.join(', ')}.`);
   }
-  const count = own.integer('sample_count');
+  const count = paramsForm.integer('sample_count');
   if (count !== undefined && (count < 1 || count > maxSampled)) {
-    own.fail('sample_count', `Must be from 1 to ${maxSampled}.`);
+    paramsForm.fail('sample_count', `Must be from 1 to ${maxSampled}.`);
   }
-  const rate = own.raw('sample_rate');
+  const rate = paramsForm.raw('sample_rate');
   if (rate !== undefined && !(typeof rate === 'number' && rate > 0 && rate <= 1)) {
-    own.fail('sample_rate', 'Must be a number above 0 and at most 1.');
+    paramsForm.fail('sample_rate', 'Must be a number above 0 and at most 1.');
   }
   const read = omitUndefined<JsonObject>({
-    disable: own.boolean('disable'),
+    disable: paramsForm.boolean('disable'),
     entity_types: types,
     sample_rate: rate,
     sample_count: count,
-    apply_detection: own.boolean('apply_detection'),
+    apply_detection: paramsForm.boolean('apply_detection'),
   });
-  const isValid = form.absorbInto(key, own, (name, messages) => `${name}: ${messages}`);
+  const isValid = form.absorbInto(key, paramsForm, (name, messages) => `${name}: ${messages}`);
   return isValid ? read : undefined;
 }

@@ -6,8 +6,8 @@ import { omitUndefined } from '../../http/list-query.js';
 import { readFieldDefinition } from '../fields/read-field.js';
 
 /*
- * Reads the options of an import request (contract 10.2). Each function notes mistakes in the form and returns undefined
- * for an option that is absent or wrong.
+ * Reads the options of an import request (contract 10.2). Each function adds errors to the form and returns undefined for an
+ * option that is absent or invalid.
  */
 
 export function readCommitMode(form: Form, key: string): CommitMode | undefined {
@@ -16,15 +16,15 @@ export function readCommitMode(form: Form, key: string): CommitMode | undefined 
   return form.fail(key, `Commit mode "${mode}" is not available yet; use "append".`);
 }
 
-/** The fields to create, reduced to the keys that the interface knows. */
+/** The fields to create, with the known keys only. */
 export function readTargetFields(form: Form, key: string): readonly JsonObject[] | undefined {
   return form.objectList(key)?.map((definition, index) => {
-    const own = new Form(definition);
-    const field = readFieldDefinition(own);
-    const isTransient = own.boolean('is_transient');
-    if (field.expression) own.fail('expression', 'Expressions are not available yet.');
+    const fieldForm = new Form(definition);
+    const field = readFieldDefinition(fieldForm);
+    const isTransient = fieldForm.boolean('is_transient');
+    if (field.expression) fieldForm.fail('expression', 'Expressions are not available yet.');
     const label = `Field ${index + 1} ${JSON.stringify(field.name.slice(0, 100))}`;
-    form.absorbInto(key, own, (name, messages) => `${label}, ${name}: ${messages}`);
+    form.absorbInto(key, fieldForm, (name, messages) => `${label}, ${name}: ${messages}`);
     return omitUndefined<JsonObject>({
       name: field.name,
       title: field.title,
@@ -42,8 +42,8 @@ export function readTargetFields(form: Form, key: string): readonly JsonObject[]
 }
 
 /**
- * Refuses target fields that would give a field of the dataset another type: what is said of it otherwise replaces what it
- * had, and repeating its type is no change. The same name twice would leave open which counts.
+ * Adds an error to the form for each target field that would change the type of a field of the dataset, and for repeated names.
+ * Other properties of a target field replace those of the field.
  */
 export function checkTargetFields(
   form: Form,
@@ -76,7 +76,7 @@ export function checkTargetFields(
   }
 }
 
-/** An object of booleans. */
+/** An object whose values are booleans; null values are left out. */
 export function readFlags(form: Form, key: string): JsonObject | undefined {
   const values = form.object(key);
   if (!values) return undefined;

@@ -3,6 +3,7 @@ import { accessOf } from '../../../engine/catalog/access.js';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { ImportPatch, ImportRow } from '../../../engine/catalog/imports.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
+import { isActive } from '../../../engine/catalog/task-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { fileStats, removeFile } from '../../../engine/core/files.js';
@@ -11,7 +12,7 @@ import { isCancelRequest, cancelJob } from '../tasks/cancel-job.js';
 import { Form } from '../../http/form.js';
 import { createImport } from './create-import.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
-import { isUnderWay, jobFilter } from '../tasks/job-filter.js';
+import { jobFilter } from '../tasks/job-filter.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { importOperations } from '../tasks/jobs.operations.js';
 import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
@@ -102,7 +103,7 @@ export class ImportsController {
   @Operation(importOperations.delete)
   @Access('write', 'import')
   async delete(@Resource() row: ImportRow, @Req() request: ApiRequest): Promise<object> {
-    if (isUnderWay(row)) await cancelJob(this.context, row);
+    if (isActive(row.status)) await cancelJob(this.context, row);
     const view = await this.view((await this.context.catalog.imports.get(row.id)) ?? row, request);
     await this.context.catalog.imports.delete(row.id);
     await removeFile(this.context.data.inlineRecords(row.id));

@@ -10,29 +10,30 @@ import { readFlags } from './import-options.js';
 
 /** A file of a manifest after its check. */
 export interface ManifestFile {
-  /** As the import keeps it. */
+  /** The entry as it is stored with the import. */
   readonly entry: JsonObject;
-  /** What messages call it: its number and its name. */
+  /** Its number and its name, for error messages. */
   readonly label: string;
-  /** Its own name, of the URL or of the object; null when neither is right. */
+  /** The file name of the URL or of the object; null if both are invalid. */
   readonly filename: string | null;
 }
 
-/** Finds a file object that the caller may read, or says why there is none. */
-export type FindFile = (given: unknown) => Promise<ObjectRow | string>;
+/** Returns the file object with this id, or an error message if there is none that the caller may read. */
+export type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
 
 /**
- * Reads a manifest whole and notes all that is wrong with any of its files, each by number and name; undefined if it is no
- * list of files. Whether a URL may be opened is known only when it is: addresses change, and the task says so.
+ * Reads a manifest. All errors are added to the form, with the number and the name of their file; returns undefined if the
+ * manifest has no list of files. Whether a URL may be fetched is decided by the task, because host names can resolve to other
+ * addresses by then.
  */
 export async function readManifest(
   form: Form,
   manifest: JsonObject,
-  find: FindFile,
+  findFile: FindFile,
 ): Promise<readonly ManifestFile[] | undefined> {
-  const given: unknown = manifest['files'];
+  const files: unknown = manifest['files'];
   // One client unboxes a list of length one.
-  const list: readonly unknown[] = Array.isArray(given) ? given : isObject(given) ? [given] : [];
+  const list: readonly unknown[] = Array.isArray(files) ? files : isObject(files) ? [files] : [];
   if (list.length === 0 || !list.every(isObject)) {
     return form.fail('manifest', 'A manifest needs a list of objects, "files".');
   }
@@ -40,14 +41,14 @@ export async function readManifest(
     const message = `At most ${budgets.manifestFiles} files, not ${list.length} (budget manifestFiles).`;
     return form.fail('manifest', message);
   }
-  const files: ManifestFile[] = [];
+  const read: ManifestFile[] = [];
   for (const [index, entry] of list.entries()) {
-    files.push(await readFile(form, index, entry as JsonObject, find));
+    read.push(await readEntry(form, index, entry as JsonObject, findFile));
   }
-  return files;
+  return read;
 }
 
-/** Notes what is wrong with how the files are to be read, given what the request says of all of them. */
+/** Checks the readers of all files; `readerParams` and `genomeBuild` are those of the request. Errors are added to the form. */
 export function checkManifestReaders(
   form: Form,
   files: readonly ManifestFile[],
@@ -55,7 +56,7 @@ export function checkManifestReaders(
   genomeBuild: string | null,
 ): void {
   for (const { entry, label, filename } of files) {
-    if (filename === null) continue; // what is wrong with it has been said
+    if (filename === null) continue; // the form has its error
     const [read] = manifestEntries({ files: [entry] });
     try {
       checkFile(hintsOf(filename, read ?? null), readerParams, genomeBuild);
@@ -65,66 +66,66 @@ export function checkManifestReaders(
   }
 }
 
-async function readFile(
+async function readEntry(
   form: Form,
   index: number,
   entry: JsonObject,
-  find: FindFile,
+  findFile: FindFile,
 ): Promise<ManifestFile> {
-  const own = new Form(entry);
-  const name = own.text('name') ?? '';
+  const entryForm = new Form(entry);
+  const name = entryForm.text('name') ?? '';
   const numbered = `File ${index + 1}`;
   const named = (text: string): string =>
     text === '' ? numbered : `${numbered} ${JSON.stringify(text.slice(0, 100))}`;
-  const url = own.text('url') ?? '';
-  const objectId = own.raw('object_id') ?? '';
+  const url = entryForm.text('url') ?? '';
+  const objectId = entryForm.raw('object_id') ?? '';
   let filename: string | null = null;
   if (url === '' && objectId === '') {
     const message = `Each file must have a url or an object_id; ${named(name)} has neither.`;
     form.fail('manifest', message);
   } else if (url !== '' && objectId !== '') {
-    own.fail('url', 'Give only one of url and object_id.');
+    entryForm.fail('url', 'Give only one of url and object_id.');
   } else if (url !== '') {
     const read = readUrl(url);
-    if (typeof read === 'string') own.fail('url', `The url ${read}.`);
+    if (typeof read === 'string') entryForm.fail('url', `The url ${read}.`);
     else filename = fileNameOf(url);
   } else {
-    const found = await find(objectId);
-    if (typeof found === 'string') own.fail('object_id', found);
+    const found = await findFile(objectId);
+    if (typeof found === 'string') entryForm.fail('object_id', found);
     else filename = found.filename;
   }
-  const shape = entryShape(own);
+  const otherKeys = readOtherKeys(entryForm);
   const label = named(name === '' ? (filename ?? '') : name);
   try {
-    own.done();
+    entryForm.done();
   } catch (error) {
     absorb(form, label, error);
   }
-  const place = url === '' ? { url: null, object_id: Number(objectId) } : { url, object_id: null };
-  return { entry: { ...entry, ...placeIn(entry, place), ...shape }, label, filename };
+  const source = url === '' ? { url: null, object_id: Number(objectId) } : { url, object_id: null };
+  return { entry: { ...entry, ...presentKeys(entry, source), ...otherKeys }, label, filename };
 }
 
-/** The keys of the entry that say where the file is, as texts and numbers that nobody reads twice. */
-function placeIn(entry: JsonObject, place: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(place).filter(([key]) => Object.hasOwn(entry, key)));
+/** Of `source`, the normalized `url` and `object_id`, the keys that the entry has. */
+function presentKeys(entry: JsonObject, source: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(source).filter(([key]) => Object.hasOwn(entry, key)));
 }
 
-function entryShape(own: Form): JsonObject {
-  own.text('format');
-  const size = own.integer('size');
-  if (size !== undefined && size < 0) own.fail('size', 'Must not be negative.');
-  const md5 = own.text('md5') ?? '';
-  if (md5 !== '' && !/^[0-9a-fA-F]{32}$/.test(md5)) own.fail('md5', 'Must be 32 hex digits.');
-  const base64 = own.text('base64_md5') ?? '';
+function readOtherKeys(entryForm: Form): JsonObject {
+  entryForm.text('format');
+  const size = entryForm.integer('size');
+  if (size !== undefined && size < 0) entryForm.fail('size', 'Must not be negative.');
+  const md5 = entryForm.text('md5') ?? '';
+  if (md5 !== '' && !/^[0-9a-fA-F]{32}$/.test(md5)) entryForm.fail('md5', 'Must be 32 hex digits.');
+  const base64 = entryForm.text('base64_md5') ?? '';
   const bytes = Buffer.from(base64, 'base64');
   if (base64 !== '' && (bytes.length !== 16 || bytes.toString('base64') !== base64)) {
-    own.fail('base64_md5', 'Must be 16 bytes in base64.');
+    entryForm.fail('base64_md5', 'Must be 16 bytes in base64.');
   } else if (base64 !== '' && md5 !== '' && bytes.toString('hex') !== md5.toLowerCase()) {
-    own.fail('base64_md5', 'Is not the same as md5.');
+    entryForm.fail('base64_md5', 'Is not the same as md5.');
   }
-  own.object('reader_params');
-  const entities = readEntityParams(own, 'entity_params');
-  const validation = readFlags(own, 'validation_params');
+  entryForm.object('reader_params');
+  const entities = readEntityParams(entryForm, 'entity_params');
+  const validation = readFlags(entryForm, 'validation_params');
   return {
     ...(size !== undefined && { size }),
     ...(entities !== undefined && { entity_params: entities }),
@@ -132,7 +133,7 @@ function entryShape(own: Form): JsonObject {
   };
 }
 
-/** The errors of one file, under the manifest's key and with the file's label in front. */
+/** Adds the errors of one file to the form, under the key `manifest` and with the label of the file. Other errors are thrown. */
 function absorb(
   form: Form,
   label: string,

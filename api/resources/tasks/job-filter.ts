@@ -1,6 +1,5 @@
 import { accessOf } from '../../../engine/catalog/access.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
-import { isActive, type TaskStatus } from '../../../engine/catalog/task-row.js';
 import { anyOf, ids, oneId, omitUndefined } from '../../http/list-query.js';
 import type { Query } from '../../http/page.js';
 import type { Caller } from '../../http/request.js';
@@ -18,9 +17,4 @@ export function jobFilter(query: Query, caller: Caller): JobFilter {
       userIds: ids(query, 'user_id') ?? ids(query, 'user'),
     }),
   };
-}
-
-/** Whether a job has not ended yet. */
-export function isUnderWay({ status }: { readonly status: TaskStatus }): boolean {
-  return isActive(status);
 }

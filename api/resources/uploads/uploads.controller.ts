@@ -18,7 +18,7 @@ import {
   type Written,
 } from '../../../engine/core/files.js';
 
-/** Where the bytes of files arrive: the signed address is the only credential (contract 6.5). */
+/** Uploads of file contents; the signed URL is the only credential (contract 6.5). */
 @Controller()
 export class UploadsController {
   constructor(private readonly context: AppContext) {}
@@ -38,7 +38,7 @@ export class UploadsController {
       const md5 = await receiveUpload(this.context, target, request.raw, contentMd5);
       reply.header('ETag', `"${md5}"`);
     } catch (error) {
-      // What is left of the body is not read: the connection cannot be used again.
+      // The rest of the body is not read, so the connection cannot be reused.
       if (!request.raw.complete) reply.header('Connection', 'close');
       throw error;
     }
@@ -47,15 +47,15 @@ export class UploadsController {
   }
 }
 
-/** The object and revision that a signed upload address names. */
+/** The object and the revision in a signed upload URL. */
 export interface UploadTarget {
   readonly id: number;
   readonly revision: number;
 }
 
 /**
- * Streams a body to disk and makes it the file's content, if it is as long and has the md5 that were announced: in the
- * request, or when the file was created. Returns its md5 in hex. Nothing of a failed upload stays or shows (threat D8).
+ * Streams a body to disk and makes it the content of the file, if its size and MD5 are those announced in the request or at the
+ * creation of the file. Returns the MD5 in hex. A failed upload leaves no file and changes nothing (threat D8).
  */
 export async function receiveUpload(
   context: AppContext,
@@ -66,41 +66,41 @@ export async function receiveUpload(
   const object = await context.catalog.objects.get(target.id);
   if (object?.objectType !== 'file' || target.revision > object.revision + 1) throw notFound();
   const announced = target.revision === 1 ? object : { size: null, md5: null };
-  const expected = expectation(announced, body.headers['content-length'], contentMd5);
-  const aside = context.data.path('scratch', `upload-${object.id}-${randomUUID()}`);
+  const expected = expectedContent(announced, body.headers['content-length'], contentMd5);
+  const scratchPath = context.data.path('scratch', `upload-${object.id}-${randomUUID()}`);
   try {
     const limit = expected.bytes;
-    const options = limit === undefined ? {} : { maxBytes: limit, tooLarge: longer(limit) };
-    const written = await writeStream(aside, body, options).catch((error: unknown) => {
-      // The client went away: nobody hears the answer, and it is no fault of the server.
-      throw error instanceof AppError ? error : brokenOff(error);
+    const options = limit === undefined ? {} : { maxBytes: limit, tooLarge: tooLarge(limit) };
+    const written = await writeStream(scratchPath, body, options).catch((error: unknown) => {
+      // The client closed the connection, which is not an error of the server.
+      throw error instanceof AppError ? error : interrupted(error);
     });
-    check(written, expected);
+    checkContent(written, expected);
     crashpoint('upload.partial');
-    await publish(context, object.id, aside, written);
+    await publish(context, object.id, scratchPath, written);
     return written.md5;
   } catch (error) {
-    await removeQuietly(aside);
+    await removeQuietly(scratchPath);
     throw error;
   }
 }
 
-/** Removes what nobody can reach any more; what stays, the sweep at the next start takes. */
+/** Removes a file, ignoring errors: the sweep at the next start removes what is left. */
 async function removeQuietly(path: string): Promise<void> {
   await removeFile(path).catch(() => undefined);
 }
 
-interface Expectation {
+interface ExpectedContent {
   readonly bytes: number | undefined;
   readonly md5s: readonly string[];
 }
 
-/** The first file's size and md5 are fixed at its creation; a later revision may differ and brings its own header. */
-function expectation(
+/** The size and MD5 of the first revision may be set when the file is created; those of later revisions come with the upload. */
+function expectedContent(
   object: Pick<ObjectRow, 'size' | 'md5'>,
   contentLength: string | undefined,
   contentMd5: string | undefined,
-): Expectation {
+): ExpectedContent {
   const length = contentLength === undefined ? undefined : Number(contentLength);
   const size = object.size ?? length;
   if (length !== undefined && size !== length) {
@@ -109,11 +109,11 @@ function expectation(
       `the body has ${length} bytes, but the file was announced with ${size}`,
     );
   }
-  const md5s = [object.md5, hexOf(contentMd5)].filter((md5) => md5 !== null);
+  const md5s = [object.md5, contentMd5Hex(contentMd5)].filter((md5) => md5 !== null);
   return { bytes: size, md5s };
 }
 
-function hexOf(contentMd5: string | undefined): string | null {
+function contentMd5Hex(contentMd5: string | undefined): string | null {
   if (contentMd5 === undefined) return null;
   const text = contentMd5.trim();
   if (/^[0-9a-fA-F]{32}$/.test(text)) return text.toLowerCase(); // some clients send hex
@@ -122,15 +122,15 @@ function hexOf(contentMd5: string | undefined): string | null {
   throw new AppError('invalid', 'Content-MD5 must be the base64 text of 16 bytes');
 }
 
-function longer(bytes: number): () => AppError {
+function tooLarge(bytes: number): () => AppError {
   return () => new AppError('invalid', `the body has more than the ${bytes} bytes announced`);
 }
 
-function brokenOff(cause: unknown): AppError {
+function interrupted(cause: unknown): AppError {
   return new AppError('invalid', 'the upload broke off', undefined, cause);
 }
 
-function check(written: Written, expected: Expectation): void {
+function checkContent(written: Written, expected: ExpectedContent): void {
   if (expected.bytes !== undefined && written.bytes !== expected.bytes) {
     const message = `the body has ${written.bytes} bytes, but the file was announced with ${expected.bytes}`;
     throw new AppError('invalid', message);
@@ -140,11 +140,11 @@ function check(written: Written, expected: Expectation): void {
   throw new AppError('invalid', `the body's md5 is ${written.md5}, but ${wrong} was announced`);
 }
 
-/** Each upload gets a name of its own, so that one never touches the bytes of another; the last one wins. */
+/** Each upload has a scratch file of its own; of concurrent uploads, the last to finish becomes the content. */
 async function publish(
   context: AppContext,
   id: number,
-  aside: string,
+  scratchPath: string,
   written: Written,
 ): Promise<void> {
   let moved: string | undefined;
@@ -153,7 +153,7 @@ async function publish(
     if (!object) throw notFound(); // deleted meanwhile
     const revision = object.revision + 1;
     const path = context.data.object(id, revision);
-    await moveFile(aside, path);
+    await moveFile(scratchPath, path);
     moved = path;
     await syncFolder(context.data.objects);
     crashpoint('upload.renamed');
