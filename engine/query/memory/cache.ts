@@ -1,12 +1,11 @@
-/** What a cache keeps, and how much memory it takes. */
 interface Entry {
   readonly value: unknown;
   readonly bytes: number;
 }
 
 /**
- * Remembers what was made from files, up to so many bytes; what has not been asked for the longest goes first. Files never change,
- * so nothing in here ever becomes wrong.
+ * Least-recently-used cache, limited by the bytes of its values. Holds what was read from files that never change, so entries
+ * never become stale.
  */
 export class Cache {
   readonly #entries = new Map<string, Entry>();
@@ -29,7 +28,7 @@ export class Cache {
     return entry.value as T;
   }
 
-  /** Keeps a value, unless it alone is more than there is room for. */
+  /** Adds or replaces a value, and evicts others to make room. A value larger than the whole cache is not added. */
   set(key: string, value: unknown, bytes: number): void {
     this.delete(key);
     if (bytes > this.#limit) return;

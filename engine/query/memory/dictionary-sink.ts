@@ -2,42 +2,42 @@ import { release } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { DictionaryValues, ColumnValues } from './column.js';
-import { dictionaryIndices, spreadWords, type ValueSink } from './value-sink.js';
+import { dictionaryIndices, spreadInt32, type ValueSink } from './value-sink.js';
 import type { GrowingDictionary } from './growing-dictionary.js';
 
-/** Different indices are few if each is used so often. */
+/** Distinct indices are few if each occurs this often on average. */
 const fewShare = 16;
 
-/** Strings of files that have a dictionary of them, as numbers of the dictionary. */
+/** Collects the strings of a file with dictionaries as indices of the dataset's dictionary. */
 export class DictionarySink implements ValueSink {
-  /** The narrowest array is known only at the end, when all dictionaries have been seen. */
+  /** Narrowed at the end, when the greatest index is known. */
   readonly #indices: Int32Array;
   readonly #dictionary: GrowingDictionary;
-  /** For each entry of the dictionary at hand its number in the dictionary. */
-  #numbers = new Int32Array(0);
+  /** Maps an index of the current page dictionary to an index of the dataset's dictionary. */
+  #mapping = new Int32Array(0);
   #greatest = 0;
   readonly #distinct = new Set<number>();
 
-  constructor(places: number, dictionary: GrowingDictionary) {
-    this.#indices = new Int32Array(places);
+  constructor(capacity: number, dictionary: GrowingDictionary) {
+    this.#indices = new Int32Array(capacity);
     this.#dictionary = dictionary;
   }
 
-  /** False if the dictionary has no room for all entries. */
+  /** Adds the entries of a page dictionary; returns false if they do not fit. */
   dictionary({ body, count }: DecompressedPage): boolean {
-    const numbers = new Int32Array(count);
+    const mapping = new Int32Array(count);
     const { bytes, view } = body;
     for (let i = 0; i < count; i++) {
       const size = body.length();
       const { at } = body;
       body.skip(size);
-      const number = this.#dictionary.numberOf(bytes, view, at, at + size);
+      const number = this.#dictionary.indexOf(bytes, view, at, at + size);
       if (number < 0) return false;
       if (number > this.#greatest) this.#greatest = number;
-      numbers[i] = number;
+      mapping[i] = number;
       this.#distinct.add(number);
     }
-    this.#numbers = numbers;
+    this.#mapping = mapping;
     return true;
   }
 
@@ -46,15 +46,15 @@ export class DictionarySink implements ValueSink {
     if (page.encoding !== encodingId.rleDictionary) {
       throw new RangeError(`encoding ${page.encoding} behind a dictionary`);
     }
-    const numbers = this.#numbers;
+    const mapping = this.#mapping;
     const indices = this.#indices;
-    const pageIndices = dictionaryIndices(page, count, numbers.length);
-    for (let i = 0; i < count; i++) indices[to + i] = numbers[pageIndices[i]!]!;
+    const pageIndices = dictionaryIndices(page, count, mapping.length);
+    for (let i = 0; i < count; i++) indices[to + i] = mapping[pageIndices[i]!]!;
     release(pageIndices);
   }
 
   spread(from: number, count: number, slots: number, present: Uint8Array): void {
-    spreadWords(this.#indices, from, count, slots, present);
+    spreadInt32(this.#indices, from, count, slots, present);
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {

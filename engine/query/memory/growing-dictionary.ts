@@ -1,64 +1,64 @@
 import { hashBytes } from '../../parquet/hash.js';
 import type { Dictionary } from './column.js';
 
-/** Beyond so many strings a field is one of nearly all different strings, and numbers for them would save nothing. */
-const mostTexts = 1 << 20;
+/** Maximum number of entries: with more, nearly all strings of the field are distinct and indices save nothing. */
+const maxEntries = 1 << 20;
 
-/** About what a string takes beside its characters: a header, and its place in the list and in the table. */
-const textOverhead = 48;
+/** Estimated size of a string beyond its characters, in bytes: its header and its entries in array and table. */
+const stringOverhead = 48;
 
 /**
- * The distinct strings of a field of a dataset in one thread. Entries are found by the bytes that files have, so that a string
- * is made only of a text that is new.
+ * The distinct strings of a field of a dataset in one thread. Entries are looked up by their UTF-8, so that a JavaScript string
+ * is created only for a new one.
  */
 export class GrowingDictionary implements Dictionary {
   readonly strings: string[] = [];
   readonly #most: number;
-  /** All strings in UTF-8, one behind the other; text i ends at `#ends[i + 1]`. */
+  /** All strings in UTF-8, concatenated; string i ends at `#ends[i + 1]`. */
   #bytes = Buffer.allocUnsafeSlow(1 << 10);
   #ends = new Uint32Array(64);
   #hashes = new Int32Array(64);
-  /** Open addressing: number of an entry plus one, 0 for none. At most half of the places are taken. */
-  #places = new Int32Array(128);
+  /** Hash table with open addressing: index of an entry plus one, 0 for a free slot. At most half full. */
+  #slots = new Int32Array(128);
 
-  constructor(most = mostTexts) {
+  constructor(most = maxEntries) {
     this.#most = most;
   }
 
-  /** How much memory it takes, about. */
+  /** Estimated size in memory, in bytes. */
   get bytes(): number {
     const { byteLength } = this.#bytes;
-    const arrays = this.#ends.byteLength + this.#hashes.byteLength + this.#places.byteLength;
+    const arrays = this.#ends.byteLength + this.#hashes.byteLength + this.#slots.byteLength;
     // Once as UTF-8 and once as strings, which take a byte for each character of ASCII.
     return (
-      byteLength + arrays + this.strings.length * textOverhead + this.#ends[this.strings.length]!
+      byteLength + arrays + this.strings.length * stringOverhead + this.#ends[this.strings.length]!
     );
   }
 
-  /** No text more: what is new cannot become a number. */
+  /** True if no entry can be added. */
   get isFull(): boolean {
     return this.strings.length >= this.#most;
   }
 
-  /** The number of the text with these bytes, which is added if it is new; -1 if it is new and there is no room for it. */
-  numberOf(bytes: Uint8Array, view: DataView, from: number, to: number): number {
+  /** The index of the string with these bytes, which is added if it is new; -1 if it is new and the dictionary is full. */
+  indexOf(bytes: Uint8Array, view: DataView, from: number, to: number): number {
     const hash = hashBytes(view, bytes, from, to);
-    const mask = this.#places.length - 1;
-    let place = hash & mask;
+    const mask = this.#slots.length - 1;
+    let slot = hash & mask;
     for (;;) {
-      const entry = this.#places[place]! - 1;
+      const entry = this.#slots[slot]! - 1;
       if (entry < 0) break;
-      if (this.#hashes[entry] === hash && this.#isText(entry, bytes, from, to)) return entry;
-      place = (place + 1) & mask;
+      if (this.#hashes[entry] === hash && this.#equals(entry, bytes, from, to)) return entry;
+      slot = (slot + 1) & mask;
     }
     if (this.isFull) return -1;
     const entry = this.strings.length;
-    this.#places[place] = entry + 1;
+    this.#slots[slot] = entry + 1;
     this.#add(entry, hash, bytes, from, to);
     return entry;
   }
 
-  #isText(entry: number, bytes: Uint8Array, from: number, to: number): boolean {
+  #equals(entry: number, bytes: Uint8Array, from: number, to: number): boolean {
     let at = this.#ends[entry]!;
     if (this.#ends[entry + 1]! - at !== to - from) return false;
     const own = this.#bytes;
@@ -73,29 +73,29 @@ export class GrowingDictionary implements Dictionary {
       this.#ends = widened(this.#ends);
       this.#hashes = widened(this.#hashes);
     }
-    if (end > this.#bytes.length) this.#makeRoom(end);
+    if (end > this.#bytes.length) this.#grow(end);
     this.#bytes.set(bytes.subarray(from, to), begin);
     this.#ends[entry + 1] = end;
     this.#hashes[entry] = hash;
     this.strings.push(this.#bytes.toString('utf8', begin, end));
-    if (2 * this.strings.length > this.#places.length) this.#spread();
+    if (2 * this.strings.length > this.#slots.length) this.#rehash();
   }
 
-  #makeRoom(least: number): void {
+  #grow(least: number): void {
     const bytes = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, least));
     this.#bytes.copy(bytes);
     this.#bytes = bytes;
   }
 
-  #spread(): void {
-    const places = new Int32Array(4 * this.#places.length);
-    const mask = places.length - 1;
+  #rehash(): void {
+    const slots = new Int32Array(4 * this.#slots.length);
+    const mask = slots.length - 1;
     for (let entry = 0; entry < this.strings.length; entry++) {
-      let place = this.#hashes[entry]! & mask;
-      while (places[place] !== 0) place = (place + 1) & mask;
-      places[place] = entry + 1;
+      let slot = this.#hashes[entry]! & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = entry + 1;
     }
-    this.#places = places;
+    this.#slots = slots;
   }
 }
 

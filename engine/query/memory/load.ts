@@ -13,8 +13,8 @@ import type { ValueSink } from './value-sink.js';
 import type { GrowingDictionary } from './growing-dictionary.js';
 
 /**
- * The column of this physical path, which is that of a leaf of the dataset; undefined if the segment lacks it, so that every
- * record misses it. Strings become numbers of the dictionary where the file has a dictionary of them and the dictionary has room.
+ * Reads the column of a leaf, given by its physical path; undefined if the segment lacks it, so that no row has a value. Strings
+ * become indices of `dictionary` if the file stores them with dictionaries and there is room for their entries. Throws `damaged`.
  */
 export function loadColumn(
   file: SegmentFile,
@@ -36,12 +36,12 @@ export function loadColumn(
         file,
         leaf,
         chunks,
-        new DictionarySink(room(leaf, chunks), dictionary),
+        new DictionarySink(capacityOf(leaf, chunks), dictionary),
       );
       if (indices !== undefined) return indices;
     }
     const textBytes = chunks.reduce((sum, chunk) => sum + chunk.textBytes, 0);
-    return column(file, leaf, chunks, new StringSink(room(leaf, chunks), textBytes))!;
+    return column(file, leaf, chunks, new StringSink(capacityOf(leaf, chunks), textBytes))!;
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damaged(`cannot give its column ${leaf.key}`, error);
@@ -49,26 +49,26 @@ export function loadColumn(
 }
 
 function numbers(leaf: SegmentLeaf, chunks: readonly SegmentChunk[]): ValueSink {
-  const places = room(leaf, chunks);
-  if (leaf.physical === physicalType.boolean) return new FlagSink(places);
-  return numberSink(leaf.physical, chunks, places);
+  const capacity = capacityOf(leaf, chunks);
+  if (leaf.physical === physicalType.boolean) return new FlagSink(capacity);
+  return numberSink(leaf.physical, chunks, capacity);
 }
 
-/** For how many values there must be room: one for each slot, or for each that has a value. */
-function room({ maxRepetition }: SegmentLeaf, chunks: readonly SegmentChunk[]): number {
+/** Number of values to allocate: one per row for a plain leaf, one per value that is not null for a list. */
+function capacityOf({ maxRepetition }: SegmentLeaf, chunks: readonly SegmentChunk[]): number {
   const count = (sum: number, { slots, nulls }: SegmentChunk) =>
     sum + slots - (maxRepetition > 0 ? nulls : 0);
   return chunks.reduce(count, 0);
 }
 
-/** Undefined if the sink cannot take what the file has. */
+/** Reads all pages into `sink`; undefined if the sink cannot hold a dictionary of the file. */
 function column(
   file: SegmentFile,
   leaf: SegmentLeaf,
   chunks: readonly SegmentChunk[],
   sink: ValueSink,
 ): Column | undefined {
-  const places = room(leaf, chunks);
+  const capacity = capacityOf(leaf, chunks);
   const rows = leaf.maxRepetition > 0 ? new ListRows(leaf, file.rows) : new PlainRows(leaf);
   for (const chunk of chunks) {
     if (chunk.slots === 0) continue;
@@ -77,20 +77,20 @@ function column(
       const stored = bytes.subarray(0, chunk.bytes);
       file.readInto(stored, chunk.begin);
       for (const page of chunkPages(stored, chunk)) {
-        if (!page.isDictionary) rows.read(page, sink, places);
+        if (!page.isDictionary) rows.read(page, sink, capacity);
         else if (!sink.dictionary(page)) return undefined;
       }
     } finally {
       release(bytes);
     }
   }
-  const { offsets, present } = rows.finish(file.rows, places);
+  const { offsets, present } = rows.finish(file.rows, capacity);
   const { values, bytes } = sink.finish();
   const extra = (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
   return { rows: file.rows, offsets, present, values, bytes: bytes + extra };
 }
 
-/** Values of a leaf that is in no list: one for each row. */
+/** Reads a leaf in no list: one value per row. */
 class PlainRows {
   readonly #leaf: SegmentLeaf;
   #present: Uint8Array | undefined;
@@ -135,7 +135,7 @@ class PlainRows {
   }
 }
 
-/** Values of a leaf that is a list or in one: any number for each row. */
+/** Reads a leaf that is or lies in a list: any number of values per row. */
 class ListRows {
   readonly #leaf: SegmentLeaf;
   readonly #offsets: Int32Array;
@@ -147,7 +147,7 @@ class ListRows {
     this.#offsets = new Int32Array(rows + 1);
   }
 
-  read(page: DecompressedPage, sink: ValueSink, most: number): void {
+  read(page: DecompressedPage, sink: ValueSink, maxValues: number): void {
     const { count, body } = page;
     const { maxDefinition, maxRepetition } = this.#leaf;
     const repetition = acquire(Int32Array, count);
@@ -165,7 +165,7 @@ class ListRows {
         if (definition[i] === maxDefinition) value++;
       }
       if (row >= offsets.length) throw new RangeError('there are more lists than rows');
-      if (value > most) throw new RangeError('there are more values than the footer says');
+      if (value > maxValues) throw new RangeError('there are more values than the footer says');
       sink.read(page, value - this.#value, this.#value);
       this.#row = row;
       this.#value = value;

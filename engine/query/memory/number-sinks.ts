@@ -6,32 +6,36 @@ import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
 import type { ColumnValues, Numbers } from './column.js';
 import type { SegmentChunk } from './segment-file.js';
-import { dictionaryIndices, spreadWords, type ValueSink } from './value-sink.js';
+import { dictionaryIndices, spreadInt32, type ValueSink } from './value-sink.js';
 
-/** The sink for numbers of this physical type: whole ones take the narrowest form that holds them all, as the footer says. */
+/**
+ * The sink for numbers of this physical type. Integers get the narrowest array that holds all of them, by the statistics of the
+ * footer.
+ */
 export function numberSink(
   physical: number,
   chunks: readonly SegmentChunk[],
-  places: number,
+  capacity: number,
 ): ValueSink {
   switch (physical) {
     case physicalType.int32:
-      return new WordSink(places, (words) => numbers(words));
+      return new Int32Sink(capacity, (words) => numbers(words));
     case physicalType.float:
-      return new WordSink(places, ({ buffer }) => numbers(new Float32Array(buffer)));
+      return new Int32Sink(capacity, ({ buffer }) => numbers(new Float32Array(buffer)));
     case physicalType.double:
-      return new PairSink(places, ({ buffer }) => numbers(new Float64Array(buffer)));
+      return new Int64Sink(capacity, ({ buffer }) => numbers(new Float64Array(buffer)));
     default:
-      if (areWithin(chunks, 1n << 31n)) return new WordSink(places, (words) => numbers(words), 8);
-      if (areWithin(chunks, 1n << 53n)) return new DoubleSink(places);
-      return new PairSink(places, ({ buffer }) => ({
+      if (areWithin(chunks, 1n << 31n))
+        return new Int32Sink(capacity, (words) => numbers(words), 8);
+      if (areWithin(chunks, 1n << 53n)) return new DoubleSink(capacity);
+      return new Int64Sink(capacity, ({ buffer }) => ({
         kind: 'longs',
         longs: new BigInt64Array(buffer),
       }));
   }
 }
 
-/** Are all values at least `-limit` and below `limit`? */
+/** True if all values are at least `-limit` and below `limit`. */
 function areWithin(chunks: readonly SegmentChunk[], limit: bigint): boolean {
   return chunks.every(({ range, slots, nulls }) =>
     range === undefined ? slots === nulls : range[0] >= -limit && range[1] < limit,
@@ -43,7 +47,7 @@ function numbers(found: Numbers['numbers']): Numbers {
 }
 
 function isFiniteAll(found: Numbers['numbers']): boolean {
-  // One loop for each kind of array: one that sees two kinds is slower.
+  // One loop per kind of array: a loop that sees two kinds is slower.
   if (found instanceof Int32Array) return true;
   return found instanceof Float64Array ? areFiniteDoubles(found) : areFiniteFloats(found);
 }
@@ -58,15 +62,15 @@ function areFiniteFloats(values: Float32Array): boolean {
   return true;
 }
 
-/** Values of 32 bits, or whole numbers of 64 of which the low half is enough. */
-class WordSink implements ValueSink {
+/** 32-bit values, or 64-bit integers that fit into 32 bits. */
+class Int32Sink implements ValueSink {
   readonly #words: Int32Array;
   readonly #finish: (words: Int32Array) => ColumnValues;
   readonly #size: number;
   #dictionary = new Int32Array(0);
 
-  constructor(places: number, finish: (words: Int32Array) => ColumnValues, storedBytes = 4) {
-    this.#words = new Int32Array(places);
+  constructor(capacity: number, finish: (words: Int32Array) => ColumnValues, storedBytes = 4) {
+    this.#words = new Int32Array(capacity);
     this.#finish = finish;
     this.#size = storedBytes;
   }
@@ -101,7 +105,7 @@ class WordSink implements ValueSink {
   }
 
   spread(from: number, count: number, slots: number, present: Uint8Array): void {
-    spreadWords(this.#words, from, count, slots, present);
+    spreadInt32(this.#words, from, count, slots, present);
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
@@ -109,13 +113,13 @@ class WordSink implements ValueSink {
   }
 }
 
-/** Whole numbers of 64 bits that doubles hold exactly. */
+/** 64-bit integers that doubles hold exactly. */
 class DoubleSink implements ValueSink {
   readonly #doubles: Float64Array;
   #dictionary = new Float64Array(0);
 
-  constructor(places: number) {
-    this.#doubles = new Float64Array(places);
+  constructor(capacity: number) {
+    this.#doubles = new Float64Array(capacity);
   }
 
   dictionary({ body, count }: DecompressedPage): boolean {
@@ -159,14 +163,14 @@ function plainLongs(bytes: Uint8Array, doubles: Float64Array, to: number): void 
   }
 }
 
-/** Values of 64 bits as they are, in two words each: doubles, and whole numbers that doubles do not hold. */
-class PairSink implements ValueSink {
+/** 64-bit values as pairs of 32-bit words: doubles, and integers that doubles cannot hold. */
+class Int64Sink implements ValueSink {
   readonly #words: Int32Array;
   readonly #finish: (words: Int32Array) => ColumnValues;
   #dictionary = new Int32Array(0);
 
-  constructor(places: number, finish: (words: Int32Array) => ColumnValues) {
-    this.#words = new Int32Array(2 * places);
+  constructor(capacity: number, finish: (words: Int32Array) => ColumnValues) {
+    this.#words = new Int32Array(2 * capacity);
     this.#finish = finish;
   }
 
@@ -181,7 +185,7 @@ class PairSink implements ValueSink {
     const words = this.#words;
     if (encoding === encodingId.plain) bytesOf(words).set(body.take(8 * count), 8 * to);
     else if (encoding === encodingId.deltaBinaryPacked) {
-      // One page may have differences, which our encoder writes of what doubles hold, where another has greater numbers.
+      // Our encoder writes deltas in pages whose values doubles hold, even if other pages have larger ones.
       const doubles = acquire(Float64Array, count);
       readDeltaDoubles(body, count, doubles, 0);
       for (let i = 0; i < count; i++) {
@@ -218,12 +222,12 @@ class PairSink implements ValueSink {
   }
 }
 
-/** Booleans. */
+/** Booleans as bytes, 0 or 1. */
 export class FlagSink implements ValueSink {
   readonly #flags: Uint8Array;
 
-  constructor(places: number) {
-    this.#flags = new Uint8Array(places);
+  constructor(capacity: number) {
+    this.#flags = new Uint8Array(capacity);
   }
 
   dictionary(): boolean {

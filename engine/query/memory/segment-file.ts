@@ -6,9 +6,9 @@ import { isZstd } from '../../parquet/read-pages.js';
 import { leafKey } from '../../store/stats.js';
 import { segmentLeaves, type SegmentLeaf } from './segment-leaves.js';
 
-/** The values of one leaf in one row group: where its bytes are, dictionary and pages one behind the other. */
+/** A column chunk: the dictionary page and data pages of one leaf in one row group. */
 export interface SegmentChunk {
-  /** First byte, of the dictionary if there is one. */
+  /** Offset of the first byte in the file, of the dictionary page if there is one. */
   readonly begin: number;
   readonly bytes: number;
   readonly dictionaryOffset: number | undefined;
@@ -16,15 +16,15 @@ export interface SegmentChunk {
   readonly slots: number;
   readonly nulls: number;
   readonly isCompressed: boolean;
-  /** The least and the greatest of whole numbers of 64 bits and dates; undefined if there are none, and of other types. */
+  /** Minimum and maximum of 64-bit integers and dates; undefined for other types, or if there is no value. */
   readonly range: readonly [bigint, bigint] | undefined;
-  /** Of text: how many bytes all values have together. */
+  /** For strings: the total size of all values, in bytes. */
   readonly textBytes: number;
-  /** Where Parquet's OffsetIndex of the chunk is; undefined if it has none. */
+  /** Location of the chunk's OffsetIndex; undefined if it has none. */
   readonly offsetIndex: { readonly begin: number; readonly bytes: number } | undefined;
 }
 
-/** Records that lie together: row `first` of the segment is their first. */
+/** A row group, whose first row is row `first` of the segment. */
 export interface RowGroup {
   readonly first: number;
   readonly rows: number;
@@ -32,28 +32,31 @@ export interface RowGroup {
   readonly chunks: readonly SegmentChunk[];
 }
 
-/** Where the data pages of a chunk are. Page i holds rows `firstRows[i]` to `firstRows[i + 1]` of its row group. */
+/**
+ * The data pages of a chunk (OffsetIndex in the Parquet format). Page i holds the rows `firstRows[i]` to `firstRows[i + 1]` of
+ * its row group.
+ */
 export interface OffsetIndex {
   readonly offsets: Float64Array;
   /** Headers included. */
   readonly bytes: Int32Array;
-  /** One more than there are pages: the last one is the number of rows. */
+  /** One entry more than there are pages: the last one is the number of rows. */
   readonly firstRows: Int32Array;
 }
 
-/** A segment's file opened for synchronous reading. Its footer is read once, at first. */
+/** A segment's file, read synchronously. The footer is read once, by the constructor. */
 export class SegmentFile {
   readonly path: string;
   readonly rows: number;
   readonly leaves: readonly SegmentLeaf[];
   readonly groups: readonly RowGroup[];
-  /** Undefined while it rests. */
+  /** Undefined while the descriptor is closed. */
   #open: SyncFileReader | undefined;
   #isClosed = false;
   readonly #byKey: ReadonlyMap<string, SegmentLeaf>;
-  readonly #places = new Map<SegmentChunk, OffsetIndex>();
+  readonly #offsetIndexes = new Map<SegmentChunk, OffsetIndex>();
 
-  /** Opens the file of this absolute path in the data folder; one that is not what we wrote is `damaged`. */
+  /** Opens the file with this absolute path. Throws `damaged` if it is not a Parquet file that we wrote. */
   constructor(path: string) {
     this.path = path;
     this.#open = openFileSync(path);
@@ -69,24 +72,24 @@ export class SegmentFile {
     this.#byKey = new Map(this.leaves.map((leaf) => [leaf.key, leaf]));
   }
 
-  /** The leaf of this physical path (of columns: without the levels that Parquet gives to lists); undefined if there is none. */
+  /** The leaf with this physical path, without the levels that Parquet adds for lists; undefined if there is none. */
   leaf(path: readonly string[]): SegmentLeaf | undefined {
     return this.#byKey.get(leafKey(path));
   }
 
-  /** Exactly these bytes, in a buffer of their own. */
+  /** Reads exactly `length` bytes into a new buffer. */
   read(from: number, length: number): Uint8Array {
     return this.#file.read(from, length);
   }
 
-  /** Fills `into` with the bytes from `from` on. */
+  /** Fills `into` with the bytes from offset `from` on. */
   readInto(into: Uint8Array, from: number): void {
     this.#file.readInto(into, from);
   }
 
-  /** The data pages of a chunk of this row group, by its OffsetIndex, which is read once; undefined if it has none. */
+  /** The data pages of a chunk of this row group, from its OffsetIndex; undefined if it has none. Read once, then cached. */
   pages(group: RowGroup, chunk: SegmentChunk): OffsetIndex | undefined {
-    const known = this.#places.get(chunk);
+    const known = this.#offsetIndexes.get(chunk);
     if (known !== undefined || chunk.offsetIndex === undefined) return known;
     const { begin, bytes: length } = chunk.offsetIndex;
     const index = this.#file.read(begin, length);
@@ -98,15 +101,15 @@ export class SegmentFile {
       ]);
       const offsets = Float64Array.from(pages, ({ offset }) => Number(offset));
       const bytes = Int32Array.from(pages, (page) => page.compressed_page_size);
-      const places = { offsets, bytes, firstRows };
-      this.#places.set(chunk, places);
-      return places;
+      const found = { offsets, bytes, firstRows };
+      this.#offsetIndexes.set(chunk, found);
+      return found;
     } catch (error) {
       throw this.damaged('has an index of pages that cannot be read', error);
     }
   }
 
-  /** Gives the descriptor back until the next read: files that are kept must not be held, or dropped ones would keep their disk. */
+  /** Closes the descriptor until the next read. A cached file must not stay open: a deleted one would keep its disk space. */
   rest(): void {
     this.#open?.close();
     this.#open = undefined;
@@ -123,7 +126,7 @@ export class SegmentFile {
     return this.#open;
   }
 
-  /** What to throw when bytes of this file are not what they should be. */
+  /** The error to throw when the bytes of this file are not what they should be. */
   damaged(what: string, cause?: unknown): AppError {
     const name = this.path.split(/[\\/]/).at(-1);
     const reason = cause === undefined ? '' : ` (${String(cause)})`;

@@ -1,28 +1,33 @@
 import type { SchemaElement } from 'hyparquet';
+import type { Column, Columns } from '../../core/types.js';
 import { physicalType } from '../../parquet/schema.js';
+import { reservedColumns } from '../../store/arrow.js';
 import { leafKey } from '../../store/stats.js';
 
-/** A leaf of a segment's schema: a column of values in Parquet, and its levels. */
+/** A leaf of a segment's Parquet schema. */
 export interface SegmentLeaf {
-  /** Where it is among the leaves of the segment, those of the reserved columns included. */
+  /** Position among the leaves of the segment, including those of the reserved columns. */
   readonly index: number;
-  /** Physical names of the columns from the top down: no levels of lists. */
+  /** Physical names of the columns from the root down, without the levels that Parquet adds for lists. */
   readonly columns: readonly string[];
-  /** The same as one text, as `Segment.stats` has it (dotted, dots in names escaped). */
+  /** `columns` as one string, as in `Segment.stats`: dotted, dots in names escaped. */
   readonly key: string;
-  /** As Parquet has it: `list` and `element` behind the name of each list. */
+  /** The path in Parquet's schema, with `list` and `element` after the name of each list. */
   readonly path: readonly string[];
-  /** Of each of `columns`: whether it is a list. */
+  /** For each of `columns`, true if it is a list. */
   readonly lists: readonly boolean[];
   /** One of `physicalType`. */
   readonly physical: number;
   readonly isDate: boolean;
-  /** The definition level of a slot that has a value. */
+  /** The definition level of a value that is not null. */
   readonly maxDefinition: number;
   readonly maxRepetition: number;
 }
 
-/** The leaves of a footer's schema, from its first element down, depth first. */
+/**
+ * Returns the leaves of a footer's schema in depth-first order. Throws `RangeError` if the schema is incomplete or has a type
+ * that we do not write.
+ */
 export function segmentLeaves(schema: readonly SchemaElement[]): readonly SegmentLeaf[] {
   const leaves: SegmentLeaf[] = [];
   let at = 0;
@@ -52,7 +57,7 @@ export function segmentLeaves(schema: readonly SchemaElement[]): readonly Segmen
       });
       return;
     }
-    // Below a list are two names that are no columns: `list`, and in it `element`.
+    // The two levels below a list, `list` and `element`, are not columns.
     const isList = element.converted_type === 'LIST' || kind === 'REPEATED';
     for (let i = 0; i < children; i++) walk(here, isList);
   };
@@ -81,4 +86,23 @@ function physicalOf(type: string | undefined): number {
   const physical = physicalTypes[type ?? ''];
   if (physical === undefined) throw new RangeError(`type ${type} is not one of ours`);
   return physical;
+}
+
+/**
+ * The physical names of the columns from the root to a field; undefined if the dataset has no such column, or it is an object.
+ */
+export function physicalPath(
+  columns: Columns,
+  path: readonly string[],
+): readonly string[] | undefined {
+  const physical: string[] = [];
+  let siblings: Columns | undefined = [...reservedColumns, ...columns];
+  let column: Column | undefined;
+  for (const name of path) {
+    column = siblings?.find((candidate) => candidate.name === name);
+    if (column === undefined) return undefined;
+    physical.push(column.physical);
+    siblings = column.children;
+  }
+  return column === undefined || column.type === 'object' ? undefined : physical;
 }

@@ -3,7 +3,7 @@ import { isUnsupported } from '../unsupported.js';
 import { NotCovered } from './not-covered.js';
 import type { FromShard, ShardProblem, ToShard } from './protocol.js';
 import { Shard } from './shard.js';
-import { Turns } from './turns.js';
+import { CooperativeScheduler } from './cooperative-tasks.js';
 
 /** A shard that answers messages; returns what takes them. */
 export function serveShard(
@@ -11,7 +11,7 @@ export function serveShard(
   send: (message: FromShard) => void,
 ): { readonly take: (message: ToShard) => void; readonly close: () => void } {
   const shard = new Shard(cacheBytes);
-  const turns = new Turns();
+  const tasks = new CooperativeScheduler();
   const begin = <T>(
     id: number,
     work: () => Generator<void, T>,
@@ -19,7 +19,7 @@ export function serveShard(
   ): void => {
     const failed = (error: unknown): void => send({ id, ...failure(error) });
     try {
-      turns.add(id, { work: work(), done, failed });
+      tasks.add(id, { work: work(), done, failed });
     } catch (error) {
       failed(error);
     }
@@ -31,7 +31,7 @@ export function serveShard(
       case 'forget':
         return shard.forget(message.snapshot);
       case 'cancel':
-        return turns.cancel(message.id);
+        return tasks.cancel(message.id);
       case 'select': {
         const { id, query } = message;
         return begin(

@@ -18,7 +18,6 @@ import {
 
 import { matcher } from './matcher.js';
 import { TopRows } from './top-rows.js';
-import { physicalPath } from './physical-path.js';
 import type {
   ShardAnswer,
   ShardQuery,
@@ -28,16 +27,17 @@ import type {
 } from './protocol.js';
 import { materialise, type RowRef } from '../results/materialise.js';
 import { SegmentFile } from './segment-file.js';
+import { physicalPath } from './segment-leaves.js';
 import { stringHashes } from './string-hashes.js';
 import { GrowingDictionary } from './growing-dictionary.js';
 import type { FoundTerms } from './terms.js';
 
-/** Of how many files a shard keeps the footer. */
-const mostFiles = 512;
+/** Maximum number of files whose footer is cached. */
+const maxFiles = 512;
 
 /**
- * Answers for some of the segments, in one thread, from what it keeps of them in memory. A segment is always asked of the same
- * shard, so nothing is kept twice.
+ * Answers queries for some of the segments, in one thread, and caches their columns. Each segment is always assigned to the same
+ * shard, so that nothing is cached twice.
  */
 export class Shard {
   readonly #cache: Cache;
@@ -45,8 +45,8 @@ export class Shard {
   readonly #snapshots = new Map<number, ShardSnapshot>();
   readonly #dictionaries = new Map<string, GrowingDictionary>();
   readonly #files = new Map<string, SegmentFile>();
-  /** Those that may have a descriptor. */
-  readonly #awake = new Set<SegmentFile>();
+  /** The files that may have an open descriptor. */
+  readonly #mayBeOpen = new Set<SegmentFile>();
 
   constructor(cacheBytes: number) {
     this.#cacheBytes = cacheBytes;
@@ -61,7 +61,7 @@ export class Shard {
     this.#snapshots.delete(key);
   }
 
-  /** Answers segment by segment, and yields between two of them. */
+  /** Answers segment by segment, and yields after each one. */
   select(query: ShardQuery): Generator<void, ShardAnswer | Unsupported> {
     return this.#select(query, this.#known(query.snapshot));
   }
@@ -72,7 +72,7 @@ export class Shard {
     const match = matcher(query.predicate);
     const facets = query.facets ? accumulator(query.facets) : undefined;
     const best = query.ordering.length > 0 ? new TopRows(query.ordering, query.first) : undefined;
-    /** Nobody keeps what has been found in a segment. */
+    /** True if only the number of selected rows is needed, so that each selection can be released at once. */
     const isCounted = best === undefined && facets === undefined && !query.isListed;
     const counts = new Float64Array(2 * segments.length);
     const rows: number[] = [];
@@ -124,7 +124,7 @@ export class Shard {
     return refusal;
   }
 
-  /** The JSON texts of records, in the order asked. */
+  /** The JSON texts of records, in the order of `asked`. */
   records(
     snapshot: number,
     asked: readonly ShardRecords[],
@@ -196,7 +196,10 @@ export class Shard {
     return loadColumn(this.#file(segment), found, dictionary);
   }
 
-  /** Dictionaries only grow: when they take too much, everything that counts on them is forgotten with them. */
+  /**
+   * Returns the dictionary of a field. Dictionaries only grow: when they take too much memory, all are dropped, with every column
+   * that uses them.
+   */
   #dictionary(key: string): GrowingDictionary {
     let bytes = 0;
     for (const each of this.#dictionaries.values()) bytes += each.bytes;
@@ -224,19 +227,19 @@ export class Shard {
     return made;
   }
 
-  /** No descriptor stays open between two turns. */
+  /** Closes all descriptors: none stays open while other work runs. */
   #rest(): void {
-    for (const file of this.#awake) file.rest();
-    this.#awake.clear();
+    for (const file of this.#mayBeOpen) file.rest();
+    this.#mayBeOpen.clear();
   }
 
   #file(segment: ShardSegment): SegmentFile {
     const known = this.#files.get(segment.path);
     const file = known ?? new SegmentFile(segment.path);
-    this.#awake.add(file);
+    this.#mayBeOpen.add(file);
     if (known !== undefined) this.#files.delete(segment.path);
     this.#files.set(segment.path, file);
-    if (this.#files.size > mostFiles) {
+    if (this.#files.size > maxFiles) {
       const [path, oldest] = this.#files.entries().next().value!;
       oldest.close();
       this.#files.delete(path);
@@ -245,20 +248,20 @@ export class Shard {
   }
 }
 
-/** Records that are made before others get a turn. */
+/** Number of records between two yields. */
 const recordsAtOnce = 2_000;
 
-/** About what an entry of the cache takes beside its value. */
+/** Estimated size of a cache entry beyond its value, in bytes. */
 const entryBytes = 256;
 
-/** Of a part of memory, all of it would be sent. */
+/** The rows as they are sent to another thread: a copy, since sending a view would send its whole buffer. */
 function sendable(found: SelectionVector): RowSet {
   const rows = settled(found);
   if (rows === 'all' || rows === 'none') return rows === 'all' ? rows : new Int32Array(0);
   return isSparse(rows) ? rows.slice() : packBitmap(rows);
 }
 
-/** Appends the first matching rows of a segment, as pairs of segment and row, while the page has room. */
+/** Appends the first selected rows of a segment as pairs of segment and row, up to the size of the page. */
 function collect(
   pairs: number[],
   found: SelectionVector,

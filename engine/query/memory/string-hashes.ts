@@ -5,63 +5,63 @@ import type { Column, StringHashes, Strings } from './column.js';
 import { lowerCase } from '../../text/fold.js';
 
 /**
- * A table that finds the values of a column of texts by their lower case. Values lie in buckets, one behind the other, so that a
- * text which a million records share takes one look, and so does one that nobody has.
+ * Builds a hash table that finds the values of a column of strings by their lower case. The values of a bucket are contiguous, so
+ * a lookup takes one step, whether a million rows share the string or none has it.
  */
 export function stringHashes({ values, present }: Column): StringHashes {
   if (values.kind !== 'strings') throw new AppError('internal', `no hashes of ${values.kind}`);
   const count = values.offsets.length - 1;
   const hashes = acquire(Int32Array, count);
   hashStrings(values, hashes);
-  // One or two values for each bucket.
+  // One or two values per bucket.
   const bits = Math.max(0, 31 - Math.clz32(count));
   const mask = (1 << bits) - 1;
   const ends = new Uint32Array((1 << bits) + 1);
-  let kept = 0;
+  let size = 0;
   for (let i = 0; i < count; i++) {
     if (present !== undefined && present[i] === 0) continue;
     ends[hashes[i]! & mask]!++;
-    kept++;
+    size++;
   }
   for (let bucket = 1; bucket < ends.length; bucket++) ends[bucket]! += ends[bucket - 1]!;
-  // From behind, so that the values of a bucket ascend, and its end becomes its beginning.
-  const places = new Uint32Array(kept);
+  // Filled from the end, so that the values of a bucket ascend and its end becomes its start.
+  const order = new Uint32Array(size);
   for (let i = count - 1; i >= 0; i--) {
     if (present !== undefined && present[i] === 0) continue;
-    places[--ends[hashes[i]! & mask]!] = i;
+    order[--ends[hashes[i]! & mask]!] = i;
   }
   release(hashes);
   return {
-    bytes: ends.byteLength + places.byteLength,
+    bytes: ends.byteLength + order.byteLength,
     find(text) {
       const bucket = stringHash(text) & mask;
-      return Array.from(places.subarray(ends[bucket]!, ends[bucket + 1]!));
+      return Array.from(order.subarray(ends[bucket]!, ends[bucket + 1]!));
     },
     findAll(wanted, add) {
       for (let i = 0; i < wanted.length; i++) {
         const bucket = wanted[i]! & mask;
         const end = ends[bucket + 1]!;
-        for (let at = ends[bucket]!; at < end; at++) add(i, places[at]!);
+        for (let at = ends[bucket]!; at < end; at++) add(i, order[at]!);
       }
     },
   };
 }
 
-/** The hash of a text in lower case. */
+/** The hash of a string that is in lower case. */
 export function stringHash(lowerCase: string): number {
   const bytes = Buffer.from(lowerCase);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return hashBytes(view, bytes, 0, bytes.length);
 }
 
-/** The hash of each text in lower case, as `hashBytes` would give it of those bytes. */
+/** Writes the hash of each string's lower case, as `hashBytes` computes it. */
 function hashStrings({ bytes, offsets }: Strings, hashes: Int32Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let from = offsets[0]!;
   for (let i = 0; i + 1 < offsets.length; i++) {
     const to = offsets[i + 1]!;
     let hash = to - from;
-    let any = 0; // the eighth bit of whatever is no ASCII
+    let any = 0; // its high bits tell whether a byte is not ASCII
     if (hash < 4) {
       for (let at = from; at < to; at++) {
         const byte = bytes[at]!;
@@ -79,18 +79,18 @@ function hashStrings({ bytes, offsets }: Strings, hashes: Int32Array): void {
       hash = mixWord(hash, lowerWord(word));
     }
     hashes[i] =
-      (any & eighthBits) === 0 ? finalMix(hash) : hashOfLower(bytes.toString('utf8', from, to));
+      (any & highBits) === 0 ? finalMix(hash) : hashOfLower(bytes.toString('utf8', from, to));
     from = to;
   }
 }
 
-const eighthBits = 0x80808080;
+const highBits = 0x80808080;
 
-/** Four ASCII characters in lower case: what is at least A and not above Z gets the sixth bit. */
+/** Lower case of four ASCII characters: sets bit 5 of those from A to Z. */
 function lowerWord(word: number): number {
   const atLeastA = (word + 0x3f3f3f3f) | 0;
   const aboveZ = (word + 0x25252525) | 0;
-  return word | ((atLeastA & ~aboveZ & eighthBits) >>> 2);
+  return word | ((atLeastA & ~aboveZ & highBits) >>> 2);
 }
 
 function hashOfLower(text: string): number {

@@ -11,16 +11,16 @@ import { encodingId } from '../../parquet/encoding.js';
 import type { ColumnValues } from './column.js';
 import { dictionaryIndices, type ValueSink } from './value-sink.js';
 
-/** Strings as their bytes. */
+/** Collects strings as UTF-8. */
 export class StringSink implements ValueSink {
-  readonly #texts: StringTarget;
+  readonly #strings: StringTarget;
   #dictionary = stringTarget(0, 0);
-  /** Where the next text begins. */
+  /** Offset where the next string begins. */
   #end = 0;
 
-  constructor(places: number, textBytes: number) {
+  constructor(capacity: number, textBytes: number) {
     if (textBytes >= 2 ** 32) throw new RangeError(`${textBytes} bytes of text in one segment`);
-    this.#texts = stringTarget(places, textBytes);
+    this.#strings = stringTarget(capacity, textBytes);
   }
 
   dictionary({ body, count }: DecompressedPage): boolean {
@@ -37,13 +37,13 @@ export class StringSink implements ValueSink {
   #read(page: DecompressedPage, count: number, to: number): number {
     switch (page.encoding) {
       case encodingId.plain:
-        return readPlainStrings(page.body, count, this.#texts, to, this.#end);
+        return readPlainStrings(page.body, count, this.#strings, to, this.#end);
       case encodingId.deltaByteArray:
-        return readDeltaStrings(page.body, count, this.#texts, to, this.#end);
+        return readDeltaStrings(page.body, count, this.#strings, to, this.#end);
       case encodingId.rleDictionary: {
         const entries = this.#dictionary.offsets.length - 1;
         const indices = dictionaryIndices(page, count, entries);
-        const end = gatherStrings(this.#dictionary, indices, count, this.#texts, to, this.#end);
+        const end = gatherStrings(this.#dictionary, indices, count, this.#strings, to, this.#end);
         release(indices);
         return end;
       }
@@ -52,9 +52,9 @@ export class StringSink implements ValueSink {
     }
   }
 
-  /** A row without a text has an empty one. */
+  /** A row without a value gets an empty string. */
   spread(from: number, count: number, slots: number, present: Uint8Array): void {
-    const { offsets } = this.#texts;
+    const { offsets } = this.#strings;
     let value = from + count;
     for (let slot = from + slots - 1; slot >= from; slot--) {
       offsets[slot + 1] = offsets[value]!;
@@ -63,7 +63,7 @@ export class StringSink implements ValueSink {
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {
-    const { bytes, offsets } = this.#texts;
+    const { bytes, offsets } = this.#strings;
     if (this.#end !== bytes.length) {
       throw new RangeError(`${this.#end} bytes of text where the footer says ${bytes.length}`);
     }

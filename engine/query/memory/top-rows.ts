@@ -1,17 +1,17 @@
 import type { OrderKey } from '../request/request.js';
 import type { Column, SelectionBytes, SegmentView } from './column.js';
 
-/** What a record is sorted by: null where it has no value. */
+/** The sort key of a row; null if it has no value. */
 export type SortValue = number | bigint | string | null;
 
-/** A record among those that may come first. */
+/** A row that may be among the first, with its sort keys. */
 export interface Candidate {
   readonly values: readonly SortValue[];
   readonly segment: number;
   readonly row: number;
 }
 
-/** Orders records by the keys, those without a value last in both directions, then as they were stored. */
+/** Returns a comparator: by the keys, rows without a value last in both directions, then by segment and row. */
 export function compareCandidates(
   ordering: readonly OrderKey[],
 ): (a: Candidate, b: Candidate) => number {
@@ -29,12 +29,14 @@ function compareValues(a: SortValue, b: SortValue, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'string' || typeof b === 'string')
     return sign * compareStrings(String(a), String(b));
-  // The engine takes NaN for the largest number.
+  // NaN sorts above all numbers, as in DuckDB.
   if (a !== a || b !== b) return a !== a && b !== b ? 0 : a !== a ? sign : -sign;
   return a < b ? -sign : a > b ? sign : 0;
 }
 
-/** Orders texts by the bytes of their UTF-8, as the engine does: unlike JavaScript, with surrogates above all others. */
+/**
+ * Orders strings by the bytes of their UTF-8, as DuckDB does; unlike UTF-16 order, surrogates sort above all other code units.
+ */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -48,13 +50,13 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Finds the records that come first, segment by segment in ascending order. */
+/** Finds the first `count` rows in sort order. Segments have to be added in ascending order. */
 export class TopRows {
   readonly #ordering: readonly OrderKey[];
   readonly #count: number;
   readonly #compare: (a: Candidate, b: Candidate) => number;
   #kept: Candidate[] = [];
-  /** The first key of the last record that is still in; undefined while there is room. */
+  /** The first key of the last row that is in; undefined while there is room. */
   #worst: SortValue | undefined;
 
   constructor(ordering: readonly OrderKey[], count: number) {
@@ -63,14 +65,14 @@ export class TopRows {
     this.#compare = compareCandidates(ordering);
   }
 
-  add(view: SegmentView, mask: SelectionBytes, segment: number): void {
-    if (mask === 'none' || this.#count === 0) return;
+  add(view: SegmentView, selection: SelectionBytes, segment: number): void {
+    if (selection === 'none' || this.#count === 0) return;
     const keys = this.#ordering.map(({ field, descending }) =>
       reader(view.column(field), descending),
     );
-    const bits = mask === 'all' ? undefined : mask;
+    const selected = selection === 'all' ? undefined : selection;
     const first = view.column(this.#ordering[0]!.field);
-    const put = (row: number): void => {
+    const insert = (row: number): void => {
       this.#kept.push({ values: keys.map((get) => get(row)), segment, row });
       if (this.#kept.length >= 2 * this.#count + 64) this.#cut();
     };
@@ -79,8 +81,8 @@ export class TopRows {
       first.offsets === undefined &&
       first.values.kind === 'numbers' &&
       !first.values.hasNonFinite;
-    if (isPlain) this.#addNumbers(first, bits, put);
-    else this.#addAny(view.rows, keys[0]!, bits, put);
+    if (isPlain) this.#addNumbers(first, selected, insert);
+    else this.#addAny(view.rows, keys[0]!, selected, insert);
   }
 
   list(): readonly Candidate[] {
@@ -97,49 +99,49 @@ export class TopRows {
 
   #addNumbers(
     { rows, present, values }: Column,
-    bits: Uint8Array | undefined,
-    put: (row: number) => void,
+    selected: Uint8Array | undefined,
+    insert: (row: number) => void,
   ): void {
     if (values.kind !== 'numbers') return;
     const { numbers } = values;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
-    // A record that is equal in the only key comes behind those that were stored before it.
+    // With a single key, a row with an equal key sorts after the rows that were stored before it.
     const isLast = this.#ordering.length === 1;
     for (let row = 0; row < rows; row++) {
-      if (bits !== undefined && bits[row] === 0) continue;
+      if (selected !== undefined && selected[row] === 0) continue;
       const worst = this.#worst;
       if (present !== undefined && present[row] === 0) {
-        if (worst === undefined || (worst === null && !isLast)) put(row);
+        if (worst === undefined || (worst === null && !isLast)) insert(row);
         continue;
       }
       if (typeof worst === 'number') {
         const distance = (numbers[row]! - worst) * sign;
         if (distance > 0 || (isLast && distance === 0)) continue;
       }
-      put(row);
+      insert(row);
     }
   }
 
   #addAny(
     rows: number,
     get: (row: number) => SortValue,
-    bits: Uint8Array | undefined,
-    put: (row: number) => void,
+    selected: Uint8Array | undefined,
+    insert: (row: number) => void,
   ): void {
     const sign = this.#ordering[0]!.descending ? -1 : 1;
     const isLast = this.#ordering.length === 1;
     for (let row = 0; row < rows; row++) {
-      if (bits !== undefined && bits[row] === 0) continue;
+      if (selected !== undefined && selected[row] === 0) continue;
       if (this.#worst !== undefined) {
         const distance = compareValues(get(row), this.#worst, sign);
         if (distance > 0 || (isLast && distance === 0)) continue;
       }
-      put(row);
+      insert(row);
     }
   }
 }
 
-/** What a row is sorted by: of a list, the smallest value ascending and the largest descending. */
+/** Returns a function from a row to its sort key: for a list, the smallest value if ascending, the largest if descending. */
 function reader(column: Column | undefined, descending: boolean): (row: number) => SortValue {
   if (column === undefined) return () => null;
   const { present, offsets } = column;

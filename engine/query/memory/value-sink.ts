@@ -3,19 +3,22 @@ import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { readHybrid } from '../../parquet/decode-hybrid.js';
 import type { ColumnValues } from './column.js';
 
-/** Where the values of a column are put while its pages are read. */
+/** Collects the values of a column while its pages are decoded. */
 export interface ValueSink {
-  /** Takes the dictionary of the next pages; false if there is no room for it, and the column has to be loaded otherwise. */
+  /** Takes the dictionary of the next pages. Returns false if it cannot hold the entries; the column then needs another sink. */
   dictionary(page: DecompressedPage): boolean;
-  /** Puts the `count` values behind the levels of a page at `to` and on. */
+  /** Decodes the `count` values after the levels of a page to index `to` and on. */
   read(page: DecompressedPage, count: number, to: number): void;
-  /** Moves the `count` values at `from` apart: to the first `slots` places from there on whose `present` is 1. */
+  /** Moves the `count` values at index `from` to those of the next `slots` indices whose `present` is 1. */
   spread(from: number, count: number, slots: number, present: Uint8Array): void;
-  /** All values, and how much memory they take. */
+  /** Returns all values and their size in memory, in bytes. */
   finish(): { readonly values: ColumnValues; readonly bytes: number };
 }
 
-/** The numbers of the dictionary's entries in a page, all of them below `entries`; to be given back (buffers.ts). */
+/**
+ * Decodes the dictionary indices of a page, all below `entries`. The caller releases the array (`buffers.ts`). Throws
+ * `RangeError`.
+ */
 export function dictionaryIndices(
   { body }: DecompressedPage,
   count: number,
@@ -30,16 +33,16 @@ export function dictionaryIndices(
   throw new RangeError(`a value is not among the ${entries} entries of the dictionary`);
 }
 
-/** `ValueSink.spread` of words. From behind, so that nothing is lost. */
-export function spreadWords(
-  words: Int32Array,
+/** `ValueSink.spread` for an Int32Array; runs backwards, so that no value is overwritten before it is moved. */
+export function spreadInt32(
+  values: Int32Array,
   from: number,
   count: number,
   slots: number,
   present: Uint8Array,
 ): void {
-  let value = from + count;
+  let next = from + count;
   for (let slot = from + slots - 1; slot >= from; slot--) {
-    if (present[slot] === 1) words[slot] = words[--value]!;
+    if (present[slot] === 1) values[slot] = values[--next]!;
   }
 }

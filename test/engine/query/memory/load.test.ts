@@ -194,7 +194,7 @@ describe('a loaded column', () => {
       for (let i = dictionary.strings.length; i < count; i++) {
         const bytes = Buffer.from(`${i} times`);
         const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-        dictionary.numberOf(bytes, view, 0, bytes.length);
+        dictionary.indexOf(bytes, view, 0, bytes.length);
       }
     };
     for (const [last, array] of [

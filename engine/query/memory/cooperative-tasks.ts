@@ -1,26 +1,26 @@
-/** Work that can be left and taken up again, and what becomes of it. */
-export interface Turn<T> {
+/** A generator that yields where it may be interrupted, and the callbacks for its outcome. */
+export interface CooperativeTask<T> {
   readonly work: Generator<void, T>;
   readonly done: (result: T) => void;
   readonly failed: (error: unknown) => void;
 }
 
-/** How long one piece of work may go on before the others, and messages, have their turn. */
-const turnMs = 4;
+/** How long a task runs before other tasks and messages are served, in milliseconds. */
+const timeSliceMs = 4;
 
-/** Does several pieces of work in turn, so that a long one does not hold up short ones. */
-export class Turns {
-  readonly #open = new Map<number, Turn<unknown>>();
+/** Runs tasks round-robin in time slices, so that a long one does not delay short ones. */
+export class CooperativeScheduler {
+  readonly #open = new Map<number, CooperativeTask<unknown>>();
   #isRunning = false;
 
-  add<T>(id: number, turn: Turn<T>): void {
-    this.#open.set(id, turn as Turn<unknown>);
+  add<T>(id: number, task: CooperativeTask<T>): void {
+    this.#open.set(id, task as CooperativeTask<unknown>);
     if (this.#isRunning) return;
     this.#isRunning = true;
     this.#run();
   }
 
-  /** Nothing more is heard of this work. */
+  /** Drops a task; neither of its callbacks is called. */
   cancel(id: number): void {
     this.#open.delete(id);
   }
@@ -28,7 +28,7 @@ export class Turns {
   #run(): void {
     for (const [id, { work, done, failed }] of this.#open) {
       try {
-        const until = performance.now() + turnMs;
+        const until = performance.now() + timeSliceMs;
         let step = work.next();
         while (!step.done && performance.now() < until) step = work.next();
         if (step.done) {
