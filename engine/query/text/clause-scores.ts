@@ -5,21 +5,22 @@ import type { RowSet } from '../plan/executor.js';
 import type { Predicate } from '../predicate/predicate.js';
 import type { Leaf, RankedClause } from './relevance.js';
 
-/** The texts of a segment for which a condition holds, and what it counts for each. */
+/** The texts of a segment that satisfy a condition, and their scores. */
 export interface LeafHits {
   readonly texts: Uint32Array | Int32Array;
   readonly scores: Float64Array;
+  /** The largest score. */
   readonly most: number;
-  /** The text of each row, and one; undefined if rows have texts of their own, which have their numbers. */
+  /** For each row, the number of its text plus one; undefined if the number of a text is that of its row. */
   readonly textOf: Uint16Array | Uint32Array | undefined;
-  /** The score is but 1 where the condition holds, and the condition's weight is what it counts. */
-  readonly isMark: boolean;
+  /** True if every score is 1 and has to be multiplied by the weight of the condition. */
+  readonly isUnweighted: boolean;
 }
 
-export const noHits: LeafHits = { texts: new Uint32Array(0), scores: new Float64Array(0), most: 0, textOf: undefined, isMark: false }; // prettier-ignore
+export const noHits: LeafHits = { texts: new Uint32Array(0), scores: new Float64Array(0), most: 0, textOf: undefined, isUnweighted: false }; // prettier-ignore
 
-/** What no record of a segment is above: by the same operations, so that they are rounded the same way. */
-export function mostOf(
+/** An upper bound of the scores in a segment, computed by the same operations as the scores, so that it is rounded the same way. */
+export function maxScore(
   clauses: readonly RankedClause[],
   tier: number,
   found: ReadonlyMap<Predicate, LeafHits>,
@@ -28,17 +29,17 @@ export function mostOf(
   for (const clause of clauses) {
     const { boost, leaves } = clause;
     let sum = hasBase(clause, clauses) && mayHold(clause.item, found) ? tier : 0;
-    for (const [leaf, weight] of leaves) sum += countOf(leaf, weight, found);
+    for (const [leaf, weight] of leaves) sum += maxOf(leaf, weight, found);
     most += boost * sum;
   }
   return most;
 }
 
 /**
- * Where one condition ranks, of many rows with texts of their own, those that the page may need: of a word of 450,000 rows a few
- * thousand. Undefined where all have to be looked at.
+ * If a single condition ranks many rows with texts of their own, the rows whose score the page may need: for a term of 450,000 rows a few
+ * thousand. Undefined if every row has to be scored.
  */
-export function few(
+export function competitiveRows(
   rows: RowSet,
   clauses: readonly RankedClause[],
   found: ReadonlyMap<Predicate, LeafHits>,
@@ -49,7 +50,7 @@ export function few(
   );
   const isMany = rows === 'all' || rows.BYTES_PER_ELEMENT === 1;
   if (!isMany || only === undefined || others.length > 0 || only.hits.textOf) return undefined;
-  if (only.hits.isMark || found.size > 1) return undefined;
+  if (only.hits.isUnweighted || found.size > 1) return undefined;
   if (ranking.wants(0)) return undefined;
   const { boost, hits } = only;
   const { texts, scores } = hits;
@@ -62,9 +63,9 @@ export function few(
   return Int32Array.from(wanted);
 }
 
-function countOf(leaf: Leaf, weight: Bm25Weight, found: ReadonlyMap<Predicate, LeafHits>): number {
-  const { most, isMark } = found.get(leaf)!;
-  return isMark ? weight.most * most : most;
+function maxOf(leaf: Leaf, weight: Bm25Weight, found: ReadonlyMap<Predicate, LeafHits>): number {
+  const { most, isUnweighted } = found.get(leaf)!;
+  return isUnweighted ? weight.most * most : most;
 }
 
 function mayHold(item: Predicate, found: ReadonlyMap<Predicate, LeafHits>): boolean {
@@ -73,12 +74,12 @@ function mayHold(item: Predicate, found: ReadonlyMap<Predicate, LeafHits>): bool
   return found.get(item)!.most > 0;
 }
 
-/** Whether what is added to those that satisfy a clause counts: not if it is the only one, and its conditions count. */
+/** True if satisfying the clause adds the tier: not if it is the only clause and its conditions have scores. */
 function hasBase({ leaves }: RankedClause, clauses: readonly RankedClause[]): boolean {
   return clauses.length > 1 || leaves.every(([, { most }]) => most === 0);
 }
 
-/** What all clauses come to for these rows, in the order of operations of relevance.ts. */
+/** The scores of rows over all clauses, by the operations of relevance.ts in the same order. */
 export function scoresOf(
   clauses: readonly RankedClause[],
   tier: number,
@@ -96,7 +97,7 @@ export function scoresOf(
     }
     for (const [leaf, { most }] of clause.leaves) {
       const own = byRow.get(leaf)!;
-      const factor = found.get(leaf)!.isMark ? most : 1;
+      const factor = found.get(leaf)!.isUnweighted ? most : 1;
       for (let i = 0; i < sum.length; i++) sum[i]! += factor * own[i]!;
     }
     for (let i = 0; i < sum.length; i++) total[i]! += clause.boost * sum[i]!;
@@ -104,7 +105,7 @@ export function scoresOf(
   return total;
 }
 
-/** The scores of texts as those of rows. */
+/** The scores of rows from those of their texts. */
 function spread({ texts, scores, textOf }: LeafHits, rows: Int32Array): Float64Array {
   const spread = new Float64Array(rows.length);
   if (textOf === undefined) {
@@ -123,7 +124,7 @@ function spread({ texts, scores, textOf }: LeafHits, rows: Int32Array): Float64A
   return spread;
 }
 
-/** For each row 1 if it satisfies a clause. */
+/** For each row, 1 if it satisfies the clause. */
 function satisfied(item: Predicate, found: ReadonlyMap<Predicate, Float64Array>): Uint8Array {
   if (item.kind !== 'and' && item.kind !== 'or') {
     const scores = found.get(item)!;
@@ -138,6 +139,7 @@ function satisfied(item: Predicate, found: ReadonlyMap<Predicate, Float64Array>)
   return first!;
 }
 
+/** The row numbers of a row set, ascending; `count` is the number of rows in the segment. */
 export function numbersOf(rows: RowSet, count: number): Int32Array {
   if (rows === 'all') return Int32Array.from({ length: count }, (_, row) => row);
   return rows.BYTES_PER_ELEMENT === 4 ? (rows as Int32Array) : bitmapRows(rows as Uint8Array);

@@ -5,7 +5,14 @@ import { foldTerm } from '../../text/fold.js';
 import type { ColumnMatcher } from '../../text/column-matcher.js';
 import { Ranking, type RankedPage, type RankedRow } from '../../text/ranking.js';
 import type { TextField, TimeSlice } from '../../text/ranked-search.js';
-import { few, mostOf, noHits, numbersOf, scoresOf, type LeafHits } from './clause-scores.js';
+import {
+  competitiveRows,
+  maxScore,
+  noHits,
+  numbersOf,
+  scoresOf,
+  type LeafHits,
+} from './clause-scores.js';
 import type { RowSet, SegmentRows } from '../plan/executor.js';
 import type { Unsupported } from '../unsupported.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
@@ -13,23 +20,23 @@ import { clausesOf, leavesOf, type Leaf } from './relevance.js';
 import { isIndexable } from './text-field.js';
 import { fieldKey, indexed, textFields } from './weigh.js';
 
-/** True if terms and phrases of indexed fields, and conditions on other fields, are all that ranks. */
+/** True if only terms and phrases of indexed fields, and conditions on fields that are not texts, rank. */
 export function isRankedByTerms(scores: readonly Score[], columns: Columns): boolean {
   return scores
     .flatMap(({ item }) => atomsOf(item))
     .filter(isOfText)
-    .every((leaf) => isCounted(leaf) && isIndexable(columns, leaf.field));
+    .every((leaf) => isScoredAlike(leaf) && isIndexable(columns, leaf.field));
 }
 
-/** The conditions that rank, or are part of a clause that ranks, and are not about terms of texts: an executor evaluates them. */
+/** The conditions in ranking clauses that are not on terms of texts. An executor evaluates them. */
 export function sidePredicates(scores: readonly Score[]): readonly Predicate[] {
   const atoms = scores.flatMap(({ item }) => atomsOf(item));
   return [...new Set(atoms.filter((atom) => !isOfText(atom)))];
 }
 
 /**
- * Ranks rows that are known to match by the term index: with the scores of `relevance` (relevance.ts), double for double, then in
- * insertion order.
+ * Ranks matching rows by the term index, with exactly the scores of `relevance` (relevance.ts); equal scores are in insertion
+ * order.
  */
 export class ListedRanking {
   readonly #fields: ReadonlyMap<string, TextField>;
@@ -55,7 +62,7 @@ export class ListedRanking {
       : new ListedRanking(fields, scores);
   }
 
-  /** A page of the listed rows of a snapshot; `plain` has the weights of conditions on fields other than texts. */
+  /** A page of the listed rows; `plain` has the weights of conditions on fields that are not texts. */
   async page(
     plain: ReadonlyMap<Leaf, Bm25Weight>,
     listed: readonly SegmentRows[],
@@ -79,9 +86,9 @@ export class ListedRanking {
       }
       for (const { matchers } of this.#fields.values()) matchers[segment]?.forget();
       ranking.begin(segment);
-      // Once the page is full with better ones, no row of most segments is looked at.
-      if (!ranking.wants(mostOf(clauses, tier, found))) continue;
-      const numbers = few(rows, clauses, found, ranking) ?? numbersOf(rows, count);
+      // Once the page is full of better rows, most segments are skipped.
+      if (!ranking.wants(maxScore(clauses, tier, found))) continue;
+      const numbers = competitiveRows(rows, clauses, found, ranking) ?? numbersOf(rows, count);
       const scores = scoresOf(clauses, tier, found, numbers);
       for (let i = 0; i < numbers.length; i++) ranking.add(numbers[i]!, scores[i]!);
     }
@@ -89,7 +96,7 @@ export class ListedRanking {
   }
 }
 
-/** The conditions of a clause. */
+/** The conditions of a clause, without AND and OR. */
 function atomsOf(item: Predicate): readonly Predicate[] {
   return item.kind === 'or' || item.kind === 'and' ? item.items.flatMap(atomsOf) : [item];
 }
@@ -98,20 +105,20 @@ function isOfText(item: Predicate): item is Leaf {
   return leavesOf(item).some(({ field }) => field.type === 'text');
 }
 
-/** Of several words in any order, SQL counts how often they are a phrase. */
-function isCounted(leaf: Leaf): boolean {
+/** True if the term index computes the score that SQL does; SQL scores several terms in any order as a phrase. */
+function isScoredAlike(leaf: Leaf): boolean {
   return leaf.kind === 'phrase' || (leaf.kind === 'words' && leaf.words.length === 1);
 }
 
-/** Rows that satisfy a condition. */
+/** The hits of a side predicate. */
 function hitsOfSide(rows: RowSet, count: number): LeafHits {
   const numbers = numbersOf(rows, count);
-  if (numbers.length === 0) return { ...noHits, isMark: true };
+  if (numbers.length === 0) return { ...noHits, isUnweighted: true };
   const scores = new Float64Array(numbers.length).fill(1);
-  return { texts: numbers, scores, most: 1, textOf: undefined, isMark: true };
+  return { texts: numbers, scores, most: 1, textOf: undefined, isUnweighted: true };
 }
 
-/** The texts of a segment with words, and BM25 of each. */
+/** The texts of a segment with the terms of a condition, and their BM25 scores. */
 async function hitsOf(
   matcher: ColumnMatcher | undefined,
   leaf: Leaf,
@@ -130,5 +137,5 @@ async function hitsOf(
     if (score > most) most = score;
   }
   const textOf = column.summary.isShared ? await column.textOfRows() : undefined;
-  return { texts, scores, most, textOf, isMark: false };
+  return { texts, scores, most, textOf, isUnweighted: false };
 }

@@ -26,7 +26,7 @@ export function isRankedByOneField(
   return oneFieldQuery(selection, columns) !== undefined;
 }
 
-/** The page of such a query, without facets. */
+/** The page of a query for which `isRankedByOneField` is true, without facets. */
 export async function selectByIndex(
   snapshot: Snapshot,
   selection: Selection,
@@ -43,7 +43,7 @@ export async function selectByIndex(
   return { ...rankedPage(rows), total, facets: null };
 }
 
-/** The rows of a ranked page, and the position behind the last of them. */
+/** The rows of a ranked page, and the position after the last row. */
 export function rankedPage(rows: readonly RankedRow[]): Pick<Selected, 'rows' | 'position'> {
   const last = rows.at(-1);
   return {
@@ -52,7 +52,7 @@ export function rankedPage(rows: readonly RankedRow[]): Pick<Selected, 'rows' | 
   };
 }
 
-/** A position in a ranking. */
+/** The row of a ranking at a position. */
 export function rankOf({ keys, file, row }: Position): RankedRow {
   return { score: Number(keys[0]), segment: file - 1, row: Number(row) };
 }
@@ -71,7 +71,7 @@ function oneFieldQuery(
   return ranking.length === 0 ? undefined : { field, query, phrases: ranking };
 }
 
-/** The predicate as a query of the term index; undefined if it holds anything but terms and phrases. Adds its fields to `fields`. */
+/** The predicate as a query of the term index; undefined if it has other conditions than terms and phrases. Adds its fields to `fields`. */
 function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
   switch (predicate.kind) {
     case 'words':
@@ -92,7 +92,7 @@ function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefin
       const others = predicate.items
         .filter(isNot)
         .map((item) => (item.kind === 'not' ? queryOf(item.item, fields) : undefined));
-      // A negation alone is true of records without a text, of which the index knows nothing.
+      // A negation alone matches records without a text, which are not in the index.
       if (items.length === 0 || items.includes(undefined) || others.includes(undefined)) {
         return undefined;
       }

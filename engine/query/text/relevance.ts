@@ -6,10 +6,10 @@ import type { Predicate, Score } from '../predicate/predicate.js';
 import { access, type Statement } from '../sql/statement.js';
 
 /**
- * The relevance of a record (query language 4.4) in SQL, largest first; undefined if nothing ranks: for each clause that the record
- * satisfies its boost times BM25 in all fields that it looks into (k1 1.2, b 0.75, lengths and rarity of the whole
- * snapshot), and a constant above all that BM25 can come to, so that a record which satisfies more clauses comes first. Where the index of
- * words answers (text-plan.ts), it computes the same double.
+ * The relevance of a record (query language 4.4) as an SQL expression; undefined if nothing ranks. For each clause that the record
+ * satisfies, it adds boost × (tier + BM25 of all fields of the clause). BM25 has k1 = 1.2 and b = 0.75, with text lengths and document
+ * frequencies of the whole snapshot. The tier is larger than any sum of BM25, so that records that satisfy more clauses come first; it is
+ * left out where a single clause has scores of its own. The term index (rank-listed.ts, ranked.ts) computes the same double.
  */
 export function relevance(statement: Statement, scores: readonly Score[]): string | undefined {
   const { clauses, tier } = clausesOf(scores);
@@ -27,18 +27,18 @@ export function relevance(statement: Statement, scores: readonly Score[]): strin
 }
 
 /**
- * Whether all records that satisfy the predicate rank the same, and so come in insertion order: each clause is one condition
- * that all of them satisfy, and of a string it does not count how often.
+ * True if all records that satisfy the predicate have the same score and so are in insertion order: each clause is a single condition
+ * that the predicate requires, and its field is not a text, where the number of occurrences counts.
  */
 export function ranksAlike(predicate: Predicate, scores: readonly Score[]): boolean {
   return scores.every(({ item, boost }) => {
     if (boost <= 0) return true;
     const isOne = item.kind !== 'and' && item.kind !== 'or';
-    return isOne && leavesOf(item).every(isEven) && requires(predicate, item);
+    return isOne && leavesOf(item).every(isConstant) && requires(predicate, item);
   });
 }
 
-function isEven({ field }: Leaf): boolean {
+function isConstant({ field }: Leaf): boolean {
   return field.type !== 'text';
 }
 
@@ -47,14 +47,14 @@ function requires(predicate: Predicate, item: Predicate): boolean {
   return predicate.kind === 'and' && predicate.items.some((one) => requires(one, item));
 }
 
-/** A clause that ranks, and what each of its conditions counts. */
+/** A clause that ranks, and the weights of its conditions. */
 export interface RankedClause {
   readonly item: Predicate;
   readonly boost: number;
   readonly leaves: readonly (readonly [Leaf, Bm25Weight])[];
 }
 
-/** The clauses that rank, and what each of them adds to the records that satisfy it beside its conditions. */
+/** The clauses that rank, and the tier: what each clause adds for records that satisfy it, besides the scores of its conditions. */
 export function clausesOf(scores: readonly Score[]): {
   readonly clauses: readonly RankedClause[];
   readonly tier: number;
@@ -65,49 +65,49 @@ export function clausesOf(scores: readonly Score[]): {
       const weightOf = (leaf: Leaf): Bm25Weight => weights?.get(leaf) ?? unweighed(leaf);
       return { item, boost, leaves: leavesOf(item).map((leaf) => [leaf, weightOf(leaf)] as const) };
     });
-  const most = clauses.map(({ leaves }) => ({ ...unknown, most: leaves.reduce((sum, [, one]) => sum + one.most, 0) })); // prettier-ignore
+  const most = clauses.map(({ leaves }) => ({ ...defaultWeight, most: leaves.reduce((sum, [, one]) => sum + one.most, 0) })); // prettier-ignore
   return { clauses, tier: tierOf(most) || 1 };
 }
 
-/** What the text conditions of filters contribute: a clause for every word. Those that are negated rank nothing. */
+/** The clauses of the text conditions in filters: one for every term. Negated conditions do not rank. */
 export function scoresOf(predicate: Predicate): readonly Score[] {
   if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(scoresOf);
   if (predicate.kind !== 'words') return [];
   return predicate.words.map((word) => ({ item: { ...predicate, words: [word] }, boost: 1 }));
 }
 
-/** A condition that says more of a record than that it satisfies it. */
+/** A condition that has a score. */
 export type Leaf = Extract<Predicate, { kind: 'words' | 'phrase' | 'wildcard' }>;
 
-/** A clause that names no field is one leaf for each of them. */
+/** The conditions of a clause that have a score. A clause without a field has one for each field. */
 export function leavesOf(item: Predicate): readonly Leaf[] {
   if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(leavesOf);
   return item.kind === 'words' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
 }
 
-/** Where nothing was counted: an average length of 100 words, and every word as rare as the others. */
-const unknown: Bm25Weight = { most: 2.2, base: 0.3, slope: 0.009 };
+/** The weight of a text condition without statistics: an average length of 100 terms, and the same frequency for all terms. */
+const defaultWeight: Bm25Weight = { most: 2.2, base: 0.3, slope: 0.009 };
 
 function unweighed({ field }: Leaf): Bm25Weight {
-  return field.type === 'text' ? unknown : { most: 0, base: 0, slope: 0 };
+  return field.type === 'text' ? defaultWeight : { most: 0, base: 0, slope: 0 };
 }
 
-/** BM25 of one condition; the same order of operations as in bm25.ts. */
+/** BM25 of one condition, by the operations of bm25.ts in the same order. */
 function term(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weight): string[] {
   const { dialect, params } = statement;
   const values = access(statement, leaf.field);
   if (!values || most === 0) return [];
-  const mostAt = params.add('double', most);
+  const mostParam = params.add('double', most);
   if (leaf.field.type !== 'text') {
-    return [`${mostAt} * ${dialect.indicator(compile(statement, leaf))}`];
+    return [`${mostParam} * ${dialect.indicator(compile(statement, leaf))}`];
   }
   const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
   const times =
     leaf.kind === 'wildcard'
       ? dialect.patternCount(text, params.add('string', wildcardPattern(leaf.parts)))
       : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.words)));
-  const [baseAt, slopeAt] = [params.add('double', base), params.add('double', slope)];
+  const [baseParam, slopeParam] = [params.add('double', base), params.add('double', slope)];
   return [
-    `coalesce((${mostAt} * ${times}) / (${times} + (${baseAt} + ${slopeAt} * ${dialect.textLength(text)})), 0)`,
+    `coalesce((${mostParam} * ${times}) / (${times} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
   ];
 }

@@ -4,7 +4,7 @@ import type { Column, Columns } from '../../core/types.js';
 import type { Snapshot } from '../../store/store.js';
 import type { FieldRef } from '../predicate/predicate.js';
 
-/** True for a field whose segments have an index of its terms: one of texts that lies in no list. */
+/** True for a field whose segments have a term index: a text field that is not in a list. */
 export function isIndexable(columns: Columns, field: FieldRef): boolean {
   return field.type === 'text' && columnPath(columns, field.path)?.at(-1)?.type === 'text';
 }
@@ -19,7 +19,7 @@ export async function textField(
     snapshot.segments.map(({ checksum, columns }, i) => {
       const found = columnPath(columns, field.path);
       return {
-        path: snapshot.files[i + 1]!, // the first holds the schema
+        path: snapshot.files[i + 1]!, // the first file holds the schema
         checksum,
         column: found && indexedName(found.map(({ physical }) => physical)),
       };
@@ -27,7 +27,7 @@ export async function textField(
   );
 }
 
-/** The columns from the top down to a field; undefined if one of them is a list or missing. */
+/** The columns on the path to a field, from the top; undefined if one of them is a list or missing. */
 function columnPath(columns: Columns, path: readonly string[]): readonly Column[] | undefined {
   const found: Column[] = [];
   for (const name of path) {

@@ -15,21 +15,22 @@ import type { Score } from '../predicate/predicate.js';
 import { access, begin } from '../sql/statement.js';
 import { textField } from './text-field.js';
 
-interface Running {
+/** How statements run. */
+interface SqlRunner {
   readonly language: Language;
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
 
-/** Numbers of a snapshot that were counted by a scan: they never change. */
-const counted = new Map<string, readonly number[]>();
-const mostCounted = 10_000;
+/** Cached counts of scans. Snapshots never change, so they stay valid. */
+const scanCache = new Map<string, readonly number[]>();
+const maxCached = 10_000;
 
 /**
- * The scores with the weight of each condition that ranks: how rare it is among all records of the snapshot, and how long texts
- * are. The index of a field tells, or else one look at all records.
+ * The scores with the weights of their conditions, from document frequency and text lengths over the whole snapshot. The weights come
+ * from the term index of a field, or else from one scan of all records.
  */
 export async function weighed(
-  run: Running,
+  run: SqlRunner,
   snapshot: Snapshot,
   scores: readonly Score[],
   turns: TimeSlice,
@@ -43,7 +44,7 @@ export async function weighed(
   return scores.map((score) => ({ ...score, weights }));
 }
 
-/** The indexes of the fields of some conditions, by `fieldKey`; those of fields without one are left out. */
+/** The term indexes of the conditions' fields, by `fieldKey`; fields without an index are left out. */
 export async function textFields(
   snapshot: Snapshot,
   leaves: readonly Leaf[],
@@ -57,19 +58,19 @@ export async function textFields(
   return fields;
 }
 
-/** The field of a condition, as a key. */
+/** The field of a condition as the key of a map. */
 export function fieldKey({ field }: Leaf): string {
   return JSON.stringify(field.path);
 }
 
-/** The weights of words and phrases in fields with an index; `leaves` are all conditions that rank. */
+/** The weights of terms and phrases in fields with an index; `leaves` are all conditions that rank. */
 export async function indexed(
   leaves: readonly Leaf[],
   fields: ReadonlyMap<string, TextField>,
   turns: TimeSlice,
 ): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
   const weights = new Map<Leaf, Bm25Weight>();
-  // A condition alone orders by how often and how long; how rare it is changes nothing.
+  // A single condition ranks by occurrences and text length; its document frequency changes nothing.
   const isAlone = leaves.length === 1;
   for (const leaf of leaves) {
     const field = fields.get(fieldKey(leaf));
@@ -80,19 +81,19 @@ export async function indexed(
   return weights;
 }
 
-/** The weights of conditions on fields without an index, by one scan. */
+/** The weights of conditions on fields without an index, by one scan of all records. */
 async function scanned(
-  run: Running,
+  run: SqlRunner,
   snapshot: Snapshot,
   leaves: readonly Leaf[],
 ): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
   const statement = begin(snapshot, undefined, run.language);
   const { dialect } = statement;
-  const texts = [...new Map(leaves.map(({ field }) => [field.path.join('\n'), field])).values()];
+  const fields = [...new Map(leaves.map(({ field }) => [field.path.join('\n'), field])).values()];
   const sums: string[] = [];
   const add = (condition: string): number => sums.push(`sum(${dialect.indicator(condition)})`) - 1;
   const lengths = new Map<string, [records: number, words: number | undefined]>();
-  for (const field of texts) {
+  for (const field of fields) {
     const values = access(statement, field);
     if (!values) continue;
     const { sql, isMany, column } = values;
@@ -107,13 +108,13 @@ async function scanned(
   const found = leaves.map((leaf) => add(compile(statement, leaf)));
   if (lengths.size === 0) return new Map();
   const key = keyOf(snapshot, leaves);
-  let row = counted.get(key);
+  let row = scanCache.get(key);
   if (row === undefined) {
     const sql = `SELECT ${sums.join(', ')} FROM ${statement.source}`;
     const [first] = await run.rows({ sql, params: statement.params.list });
     row = (first ?? []).map(Number);
-    if (counted.size >= mostCounted) counted.clear();
-    counted.set(key, row);
+    if (scanCache.size >= maxCached) scanCache.clear();
+    scanCache.set(key, row);
   }
   const weights = new Map<Leaf, Bm25Weight>();
   for (const [i, leaf] of leaves.entries()) {
@@ -126,14 +127,14 @@ async function scanned(
     };
     weights.set(
       leaf,
-      words === undefined ? plain(statistics, matching) : bm25Weight(statistics, matching),
+      words === undefined ? plainWeight(statistics, matching) : bm25Weight(statistics, matching),
     );
   }
   return weights;
 }
 
-/** Strings are names, whose length and repetitions say nothing. */
-export function plain({ records }: FieldStatistics, found: number): Bm25Weight {
+/** The weight of a condition on a field that is not a text: only its document frequency counts. */
+export function plainWeight({ records }: FieldStatistics, found: number): Bm25Weight {
   return { most: inverseDocumentFrequency(records, found), base: 0, slope: 0 };
 }
 
