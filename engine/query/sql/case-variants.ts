@@ -5,46 +5,45 @@ import type { Select } from './statement.js';
 import type { CaseVariants, FieldRef, Predicate } from '../predicate/predicate.js';
 import { access, begin } from './statement.js';
 
-/** Below this many rows folding every value is quick enough. */
-const smallestTable = 100_000;
+/** For fewer rows, folding the case of every value is fast enough. */
+const minRows = 100_000;
 const maxVariants = 1_000;
-const mostValues = 32;
-const remembered = 10_000;
+const maxValues = 32;
+const maxRemembered = 10_000;
 
 type Equality = Extract<Predicate, { kind: 'in' }>;
 type LetterCase = 'upper' | 'lower' | 'mixed';
 type Rows = (select: Select) => Promise<readonly (readonly unknown[])[]>;
 
 /**
- * Finds how the values of a comparison that ignores letter case are spelled in a large table, so that it can use `=`: folding
- * every stored value took 240 ms for 5 million variants, where `=` takes 24 because the row groups' statistics leave only one
- * of them to read.
- * - Each string column is looked at once per file, in the background, after the first query that would gain from it (0.4 s for 5
- *   million variants). If all of it is in one letter case, so are the values to look for.
- * - Otherwise the column alone is searched for the value's caseVariants (4 ms for 5 million genes of 2,000 names), and the page,
- *   its total and its facets use what was found.
- * Files never change and versions never come again, so what was found stays true; nothing but time is lost when it is forgotten.
+ * Finds the case variants of a value that a large table stores, so that a comparison that ignores case can use `=`. For 5 million
+ * variants `=` takes 24 ms, because row group statistics leave one group to read, where folding every stored value took 240 ms.
+ * - Each string column is examined once per file, in the background, after the first query that would gain from it (0.4 s for 5
+ *   million variants). If the whole column is in upper case or in lower case, the values are converted to that case.
+ * - Otherwise the column alone is searched for the case variants (4 ms for 5 million genes with 2,000 names), and the page, its
+ *   total and its facets use the result.
+ * Files and versions never change, so results stay valid; forgetting them costs time only.
  */
 export class CaseVariantFinder {
   readonly #engine: SqlEngine;
   readonly #letters = new Map<string, LetterCase>();
-  readonly #spelled = new Map<string, readonly string[] | null>();
+  readonly #variants = new Map<string, readonly string[] | null>();
   readonly #pending = new Map<string, Promise<void>>();
 
   constructor(engine: SqlEngine) {
     this.#engine = engine;
   }
 
-  /** The stored caseVariants for the comparisons in `predicate`, as far as they are known or found with `rows`. */
+  /** The stored case variants for the comparisons in `predicate`, as far as they are known or can be found with `rows`. */
   async find(snapshot: Snapshot, predicate: Predicate, rows: Rows): Promise<CaseVariants> {
     const found = new Map<Predicate, readonly string[]>();
-    if (snapshot.rows < smallestTable) return found;
+    if (snapshot.rows < minRows) return found;
     for (const equality of folded(predicate)) {
       const letters = this.#lettersOf(snapshot, equality.field);
       const values = equality.values as readonly string[];
       if (letters === 'mixed') {
-        const spelled = await this.#search(snapshot, equality, rows);
-        if (spelled) found.set(equality, spelled);
+        const variants = await this.#search(snapshot, equality, rows);
+        if (variants) found.set(equality, variants);
       } else if (letters && values.every((value) => /^\p{ASCII}*$/u.test(value))) {
         const changed = values.map((value) =>
           letters === 'upper' ? value.toUpperCase() : value.toLowerCase(),
@@ -55,7 +54,7 @@ export class CaseVariantFinder {
     return found;
   }
 
-  /** Resolves when nothing is being found out in the background. */
+  /** Resolves when no column is being examined in the background. */
   async settled(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending.values());
   }
@@ -83,10 +82,10 @@ export class CaseVariantFinder {
   async #remember(snapshot: Snapshot, field: FieldRef): Promise<void> {
     try {
       const letters = await this.#examine(snapshot, field);
-      if (this.#letters.size > remembered) this.#letters.clear();
+      if (this.#letters.size > maxRemembered) this.#letters.clear();
       for (const file of snapshot.files) this.#letters.set(fileKey(file, field), letters);
     } catch {
-      // Only a speed-up is lost; the query that reads the same files reports what is wrong with them.
+      // Only a speed-up is lost: the query reads the same files and reports the error.
     }
   }
 
@@ -105,30 +104,30 @@ export class CaseVariantFinder {
     return 'mixed';
   }
 
-  /** Undefined if there are too many values or caseVariants for it to pay. */
+  /** The stored case variants; undefined if there are too many values or variants for `=` to be faster. */
   async #search(
     snapshot: Snapshot,
     equality: Equality,
     rows: Rows,
   ): Promise<readonly string[] | undefined> {
-    if (equality.values.length > mostValues) return undefined;
+    if (equality.values.length > maxValues) return undefined;
     const parts = [snapshot.datasetId, snapshot.version, equality.field.path, equality.values];
     const key = createHash('sha256').update(JSON.stringify(parts)).digest('base64');
-    const known = this.#spelled.get(key);
+    const known = this.#variants.get(key);
     if (known !== undefined) return known ?? undefined;
     const statement = begin(snapshot, undefined, this.#engine.language);
     const values = access(statement, equality.field);
     if (!values) return [];
     const { dialect, params, source } = statement;
     const value = values.isMany ? dialect.spread(values.sql) : values.sql;
-    const places = equality.values.map((each) => dialect.fold(params.add('string', each)));
+    const placeholders = equality.values.map((each) => dialect.fold(params.add('string', each)));
     const sql = `SELECT DISTINCT v FROM (SELECT ${value} AS v FROM ${source})
-      WHERE ${dialect.isOneOf(dialect.fold('v'), places, 'string')} LIMIT ${maxVariants + 1}`;
+      WHERE ${dialect.isOneOf(dialect.fold('v'), placeholders, 'string')} LIMIT ${maxVariants + 1}`;
     const found = (await rows({ sql, params: params.list })).map((row) => row[0] as string);
-    const spelled = found.length > maxVariants ? null : found;
-    if (this.#spelled.size > remembered) this.#spelled.clear();
-    this.#spelled.set(key, spelled);
-    return spelled ?? undefined;
+    const variants = found.length > maxVariants ? null : found;
+    if (this.#variants.size > maxRemembered) this.#variants.clear();
+    this.#variants.set(key, variants);
+    return variants ?? undefined;
   }
 }
 
@@ -136,7 +135,7 @@ function fileKey(file: string, field: FieldRef): string {
   return `${file}\n${field.path.join('\n')}`;
 }
 
-/** The comparisons where letter case matters: those with letters in a value. */
+/** The comparisons that ignore case and have a letter in a value. */
 function folded(predicate: Predicate): readonly Equality[] {
   if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(folded);
   if (predicate.kind === 'not') return folded(predicate.item);

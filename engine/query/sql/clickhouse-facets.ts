@@ -1,7 +1,7 @@
 import type { StoredType } from '../../core/types.js';
 import type { Dialect } from './dialect.js';
 
-/** The part of the dialect that facets need. */
+/** The part of the dialect that facets use. */
 type Aggregating = Pick<
   Dialect,
   | 'with'
@@ -18,10 +18,10 @@ type Aggregating = Pick<
   | 'powerBin'
 >;
 
-/** Groups, sums and bins in ClickHouse SQL. */
+/** The aggregates and bins of facets in the SQL of ClickHouse. */
 export function aggregating(each: Dialect['each']): Aggregating {
   return {
-    // A relation is run again wherever it is named.
+    // ClickHouse evaluates a relation again for every use.
     with: () => 'AS',
     jsonArray: (texts) =>
       `('[' || arrayStringConcat([${texts.map((text) => `coalesce(${text}, 'null')`).join(', ')}], ',') || ']')`,
@@ -34,12 +34,12 @@ export function aggregating(each: Dialect['each']): Aggregating {
     variance: (value) =>
       `if(max(abs(${double(value)})) < 1e145, varPopStable(${double(value)}), NULL)`,
     quantiles: (value, fractions) => {
-      // Aggregates take no bound parameters, so the values are put in order and looked up.
+      // Aggregates accept no bound parameters, so the quantiles are looked up in the sorted values.
       const values = `arraySort(groupArray(${double(value)}))`;
       return each(fractions, (fraction) => {
-        const place = `(toFloat64(length(${values})) - 1) * ${fraction}`;
-        const part = `(${place} - floor(${place}))`;
-        const at = (index: string): string => `${values}[toInt64(${index}(${place})) + 1]`;
+        const position = `(toFloat64(length(${values})) - 1) * ${fraction}`;
+        const part = `(${position} - floor(${position}))`;
+        const at = (index: string): string => `${values}[toInt64(${index}(${position})) + 1]`;
         return `if(empty(${values}), NULL, ${at('floor')} * (1 - ${part}) + ${at('ceil')} * ${part})`;
       });
     },
@@ -47,19 +47,19 @@ export function aggregating(each: Dialect['each']): Aggregating {
     truncate: (date, unit) => {
       const length = lengths[unit];
       if (length) return floorDate(date, ...length);
-      // From midnight: it takes the last second before 1970 for a part of that year.
+      // From midnight, because dateTrunc counts the last second before 1970 to the year 1970.
       return `toDateTime64(dateTrunc('${unit}', ${floorDate(date, ...day)}), 6, 'UTC')`;
     },
     floorDivide: (value, factor, divisor) => {
       const product = `(toInt256(${value}) * ${factor})`;
-      // It rounds towards zero.
+      // intDiv rounds towards zero.
       return `intDiv(${product}, ${divisor}) - if(${product} % ${divisor} < 0, 1, 0)`;
     },
     floorEdge: (value, numerator, denominator) => {
       const real = double(value);
       const bin = `floor(${real} * ${denominator} / ${numerator})`;
       const edge = (number: string): string => `${number} * ${numerator} / ${denominator}`;
-      // The quotient may round to the bin beside the right one.
+      // The quotient may round to the neighbouring bin.
       return `(CASE WHEN abs(${real}) >= ${edge('1125899906842624')} THEN ${real}
         WHEN ${edge(`(${bin} + 1)`)} <= ${real} THEN ${edge(`(${bin} + 1)`)}
         WHEN ${edge(bin)} > ${real} THEN ${edge(`(${bin} - 1)`)}
@@ -67,7 +67,7 @@ export function aggregating(each: Dialect['each']): Aggregating {
     },
     powerBin: (value, isWhole, starts, first, step) => {
       const size = isWhole ? `abs(toInt256(${value}))` : `abs(${double(value)})`;
-      // It computes behind a null too, where the logarithm of zero would be an error.
+      // ClickHouse evaluates nulls, too, where the logarithm of zero would be an error.
       const known = `if(isNull(${value}) OR ${value} = 0, 1, assumeNotNull(${double(size)}))`;
       const guess = `toInt64(floor(log10(${known}) / ${step})) - ${first} + 1`;
       const bin = `greatest(toInt64(1), least(toInt64(length(${starts})) - 1, ${guess}))`;
@@ -78,7 +78,7 @@ export function aggregating(each: Dialect['each']): Aggregating {
   };
 }
 
-/** Units of one length in microseconds, and a moment at which one begins. 1970-01-05 was a Monday. */
+/** Units of fixed length: length and start of one unit, microseconds since 1970. 1970-01-05 was a Monday. */
 type Length = readonly [size: number, start: number];
 const day: Length = [86_400_000_000, 0];
 const lengths: Readonly<Record<string, Length>> = {
@@ -91,7 +91,7 @@ const lengths: Readonly<Record<string, Length>> = {
 
 function floorDate(date: string, size: number, start: number): string {
   const micros = `toUnixTimestamp64Micro(${date})`;
-  // A literal of that size is unsigned.
+  // Without the cast a literal of this size is unsigned.
   const length = `toInt64(${size})`;
   const rest = `(((${micros} - toInt64(${start})) % ${length}) + ${length}) % ${length}`;
   return `fromUnixTimestamp64Micro(${micros} - ${rest}, 'UTC')`;

@@ -1,14 +1,13 @@
 import type { Dialect } from './dialect.js';
 
 /*
- * The texts of strings and numbers in ClickHouse SQL, to the letter as DuckDB writes them: an answer must not tell which engine
- * it came from.
+ * Strings and numbers as text in the SQL of ClickHouse, exactly as DuckDB writes them, so that answers do not depend on the engine.
  */
 
 /**
- * The JSON text of a string; null if it is null. Two line separators are escaped there for the sake of JavaScript, which DuckDB
- * does not do; bytes that are in no text stand for them meanwhile. Slashes are escaped too: backslashes come in pairs, so the
- * one before a slash is the slash's own.
+ * The JSON text of a string; null for null. toJSONString escapes the line separators U+2028 and U+2029, which DuckDB does not; they are
+ * replaced by bytes that occur in no UTF-8 text and restored afterwards. It also escapes slashes: other backslashes come in pairs, so one
+ * before a slash belongs to the slash.
  */
 export function jsonString(text: string): string {
   const safe = `replaceAll(replaceAll(${text}, '\u2028', '\\xFE'), '\u2029', '\\xFF')`;
@@ -17,16 +16,16 @@ export function jsonString(text: string): string {
 }
 
 /**
- * A floating number: digits from 0.0001 up to 10^16, with `.0` if there is nothing behind the point, else an exponent with a
- * sign and two digits. ClickHouse prints the same shortest digits, but from 0.000001 up to 10^21, and no more than it must.
- * Null for infinity and what is no number.
+ * A floating-point number as text; null for NaN and the infinities. Sizes from 0.0001 to 10^16 are written without an exponent and with
+ * at least one decimal (`1.0`), others with a signed exponent of two digits or more. ClickHouse prints the same shortest digits,
+ * but without an exponent from 0.000001 to 10^21, and without `.0`.
  */
 export function numberText(value: string, type: 'double' | 'float', each: Dialect['each']): string {
   const size = `abs(${value})`;
-  // The float that prints as 0.0001 is a little less.
+  // The 32-bit float that prints as 0.0001 is a little less than 0.0001.
   const smallest = type === 'float' ? 'toFloat32(0.0001)' : '0.0001';
   const plain = `toString(${value}) || if(position(toString(${value}), '.') > 0, '', '.0')`;
-  // Expressions have no names of their own; a list of one and a lambda stand in for one.
+  // SQL expressions cannot be named; a lambda over a list of one element stands in for a name.
   const parts = each(`[${partsOf(value)}]`, (part) => {
     const exponent = `tupleElement(${part}, 2)`;
     return `tupleElement(${part}, 1) || if(${exponent} < 0, 'e-', 'e+') || if(abs(${exponent}) < 10, '0', '') || toString(abs(${exponent}))`;
@@ -34,7 +33,7 @@ export function numberText(value: string, type: 'double' | 'float', each: Dialec
   return `multiIf(${size} = 0 OR ${size} >= ${smallest} AND ${size} < 1e16, ${plain}, isFinite(${value}), ${parts}[1], NULL)`;
 }
 
-/** The digits with a point behind the first, and the exponent, of a number so large or small that it has one. */
+/** A pair of digits, with a point after the first, and exponent, of a number that is written with an exponent. */
 function partsOf(value: string): string {
   const text = `toString(assumeNotNull(${value}))`;
   const digits = `replaceRegexpOne(replaceRegexpOne(${text}, '0\\\\.0*|0+$', ''), '^(-?[0-9])([0-9]+)$', '\\\\1.\\\\2')`;

@@ -7,12 +7,12 @@ import type { ParamType } from './params.js';
 import { separators } from '../../text/tokenizer.js';
 
 /**
- * The SQL of ClickHouse (26.7 and later) over the Delta table of a dataset, which lies in the folder that `folderOf` names. What
- * it answers differently, and why it must: docs/decisions/0016-two-dialects.md.
+ * The SQL of ClickHouse (26.7 and later) over the Delta table of a dataset, which lies in the folder that `folderOf` names. For
+ * the differences in its answers see docs/decisions/0016-two-dialects.md.
  */
 export function clickhouse(folderOf: (datasetId: number) => string): Language {
   return (columns) => {
-    // A variable of a lambda hides a column, and a column a relation; so both are named unlike any column.
+    // Variables of lambdas hide columns, and columns hide relations, so no column has the name of either.
     let prefix = '_e';
     while (columns.some((column) => column.physical.toLowerCase().startsWith(prefix)))
       prefix = `_${prefix}`;
@@ -26,7 +26,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
     const each: Dialect['each'] = (list, expression) => lambda('arrayMap', list, expression);
     const some: Dialect['some'] = (list, test) => lambda('arrayExists', list, test);
 
-    /** Absent objects and lists cannot be told from those that hold nothing: ClickHouse reads both as the latter. */
+    /** ClickHouse reads absent objects and lists as empty ones, so an object is present if one of its members is. */
     const present = (value: string, column: Column): string =>
       column.type === 'object'
         ? either((column.children ?? []).map((child) => held(member(value, child.physical), child)))
@@ -48,11 +48,11 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
         const folder = params.add('string', folderOf(datasetId));
         return `(SELECT * FROM deltaLakeLocal(${folder}) SETTINGS ${settings}, delta_lake_snapshot_version = ${version}) AS ${relation}`;
       },
-      // Files are read side by side.
+      // Files are read in parallel.
       keepsOrder: false,
-      // Ids are in insertion order too.
+      // Ids are in insertion order, too.
       insertionOrder: () => `${relation}."_id"`,
-      place: () => ({ file: '0', row: `${relation}."_id"`, type: 'string' }),
+      rowRef: () => ({ file: '0', row: `${relation}."_id"`, type: 'string' }),
 
       column: (name) => `${relation}.${quote(name)}`,
       member,
@@ -73,9 +73,9 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       spread: (list) => `arrayJoin(arrayDistinct(${list}))`,
       spreadAll: (list) => `arrayJoin(${list})`,
 
-      isOneOf: (value, places, type) => {
-        if (places.length === 1) return `${value} = ${places[0]!}`;
-        const list = places.join(', ');
+      isOneOf: (value, placeholders, type) => {
+        if (placeholders.length === 1) return `${value} = ${placeholders[0]!}`;
+        const list = placeholders.join(', ');
         return isFloat(type) ? `has([${list}], ${value})` : `${value} IN (${list})`;
       },
       isInList: (value, list, type, isFolded) =>
@@ -121,24 +121,24 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
   };
 }
 
-/** The kernel of Delta that ClickHouse uses leaves out files that a negated condition on a list does match. */
+/** Without this setting the Delta kernel of ClickHouse skips files in which a negated condition on a list has matches. */
 const settings = 'delta_lake_enable_engine_predicate = 0';
 
 function bound(number: number, type: ParamType, isList: boolean): string {
   if (type !== 'date') return `{p${number}:${isList ? `Array(${bare[type]})` : bare[type]}}`;
-  // Microseconds, because a date as text has limits of its own.
+  // As microseconds, because dates as text have a smaller range.
   return isList
     ? `arrayMap(t -> fromUnixTimestamp64Micro(t, 'UTC'), {p${number}:Array(Int64)})`
     : `fromUnixTimestamp64Micro({p${number}:Int64}, 'UTC')`;
 }
 
-/** Sets tell -0 from 0. */
+/** The list with -0 added if it holds 0, because ClickHouse's sets distinguish them. */
 function withBothZeros(list: string, type: ParamType): string {
   if (!isFloat(type)) return list;
   return `if(has(${list}, 0), arrayPushBack(${list}, CAST(-0.0 AS ${bare[type]})), ${list})`;
 }
 
-/** An identifier of our own schema. */
+/** Quotes an identifier of the schema. */
 function quote(name: string): string {
   return `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
@@ -156,19 +156,19 @@ function either(conditions: readonly string[]): string {
 }
 
 /**
- * DuckDB lowers character by character, ClickHouse by the rules of whole texts: there a sigma at the end of a word has a form of
- * its own, and a dotted I becomes two characters.
+ * Lower case as DuckDB converts it, character by character. lowerUTF8 alone converts a sigma at the end of a word to its final form, and a
+ * dotted I to two characters.
  */
 function fold(text: string): string {
   return `lowerUTF8(replaceAll(replaceAll(${text}, 'Σ', 'σ'), 'İ', 'i'))`;
 }
 
-/** Bound to a whole match: `match` looks for a part of the text, and its `.` takes line breaks unless it is told not to. */
+/** The pattern anchored at both ends, because `match` searches; its `.` must not match line breaks. */
 function wholePattern(pattern: string): string {
   return `^(?-s:${pattern}${isQuoteOpen(pattern) ? '\\E' : ''})$`;
 }
 
-/** `\Q` takes all that follows as it is, up to `\E` or the end of the pattern. */
+/** True if a `\Q` of the pattern, which quotes up to `\E`, has no `\E`. */
 function isQuoteOpen(pattern: string): boolean {
   let isOpen = false;
   for (let i = 0; i < pattern.length; i += 1) {
@@ -205,7 +205,7 @@ function scalarText(value: string, type: StoredType, each: Dialect['each']): str
 function dateText(value: string): string {
   const micros = `toUnixTimestamp64Micro(${value})`;
   const text = `toString(toTimeZone(${value}, 'UTC'))`;
-  // A literal of that size is unsigned, and would make dates before 1970 so.
+  // Without the casts the literals are unsigned, and so would be dates before 1970.
   return `CASE WHEN ${micros} % toInt64(86400000000) = 0 THEN substring(${text}, 1, 10)
     WHEN ${micros} % toInt64(1000000) = 0 THEN replaceOne(substring(${text}, 1, 19), ' ', 'T')
     ELSE replaceOne(${text}, ' ', 'T') END`;

@@ -20,8 +20,8 @@ export function compile(statement: Statement, predicate: Predicate): string {
 }
 
 /**
- * True for a predicate that the SQL engine may answer with a join, which does not always keep the order of the files: DuckDB
- * joins every list of five or more values, and then sometimes returns records of a later file first.
+ * True if the SQL engine may evaluate the predicate by a join, which may not keep the order of the files: DuckDB joins every list of
+ * five or more values, and then sometimes returns records of a later file first.
  */
 export function joins(predicate: Predicate, caseVariants: CaseVariants): boolean {
   return conditionsIn(predicate).some(

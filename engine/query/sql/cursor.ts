@@ -4,7 +4,7 @@ import type { Position, Walk } from '../plan/position.js';
 import type { Scalar } from '../predicate/predicate.js';
 import type { Statement } from './statement.js';
 
-/** One key of the order that the engine sorts by; records without a value come last. */
+/** A sort key. Records without a value come last. */
 export interface SortKey {
   readonly sql: string;
   readonly descending: boolean;
@@ -12,10 +12,10 @@ export interface SortKey {
 }
 
 /**
- * The snapshot without the files that a walk in insertion order has left behind, and how many those are: a page costs the
- * same wherever it is. The first file holds the whole schema and stays.
+ * The snapshot without the files that a walk in insertion order has finished, and their number, so that every page of a walk costs the
+ * same. The first file holds the whole schema and stays.
  */
-export function remaining(
+export function withoutFinishedFiles(
   snapshot: Snapshot,
   walk: Walk | undefined,
   isSorted: boolean,
@@ -25,21 +25,21 @@ export function remaining(
   return { snapshot: { ...snapshot, files: [schema!, ...files.slice(skipped)] }, skipped };
 }
 
-/** The condition of records behind a position, as SQL; `skipped` files are not among those that are read. */
-export function behind(
+/** The SQL condition of records after a position; `skipped` is the number of files left out of the statement. */
+export function after(
   { dialect, params }: Statement,
   keys: readonly SortKey[],
   { keys: values, file, row }: Position,
   skipped: number,
 ): string {
-  const place = dialect.place();
-  const fileAt = params.add('long', BigInt(file - skipped));
-  const rowAt = params.add(place.type, row);
-  let condition = `(${place.file} > ${fileAt} OR (${place.file} = ${fileAt} AND ${place.row} > ${rowAt}))`;
+  const ref = dialect.rowRef();
+  const fileParam = params.add('long', BigInt(file - skipped));
+  const rowParam = params.add(ref.type, row);
+  let condition = `(${ref.file} > ${fileParam} OR (${ref.file} = ${fileParam} AND ${ref.row} > ${rowParam}))`;
   for (const [i, key] of [...keys.entries()].reverse()) {
     const value = values[i] ?? null;
     if (value === null) {
-      // Nothing comes behind the records without a value but others of them.
+      // Only records without a value come after a record without a value.
       condition = `(${key.sql} IS NULL AND ${condition})`;
     } else {
       const at = params.add(key.type, value);
@@ -50,7 +50,7 @@ export function behind(
   return condition;
 }
 
-/** The position of a page's last row, which ends with its sort keys, its file and its row. */
+/** The position of a row of the result, which ends with its sort keys, its file and its row number. */
 export function positionOf(
   row: readonly unknown[],
   keys: readonly SortKey[],

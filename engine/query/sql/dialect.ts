@@ -3,119 +3,120 @@ import type { Column, Columns, StoredType } from '../../core/types.js';
 import type { DateUnit } from '../request/facet-bins.js';
 import type { Params, ParamType } from './params.js';
 
-/** Makes the dialect of an engine for one statement over these columns. */
+/** Creates the dialect of an engine for one statement over these columns. */
 export type Language = (columns: Columns) => Dialect;
 
 /**
- * The SQL of one engine, as text of expressions. Every argument is SQL that this folder has made: a place of a bound value, an
- * expression, or a name of the dataset's own schema; never text from a request.
+ * The SQL of one engine, as the text of expressions. Every argument is a placeholder, an SQL expression made in this folder, or a name
+ * of the dataset's schema; never text from a request.
  */
 export interface Dialect {
-  /** How the statement refers to its bound value of this number, counted from 1. */
+  /** The placeholder of a bound value; numbers start at 1. */
   bound(number: number, type: ParamType, isList: boolean): string;
-  /** The name of the records' relation, inside of a page and outside. */
+  /** The name of the relation of records. */
   readonly relation: string;
-  /** The records of a snapshot, as the relation of that name. */
+  /** The records of a snapshot as a relation named `relation`, for a FROM clause. */
   source(snapshot: Snapshot, params: Params): string;
-  /** True if records come in insertion order by themselves, where a statement does nothing but test conditions. */
+  /** True if a statement that only filters returns records in insertion order without ORDER BY. */
   readonly keepsOrder: boolean;
-  /** What puts records into insertion order: the list behind ORDER BY. */
+  /** The ORDER BY list for insertion order. */
   insertionOrder(): string;
-  /** Where a record stands: which file of the snapshot, and which row of it; an id (file 0) where rows have no number. */
-  place(): { readonly file: string; readonly row: string; readonly type: 'long' | 'string' };
+  /** The file of a record (index in the snapshot) and its row number; file 0 and the `_id` where there are no row numbers. */
+  rowRef(): { readonly file: string; readonly row: string; readonly type: 'long' | 'string' };
 
   column(name: string): string;
   member(object: string, name: string): string;
-  /** Text of the schema (a JSON key) as a literal. */
+  /** A text of the schema as a string literal. */
   literal(text: string): string;
 
   each(list: string, expression: (element: string) => string): string;
   flatten(list: string): string;
   some(list: string, test: (element: string) => string): string;
   listHas(list: string, value: string): string;
-  /** True if there is no value of this column, whose own `isList` does not count; never null. */
+  /** True if the value is missing; `isList` of the column is ignored. Never null. */
   missing(value: string, column: Column): string;
-  /** The opposite. */
+  /** True if the value is not missing; `isList` of the column is ignored. Never null. */
   present(value: string, column: Column): string;
-  /** True if the list holds no value of this column, whose own `isList` does not count; never null. */
+  /** True if all elements of the list are missing; `isList` of the column is ignored. Never null. */
   listMissing(list: string, column: Column): string;
-  /** Number of values of this column in the list, whose own `isList` does not count; never null. */
+  /** Number of elements of the list that are not missing; `isList` of the column is ignored. Never null. */
   listCount(list: string, column: Column): string;
   smallest(list: string): string;
   largest(list: string): string;
-  /** The distinct values of a list, one row each. */
+  /** Unnests the distinct elements of a list. */
   spread(list: string): string;
-  /** Every element of a list, one row each. */
+  /** Unnests all elements of a list. */
   spreadAll(list: string): string;
 
-  /** True of a value that equals one of the bound ones, which are of this type. */
-  isOneOf(value: string, places: readonly string[], type: ParamType): string;
-  /** True of a value that the bound list of this type holds, or that it holds but for letter case. */
+  /** True if the value equals one of the bound values, which have this type. */
+  isOneOf(value: string, placeholders: readonly string[], type: ParamType): string;
+  /** True if the bound list, of this type, holds the value; `isFolded` ignores case. */
   isInList(value: string, list: string, type: ParamType, isFolded: boolean): string;
-  /** The same of any element. */
+  /** True if the bound list, of this type, holds an element of `values`; `isFolded` ignores case. */
   someInList(values: string, list: string, type: ParamType, isFolded: boolean): string;
-  /** True of a text that is not all ASCII in this letter case. */
+  /** True if the text has a character that is not ASCII or has the other letter case. */
   isNotWritten(text: string, letters: 'upper' | 'lower'): string;
-  /** Lower case; the same function folds stored values and bound ones. */
+  /** The text in lower case. Stored and bound values are folded by the same function. */
   fold(text: string): string;
   contains(text: string, part: string): string;
   startsWith(text: string, start: string): string;
-  /** The value to bind for a pattern that `matchesWhole` takes. */
+  /** The value to bind as the pattern of `matchesWhole`. */
   wholePattern(pattern: string): string;
   matchesWhole(text: string, pattern: string): string;
-  /** What is wrong with a pattern, from the message of a failed statement; undefined if that says something else. */
+  /** The problem of a pattern, taken from the error message of a statement; undefined if the error is another one. */
   patternProblem(message: string): string | undefined;
   matches(text: string, pattern: string): string;
-  /** The build (1), chromosome (2, without `chr`), start (3) or stop (4) in the text of a region; empty if there is none. */
+  /** The build (1), chromosome (2, without `chr`), start (3) or stop (4) of a region string; empty if it is not a region. */
   regionPart(text: string, part: number): string;
-  /** The whole number that a text is; null if it is none. */
+  /** The text as a 64-bit integer; null if it is not one. */
   wholeNumber(text: string): string;
-  /** The number that a text is; null if it is none. */
+  /** The text as a double; null if it is not a number. */
   number(text: string): string;
-  /** How many words a text has. */
+  /** Number of terms of a text. */
   textLength(text: string): string;
-  /** How many bytes to change, insert or leave out to make one text of the other; null if their lengths differ by more than `most`. */
+  /** The edit distance of two texts in bytes; null if their lengths differ by more than `most`. */
   editDistance(text: string, other: string, most: number): string;
-  /** How often `pattern` matches in the words of `text` with a slash on either side of each: `/breast//cancer/`. */
+  /** Number of matches of `pattern` in the terms of `text`, each between slashes: `/breast//cancer/`. */
   phraseCount(text: string, pattern: string): string;
-  /** How often `pattern` matches in `text`. */
+  /** Number of matches of `pattern` in `text`. */
   patternCount(text: string, pattern: string): string;
-  /** 1 where the condition holds, else 0. */
+  /** 1 if the condition is true, else 0. */
   indicator(condition: string): string;
 
-  /** JSON text of a scalar, doubles with enough digits to read back the same number; null if there is none. */
+  /** JSON text of a scalar, doubles with enough digits to read back the same number; null for null. */
   json(value: string, type: StoredType): string;
   joinList(list: string): string;
 
-  /** What stands between the name of a relation in a WITH clause and its statement: whether to keep its rows, or run it wherever it is named. */
-  with(isKept: boolean): string;
-  /** JSON text of a list of JSON texts, with `null` for one that is null; never null itself. */
+  /** The keyword between name and statement of a WITH relation: its rows are materialised, or it is evaluated for every use. */
+  with(isMaterialised: boolean): string;
+  /** The JSON text of a list of JSON texts; null elements become `null`. Never null. */
   jsonArray(texts: readonly string[]): string;
-  /** How many different values a group has; -0 is no other than 0. */
+  /** Number of distinct values in a group; -0 equals 0. */
   countDistinct(value: string, type: StoredType): string;
-  /** The sum of a group's values of a numeric column, and their mean as a double; null without a value. Sums of whole numbers are exact. */
+  /** The sum of a group's values of a numeric column, exact for integers; null without a value. */
   sum(value: string, type: StoredType): string;
+  /** The mean of a group's values as a double; null without a value. */
   mean(value: string, type: StoredType): string;
   /** The sum of the squares of a group's values as doubles; null without a value. */
   sumOfSquares(value: string): string;
-  /** The population variance of a group's values as doubles; null without a value, and where a value is 1e145 or more in size. */
+  /** The population variance of a group's values as doubles; null without a value or if the size of a value is 1e145 or more. */
   variance(value: string): string;
-  /** The quantiles of a group's values as doubles at these fractions, by linear interpolation: a list counted from 1. */
+  /** The quantiles of a group's values as doubles at these fractions, by linear interpolation: a list, indexed from 1. */
   quantiles(value: string, fractions: string): string;
 
-  /** The first moment of the unit, of weeks Monday, in UTC. */
+  /** The start of the unit that holds the date, in UTC. Weeks start on Monday. */
   truncate(date: string, unit: DateUnit): string;
-  /** Of a whole number: the largest whole number at or below `value * factor / divisor`, exact; both are positive longs. */
+  /** The integer floor of `value * factor / divisor`, exact. The value is an integer; factor and divisor are positive longs. */
   floorDivide(value: string, factor: string, divisor: string): string;
   /**
-   * Of any number, as a double: the largest edge at or below it, where edge `i` is the double `i * numerator / denominator`. A value
-   * of 2^50 intervals or more is its own edge. Both are positive doubles.
+   * The largest edge at or below a number, as a double. Edge `i` is the double `i * numerator / denominator`, both positive doubles. A
+   * value of 2^50 intervals or more is its own edge.
    */
   floorEdge(value: string, numerator: string, denominator: string): string;
   /**
-   * Which of the ascending bound `starts` is the last at or below the size of the number, counted from 1, with the number's sign; 0 of
-   * zero. Start number `i` is 10 to the power of `(first + i - 1) * step`, rounded up if the number is a whole one (`isWhole`), whose
-   * comparison is exact. The first start is at or below every size.
+   * The bin of a number on a logarithmic scale: the index, from 1, of the last of the ascending bound `starts` at or below its size, with
+   * its sign; 0 for zero. Start `i` is 10 to the power of `(first + i - 1) * step`, rounded up if the number is an integer (`isWhole`),
+   * whose comparison is exact. The first start is at or below every size.
    */
   powerBin(value: string, isWhole: boolean, starts: string, first: string, step: string): string;
 }

@@ -4,8 +4,8 @@ import type { Dialect } from './dialect.js';
 import { separators } from '../../text/tokenizer.js';
 
 /**
- * The SQL of DuckDB over these columns; a fresh one for each statement, because it numbers the variables of its lambdas. They
- * are named unlike any column, which would win over them.
+ * The SQL of DuckDB over these columns. Each statement needs a dialect of its own, because it numbers the variables of lambdas. No column
+ * has the name of a variable; it would take precedence.
  */
 export function duckdb(columns: Columns): Dialect {
   let variables = 0;
@@ -17,8 +17,10 @@ export function duckdb(columns: Columns): Dialect {
     const element = `${prefix}${variables}`;
     return `${call}(${list}, lambda ${element}: ${body(element)})`;
   };
-  // A stored column of that name hides the virtual one.
-  const hidesPlace = columns.some(({ physical }) => /^file_(index|row_number)$/i.test(physical));
+  // A stored column of this name hides DuckDB's virtual column.
+  const hidesRowNumbers = columns.some(({ physical }) =>
+    /^file_(index|row_number)$/i.test(physical),
+  );
   const each: Dialect['each'] = (list, expression) => lambda('list_transform', list, expression);
   return {
     bound: (number) => `$${number}`,
@@ -33,10 +35,10 @@ export function duckdb(columns: Columns): Dialect {
       return `(SELECT ${nulls.join(', ')} WHERE false) AS r`;
     },
     keepsOrder: true,
-    insertionOrder: () => (hidesPlace ? 'r."_id"' : 'r.file_index, r.file_row_number'),
-    // Ids are in insertion order too.
-    place: () =>
-      hidesPlace
+    insertionOrder: () => (hidesRowNumbers ? 'r."_id"' : 'r.file_index, r.file_row_number'),
+    // Ids are in insertion order, too.
+    rowRef: () =>
+      hidesRowNumbers
         ? { file: '0', row: 'r."_id"', type: 'string' }
         : { file: 'r.file_index', row: 'r.file_row_number', type: 'long' },
 
@@ -57,13 +59,15 @@ export function duckdb(columns: Columns): Dialect {
     spread: (list) => `unnest(list_distinct(${list}))`,
     spreadAll: (list) => `unnest(${list})`,
 
-    isOneOf: (value, places) =>
-      places.length === 1 ? `${value} = ${places[0]!}` : `${value} IN (${places.join(', ')})`,
+    isOneOf: (value, placeholders) =>
+      placeholders.length === 1
+        ? `${value} = ${placeholders[0]!}`
+        : `${value} IN (${placeholders.join(', ')})`,
     isInList: (value, list, _, isFolded) => inList(value, list, isFolded),
-    // list_has_any would hash the long list again for every record.
+    // list_has_any would hash the bound list again for every record.
     someInList: (values, list, _, isFolded) =>
       `EXISTS (SELECT 1 FROM (SELECT unnest(${values}) AS e) AS q WHERE ${inList('q.e', list, isFolded)})`,
-    // strlen counts bytes: beyond ASCII it differs from the length in characters.
+    // strlen counts bytes; it differs from the number of characters if the text is not ASCII.
     isNotWritten: (text, letters) =>
       `(${text} <> ${letters}(${text}) OR strlen(${text}) <> length(${text}))`,
     fold: (text) => `lower(${text})`,
@@ -76,7 +80,7 @@ export function duckdb(columns: Columns): Dialect {
     regionPart: (text, part) =>
       `regexp_extract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
     wholeNumber: (text) => `TRY_CAST(${text} AS BIGINT)`,
-    // NaN is above every number there is.
+    // DuckDB orders NaN above every number.
     number: (text) => `nullif(TRY_CAST(${text} AS DOUBLE), 'NaN'::DOUBLE)`,
     textLength: (text) => `len(${wordList(text)})`,
     editDistance: (text, other, most) =>
@@ -89,7 +93,7 @@ export function duckdb(columns: Columns): Dialect {
     json,
     joinList: (list) => `array_to_string(${list}, ',')`,
 
-    with: (isKept) => `AS ${isKept ? '' : 'NOT '}MATERIALIZED`,
+    with: (isMaterialised) => `AS ${isMaterialised ? '' : 'NOT '}MATERIALIZED`,
     jsonArray: (texts) =>
       `('[' || ${joined(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
     countDistinct: (value) => `count(DISTINCT ${value})`,
@@ -98,7 +102,7 @@ export function duckdb(columns: Columns): Dialect {
     mean: (value, type) => `CAST(${sum(value, type)} AS DOUBLE) / count(${value})`,
     sumOfSquares: (value) => `fsum(${double(value)} * ${double(value)})`,
     variance: (value) => {
-      // Beyond, var_pop fails with an error of its own.
+      // var_pop fails with an out-of-range error for larger values.
       const isSmall = `abs(${double(value)}) < 1e145`;
       return `CASE WHEN bool_and(${isSmall}) THEN var_pop(CASE WHEN ${isSmall} THEN ${double(value)} END) END`;
     },
@@ -114,7 +118,7 @@ export function duckdb(columns: Columns): Dialect {
       const quotient = `${double(value)} * ${denominator} / ${numerator}`;
       const bin = `floor(${quotient})`;
       const edge = (number: string): string => `${number} * ${numerator} / ${denominator}`;
-      // The quotient may round to the bin beside the right one; most values lie too far from an edge for that.
+      // The quotient may round to the neighbouring bin; only values close to an edge need the exact comparison.
       return `(CASE WHEN abs(${quotient}) < 1e6 AND abs(${quotient} - round(${quotient})) > 1e-9 THEN ${edge(bin)}
         WHEN abs(${double(value)}) >= ${edge('1125899906842624')} THEN ${double(value)}
         WHEN ${edge(`(${bin} + 1)`)} <= ${double(value)} THEN ${edge(`(${bin} + 1)`)}
@@ -127,7 +131,7 @@ export function duckdb(columns: Columns): Dialect {
       const exponent = `log10(nullif(${near}, 0)) / ${step}`;
       const guess = `CAST(floor(${exponent}) AS BIGINT) - ${first} + 1`;
       const bin = `greatest(1, least(len(${starts}) - 1, ${guess}))`;
-      // Only near an edge, and where doubles have few digits, is the list looked into: that takes ten times longer.
+      // The list is read only close to an edge and for tiny doubles, which have fewer digits: reading it takes ten times as long.
       return `CASE WHEN ${value} = 0 THEN 0 ELSE CAST(sign(${value}) AS BIGINT) * CASE
         WHEN abs(${exponent} - round(${exponent})) > 1e-9 AND ${near} > 1e-300 THEN ${guess}
         WHEN ${starts}[${bin} + 1] <= ${size} THEN ${bin} + 1
@@ -144,7 +148,7 @@ function sum(value: string, type: StoredType): string {
   return type === 'double' || type === 'float' ? `fsum(${double(value)})` : `sum(${value})`;
 }
 
-/** An identifier of our own schema. NUL would end the statement's text, so no stored name may hold one. */
+/** Quotes an identifier of the schema. Stored names hold no NUL, which would end the statement. */
 function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
@@ -167,7 +171,7 @@ function joined(texts: readonly string[]): string {
   return `concat_ws(',', ${texts.join(', ')})`;
 }
 
-/** What RE2 says of a pattern. */
+/** DuckDB's message about an invalid pattern; the group is RE2's own message. */
 const patternError =
   /^Invalid Input Error: ((?:invalid|missing|bad|no argument|pattern too|unexpected|trailing|unterminated)[^]*)/i;
 

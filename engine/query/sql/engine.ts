@@ -27,36 +27,36 @@ import { LeasePool } from './lease-pool.js';
 import type { Param, ParamType } from './params.js';
 import type { QueryQuarantine } from './query-quarantine.js';
 
-/** How many statements run at once unless it is said. */
+/** Default number of statements that run at once. */
 export const defaultConnections = 4;
 
-/** How much the SQL engine may use, and where its data lies. */
+/** Resource limits of the SQL engine, and the folders that it may read. */
 export interface SqlEngineOptions {
-  /** Absolute. Only `datasets/` below it can be opened, */
+  /** Absolute path. Of this folder, only `datasets/` can be read. */
   readonly dataFolder: string;
-  /** and these folders, absolute as well. */
+  /** Absolute paths of further folders that can be read. */
   readonly otherFolders?: readonly string[];
   readonly memoryMb: number;
   readonly threads: number;
   readonly spillFolder: string;
   readonly spillMb: number;
-  /** Statements that run at once, heavy ones half as many; each occupies a thread of libuv's pool meanwhile. Default 4. */
+  /** Number of statements that run at once (default 4), half of them heavy. Each occupies a thread of libuv's pool. */
   readonly connections?: number;
-  /** Refuses queries that ended this process before; for the process that serves requests. */
+  /** Refuses queries that crashed the process before. Used by the process that serves requests. */
   readonly quarantine?: QueryQuarantine;
 }
 
-/** An SQL engine that reads committed files and nothing else. */
+/** An SQL engine that reads committed files only. */
 export interface SqlEngine {
-  /** The SQL that it understands. */
+  /** The dialect of the engine. */
   readonly language: Language;
-  /** Runs one SELECT and returns its rows. */
+  /** Runs one SELECT and returns its rows. Throws `canceled`, `budget` or `damaged`. */
   run(
     sql: string,
     params: readonly Param[],
     options?: RunOptions,
   ): Promise<readonly (readonly unknown[])[]>;
-  /** Runs one SELECT and hands over its rows as they come, without holding them all. */
+  /** Runs one SELECT and yields its rows in batches. */
   stream(
     sql: string,
     params: readonly Param[],
@@ -66,13 +66,15 @@ export interface SqlEngine {
 }
 
 /**
- * Opens an embedded DuckDB that can read the folders of its options and nothing else: no other file, no network, no extension, no
- * change of its settings. Statements come from the compiler of this folder; one that is not a SELECT is refused all the same.
+ * Opens an embedded DuckDB that can read the folders of its options and nothing else: no other file, no network, no extensions, no
+ * change of settings. Statements that are not a SELECT are refused.
  */
 export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngine> {
   const { quarantine, connections = defaultConnections } = options;
   if (quarantine !== undefined && quarantine.count < connections) {
-    throw new Error(`a crash record of ${quarantine.count} queries for ${connections} connections`);
+    throw new Error(
+      `The query quarantine has ${quarantine.count} slots for ${connections} connections; open it with one slot per connection`,
+    );
   }
   await makeFolder(options.spillFolder);
   const instance = await DuckDBInstance.create(':memory:', {
@@ -88,7 +90,7 @@ export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngin
   const setup = await instance.connect();
   const folders = [join(options.dataFolder, 'datasets'), ...(options.otherFolders ?? [])];
   const allowed = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`).join(', ');
-  // The only statements that are not prepared; the paths are our own configuration.
+  // The only statements that are not prepared; the paths come from the configuration.
   await setup.run(`SET GLOBAL TimeZone = 'UTC'`);
   await setup.run('SET GLOBAL parquet_metadata_cache = true');
   await setup.run(`SET GLOBAL allowed_directories = [${allowed}]`);
@@ -138,7 +140,7 @@ class DuckDbEngine implements SqlEngine {
       try {
         ended = this.#quarantine?.begin(sql, params);
         guard.watch(lease.item);
-        // PRAGMA, SHOW and the like call themselves SELECT once prepared.
+        // The statement type of PRAGMA, SHOW and similar is SELECT once they are prepared.
         if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);
         if (statement?.statementType !== StatementType.SELECT) {
           throw new AppError('internal', 'Only SELECT statements run here');

@@ -16,7 +16,7 @@ import type { Select } from './statement.js';
 /** Runs a statement and returns its rows. */
 export type RunSelect = (select: Select) => Promise<readonly (readonly unknown[])[]>;
 
-/** What all statements of one query share. */
+/** The state that all statements of one query share. */
 export interface SqlSession {
   readonly language: Language;
   /** The snapshot without the segments that hold no match. */
@@ -24,11 +24,11 @@ export interface SqlSession {
   /** The stored case variants of the values in the predicate, as far as they are known. */
   readonly caseVariants: CaseVariants;
   readonly rows: RunSelect;
-  /** The same for another predicate. */
+  /** The stored case variants of the values in another predicate. */
   findCaseVariants(predicate: Predicate): Promise<CaseVariants>;
 }
 
-/** So many row references are handed over at once. */
+/** Number of row references in a batch. */
 const batchRows = 16_384;
 
 /** The executor that answers by SQL over the snapshot's Parquet files. It supports everything. */
@@ -41,12 +41,12 @@ export class SqlExecutor implements Executor {
     this.#caseVariants = new CaseVariantFinder(engine);
   }
 
-  /** True if the dialect tells the rows of these columns by number; otherwise by `_id`. */
+  /** True if statements return row numbers; false if they return `_id`s. */
   hasRowNumbers({ columns }: Snapshot): boolean {
-    return this.engine.language(columns).place().type === 'long';
+    return this.engine.language(columns).rowRef().type === 'long';
   }
 
-  /** Begins a query: prunes segments and finds case variants. */
+  /** Begins a query: finds case variants and prunes segments. */
   async session(
     snapshot: Snapshot,
     predicate: Predicate,
@@ -73,9 +73,9 @@ export class SqlExecutor implements Executor {
     const counting = facets
       ? facetAnswers({ ...session, snapshot: session.scope, predicate }, facets)
       : undefined;
-    // A failure is awaited below; without this, a failing page would leave it unhandled.
+    // Awaited below; without this handler, a failing page would leave the rejection unhandled.
     counting?.catch(() => undefined);
-    // The positions of a walk number the files of the whole snapshot.
+    // The positions of a walk refer to the files of the whole snapshot.
     const scope = walk ? snapshot : session.scope;
     const page = rowsSelect(scope, selection, caseVariants, language);
     const found = limit === 0 || scope.rows === 0 ? [] : await session.rows(page);
@@ -134,7 +134,7 @@ export class SqlExecutor implements Executor {
     ]);
   }
 
-  /** A page that is not full tells the total by itself, and so does a query without a condition. */
+  /** The number of matches, without a statement where the page, the walk or the predicate tells it. */
   async #total(
     { scope, rows, caseVariants, language }: SqlSession,
     snapshot: Snapshot,
@@ -149,7 +149,7 @@ export class SqlExecutor implements Executor {
     return Number(row?.[0] ?? 0);
   }
 
-  /** The 400 that names the pattern, if the engine refused one that passed the check of the request, say for its size. */
+  /** The `invalid` error that names the pattern, if the engine rejected one that passed validation, for its size for example. */
   async #patternError(
     { columns }: Snapshot,
     predicate: Predicate,
@@ -173,7 +173,7 @@ export class SqlExecutor implements Executor {
     return undefined;
   }
 
-  /** Resolves when no case variants are being looked for in the background. */
+  /** Resolves when no column is being examined for case variants in the background. */
   settled(): Promise<void> {
     return this.#caseVariants.settled();
   }

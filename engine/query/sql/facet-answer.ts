@@ -15,7 +15,7 @@ import type { Select } from './statement.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { begin } from './statement.js';
 
-/** Over which records facets are computed, and how a statement runs. */
+/** The records that facets are computed over, and how a statement runs. */
 export interface FacetScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;
@@ -24,14 +24,14 @@ export interface FacetScope {
   readonly rows: (select: Select) => Promise<readonly (readonly unknown[])[]>;
 }
 
-/** The answers of several facets, and the number of records that they are of. */
+/** The answers of several facets, and the number of matching records. */
 export interface FacetAnswers {
   readonly total: number;
   /** JSON texts (query language 3.2), in the order of the facets. */
   readonly texts: readonly string[];
 }
 
-/** The answers of all facets over the records that match, by one statement. */
+/** The answers of all facets over the matching records, by one statement. Throws `budget` if there are too many buckets. */
 export async function facetAnswers(
   scope: FacetScope,
   facets: readonly Facet[],
@@ -58,7 +58,7 @@ export async function facetAnswers(
     const rows = rowsOf(node.branch, above);
     if (rows.length === 0) return emptyAnswer(node.facet);
     if (node.kind === 'flat') {
-      const texts = textsOf(rows[0]![text]);
+      const texts = membersOf(rows[0]![text]);
       return flatAnswer(
         node.facet,
         texts.slice(node.start, node.start + aggregateCount(node.facet)),
@@ -76,14 +76,14 @@ export async function facetAnswers(
     return `[${items.join(',')}]`;
   };
   return {
-    total: Number(textsOf(rowsOf(totalBranch, [])[0]?.[text])[0] ?? 0),
+    total: Number(membersOf(rowsOf(totalBranch, [])[0]?.[text])[0] ?? 0),
     texts: roots.map((node) => withPlainNumbers(answer(node, []))),
   };
 }
 
 type Rows = readonly (readonly unknown[])[];
 
-/** JSON texts hold no line break, so this is unambiguous. */
+/** A key for the enclosing buckets. JSON texts hold no line breaks, so it is unambiguous. */
 function keyOf(keys: readonly unknown[]): string {
   return keys.length === 0 ? '' : keys.map(String).join('\n');
 }
@@ -92,8 +92,8 @@ function nulls(count: number): readonly null[] {
   return Array.from({ length: count }, () => null);
 }
 
-/** The members of a JSON list of numbers and nulls, longs as they are. */
-function textsOf(list: unknown): readonly string[] {
+/** The members of a JSON list of numbers and nulls, as texts, because a long may exceed 2^53. */
+function membersOf(list: unknown): readonly string[] {
   return String(list).replace(/^\[/, '').replace(/\]$/, '').split(',');
 }
 
@@ -101,7 +101,7 @@ function shownKey(facet: BucketFacet, text: string): string {
   return facet.kind === 'terms' ? text : binKey(facet.bins, text);
 }
 
-/** Refuses to answer with more terms or bins than a response may hold. */
+/** Throws `budget` if there are more terms or bins than an answer may hold. */
 function checkBuckets(
   roots: readonly FacetNode[],
   branches: readonly ReadonlyMap<string, Rows>[],

@@ -2,28 +2,29 @@ import type { Dialect } from './dialect.js';
 import type { Bucketing } from './facet-sql.js';
 import type { Access } from './statement.js';
 
-/** A bucket facet above the one at hand. */
+/** An enclosing bucket facet. */
 export interface Parent {
   readonly column: Column;
   readonly bucketing: Bucketing;
-  /** The relation of the buckets that are shown, if they are not all of them. */
+  /** The relation of the buckets in the answer; undefined if the answer has all of them. */
   readonly shown: string | undefined;
 }
 
-/** Where a facet's values are, under a name among the records that match. */
+/** The SQL expression of a facet's field, and its name in the relation of matching records. */
 export interface Column extends Access {
   readonly name: string;
 }
 
-/** Something to select from the records under a name; one row for each of its values if it is a list. */
+/** A named expression over the matching records; a list yields a row per value. */
 export interface Selected {
   readonly name: string;
   readonly sql: string;
   readonly isMany: boolean;
+  /** True if equal values of one list count each; false if they count once. */
   readonly isEvery: boolean;
 }
 
-/** The buckets that a column's values fall into, under a name. */
+/** The buckets of a column's values as a named expression. */
 export function selected(
   dialect: Dialect,
   name: string,
@@ -35,8 +36,8 @@ export function selected(
 }
 
 /**
- * A relation of one row for each combination of a record's buckets `x0`, `x1`… among those shown of the parents, and its own values.
- * A record is in a bucket once, however many elements of its list are.
+ * A relation with one row for each combination of a record's buckets `x0`, `x1`… in the enclosing facets and its values of `own`. A record
+ * is in a bucket once, no matter how many elements of its list are.
  */
 export function valuesRelation(
   dialect: Dialect,
@@ -51,7 +52,7 @@ export function valuesRelation(
     const columns = all.map(({ name, sql }) => (name === sql ? name : `${sql} AS ${name}`));
     from = `(SELECT ${columns.join(', ')} FROM matching) AS found`;
   }
-  // One at a time: several in one SELECT would be zipped instead of combined.
+  // One list per SELECT: several unnested in one SELECT would be zipped instead of combined.
   for (const { name, isMany, isEvery } of all) {
     if (!isMany) continue;
     const spread = isEvery ? dialect.spreadAll(name) : dialect.spread(name);

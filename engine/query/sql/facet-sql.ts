@@ -3,7 +3,7 @@ import type { BucketFacet } from '../request/facets.js';
 import type { FlatFacet } from '../results/facet-answer.js';
 import type { StoredType } from '../../core/types.js';
 
-/** The aggregates over a column of single values that make up a facet's answer: each a JSON text, or null. */
+/** The SQL aggregates of a facet's answer over a column of single values; each yields a JSON text or null. */
 export function aggregates(
   { dialect, params }: Statement,
   facet: FlatFacet,
@@ -25,7 +25,7 @@ export function aggregates(
     dialect.json(`min(${value})`, type),
     dialect.json(`max(${value})`, type),
     real(mean),
-    // Choice: no values have no sum, rather than the sum 0.
+    // Choice: without values the sum is null, not 0.
     // Choice: a sum or a square beyond the largest double is null, and so is the variance of values of 1e145 or more.
     isReal ? real(dialect.sum(value, type)) : whole(dialect.sum(value, type)),
   ];
@@ -41,20 +41,20 @@ export function aggregates(
   ];
 }
 
-/** What a facet of buckets groups a value by, and the type of that. */
+/** The SQL expression of a value's bucket, and its type. */
 export interface Bucketing {
   readonly of: (value: string) => string;
   readonly type: StoredType;
 }
 
-/** The same for values of this type; what it binds is bound once, so ask once for each facet. */
+/** The bucket expression of a facet for values of a type. It binds parameters, so call it once per facet. */
 export function bucketing(
   { dialect, params }: Statement,
   facet: BucketFacet,
   type: StoredType,
 ): Bucketing {
   const isReal = type === 'double' || type === 'float';
-  // -0 is no other term than 0.
+  // -0 and 0 are one term.
   if (facet.kind === 'terms' && isReal)
     return { of: (value) => `CASE WHEN ${value} = 0 THEN 0 ELSE ${value} END`, type };
   if (facet.kind === 'terms') return { of: (value) => value, type };

@@ -2,14 +2,14 @@ import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
 import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
 
-/** What runs a statement, and can be told to stop. */
+/** A connection whose statement can be interrupted. */
 interface Interruptible {
   interrupt(): void;
 }
 
-/** Ends a statement when its client leaves or its time is up, and says why it ended. */
+/** Interrupts a statement when its client disconnects, its time limit passes or the engine closes, and reports which. */
 export class Guard {
-  /** Ends when the statement has to. */
+  /** Aborted when the statement has to end. */
   readonly signal: AbortSignal;
   readonly #options: RunOptions;
   readonly #closing: AbortSignal;
@@ -28,13 +28,13 @@ export class Guard {
     this.signal.addEventListener('abort', this.#stop);
   }
 
-  /** From now on `connection` runs the statement. */
+  /** Call this when `connection` starts to run the statement. */
   watch(connection: Interruptible): void {
     this.#connection = connection;
     if (this.signal.aborted) this.#interrupt();
   }
 
-  /** The statement has ended. */
+  /** Call this when the statement has ended. */
   release(): void {
     this.signal.removeEventListener('abort', this.#stop);
     if (this.#interrupting) clearInterval(this.#interrupting);
@@ -42,7 +42,7 @@ export class Guard {
     this.#connection = null;
   }
 
-  /** The engine's error in words that a caller can act on; others stay as they are. */
+  /** The `AppError` (`canceled`, `budget`, `damaged`, `internal`) for an error of the engine; other errors unchanged. */
   translate(error: unknown): unknown {
     if (error instanceof AppError) return error;
     const message = String((error as { message?: unknown } | null)?.message ?? error);
@@ -71,12 +71,12 @@ export class Guard {
   #interrupt(): void {
     const connection = this.#connection;
     if (!connection || this.#interrupting) return;
-    // An interrupt that arrives before the statement has started is forgotten, so it is repeated.
+    // DuckDB ignores an interrupt before the statement has started, so it is repeated.
     connection.interrupt();
     this.#interrupting = setInterval(() => connection.interrupt(), 10);
   }
 }
 
-/** How DuckDB starts its messages about a file that cannot be opened or decoded. */
+/** The start of DuckDB's messages about a file that cannot be opened or decoded. */
 const damage =
   /^((IO|Serialization|Invalid) Error|Invalid Input Error: (No magic|File|Footer|Failed to read|.*parquet))/i;

@@ -1,4 +1,4 @@
-/** Something taken is given back here, once. */
+/** An acquired item. `release` returns it to the pool; further calls do nothing. */
 export interface Lease<T> {
   readonly item: T;
   release(): void;
@@ -10,48 +10,48 @@ interface Waiting<T> {
 }
 
 /**
- * A pool of a few items, with two lanes: heavy work never holds more than half of them, so that light work starts at once
- * however much heavy work waits. Each lane is first come, first served.
+ * A pool of items that are created on demand, up to a limit. Heavy work holds at most half of them, so that light work starts at once
+ * no matter how much heavy work waits. Heavy and light work are each served in order of arrival.
  */
 export class LeasePool<T> {
-  readonly #make: () => Promise<T>;
+  readonly #create: () => Promise<T>;
   readonly #limit: number;
   readonly #heavyLimit: number;
   readonly #idle: T[] = [];
   readonly #waiting = new Set<Waiting<T>>();
-  #made = 0;
+  #created = 0;
   #heavy = 0;
   #drained: (() => void) | null = null;
 
-  constructor(make: () => Promise<T>, limit: number) {
-    this.#make = make;
+  constructor(create: () => Promise<T>, limit: number) {
+    this.#create = create;
     this.#limit = limit;
     this.#heavyLimit = Math.max(1, Math.floor(limit / 2));
   }
 
-  /** Takes an item, waiting for one if need be until `signal` ends. */
+  /** Acquires an item, and waits for a free one if there is none. Rejects with the reason of `signal` when that is aborted. */
   async acquire(isHeavy: boolean, signal: AbortSignal): Promise<Lease<T>> {
     signal.throwIfAborted();
     if (isHeavy && this.#heavy >= this.#heavyLimit) return this.#wait(isHeavy, signal);
     const idle = this.#idle.pop();
     if (idle !== undefined) return this.#lease(idle, isHeavy);
-    if (this.#made >= this.#limit) return this.#wait(isHeavy, signal);
-    this.#made += 1;
-    if (isHeavy) this.#heavy += 1; // Before the wait, so that no more than may start.
+    if (this.#created >= this.#limit) return this.#wait(isHeavy, signal);
+    this.#created += 1;
+    if (isHeavy) this.#heavy += 1; // Counted before the await, so that the limit holds meanwhile.
     try {
-      const item = await this.#make();
+      const item = await this.#create();
       if (isHeavy) this.#heavy -= 1;
       return this.#lease(item, isHeavy);
     } catch (error) {
-      this.#made -= 1;
+      this.#created -= 1;
       if (isHeavy) this.#heavy -= 1;
       throw error;
     }
   }
 
-  /** Every item, once all have been given back; nothing may be taken any more. */
+  /** Resolves with all items once every one has been released. Nothing may be acquired after the call. */
   async drain(): Promise<readonly T[]> {
-    if (this.#made > this.#idle.length) {
+    if (this.#created > this.#idle.length) {
       await new Promise<void>((resolve) => {
         this.#drained = resolve;
       });
@@ -84,7 +84,7 @@ export class LeasePool<T> {
       if (isHeavy) this.#heavy -= 1;
       this.#idle.push(item);
       this.#next();
-      if (this.#made === this.#idle.length) this.#drained?.();
+      if (this.#created === this.#idle.length) this.#drained?.();
     };
     return { item, release };
   }

@@ -1,35 +1,35 @@
 import type { FieldRef, Scalar } from '../predicate/predicate.js';
 
-/** The types that a bound value may have. */
+/** The type of a bound value. */
 export type ParamType = 'string' | 'boolean' | 'integer' | 'long' | 'double' | 'float' | 'date';
 
-/** The parameter type of a field: its type as the request saw it, even if the column has changed its type since. */
+/** The parameter type for values of a field: the field's type when the request was parsed, even if the column was widened since. */
 export function boundType({ type }: FieldRef): ParamType {
   return type === 'text' || type === 'blob' ? 'string' : (type as ParamType);
 }
 
-/** One bound value of a statement: the only way in which anything from a request reaches the SQL engine. */
+/** One bound value of a statement. Values of a request reach the SQL engine in no other way. */
 export interface Param {
   readonly type: ParamType;
   /** A list binds as one list value. */
   readonly value: Scalar | readonly Scalar[];
 }
 
-/** How a dialect writes the place of a bound value. */
-type Place = (number: number, type: ParamType, isList: boolean) => string;
+/** Writes the placeholder of a bound value in a dialect; numbers start at 1. */
+type Placeholder = (number: number, type: ParamType, isList: boolean) => string;
 
-/** Collects the bound values of one statement and numbers their places. */
+/** Collects the bound values of one statement and numbers their placeholders. */
 export class Params {
   readonly list: Param[] = [];
-  readonly #place: Place;
+  readonly #placeholder: Placeholder;
 
-  constructor(place: Place) {
-    this.#place = place;
+  constructor(placeholder: Placeholder) {
+    this.#placeholder = placeholder;
   }
 
-  /** Adds a value and returns its place in the statement: `$3`. */
+  /** Adds a value and returns its placeholder: `$3`. */
   add(type: ParamType, value: Param['value']): string {
     this.list.push({ type, value });
-    return this.#place(this.list.length, type, Array.isArray(value));
+    return this.#placeholder(this.list.length, type, Array.isArray(value));
   }
 }

@@ -6,33 +6,33 @@ import { fileStats, readFile } from '../../core/files.js';
 import type { Param } from './params.js';
 
 const hashLength = 32;
-const refusedMs = 3_600_000;
-const deathsToRefuse = 2;
+const quarantineMs = 3_600_000;
+const crashesToQuarantine = 2;
 
-/** When this process died under a query, by the query's hash; milliseconds since 1970. */
-type Deaths = Map<string, readonly number[]>;
+/** Times of the crashes during a query, milliseconds since 1970, by the query's hash. */
+type Crashes = Map<string, readonly number[]>;
 
 /**
- * Knows which queries were running when this process died. What runs stands in a small file that outlives the process; the
- * next one reads it. A query that was there twice within an hour is refused for the rest of it (threats R2b).
+ * Refuses queries that were running when the process crashed, twice within an hour, for the rest of that hour (docs/threats.md, R2b).
+ * The hashes of running queries are in a file of fixed slots, which the next process reads.
  */
 export class QueryQuarantine {
-  /** How many running queries it can hold. */
+  /** Number of slots: the queries that can be recorded at once. */
   readonly count: number;
-  readonly #deaths: Deaths;
+  readonly #crashes: Crashes;
   readonly #slots: Slots;
   readonly #free: number[];
   readonly #now: () => number;
 
-  private constructor(deaths: Deaths, slots: Slots, count: number, now: () => number) {
+  private constructor(crashes: Crashes, slots: Slots, count: number, now: () => number) {
     this.count = count;
-    this.#deaths = deaths;
+    this.#crashes = crashes;
     this.#slots = slots;
     this.#free = Array.from({ length: count }, (_, i) => i);
     this.#now = now;
   }
 
-  /** Takes in what the process before was doing when it ended; `count` queries may run at once. */
+  /** Reads the record of the previous process and starts a new one with `count` slots. `now` returns milliseconds since 1970. */
   static async open(
     data: DataFolder,
     count: number,
@@ -40,27 +40,29 @@ export class QueryQuarantine {
   ): Promise<QueryQuarantine> {
     const file = data.path('queries.json');
     const running = data.path('queries.running');
-    const deaths = await readDeaths(file);
+    const crashes = await readCrashes(file);
     const found = await textOf(running);
     for (const hash of new Set(found.match(/[0-9a-f]{32}/g) ?? [])) {
-      deaths.set(hash, [...(deaths.get(hash) ?? []), now()]);
+      crashes.set(hash, [...(crashes.get(hash) ?? []), now()]);
     }
-    for (const [hash, times] of deaths) {
-      const recent = times.filter((time) => time > now() - refusedMs);
-      if (recent.length === 0) deaths.delete(hash);
-      else deaths.set(hash, recent);
+    for (const [hash, times] of crashes) {
+      const recent = times.filter((time) => time > now() - quarantineMs);
+      if (recent.length === 0) crashes.delete(hash);
+      else crashes.set(hash, recent);
     }
-    await replaceFile(file, Buffer.from(JSON.stringify([...deaths])));
-    // Only now, so that a death right here does not lose them.
-    return new QueryQuarantine(deaths, await openSlots(running, count, hashLength), count, now);
+    await replaceFile(file, Buffer.from(JSON.stringify([...crashes])));
+    // Only after the crashes are stored: a crash before this line must not lose them.
+    return new QueryQuarantine(crashes, await openSlots(running, count, hashLength), count, now);
   }
 
-  /** A query begins; returns what to call at its end. Throws `budget` for one that ended the server before. */
+  /** Records a running query, and returns the function to call when it ends. Throws `budget` if the query is quarantined. */
   begin(sql: string, params: readonly Param[]): () => void {
     const hash = hashOf(sql, params);
-    const times = (this.#deaths.get(hash) ?? []).filter((time) => time > this.#now() - refusedMs);
-    if (times.length >= deathsToRefuse) {
-      const minutes = Math.ceil((times[0]! + refusedMs - this.#now()) / 60_000);
+    const times = (this.#crashes.get(hash) ?? []).filter(
+      (time) => time > this.#now() - quarantineMs,
+    );
+    if (times.length >= crashesToQuarantine) {
+      const minutes = Math.ceil((times[0]! + quarantineMs - this.#now()) / 60_000);
       throw new AppError(
         'budget',
         `This query (${hash}) ended the server ${times.length} times within an hour; it is refused for ${minutes} more minutes`,
@@ -80,11 +82,11 @@ export class QueryQuarantine {
   }
 }
 
-async function readDeaths(file: string): Promise<Deaths> {
+async function readCrashes(file: string): Promise<Crashes> {
   try {
     return new Map(JSON.parse((await textOf(file)) || '[]') as [string, readonly number[]][]);
   } catch {
-    return new Map(); // a hint that is lost costs one more death at most
+    return new Map(); // a lost record costs one more crash at most
   }
 }
 

@@ -4,16 +4,16 @@ import type { Position } from '../plan/position.js';
 import type { CaseVariants, Predicate } from '../predicate/predicate.js';
 import { relevance } from '../text/relevance.js';
 import { compile, joins } from './compile.js';
-import { behind, positionOf, remaining, type SortKey } from './cursor.js';
+import { after, positionOf, withoutFinishedFiles, type SortKey } from './cursor.js';
 import type { Language } from './dialect.js';
 import { boundType } from './params.js';
 import { access, begin, type Select, type Statement } from './statement.js';
 
-/** The statement of a page. Each of its rows tells where a record is; in a walk, its sort keys come first. */
+/** The statement of a page. Each row of its result refers to a record; in a walk, the sort keys come first. */
 export interface RowsSelect extends Select {
-  /** The record of a row of the answer; its `_id` where the dialect has no row numbers. */
+  /** The row reference in a row of the result; the `_id` where the dialect has no row numbers. */
   rowOf(row: readonly unknown[]): RowRef | string;
-  /** The position after a row of the answer of a walk. */
+  /** The position of a walk after a row of the result. */
   positionOf(row: readonly unknown[]): Position;
 }
 
@@ -26,19 +26,19 @@ export function rowsSelect(
 ): RowsSelect {
   const { predicate, walk, offset } = selection;
   const isSorted = selection.ordering.length > 0 || selection.scores.length > 0;
-  const { snapshot, skipped } = remaining(scope, walk, isSorted);
+  const { snapshot, skipped } = withoutFinishedFiles(scope, walk, isSorted);
   const statement = begin(snapshot, caseVariants, language);
   const { dialect, params, source } = statement;
   const keys = snapshot.rows === 0 ? [] : sortKeys(statement, selection);
   const where = compile(statement, predicate);
-  const after = walk?.after ? ` AND ${behind(statement, keys, walk.after, skipped)}` : '';
-  const place = dialect.place();
+  const rest = walk?.after ? ` AND ${after(statement, keys, walk.after, skipped)}` : '';
+  const ref = dialect.rowRef();
   const order = snapshot.rows === 0 ? '' : orderBy(statement, keys, predicate);
   const limit = isLimited(selection) ? ` LIMIT ${params.add('long', BigInt(selection.limit))}` : '';
   const from = offset > 0 ? ` OFFSET ${params.add('long', BigInt(offset))}` : '';
-  const values = [...(walk ? keys.map(({ sql }) => sql) : []), place.file, place.row];
+  const values = [...(walk ? keys.map(({ sql }) => sql) : []), ref.file, ref.row];
   return {
-    sql: `SELECT ${values.join(', ')} FROM ${source} WHERE ${where}${after}${order}${limit}${from}`,
+    sql: `SELECT ${values.join(', ')} FROM ${source} WHERE ${where}${rest}${order}${limit}${from}`,
     params: params.list,
     rowOf: (row) => {
       const [file, at] = row.slice(-2) as [bigint | number, bigint | number | string];
@@ -48,11 +48,12 @@ export function rowsSelect(
   };
 }
 
+/** True if a selection's page has a limit. */
 export function isLimited({ limit }: Pick<Selection, 'limit'>): boolean {
   return Number.isFinite(limit) && limit < Number.MAX_SAFE_INTEGER;
 }
 
-/** The number of matching records. */
+/** The statement that counts the matching records. */
 export function countSelect(
   snapshot: Snapshot,
   predicate: Predicate,
@@ -67,7 +68,7 @@ export function countSelect(
   };
 }
 
-/** Without an ordering the engine keeps the order of the files by itself, and stops reading when the page is full. */
+/** The ORDER BY clause; empty where the engine keeps insertion order by itself and stops reading when the page is full. */
 export function orderBy(
   { dialect, caseVariants }: Statement,
   keys: readonly SortKey[],
@@ -80,7 +81,7 @@ export function orderBy(
   return ` ORDER BY ${[...list, dialect.insertionOrder()].join(', ')}`;
 }
 
-/** List fields are ordered by their smallest element ascending and by their largest descending. */
+/** The sort keys of an ordering or a ranking. A list sorts by its smallest element ascending and by its largest descending. */
 export function sortKeys(
   statement: Statement,
   { ordering, scores }: Pick<Selection, 'ordering' | 'scores'>,

@@ -12,13 +12,13 @@ export interface Select {
   readonly params: readonly Param[];
 }
 
-/** What all parts of one statement share. */
+/** The state that all parts of one statement share. */
 export interface Statement {
   readonly dialect: Dialect;
   readonly params: Params;
   readonly columns: Columns;
   readonly caseVariants: CaseVariants;
-  /** What stands after FROM: the snapshot's records as `dialect.relation`. */
+  /** The FROM clause: the snapshot's records, named `dialect.relation`. */
   readonly source: string;
 }
 
@@ -40,16 +40,17 @@ export function begin(
   };
 }
 
-/** How a field's values are reached: an expression, and whether it yields a list of them. */
+/** The SQL expression of a field. */
 export interface Access {
   readonly sql: string;
+  /** True if the expression yields a list of the field's values. */
   readonly isMany: boolean;
   readonly type: StoredType;
-  /** Where the values are stored. */
+  /** The column that stores the values. */
   readonly column: Column;
 }
 
-/** The expression of a field; undefined if no record stores it. */
+/** The SQL expression of a field; undefined if no record stores the field. */
 export function access(statement: Statement, field: FieldRef): Access | undefined {
   const { dialect } = statement;
   let siblings: Columns | undefined = statement.columns;
@@ -74,10 +75,10 @@ function root(dialect: Dialect, column: Column): Access {
   return { sql, isMany: column.isList, type: column.type, column };
 }
 
-/** Into an object, or into every object of a list: then all their values together. */
+/** The member of an object; of a list of objects, the list of all their members' values. */
 function step(dialect: Dialect, object: Access, column: Column): Access {
   if (!object.isMany) {
-    // Plain member access: DuckDB takes conditions on it into the row groups' statistics.
+    // Plain member access, because DuckDB prunes row groups by conditions on it.
     return {
       sql: dialect.member(object.sql, column.physical),
       isMany: column.isList,

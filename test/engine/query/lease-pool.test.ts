@@ -3,8 +3,8 @@ import { LeasePool } from '../../../engine/query/sql/lease-pool.js';
 
 const never = new AbortController().signal;
 const numbered = (): (() => Promise<number>) => {
-  let made = 0;
-  return async () => (made += 1);
+  let created = 0;
+  return async () => (created += 1);
 };
 
 test('light work starts at once while heavy work fills its half', async () => {
@@ -31,7 +31,7 @@ test('light work starts at once while heavy work fills its half', async () => {
   expect(order).toEqual(['a', 'b', 'c']);
 });
 
-test('light work may have every item', async () => {
+test('light work may acquire every item', async () => {
   const pool = new LeasePool(numbered(), 3);
   const leases = await Promise.all([1, 2, 3].map(() => pool.acquire(false, never)));
   expect(leases.map(({ item }) => item)).toEqual([1, 2, 3]);
@@ -40,7 +40,7 @@ test('light work may have every item', async () => {
   expect((await waiting).item).toBe(2);
 });
 
-test('who gives up waiting leaves the line', async () => {
+test('an aborted wait gives up its position in the queue', async () => {
   const pool = new LeasePool(numbered(), 1);
   const lease = await pool.acquire(true, never);
   const leaving = new AbortController();
@@ -52,7 +52,7 @@ test('who gives up waiting leaves the line', async () => {
   expect((await next).item).toBe(1);
 });
 
-test('an item that cannot be made leaves room for another', async () => {
+test('a failed creation of an item does not count against the limit', async () => {
   let fails = true;
   const pool = new LeasePool(async () => {
     if (fails) throw new Error('no connection');

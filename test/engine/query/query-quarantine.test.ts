@@ -69,7 +69,7 @@ test('R2b: what a damaged file of crashes says is ignored', async () => {
   quarantine.close();
 });
 
-test('every connection has a slot in the record: an engine with more of them is refused', async () => {
+test('an engine with more connections than the quarantine has slots is refused', async () => {
   const quarantine = await QueryQuarantine.open(data, 4);
   try {
     const opened = openQueryEngine({
@@ -81,7 +81,7 @@ test('every connection has a slot in the record: an engine with more of them is 
       spillFolder: data.path('scratch', 'spill-test'),
       spillMb: 16,
     });
-    await expect(opened).rejects.toThrow('a crash record of 4 queries for 8 connections');
+    await expect(opened).rejects.toThrow('The query quarantine has 4 slots for 8 connections');
   } finally {
     quarantine.close();
   }
