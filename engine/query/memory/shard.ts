@@ -97,9 +97,9 @@ export class Shard {
         }
         if (best === undefined) collect(rows, found, segment, query);
         if (best !== undefined || facets !== undefined) {
-          const mask = selectionBytesOf(found, segment.rows);
-          best?.add(view, mask, segment.number);
-          const refusal = facets?.add(view, mask);
+          const selection = selectionBytesOf(found, segment.rows);
+          best?.add(view, selection, segment.number);
+          const refusal = facets?.add(view, selection);
           if (refusal) return this.#refused(refusal);
         }
       }

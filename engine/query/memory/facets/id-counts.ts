@@ -7,8 +7,8 @@ import type { Column, SelectionBytes } from '../column.js';
 const interleavedLimit = 1 << 17;
 
 /**
- * Number of occurrences of each id. Small tables are kept four times and used in turn, since an increment of the same counter has
- * to wait for the one before it (5 million indices in long runs: 5 ms instead of 8).
+ * Number of occurrences of each id. Small tables are kept four times and used in rotation, since an increment of the same counter
+ * has to wait for the one before it (5 million indices in long runs: 5 ms instead of 8).
  */
 export class IdCounts {
   #tables: readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array];

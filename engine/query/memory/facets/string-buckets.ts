@@ -40,7 +40,7 @@ export class StringBuckets {
       if (list) list.set(ids.subarray(0, to - from), from);
       else this.#count(isKnown, ids, to - from, selected, from);
     }
-    if (list) countOncePerRow(column, selection, list, this.#tally(isKnown).table);
+    if (list) countOncePerRow(column, selection, list, this.#countsOf(isKnown).table);
   }
 
   partial(): BucketsPartial {
@@ -65,10 +65,10 @@ export class StringBuckets {
     return { ...partial, keys: joinStrings(strings), counts: Uint32Array.from(counts) };
   }
 
-  #tally(isKnown: boolean): IdCounts {
-    const tally = isKnown ? this.#byIndex : this.#byId;
-    tally.ensure(this.#size(isKnown));
-    return tally;
+  #countsOf(isKnown: boolean): IdCounts {
+    const counts = isKnown ? this.#byIndex : this.#byId;
+    counts.ensure(this.#size(isKnown));
+    return counts;
   }
 
   #size(isKnown: boolean): number {
@@ -82,9 +82,9 @@ export class StringBuckets {
     selected: Uint8Array | undefined,
     from: number,
   ): void {
-    const tally = this.#tally(isKnown);
-    if (selected) tally.addSelected(ids, length, selected, from);
-    else tally.add(ids, length);
+    const counts = this.#countsOf(isKnown);
+    if (selected) counts.addSelected(ids, length, selected, from);
+    else counts.add(ids, length);
   }
 }
 

@@ -171,7 +171,7 @@ describe('a loaded column', () => {
     file.close();
   });
 
-  test('shares its dictionary with other segments, and is texts where that is full', async () => {
+  test('shares its dictionary with other segments, and holds strings where that is full', async () => {
     const few = (from: number) => Array.from({ length: 300 }, (_, i) => `${from + (i % 10)} times`);
     const one = await segmentOf([column('string')], [few(0)]);
     const other = await segmentOf([column('string')], [few(5)]);

@@ -113,7 +113,7 @@ function madeFields(random: Random, rows: number): readonly Field[] {
   ];
 }
 
-/** NaN is above all numbers; texts compare by their bytes. */
+/** NaN is above all numbers; strings compare by their bytes. */
 function compare(a: Plain, b: Plain): number {
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
   if (Number.isNaN(a)) return Number.isNaN(b) ? 0 : 1;
@@ -207,7 +207,7 @@ function randomPredicate(random: Random, fields: readonly Field[], depth: number
 }
 
 describe('over thousands of rows', () => {
-  test.each(seeds)('a mask has the rows that a loop finds (STRANDLAKE_SEED=%i)', (seed) => {
+  test.each(seeds)('selects the rows that a loop finds (STRANDLAKE_SEED=%i)', (seed) => {
     const random = new Random(seed);
     for (const rows of [1, 7, 3_001, 6_000]) {
       const fields = madeFields(random, rows);
@@ -225,18 +225,18 @@ describe('over thousands of rows', () => {
         const predicate = randomPredicate(random, fields, 3);
         const wanted: number[] = [];
         for (let row = 0; row < rows; row++) if (holds(predicate, fields, row)) wanted.push(row);
-        const mask = selectedBy(predicate)(view);
-        const found = firstRows(mask, rows, rows);
+        const selection = selectedBy(predicate)(view);
+        const found = firstRows(selection, rows, rows);
         expect(found.length === wanted.length && found.every((row, k) => row === wanted[k]) ? 'same' : { seed, rows, predicate, found, wanted }).toBe('same');
-        expect(countOf(mask, rows)).toBe(wanted.length);
+        expect(countOf(selection, rows)).toBe(wanted.length);
         const from = random.below(rows + 1);
-        expect(firstRows(mask, rows, 5, from)).toEqual(wanted.filter((row) => row >= from).slice(0, 5));
+        expect(firstRows(selection, rows, 5, from)).toEqual(wanted.filter((row) => row >= from).slice(0, 5));
       }
     }
   }); // prettier-ignore
 });
 
-test('a pattern that many texts may match is left to the SQL engine, which has all cores for it', () => {
+test('a pattern that many strings may match is left to the SQL engine, which has all cores for it', () => {
   const rows = 250_001;
   const field = { name: 's', path: ['s'], type: 'string' } as const;
   const column = (values: readonly string[]): Column => ({ rows, offsets: undefined, present: undefined, values: texts(values), bytes: 0 }); // prettier-ignore

@@ -22,7 +22,7 @@ import { selectedBy } from './selected.js';
 const own = process.env['STRANDLAKE_SEED'];
 const seeds = own === undefined ? [1, 2, 3, Date.now() % 1_000_000_007] : [Number(own)];
 
-describe('a mask', () => {
+describe('a selection', () => {
   test.each(seeds)(
     'has the rows that a loop over the records finds (STRANDLAKE_SEED=%i)',
     (seed) => {
@@ -46,10 +46,10 @@ describe('a mask', () => {
           const wanted = filterTest(filters, made.columns);
           for (const { rows, view } of segments) {
             const expected = rows.flatMap((row, place) => (wanted(row) ? [place] : []));
-            const mask = match(view);
-            const found = firstRows(mask, rows.length, rows.length);
+            const selection = match(view);
+            const found = firstRows(selection, rows.length, rows.length);
             expect({ seed, filters, found }).toEqual({ seed, filters, found: expected });
-            expect(countOf(mask, rows.length)).toBe(expected.length);
+            expect(countOf(selection, rows.length)).toBe(expected.length);
             answered += 1;
             matched += expected.length;
           }

@@ -6,22 +6,22 @@ import { random } from '../../store/random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
-function columnOf(texts: readonly (string | null)[]): Column {
-  const pieces = texts.map((text) => Buffer.from(text ?? ''));
-  const offsets = new Uint32Array(texts.length + 1);
+function columnOf(strings: readonly (string | null)[]): Column {
+  const pieces = strings.map((text) => Buffer.from(text ?? ''));
+  const offsets = new Uint32Array(strings.length + 1);
   for (const [i, { length }] of pieces.entries()) offsets[i + 1] = offsets[i]! + length;
-  const present = Uint8Array.from(texts, (text) => (text === null ? 0 : 1));
+  const present = Uint8Array.from(strings, (text) => (text === null ? 0 : 1));
   const bytes = Buffer.concat(pieces);
   return {
-    rows: texts.length,
+    rows: strings.length,
     offsets: undefined,
-    present: texts.includes(null) ? present : undefined,
+    present: strings.includes(null) ? present : undefined,
     values: { kind: 'strings', bytes, offsets },
     bytes: 0,
   };
 }
 
-describe('hashes of texts', () => {
+describe('hashes of strings', () => {
   test(`find every value with this lower case, in order, and hardly any other (seed ${seed})`, () => {
     const next = random(seed);
     const pick = <T>(from: readonly T[]): T => from[Math.floor(next() * from.length)]!;
@@ -29,27 +29,27 @@ describe('hashes of texts', () => {
     for (const count of [0, 1, 2, 7, 300, 3_000]) {
       for (const alphabet of [letters, letters.slice(0, 15), ['a', 'A']]) {
         const nulls = pick([0, 0.2]);
-        const texts = Array.from({ length: count }, () => {
+        const strings = Array.from({ length: count }, () => {
           if (next() < nulls) return null;
           return Array.from({ length: Math.floor(next() ** 2 * 14) }, () => pick(alphabet)).join(
             '',
           );
         });
-        const hashes = stringHashes(columnOf(texts));
-        const places = new Map<string, number[]>();
-        for (const [i, text] of texts.entries()) {
+        const hashes = stringHashes(columnOf(strings));
+        const indices = new Map<string, number[]>();
+        for (const [i, text] of strings.entries()) {
           if (text === null) continue;
           const lower = lowerCase(text);
-          places.set(lower, [...(places.get(lower) ?? []), i]);
+          indices.set(lower, [...(indices.get(lower) ?? []), i]);
         }
         let others = 0;
-        const asked = [...places.keys(), '', 'nobody has this', 'é', 'k'];
+        const asked = [...indices.keys(), '', 'nobody has this', 'é', 'k'];
         for (const text of asked) {
           const found = hashes.find(text);
-          const expected = places.get(text) ?? [];
+          const expected = indices.get(text) ?? [];
           expect(found.filter((i) => expected.includes(i))).toEqual(expected);
           expect(found.toSorted((a, b) => a - b)).toEqual(found);
-          expect(found.every((i) => texts[i] !== null)).toBe(true);
+          expect(found.every((i) => strings[i] !== null)).toBe(true);
           if (alphabet === letters) others += found.length - expected.length;
         }
         expect(others).toBeLessThanOrEqual(3 * asked.length);
@@ -59,11 +59,11 @@ describe('hashes of texts', () => {
   });
 
   test('find a text that ninety thousand values share, and one among them', () => {
-    const texts = Array.from({ length: 100_000 }, (_, i) =>
+    const strings = Array.from({ length: 100_000 }, (_, i) =>
       i % 10 === 0 ? `rare ${i}` : 'Benign',
     );
-    const hashes = stringHashes(columnOf(texts));
+    const hashes = stringHashes(columnOf(strings));
     expect(hashes.find('benign').length).toBeGreaterThanOrEqual(90_000);
-    expect(hashes.find('rare 500').map((i) => texts[i])).toContain('rare 500');
+    expect(hashes.find('rare 500').map((i) => strings[i])).toContain('rare 500');
   });
 });

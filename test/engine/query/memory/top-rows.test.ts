@@ -41,7 +41,7 @@ function numbers(values: readonly (number | null)[]): Column {
 }
 
 describe('records in order', () => {
-  test(`texts compare as their bytes do (STRANDLAKE_SEED=${seed})`, () => {
+  test(`strings compare as their UTF-8 does (STRANDLAKE_SEED=${seed})`, () => {
     const random = new Random(seed);
     const letters = ['a', 'b', 'é', '\uE000', '\uFFFD', '😀', '𝄞', '\u{10FFFF}', ''];
     for (let i = 0; i < 20_000; i++) {
@@ -75,12 +75,12 @@ describe('records in order', () => {
           Array.from({ length: rows }, () => (isPlain ? plain() : value())),
         );
         const columns = new Map(lists.map((list, k) => [`f${k}`, numbers(list)]));
-        const mask: SelectionBytes =
+        const selection: SelectionBytes =
           random.below(2) === 0 ? 'all' : Uint8Array.from({ length: rows }, () => random.below(2));
         const view: SegmentView = { rows, column: ({ name }) => columns.get(name) };
-        best.add(view, mask, segment);
+        best.add(view, selection, segment);
         for (let row = 0; row < rows; row++) {
-          if (mask !== 'all' && mask[row] === 0) continue;
+          if (selection !== 'all' && selection[row] === 0) continue;
           everything.push({ segment, row, values: lists.map((list) => list[row]!) });
         }
       }

@@ -19,7 +19,7 @@ import { madeView, type Dictionaries } from './made-view.js';
 
 /** Some of a dataset's records: marks for the columns, a condition for the SQL engine, and the records themselves. */
 export interface Chosen {
-  readonly masks: readonly SelectionBytes[];
+  readonly selections: readonly SelectionBytes[];
   readonly predicate: Predicate;
   readonly rows: readonly TestRow[];
 }
@@ -30,13 +30,13 @@ export function chosenRecords(random: Random, { segments }: Made): Chosen {
   const marks = segments.map(({ rows }) => Uint8Array.from(rows, () => (random.next() < share ? 1 : 0))); // prettier-ignore
   const ids = marks.flatMap((own, chunk) => [...own].flatMap((mark, row) => (mark === 1 ? [recordId(chunk, row)] : []))); // prettier-ignore
   const rows = segments.flatMap((segment, chunk) => segment.rows.filter((_, row) => marks[chunk]![row] === 1)); // prettier-ignore
-  const masks = marks.map((own): SelectionBytes => {
+  const selections = marks.map((own): SelectionBytes => {
     if (own.every((mark) => mark === 1) && random.chance(0.8)) return 'all';
     return own.every((mark) => mark === 0) && random.chance(0.8) ? 'none' : own;
   });
   const field = { name: '_id', path: ['_id'], type: 'string' } as const;
   const listed = ids.length === 0 ? none : node({ kind: 'in', field, values: ids, ignoreCase: false }); // prettier-ignore
-  return { masks, predicate: share === 1 ? all : listed, rows };
+  return { selections, predicate: share === 1 ? all : listed, rows };
 }
 
 /** The answers of the SQL path. */
@@ -63,7 +63,7 @@ export async function answeredBySql(
 export function answeredByColumns(
   random: Random,
   { segments }: Made,
-  masks: readonly SelectionBytes[],
+  selections: readonly SelectionBytes[],
   facets: readonly Facet[],
 ): readonly string[] | undefined {
   const threads = Array.from({ length: 1 + random.below(3) }, () => ({
@@ -72,7 +72,7 @@ export function answeredByColumns(
   }));
   segments.forEach(({ columns, rows }, index) => {
     const { dictionaries, counter } = random.pick(threads);
-    counter.add(madeView(random, columns, rows, dictionaries), masks[index]!);
+    counter.add(madeView(random, columns, rows, dictionaries), selections[index]!);
   });
   const partials: (readonly FacetPartial[])[] = [];
   for (const { counter } of threads) {

@@ -36,7 +36,7 @@ test(`columns in memory answer trees of facets as the SQL engine and a loop over
       const facets = parseFacets(asked, indexFields(dataset.fields));
       if (!facets || facetRefusal(facets, made.columns) !== undefined) continue;
       const chosen = chosenRecords(random, made);
-      const found = answeredByColumns(random, made, chosen.masks, facets);
+      const found = answeredByColumns(random, made, chosen.selections, facets);
       if (found === undefined) continue;
       covered += 1;
       const bySql = await answeredBySql(bench, dataset, chosen.predicate, facets);

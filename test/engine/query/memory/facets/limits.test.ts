@@ -71,7 +71,7 @@ describe('columns in memory leave to the SQL engine', () => {
     expect(accumulator([facet]).add(viewOf(values, 2), 'all')).toHaveProperty('unsupported');
   });
 
-  test('more different numbers than a thread keeps', () => {
+  test('more distinct numbers than a thread may count', () => {
     const numbers = Float64Array.from({ length: 500_000 }, (_, i) => i * 1.5);
     const counter = accumulator([terms('double', 'x')]);
     const view = viewOf({ kind: 'numbers', numbers, hasNonFinite: false }, 500_000);
@@ -79,12 +79,12 @@ describe('columns in memory leave to the SQL engine', () => {
     expect(counter.partial()).toHaveProperty('unsupported');
   });
 
-  test('more different texts than a thread keeps', () => {
-    const texts = Array.from({ length: 500_000 }, (_, i) => `rs${i}`);
-    const offsets = new Uint32Array(texts.length + 1);
-    texts.forEach((text, i) => (offsets[i + 1] = offsets[i]! + text.length));
+  test('more distinct strings than a thread may count', () => {
+    const strings = Array.from({ length: 500_000 }, (_, i) => `rs${i}`);
+    const offsets = new Uint32Array(strings.length + 1);
+    strings.forEach((text, i) => (offsets[i + 1] = offsets[i]! + text.length));
     const counter = accumulator([terms('string', 'x')]);
-    const values = { kind: 'strings', bytes: Buffer.from(texts.join('')), offsets } as const;
+    const values = { kind: 'strings', bytes: Buffer.from(strings.join('')), offsets } as const;
     expect(counter.add(viewOf(values, 500_000), 'all')).toHaveProperty('unsupported');
   });
 });

@@ -80,11 +80,11 @@ test.each(facets.map((asked) => [JSON.stringify(asked).slice(0, 100), asked]))(
     const random = new Random(seed + JSON.stringify(asked).length);
     const parsed = parseFacets(asked, indexFields(dataset.fields))!;
     expect(facetRefusal(parsed, columns)).toBeUndefined();
-    const { masks, predicate } = chosenRecords(random, made);
+    const { selections, predicate } = chosenRecords(random, made);
     const wanted = await answeredBySql(bench, dataset, predicate, parsed);
-    // Twice: what is remembered of texts must not change the answer.
+    // Twice: what is cached of strings must not change the answer.
     for (let again = 0; again < 2; again++) {
-      const found = answeredByColumns(random, made, masks, parsed)!;
+      const found = answeredByColumns(random, made, selections, parsed)!;
       parsed.forEach((facet, index) => {
         if (alikeTexts(found[index]!, wanted[index]!)) return;
         expect([facet.field.name, found[index]]).toEqual([facet.field.name, wanted[index]]);
