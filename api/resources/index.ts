@@ -70,17 +70,17 @@ import {
 import { vault, vaultSummary } from './vaults/vault.js';
 import { VaultsController, vaultOperations } from './vaults/vaults.controller.js';
 
-/** What a resource adds to the server. */
+/** The parts of a resource that the server registers. */
 export interface ResourceEntry {
   readonly controller: Type;
   readonly operations: readonly Readonly<Record<string, OperationRow>>[];
-  /** The declarations whose schemas stand in OpenAPI. */
+  /** The declarations whose schemas OpenAPI has. */
   readonly declarations?: readonly {
     readonly schema: NamedSchema;
     readonly createSchema: NamedSchema;
     readonly updateSchema: NamedSchema;
   }[];
-  /** Schemas of bodies and answers that no resource declares. */
+  /** Further schemas, of bodies and answers. */
   readonly schemas?: readonly NamedSchema[];
 }
 
@@ -97,7 +97,7 @@ export const resources: readonly ResourceEntry[] = [
   { controller: RecordsController, operations: [recordOperations], schemas: recordSchemas },
   { controller: SearchController, operations: [searchOperations], schemas: searchSchemas },
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },
-  { controller: FieldsController, operations: [fieldOperations], declarations: [field, fieldDefinition], schemas: [fieldFacets] },
+  { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldDefinition.createSchema, fieldDefinition.updateSchema, fieldFacets] },
   { controller: ImportsController, operations: [importOperations], declarations: [importJob] },
   { controller: ExportsController, operations: [exportOperations], declarations: [exportJob], schemas: [signedDownload] },
   { controller: CommitsController, operations: [commitOperations], declarations: [commit] },
@@ -118,14 +118,14 @@ export const operations: Readonly<Record<string, OperationRow>> = Object.fromEnt
   ),
 );
 
-/** Every schema of OpenAPI. */
+const bodies = new Set(Object.values(operations).map(({ body }) => body));
+
+/** Every schema of OpenAPI: those of the answers, and the bodies that an operation has. */
 export const schemas: readonly NamedSchema[] = resources.flatMap(
   ({ declarations = [], schemas: more = [] }) => [
     ...declarations.flatMap(({ schema, createSchema, updateSchema }) => [
       schema,
-      ...[createSchema, updateSchema].filter(
-        (one) => Object.keys(one.schema['properties'] as object).length > 0,
-      ),
+      ...[createSchema, updateSchema].filter((one) => bodies.has(one)),
     ]),
     ...more,
   ],
