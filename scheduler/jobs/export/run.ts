@@ -3,12 +3,13 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/files.js';
 import type { QueryEngine } from '../../../engine/query/plan/engine.js';
+import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { FileContext, Writer } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import type { RunContext } from '../job.js';
-import { findRows, isEverything } from './find.js';
+import { acceptBatch } from './find.js';
 import type { PartJob } from './part.js';
 
 /** What an export needs to run. */
@@ -35,7 +36,8 @@ const exportMs = 24 * 3_600_000;
 export async function runExport(params: ExportParams, context: RunContext): Promise<ExportResult> {
   const writer = writerNamed(params.format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${params.format}`);
-  if (isEverything(params.request)) return writeFile(params, writer, context, undefined);
+  if (!needsEngine(params.snapshot, params.request))
+    return writeFile(params, writer, context, undefined);
   return context.withQueryEngine((engine) => writeFile(params, writer, context, engine));
 }
 
@@ -141,7 +143,8 @@ async function* partJobs(
     rows[length++] = row;
     if (length === rows.length) cut();
   };
-  for await (const _ of findRows(engine, snapshot, request, options, accept)) yield* jobs.splice(0);
+  for await (const batch of findRows(engine, snapshot, request, options))
+    for (const _ of acceptBatch(batch, snapshot, accept)) yield* jobs.splice(0);
   cut();
   yield* jobs;
 }

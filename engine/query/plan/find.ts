@@ -1,0 +1,90 @@
+import type { Snapshot } from '../../store/store.js';
+import type { QueryRequest } from '../request/request.js';
+import { weighed } from '../text/weigh.js';
+import { isUnsupported } from '../unsupported.js';
+import type { QueryEngine } from './engine.js';
+import { execute } from './execute.js';
+import type { RowBatch } from './executor.js';
+import { turnsOf, type RunOptions } from './limits.js';
+import { plan, refusalKey, type Plan, type PlanRequest } from './plan.js';
+import { Steps } from './steps.js';
+
+/** True if the plan needs an executor; otherwise the log alone tells the rows, and `findRows` takes no engine. */
+export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean {
+  return planOf(undefined, snapshot, planRequest(request), new Map()).steps[0]?.executor !== 'log';
+}
+
+/**
+ * Finds the rows of a query of any size by its plan, in batches, in the order of the answer. Facets and walks are ignored; offset and
+ * limit count. Errors are those of the executors.
+ */
+export async function* findRows(
+  engine: QueryEngine | undefined,
+  snapshot: Snapshot,
+  request: QueryRequest,
+  options: RunOptions,
+  refused: ReadonlyMap<string, string> = new Map(),
+): AsyncGenerator<RowBatch> {
+  const asked = planRequest(request);
+  const planned = planOf(engine, snapshot, asked, refused);
+  engine?.trace?.(`dataset ${snapshot.datasetId}`, planned);
+  const [first, second] = planned.steps;
+  if (engine === undefined || first!.executor === 'log') {
+    if (planned.rows > 0) yield* everyRow(snapshot, asked);
+    return;
+  }
+  const running = { ...options, isHeavy: planned.isHeavy };
+  if (first!.step === 'weigh') {
+    const session = await engine.sql.session(snapshot, asked.predicate, running);
+    const scores = await weighed(session, snapshot, asked.scores, turnsOf(options));
+    yield* await engine.sql.find(snapshot, { ...asked, scores }, running);
+  } else if (first!.executor === 'memory' && first!.step === 'select') {
+    const found = await engine.memory!.find(snapshot, asked, running);
+    if (isUnsupported(found)) {
+      const more = new Map([...refused, [refusalKey(first!), found.unsupported]]);
+      yield* findRows(engine, snapshot, request, options, more);
+    } else yield* found;
+  } else if (first!.executor === 'index' || second?.step === 'rank') {
+    const execution = { engine, snapshot, request: asked, options };
+    yield { refs: (await execute(execution, refused, new Steps())).rows };
+  } else {
+    yield* await engine.sql.find(snapshot, { ...asked, scores: [] }, running);
+  }
+}
+
+function planRequest({ walk: _walk, ...request }: QueryRequest): PlanRequest {
+  const limit = Math.min(request.limit, Number.MAX_SAFE_INTEGER);
+  return { ...request, limit, facets: null, returned: [], isExplained: false };
+}
+
+function planOf(
+  engine: QueryEngine | undefined,
+  snapshot: Snapshot,
+  request: PlanRequest,
+  refused: ReadonlyMap<string, string>,
+): Plan {
+  return plan(request, snapshot, {
+    memory: engine?.memory !== undefined,
+    rowNumbers: engine?.sql.hasRowNumbers(snapshot) ?? true,
+    refused,
+  });
+}
+
+/** Records of one batch, where only some of a segment are wanted. */
+const batchRows = 16_384;
+
+function* everyRow({ segments }: Snapshot, { offset, limit }: PlanRequest): Generator<RowBatch> {
+  let before = 0;
+  for (const [segment, { rows }] of segments.entries()) {
+    const from = Math.max(0, offset - before);
+    const end = Math.min(rows, offset + limit - before);
+    before += rows;
+    if (from === 0 && end === rows) yield { segment, rows: 'all' };
+    else {
+      for (let row = from; row < end; row += batchRows) {
+        const length = Math.min(batchRows, end - row);
+        yield { segment, rows: Int32Array.from({ length }, (_, i) => row + i) };
+      }
+    }
+  }
+}
