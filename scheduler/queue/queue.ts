@@ -188,7 +188,7 @@ export class JobQueue {
 
   /** A message of the worker process. */
   hear(message: FromWorker): void {
-    if (message.type === 'alive') return;
+    if (message.type === 'heartbeat') return;
     const running = this.#running.get(message.taskId);
     // An answer of an earlier attempt, or of a task that has been dealt with, comes too late.
     if (running?.attempt !== message.attempt || running.phase !== 'working') return;

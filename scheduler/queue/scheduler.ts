@@ -26,7 +26,7 @@ export interface SchedulerOptions {
   readonly report?: (message: string) => void;
   readonly now?: () => number;
   /** Heartbeat timeout: a worker that is silent for longer is killed. */
-  readonly silenceMs?: number;
+  readonly heartbeatTimeoutMs?: number;
   /** How long a canceled task may go on before its worker is killed. */
   readonly cancelMs?: number;
   /** How long `close` lets tasks finish. */
@@ -76,7 +76,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     config,
     report = (message) => console.error(`strandlake: ${message}`),
     now = Date.now,
-    silenceMs = 25_000,
+    heartbeatTimeoutMs = 25_000,
     cancelMs = 800,
     closeMs = 4_000,
     quietMs = 5_000,
@@ -127,9 +127,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       sweeper.unref();
       const { threads, workerMemoryMb: memoryMb, allowAddresses: allow = [] } = config;
       const fetching = { allow, limits: fetchLimits };
-      const aliveMs = Math.min(2_000, silenceMs / 5);
-      const workerConfig = { dataFolder: data.root, threads, memoryMb, aliveMs, fetching };
-      host = (options.startHost ?? startHost)(workerConfig, silenceMs, {
+      const heartbeatMs = Math.min(2_000, heartbeatTimeoutMs / 5);
+      const workerConfig = { dataFolder: data.root, threads, memoryMb, heartbeatMs, fetching };
+      host = (options.startHost ?? startHost)(workerConfig, heartbeatTimeoutMs, {
         message: (message) => queue.hear(message),
         lost: (reason, pid) =>
           void workerLost(reason, pid).catch((error: unknown) =>

@@ -1,42 +1,45 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { FromWorker, ToWorker, WorkerConfig } from './messages.js';
-import { isStuck, pulseOf, type Pulse } from './liveness.js';
+import { isStuck, threadStateOf, type ThreadState } from './liveness.js';
 
 const entry = fileURLToPath(new URL('./worker-process.js', import.meta.url));
 
-/** A worker that lived at least this long was no start-up failure, so its successor starts at once. */
+/** A worker that ran for at least this long did not fail at start-up, so it is restarted without a delay. */
 const healthyMs = 1_000;
-const longestPauseMs = 5_000;
-/** Until its first word a worker loads its code; under load that takes many times the usual half second. */
-const startMs = 60_000;
+const maxRestartDelayMs = 5_000;
+/** Timeout of the first heartbeat: loading the code takes half a second, and many times that under load. */
+const startTimeoutMs = 60_000;
 
-/** What the host tells its owner. */
+/** Events of the worker process. */
 export interface HostEvents {
   message(message: FromWorker): void;
-  /** The worker process died or hung with everything that it ran; the next one is on its way. */
+  /** Called when the worker process has died or was killed as stuck, with all its tasks; a new one is being started. */
   lost(reason: string, pid: number | undefined): void;
 }
 
-/** The API process's end of the worker process. */
+/** Controls the worker process from the API process. */
 export interface Host {
   readonly pid: number | null;
   send(message: ToWorker): void;
-  /** Ends the worker process at once; `lost` follows and a new one starts. False if there is none at the moment. */
+  /** Kills the worker process; `lost` is called and a new one starts. False if none is running. */
   kill(): boolean;
   close(): Promise<void>;
 }
 
 /**
- * Starts the worker process and keeps one running: when it dies, or says nothing for `silenceMs` and no busy machine
- * explains it, it is replaced.
- * A process that is alive but stuck (stopped, swapping) is killed first, so that two never run the same task's files.
+ * Starts the worker process and restarts it when it dies or is stuck, which is examined after `heartbeatTimeoutMs` without
+ * a heartbeat. A stuck process is killed before the next one starts, so that two never write the files of the same task.
  */
-export function startHost(config: WorkerConfig, silenceMs: number, events: HostEvents): Host {
+export function startHost(
+  config: WorkerConfig,
+  heartbeatTimeoutMs: number,
+  events: HostEvents,
+): Host {
   let child: ChildProcess | null = null;
   let isClosing = false;
   let startedAt = 0;
-  let heardAt = 0;
+  let heartbeatAt = 0;
   let isStarting = true;
   let failures = 0;
   let restart: NodeJS.Timeout | undefined;
@@ -46,7 +49,7 @@ export function startHost(config: WorkerConfig, silenceMs: number, events: HostE
 
   function start(): void {
     restart = undefined;
-    startedAt = heardAt = performance.now();
+    startedAt = heartbeatAt = performance.now();
     isStarting = true;
     deathReason = null;
     const started = fork(entry, [JSON.stringify(config)], {
@@ -62,7 +65,7 @@ export function startHost(config: WorkerConfig, silenceMs: number, events: HostE
       gone(deathReason ?? reason, started.pid);
     };
     started.on('message', (message) => {
-      heardAt = performance.now();
+      heartbeatAt = performance.now();
       isStarting = false;
       if (!isOver) events.message(message as FromWorker);
     });
@@ -87,31 +90,35 @@ export function startHost(config: WorkerConfig, silenceMs: number, events: HostE
     }
     const lifeMs = performance.now() - startedAt;
     failures = lifeMs >= healthyMs ? 0 : failures + 1;
-    const pauseMs = failures <= 1 ? 0 : Math.min(longestPauseMs, 50 * 2 ** failures);
+    const pauseMs = failures <= 1 ? 0 : Math.min(maxRestartDelayMs, 50 * 2 ** failures);
     restart = setTimeout(start, pauseMs);
     events.lost(reason, pid);
   }
 
   let wasStuck = false;
-  /** What the worker had used about when it was last heard. */
-  let pulse: Pulse | undefined;
-  async function look(): Promise<void> {
+  /** State at about the last heartbeat. */
+  let lastState: ThreadState | undefined;
+  async function checkLiveness(): Promise<void> {
     const watched = child;
     if (watched?.pid === undefined) return;
-    const silentMs = performance.now() - heardAt;
-    if (silentMs <= silenceMs / 4 && !isStarting) pulse = await pulseOf(watched.pid);
-    const now = silentMs > silenceMs ? await pulseOf(watched.pid) : undefined;
-    const before = isStarting ? undefined : pulse;
-    const isSilent = performance.now() - heardAt >= silentMs; // nothing came meanwhile
-    const stuck = isSilent && isStuck(silentMs, isStarting, before, now, { silenceMs, startMs });
-    // Twice in a row: after a pause of this very process its timers fire before the messages that waited.
+    const sinceHeartbeatMs = performance.now() - heartbeatAt;
+    if (sinceHeartbeatMs <= heartbeatTimeoutMs / 4 && !isStarting)
+      lastState = await threadStateOf(watched.pid);
+    const now =
+      sinceHeartbeatMs > heartbeatTimeoutMs ? await threadStateOf(watched.pid) : undefined;
+    const before = isStarting ? undefined : lastState;
+    const isUnchanged = performance.now() - heartbeatAt >= sinceHeartbeatMs; // no heartbeat meanwhile
+    const stuck =
+      isUnchanged &&
+      isStuck(sinceHeartbeatMs, isStarting, before, now, { heartbeatTimeoutMs, startTimeoutMs });
+    // Twice in a row: after a pause of this process its timers fire before pending messages are delivered.
     if (stuck && wasStuck && watched === child) {
-      deathReason = `no sign of life for ${Math.round(silentMs / 1000)} s`;
+      deathReason = `no heartbeat for ${Math.round(sinceHeartbeatMs / 1000)} s`;
       watched.kill('SIGKILL');
     }
     wasStuck = stuck;
   }
-  const watch = setInterval(() => void look(), Math.max(10, silenceMs / 4));
+  const watch = setInterval(() => void checkLiveness(), Math.max(10, heartbeatTimeoutMs / 4));
   watch.unref();
 
   start();
@@ -142,10 +149,10 @@ export function startHost(config: WorkerConfig, silenceMs: number, events: HostE
   };
 }
 
-/** A send fails only when the worker is dying; `lost` then tells what becomes of its tasks. */
+/** A send fails only if the worker is dying; `lost` is called then. */
 function ignoreSendError(): void {}
 
-/** The heap gets half: buffers, WebAssembly and DuckDB's memory live outside it. */
+/** Half of the memory is for the heap; buffers, WebAssembly and DuckDB allocate outside it. */
 function workerFlags(config: WorkerConfig): string[] {
   return [`--max-old-space-size=${Math.max(128, Math.floor(config.memoryMb / 2))}`];
 }

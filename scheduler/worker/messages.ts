@@ -4,18 +4,18 @@ import type { ErrorValue } from '../../engine/core/errors.js';
 import type { FetchSettings } from '../fetch/fetcher.js';
 import type { Progress } from '../jobs/job.js';
 
-/** What the worker process is told when it starts: plain data, passed as its one argument. */
+/** Configuration of the worker process, passed as its only argument in JSON. */
 export interface WorkerConfig {
   readonly dataFolder: string;
   readonly threads: number;
   readonly memoryMb: number;
-  /** How often the worker says that it is alive. */
-  readonly aliveMs: number;
-  /** What it may fetch from other hosts. */
+  /** Interval of heartbeats, milliseconds. */
+  readonly heartbeatMs: number;
+  /** Rules for fetches from other hosts. */
   readonly fetching: FetchSettings;
 }
 
-/** Where a process's SQL engine puts what does not fit into memory; whoever outlives the process removes the folder. */
+/** Folder to which a process's SQL engine spills; it is removed after the process has ended. */
 export function spillFolder(data: DataFolder, pid: number): string {
   return data.path('scratch', `spill-${pid}`);
 }
@@ -28,14 +28,14 @@ export type ToWorker =
       readonly attempt: number;
       readonly kind: string;
       readonly params: unknown;
-      /** Whose task it is: what goes out to other hosts is counted by account. */
+      /** Account of the task; requests to other hosts are limited per account. */
       readonly accountId: number;
     }
   | { readonly type: 'cancel'; readonly taskId: number };
 
-/** Worker process to API process. `attempt` is the fencing number: an answer of an older attempt is ignored. */
+/** Worker process to API process. `attempt` is the fencing token: messages of an older attempt are ignored. */
 export type FromWorker =
-  | { readonly type: 'alive' }
+  | { readonly type: 'heartbeat' }
   | {
       readonly type: 'progress';
       readonly taskId: number;
@@ -53,6 +53,6 @@ export type FromWorker =
       readonly taskId: number;
       readonly attempt: number;
       readonly error: ErrorValue;
-      /** What the task learned before it failed (`validation`), to be kept with its import. */
+      /** Metadata of the failed task, such as `validation`, to be stored with its import. */
       readonly metadata: JsonObject | null;
     };

@@ -8,11 +8,11 @@ import type { MergeSource } from '../../engine/store/merge.js';
 import type { Columns } from '../../engine/core/types.js';
 import { Slots } from './slots.js';
 
-/** What leaves a pool thread: thrown errors would lose their class on the way. */
+/** Result of a pool thread; errors are values because thrown ones lose their class between threads. */
 export type Outcome<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ErrorValue };
 
-/** A merge of segments as a thread gets it. */
+/** Input of a merge of segments. */
 export interface MergeOrder {
   readonly sources: readonly MergeSource[];
   readonly columns: Columns;
@@ -28,13 +28,13 @@ export interface ThreadJobs {
   readonly gzip: { readonly job: Uint8Array; readonly result: Uint8Array };
 }
 
-/** The threads that parse, encode and compress; plain data in, plain data out. */
+/** Pool of worker threads that parse, encode and compress. */
 export interface Pool {
   readonly threads: number;
   /**
-   * Runs a job in some thread. When the signal aborts, a job that waits is dropped and the thread of one that runs is
-   * ended; the rejection comes when that thread is really gone and writes no more. A job whose thread dies under it is
-   * made and run once more (`attempt` 2), because the cause may have been another's. Urgent jobs go before those that wait.
+   * Runs a job in one of the threads. When the signal aborts, a queued job is dropped, and the thread of a running one is
+   * terminated; the promise rejects only after that thread has exited, so nothing is written afterwards. If a thread dies, its
+   * job is made and run once more (`attempt` 2), because another job may be the cause. Urgent jobs precede queued ones.
    */
   run<K extends keyof ThreadJobs>(
     kind: K,
@@ -45,14 +45,13 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-/** How a pool is set up. */
 export interface PoolOptions {
   readonly threads: number;
-  /** Heap of one thread; best effort, because buffers and WebAssembly live outside it. */
+  /** Heap limit of one thread; buffers and WebAssembly memory are not included. */
   readonly heapMb: number;
-  /** A job that takes longer is stuck: its thread is ended. */
+  /** Timeout of a job, after which its thread is terminated. */
   readonly jobMs?: number;
-  /** Module that the threads load; tests put their own there. */
+  /** Module that the threads load; tests replace it. */
   readonly entry?: string;
 }
 
@@ -61,14 +60,14 @@ export function openPool(options: PoolOptions): Pool {
   const { threads, heapMb, jobMs = 600_000 } = options;
   const piscina = new Piscina({
     filename: options.entry ?? new URL('./thread.js', import.meta.url).href,
-    // The minimum too: Piscina replaces an ended thread only up to it.
+    // Piscina replaces terminated threads only up to the minimum.
     minThreads: threads,
     maxThreads: threads,
-    // Jobs are long, so waking a thread costs nothing that matters.
+    // Jobs are long, so the cost of waking a thread is negligible.
     atomics: 'disabled',
     resourceLimits: { maxOldGenerationSizeMb: heapMb },
   });
-  // A thread that dies between two jobs is replaced; there is nobody to tell.
+  // A thread that dies between two jobs is replaced; no job fails.
   piscina.on('error', (error) =>
     console.error(`strandlake: a pool thread ended: ${String(error)}`),
   );
@@ -115,7 +114,7 @@ export function openPool(options: PoolOptions): Pool {
         } catch (error) {
           if (signal.aborted) throw canceled();
           if (error instanceof AppError) throw error;
-          // Anything else did not come from the job's code but from the death of its thread.
+          // Any other error is the death of the thread, not an error of the job's code.
           if (attempt === 2) throw threadDied(kind, error);
         }
       }

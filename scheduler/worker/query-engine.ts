@@ -3,12 +3,12 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/engine.js';
 import { spillFolder, type WorkerConfig } from './messages.js';
 
-/** An engine that nobody has used for so long gives its memory back. */
+/** An unused engine is closed after this time, milliseconds. */
 const idleMs = 10_000;
 
 /**
- * The SQL engine of the worker process, for exports and dry runs: open only while there are any. It lives in the process's main
- * thread, which is never ended under it.
+ * The SQL engine of the worker process, shared by its jobs and open only while one uses it. It runs in the main thread, because
+ * pool threads may be terminated at any moment.
  */
 export function sharedQueryEngine(
   data: DataFolder,

@@ -1,25 +1,25 @@
-/** A job that waits for its turn. */
+/** A queued job. */
 interface Waiting {
   readonly start: () => void;
   readonly isUrgent: boolean;
 }
 
 /**
- * A fixed number of places, given to urgent jobs first and otherwise in order. Urgent is what takes milliseconds or what
- * somebody waits for; a chunk of a long import takes a second and has no hurry. (Piscina's own queue is no help: jobs with
- * an abort signal go past it.)
+ * A counting semaphore whose queue serves urgent jobs first and otherwise in order of arrival. A job is urgent if it takes
+ * milliseconds or a user waits for it; a chunk of a long import is not. (Piscina's own queue is not used, because jobs
+ * with an abort signal bypass it.)
  */
 export class Slots {
   #free: number;
   readonly #waiting: Waiting[] = [];
 
-  constructor(places: number) {
-    this.#free = places;
+  constructor(count: number) {
+    this.#free = count;
   }
 
-  /** Runs `work` when it has a place; rejects with the signal's reason if that aborts before. */
+  /** Runs `work` once a slot is free; rejects with the signal's reason if it aborts before that. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal, isUrgent: boolean): Promise<T> {
-    await this.#take(signal, isUrgent);
+    await this.#acquire(signal, isUrgent);
     try {
       return await work();
     } finally {
@@ -29,7 +29,7 @@ export class Slots {
     }
   }
 
-  #take(signal: AbortSignal, isUrgent: boolean): Promise<void> {
+  #acquire(signal: AbortSignal, isUrgent: boolean): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {
       this.#free -= 1;
@@ -39,15 +39,15 @@ export class Slots {
       const waiting: Waiting = {
         isUrgent,
         start: () => {
-          signal.removeEventListener('abort', leave);
+          signal.removeEventListener('abort', abort);
           resolve();
         },
       };
-      const leave = (): void => {
+      const abort = (): void => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
         reject(signal.reason as Error);
       };
-      signal.addEventListener('abort', leave, { once: true });
+      signal.addEventListener('abort', abort, { once: true });
       this.#waiting.push(waiting);
     });
   }

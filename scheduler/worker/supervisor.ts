@@ -3,17 +3,16 @@ import { fork } from 'node:child_process';
 /** Exit code of a process that must not be started again: its configuration or its data folder is wrong. */
 export const exitRefused = 78;
 
-/** Whom the supervisor talks to, and how patient it is. */
 export interface SupervisorOptions {
   readonly say: (text: string) => void;
-  /** Hears what the child sends through its channel. */
+  /** Called with each message of the child process. */
   readonly message: (message: unknown) => void;
-  /** A process that lived this long had started well. */
+  /** A process that ran for this long did not fail at start-up. */
   readonly healthyMs: number;
-  /** So many deaths in a row without a healthy life, and the supervisor gives up. */
+  /** Number of consecutive start-up failures after which the supervisor gives up. */
   readonly maxFailures: number;
   readonly pauseMs: number;
-  /** How long a process may take to end after SIGTERM. */
+  /** Timeout between SIGTERM and SIGKILL. */
   readonly graceMs: number;
 }
 const defaults: SupervisorOptions = {

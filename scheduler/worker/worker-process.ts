@@ -6,8 +6,8 @@ import { sharedQueryEngine } from './query-engine.js';
 import { createWorker } from './worker.js';
 
 /*
- * The worker process: lives exactly as long as its channel to the API process, and whatever kills it costs a retry of its
- * tasks and nothing else.
+ * Entry of the worker process. It exits when its channel to the API process closes. If it is killed, its tasks are retried and
+ * nothing else is lost.
  */
 
 const config = JSON.parse(process.argv[2] ?? '{}') as WorkerConfig;
@@ -29,8 +29,8 @@ const handle = createWorker({
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit(0));
 process.on('message', (message) => void handle(message as ToWorker));
-setInterval(() => send({ type: 'alive' }), config.aliveMs);
-send({ type: 'alive' });
+setInterval(() => send({ type: 'heartbeat' }), config.heartbeatMs);
+send({ type: 'heartbeat' });
 
 function send(message: FromWorker): void {
   // Without the channel this process is about to end.

@@ -7,18 +7,18 @@ import type { Pool } from './pool.js';
 import { jobOf, jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { TaskFailure, type RunContext } from '../jobs/job.js';
 
-/** What a worker works with. */
+/** Dependencies of a worker. */
 export interface WorkerParts {
   readonly data: DataFolder;
   readonly pool: Pool;
   readonly withQueryEngine: RunContext['withQueryEngine'];
   readonly fetchFile: FetchFile;
   send(message: FromWorker): void;
-  /** All kinds, unless given. */
+  /** The declared kinds by default. */
   readonly jobs?: Jobs;
 }
 
-/** Answers messages to the worker: runs the `run` halves of tasks, and stops them. */
+/** Returns the handler of messages to the worker: it runs the `run` half of a task, or cancels it. */
 export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise<void> {
   const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = parts;
   const running = new Map<number, AbortController>();
@@ -59,8 +59,8 @@ export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise
 }
 
 /**
- * The folders of a task's earlier attempts, the latest first. An attempt that an orderly stop ended did not count, so this
- * one may have its number: its folder makes way.
+ * Scratch folders of a task's earlier attempts, latest first. An attempt that ended by an orderly shutdown is not counted, so
+ * it may have the number of this one; its folder is then renamed.
  */
 async function earlierAttempts(
   data: DataFolder,

@@ -288,14 +288,14 @@ describe('a worker that dies', () => {
   });
 
   test('C4: or is stopped is killed, and its task is done once', async () => {
-    await start({ silenceMs: 500 });
+    await start({ heartbeatTimeoutMs: 500 });
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
     scheduler?.wake();
     await working(task.id);
     process.kill(scheduler?.status().workerPid as number, 'SIGSTOP');
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
-    expect(reports.join()).toContain('no sign of life');
+    expect(reports.join()).toContain('no heartbeat');
     expect(await lake.damage()).toEqual([]);
   });
 });

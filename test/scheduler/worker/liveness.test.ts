@@ -1,41 +1,41 @@
 import { expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { isStuck, pulseOf, type Pulse } from '../../../scheduler/worker/liveness.js';
+import { isStuck, threadStateOf, type ThreadState } from '../../../scheduler/worker/liveness.js';
 import { until } from '../../until.js';
 
-const patience = { silenceMs: 25_000, startMs: 60_000 };
-const pulse = (state: string, cpuMs: number): Pulse => ({ state, cpuMs });
+const timeouts = { heartbeatTimeoutMs: 25_000, startTimeoutMs: 60_000 };
+const state = (letter: string, cpuMs: number): ThreadState => ({ state: letter, cpuMs });
 
 test.each([
-  ['was heard a moment ago', 24_000, false, pulse('T', 0), false],
-  ['is stopped', 26_000, false, pulse('T', 0), true],
-  ['sleeps where it should send', 26_000, false, pulse('S', 100), true],
-  ['waits for a processor on a busy machine', 200_000, false, pulse('R', 3_000), false],
-  ['waits for a slow disk', 200_000, false, pulse('D', 100), false],
-  ['runs without an end', 26_000, false, pulse('R', 20_000), true],
-  ['is past all hope', 301_000, false, pulse('R', 3_000), true],
-  ['loads its code', 50_000, true, pulse('S', 900), false],
-  ['loads its code on a busy machine', 500_000, true, pulse('R', 900), false],
-  ['never gets to its first word', 61_000, true, pulse('S', 900), true],
+  ['was heard a moment ago', 24_000, false, state('T', 0), false],
+  ['is stopped', 26_000, false, state('T', 0), true],
+  ['sleeps where it should send', 26_000, false, state('S', 100), true],
+  ['waits for a processor on a busy machine', 200_000, false, state('R', 3_000), false],
+  ['waits for a slow disk', 200_000, false, state('D', 100), false],
+  ['runs without an end', 26_000, false, state('R', 20_000), true],
+  ['is past all hope', 301_000, false, state('R', 3_000), true],
+  ['loads its code', 50_000, true, state('S', 900), false],
+  ['loads its code on a busy machine', 500_000, true, state('R', 900), false],
+  ['never gets to its first word', 61_000, true, state('S', 900), true],
   ['is silent where the system tells nothing', 90_000, false, undefined, false],
   ['is silent for long where the system tells nothing', 101_000, false, undefined, true],
-])('C3: a worker that %s', (_, silentMs, isStarting, now, expected) => {
-  expect(isStuck(silentMs, isStarting, pulse('S', 0), now, patience)).toBe(expected);
+])('C3: a worker that %s', (_, sinceHeartbeatMs, isStarting, now, expected) => {
+  expect(isStuck(sinceHeartbeatMs, isStarting, state('S', 0), now, timeouts)).toBe(expected);
 });
 
 (process.platform === 'linux' ? test : test.skip)(
-  'the pulse tells a stopped process from one that works',
+  'the thread state tells a stopped process from one that works',
   async () => {
     const child = spawn(process.execPath, ['-e', 'console.log(1); for (;;);']);
     await once(child.stdout, 'data');
     const pid = child.pid as number;
-    await until(async () => ((await pulseOf(pid))?.cpuMs ?? 0) > 50);
-    expect((await pulseOf(pid))?.state).toBe('R');
+    await until(async () => ((await threadStateOf(pid))?.cpuMs ?? 0) > 50);
+    expect((await threadStateOf(pid))?.state).toBe('R');
     child.kill('SIGSTOP');
-    await until(async () => (await pulseOf(pid))?.state === 'T');
+    await until(async () => (await threadStateOf(pid))?.state === 'T');
     child.kill('SIGKILL');
     await once(child, 'exit');
-    await until(async () => (await pulseOf(pid)) === undefined);
+    await until(async () => (await threadStateOf(pid)) === undefined);
   },
 );
