@@ -122,7 +122,10 @@ class Planner {
     if (this.#rows === 0)
       return [this.#step('select', 'log', [], 0, 'by their statistics, no segment holds a match')];
     if (this.#isRanked()) return this.#ranked();
-    const isPlain = !facets && !this.#isSorted() && !this.#request.walk?.after;
+    const { walk } = this.#request;
+    // Without row numbers the positions of a walk hold ids, which the log does not know.
+    const isByLog = !walk || (walk.after === null && this.#available.rowNumbers);
+    const isPlain = !facets && !this.#isSorted() && isByLog;
     if (predicate.kind === 'all' && isPlain)
       return [this.#step('select', 'log', [], 0, 'every record matches: the log counts them')];
     return [this.#select()];

@@ -5,14 +5,19 @@ import type { Dialect } from './dialect.js';
  */
 
 /**
- * The JSON text of a string; null for null. toJSONString escapes the line separators U+2028 and U+2029, which DuckDB does not; they are
- * replaced by bytes that occur in no UTF-8 text and restored afterwards. It also escapes slashes: other backslashes come in pairs, so one
- * before a slash belongs to the slash.
+ * The JSON text of a string; null for null. toJSONString escapes the line separators U+2028 and U+2029, which DuckDB does not, so what lies
+ * between them is escaped by itself. It also escapes slashes: other backslashes come in pairs, so one before a slash belongs to the slash.
  */
 export function jsonString(text: string): string {
-  const safe = `replaceAll(replaceAll(${text}, '\u2028', '\\xFE'), '\u2029', '\\xFF')`;
-  const json = `replaceAll(toJSONString(${safe}), '\\\\/', '/')`;
-  return `if(isNull(${text}), NULL, replaceAll(replaceAll(${json}, '\\xFE', '\u2028'), '\\xFF', '\u2029'))`;
+  const escaped = (part: string): string => {
+    const json = `replaceAll(toJSONString(${part}), '\\\\/', '/')`;
+    return `substring(${json}, 2, length(${json}) - 2)`;
+  };
+  const joined = (list: string, separator: string, part: string, json: string): string =>
+    `arrayStringConcat(arrayMap(${part} -> ${json}, splitByString('${separator}', ${list})), '${separator}')`;
+  const inner = joined('_line', '\u2029', '_part', escaped('_part'));
+  const whole = joined(`assumeNotNull(${text})`, '\u2028', '_line', inner);
+  return `if(isNull(${text}), NULL, '"' || ${whole} || '"')`;
 }
 
 /**

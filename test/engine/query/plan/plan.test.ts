@@ -84,6 +84,11 @@ const settings: Readonly<Record<string, Setting>> = {
   ids: { snapshot: four, available: { rowNumbers: false } },
   begin: { snapshot: four, available: {}, walk: { after: null, total: null, seen: 0 } },
   walk: { snapshot: four, available: {}, walk: after },
+  'begin-ids': {
+    snapshot: four,
+    available: { rowNumbers: false },
+    walk: { after: null, total: null, seen: 0 },
+  },
   'walk-ids': { snapshot: four, available: { rowNumbers: false }, walk: after },
   'no-index': { snapshot: four, available: refused('select index', 'a segment has no term index') },
   'no-rank': { snapshot: four, available: refused('rank index', 'a segment has no term index') },
