@@ -1,6 +1,5 @@
 import { AppError } from '../../core/errors.js';
 import { isUnsupported } from '../unsupported.js';
-import { NotCovered } from './not-covered.js';
 import type { FromShard, ShardProblem, ToShard } from './protocol.js';
 import { Shard } from './shard.js';
 import { CooperativeScheduler } from './cooperative-tasks.js';
@@ -57,7 +56,6 @@ export function serveShard(
 function failure(
   error: unknown,
 ): { readonly unsupported: string } | { readonly problem: ShardProblem } {
-  if (error instanceof NotCovered) return { unsupported: error.message };
   if (error instanceof RangeError && /allocation failed/i.test(error.message))
     return { unsupported: 'a column for which there is no memory' };
   if (error instanceof AppError) {
