@@ -10,6 +10,7 @@ const folders: Readonly<Record<string, readonly [folder: string, names: RegExp]>
   xml: ['xml', /\.xml(?:\.gz)?$/],
   gtf: ['gtf', /\.gtf(?:\.gz)?$/],
   gff3: ['gff3', /\.gff3?(?:\.gz)?$/],
+  bed: ['bed', /\.bed(?:\.gz)?$/],
   nirvana: ['nirvana', /\.json(?:\.gz)?$/],
 };
 

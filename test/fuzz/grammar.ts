@@ -18,8 +18,26 @@ const makers: Readonly<Record<string, Maker>> = {
     `<?xml version="1.0"?>\n<root>\n${times(below(next, 20), () => element(next, 0)).join('\n')}\n</root>\n`,
   gtf: (next) => featureText(next, gtfAttributes),
   gff3: (next) => `##gff-version 3\n${featureText(next, gff3Attributes)}`,
+  bed: bedText,
   nirvana: nirvanaText,
 };
+
+/** Feature lines of 3 to 14 fields, some of them wrong, among the lines that BED files have beside them. */
+function bedText(next: Random): string {
+  const line = (): string => {
+    const other = ['track name="a b"', 'browser position chr1:1-9', '# x', ''];
+    if (next() < 0.1) return pick(next, other);
+    const start = below(next, 1_000);
+    const end = start + below(next, 1_000) - (next() < 0.05 ? 500 : 0);
+    const rest = ['name', String(below(next, 1_200)), pick(next, ['+', '-', '.', '*'])];
+    const thick = [String(start), String(end), pick(next, ['0', '255,0,0', '1,2', 'red'])];
+    const blocks = [String(below(next, 3)), '10,20,', pick(next, ['0,30', '0,x', ','])];
+    const fields = [`chr${below(next, 25)}`, String(start), String(end), ...rest, ...thick, ...blocks, 'x', '1']; // prettier-ignore
+    const count = pick(next, [2, 3, 4, 6, 9, 12, 12, 14]);
+    return fields.slice(0, count).join(pick(next, ['\t', '\t', '\t', ' ']));
+  };
+  return `${times(1 + below(next, 12), line).join('\n')}\n`;
+}
 
 function vcfText(next: Random): string {
   const info = times(below(next, 6), (i) => ({

@@ -82,5 +82,6 @@ const known: Readonly<Record<string, Values>> = {
   },
   gtf: feature,
   gff3: feature,
+  bed: build,
   nirvana: build,
 };
