@@ -180,7 +180,9 @@ test(`every format gives random records back (STRANDLAKE_SEED=${seed})`, async (
     });
     const from = await dataset(columns, values);
     const texts = await naiveTexts(bench, from, whole);
-    expect(lines(gunzipSync(await written('json', from)))).toEqual(texts);
+    // Not split into lines: the random values of columns of JSON hold line ends.
+    const json = gunzipSync(await written('json', from)).toString();
+    expect(json).toBe(texts.map((text) => `${text}\n`).join(''));
     const { projection, rows: raw } = await rawRecords(bench, from, whole);
     const all = projection.map((each) => each.column);
     expect(await readBack(await written('parquet', from), all)).toEqual(texts);
