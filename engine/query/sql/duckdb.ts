@@ -188,12 +188,12 @@ function json(value: string, type: StoredType): string {
 
 /**
  * Numbers and booleans as text. Doubles have 17 digits, which read back exactly; a cast of a 32-bit float prints the shortest
- * digits that do. NaN and infinity have no JSON.
+ * digits that do. Negative zero is 0, as ECMAScript writes it; NaN and infinity have no JSON.
  */
 function numberText(value: string, type: StoredType): string {
   if (type !== 'double' && type !== 'float') return `CAST(${value} AS VARCHAR)`;
   const text = type === 'double' ? `printf('%.17g', ${value})` : `CAST(${value} AS VARCHAR)`;
-  return `CASE WHEN isfinite(${value}) THEN ${text} END`;
+  return `CASE WHEN ${value} = 0 THEN '0' WHEN isfinite(${value}) THEN ${text} END`;
 }
 
 /** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`; a cast would write the year 0 as `0001 (BC)`. */
