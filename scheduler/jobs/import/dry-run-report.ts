@@ -2,7 +2,7 @@ import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { Columns, JsonObject } from '../../../engine/core/types.js';
-import type { ImportResult } from './run.js';
+import type { ImportResult } from './import-types.js';
 import { newFields } from './known-columns.js';
 
 /** What `metadata.dry_run` tells: the fields that the dataset would have, and what would come into them. */

@@ -5,7 +5,8 @@ import { fileStats, list, moveFile, removeFile, syncFolder } from '../../../engi
 import { isTerminal } from '../../queue/waiting.js';
 import type { Job } from '../job.js';
 import { rejectedFileName } from './rejected-file.js';
-import { runImport, type ImportParams, type ImportResult } from './run.js';
+import type { ImportParams, ImportResult } from './import-types.js';
+import { runImport } from './run.js';
 
 /** Reads sources into a commit of a dataset. */
 export const importJob: Job<'import', ImportParams, ImportResult> = {

@@ -10,7 +10,7 @@ import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { checkRights } from '../../queue/rights.js';
 import type { PublishContext, Published } from '../job.js';
 import { dryRunReport } from './dry-run-report.js';
-import type { ImportParams, ImportResult } from './run.js';
+import type { ImportParams, ImportResult } from './import-types.js';
 import { knownColumns, newFields } from './known-columns.js';
 import { oneAtATime } from '../../queue/one-at-a-time.js';
 import { checkSources, sourcesOf } from './sources-of.js';

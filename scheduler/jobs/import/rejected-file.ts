@@ -20,24 +20,6 @@ export interface RejectedFile {
   readonly budget: string | null;
 }
 
-/**
- * How much of the budget the chunks before one have left: what it may keep at most. Whatever the order in which chunks end,
- * it is no less than what the file will have room for, so the file's end never depends on time.
- */
-export class RejectedRoom {
-  readonly #bytes = new Map<number, number>();
-
-  before(chunk: number): number {
-    let left: number = budgets.rejectedFileBytes;
-    for (const [index, bytes] of this.#bytes) if (index < chunk) left -= bytes;
-    return Math.max(0, left);
-  }
-
-  note(chunk: number, bytes: number): void {
-    if (bytes > 0) this.#bytes.set(chunk, bytes);
-  }
-}
-
 /** Joins what the chunks rejected, in the order of the sources, into a file of the scratch folder; null without any. */
 export async function writeRejectedFile(
   runs: readonly SourceRun[],

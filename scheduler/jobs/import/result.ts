@@ -14,7 +14,7 @@ import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/type
 import { TaskFailure, type RunContext } from '../job.js';
 import type { Detected } from './detect-entities.js';
 import { sampleOf } from './dry-run.js';
-import type { ImportParams, ImportResult } from './run.js';
+import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './source.js';
 import { receiptOf, type Receipt } from './report.js';
 import { writeRejectedFile } from './rejected-file.js';

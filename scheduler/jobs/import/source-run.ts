@@ -17,7 +17,7 @@ import { targetBytes } from './chunk-size.js';
 import { entityRules } from './entity-rules.js';
 import type { Sampled } from './detect-entities.js';
 import type { ImportSource } from './source.js';
-import type { RejectedRoom } from './rejected-file.js';
+import type { RejectedBudget } from './rejected-budget.js';
 import { placeOf, type Resume } from './resume.js';
 import type { LocalFile } from './source-files.js';
 
@@ -29,7 +29,7 @@ export interface RunShare {
   readonly commitId: number;
   readonly isUrgent: boolean;
   readonly isDryRun: boolean;
-  readonly rejected: RejectedRoom;
+  readonly rejected: RejectedBudget;
   readonly resume: Resume | null;
   /** Something has been read. */
   tell(): void;
@@ -311,7 +311,7 @@ export class SourceRun {
     const taken = await resume.takeChunk(key);
     if (taken !== undefined) {
       this.resumed.add(taken.index);
-      this.#share.rejected.note(taken.index, taken.rejectedPart?.bytes ?? 0);
+      this.#share.rejected.use(taken.index, taken.rejectedPart?.bytes ?? 0);
       return taken;
     }
     const chunk = await this.#read(piece, job, pass);
@@ -342,7 +342,7 @@ export class SourceRun {
         ref: piece.ref,
         hints: this.#hints,
         index,
-        rejectedBytes: rejected.before(index),
+        rejectedBytes: rejected.limitOf(index),
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
       }),
       signal,
@@ -350,7 +350,7 @@ export class SourceRun {
     );
     // Here, not in the thread, which has the next chunk to read meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
-    rejected.note(index, chunk.rejectedPart?.bytes ?? 0);
+    rejected.use(index, chunk.rejectedPart?.bytes ?? 0);
     const rows = chunk.segment?.rows ?? chunk.stored; // nothing is written once an error has come
     if (chunk.read !== chunk.stored + chunk.rejected || chunk.stored !== rows) {
       throw new AppError(

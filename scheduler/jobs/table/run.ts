@@ -12,7 +12,7 @@ import { openSource } from '../../../readers/source/open.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from '../import/chunk-flow.js';
 import type { ImportSource } from '../import/source.js';
-import { RejectedRoom } from '../import/rejected-file.js';
+import { RejectedBudget } from '../import/rejected-budget.js';
 import type { LocalFile } from '../import/source-files.js';
 import { SourceRun } from '../import/source-run.js';
 import type { TableFile } from './file-table.js';
@@ -51,7 +51,7 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
     commitId: 0,
     isUrgent: bytes <= urgentBytes,
     isDryRun: false,
-    rejected: new RejectedRoom(),
+    rejected: new RejectedBudget(),
     resume: null,
     tell: () => checkSize(file, run),
   };
