@@ -3,7 +3,8 @@ import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from './errors.js';
 import { codeOf, rawStep, step, wrapped } from './file-steps.js';
-import { createFile, discardFile, removeFile, syncFolder } from './files.js';
+import { discardFile, removeFile, syncFolder } from './files.js';
+import { createFile } from './file-writer.js';
 
 /*
  * Small files that appear as a whole: they are written under a temporary name in the same folder, flushed, and then renamed or linked.

@@ -1,25 +1,20 @@
-import { createHash, type Hash } from 'node:crypto';
 import { constants, lstatSync } from 'node:fs';
 import type { Dirent, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { budgets } from './budgets.js';
 import { DataFolder } from './data-folder.js';
-import { AppError } from './errors.js';
-import { spareBytes, writableBytes } from './faultpoint.js';
+import { spareBytes } from './faultpoint.js';
 import { codeOf, damaged, rawStep, step, wrapped } from './file-steps.js';
 
 /*
- * Access to the file system (with atomic-files.ts and files-sync.ts the only modules that import `node:fs`). All functions but
- * `openLocalFile` and `readSystemFile` work on the data folder. They refuse symbolic links: in the last name by O_NOFOLLOW, in the
- * folders above by comparing the real path.
+ * Access to the file system (with `file-writer.ts`, `atomic-files.ts` and `files-sync.ts` the only modules that import `node:fs`).
+ * All functions but `openLocalFile` and `readSystemFile` work on the data folder. They refuse symbolic links: in the last name by
+ * O_NOFOLLOW, in the folders above by comparing the real path.
  */
 
-const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL } = constants;
+const { O_RDONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // not on Windows
 const readBytes = 1 << 20;
-/** Bytes written between two checks of the free space: less than the reserve, because several writers may pass a check at once. */
-const reserveCheckBytes = 8 << 20;
 
 /** Creates the data folder if it is missing, readable by its owner only, and returns it with symbolic links resolved. */
 export async function openDataFolder(root: string): Promise<DataFolder> {
@@ -123,123 +118,6 @@ export async function readFile(path: string, maxBytes = 64 << 20): Promise<Uint8
     return await file.read(0, file.bytes);
   } finally {
     await file.close();
-  }
-}
-
-/** The size of a written file, and its MD5 digest in hex. */
-export interface Written {
-  readonly bytes: number;
-  readonly md5: string;
-}
-
-/** Writes a new file. End with `finish` (the file is durable), `closeUnflushed`, or `abort` (the file is removed). */
-export class FileWriter {
-  readonly path: string;
-  #bytes = 0;
-  /** The position up to which the free space of the disk has been checked. */
-  #checkedTo = 0;
-  readonly #handle: fs.FileHandle;
-  readonly #md5: Hash | undefined;
-  readonly #mayUseReserve: boolean;
-
-  constructor(path: string, handle: fs.FileHandle, options: CreateOptions) {
-    this.path = path;
-    this.#handle = handle;
-    this.#md5 = options.md5 === true ? createHash('md5') : undefined;
-    this.#mayUseReserve = options.mayUseReserve === true;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  async write(piece: Uint8Array): Promise<void> {
-    await this.#leaveReserve(piece.byteLength);
-    this.#md5?.update(piece);
-    let written = 0;
-    while (written < piece.byteLength) {
-      const bytes = writableBytes(piece.byteLength - written);
-      const write = (): Promise<{ bytesWritten: number }> =>
-        this.#handle.write(piece, written, bytes);
-      written += (await step(this.path, 'write', 'write', write)).bytesWritten;
-    }
-    this.#bytes += piece.byteLength;
-  }
-
-  async #leaveReserve(bytes: number): Promise<void> {
-    if (this.#mayUseReserve || this.#bytes + bytes <= this.#checkedTo) return;
-    this.#checkedTo = this.#bytes + Math.max(bytes, reserveCheckBytes);
-    const left = (await freeBytes(dirname(this.path))) - bytes;
-    if (left >= budgets.diskReserveBytes) return;
-    throw wrapped(this.path, 'write', Object.assign(new Error('reserve'), { code: 'ENOSPC' }));
-  }
-
-  /** Makes the bytes written so far durable; more may follow. */
-  async flush(): Promise<void> {
-    await step(this.path, 'flush', 'flush', () => this.#handle.datasync());
-  }
-
-  /** Flushes and closes the file. `md5` is empty unless requested. The name is durable only after `syncFolder`. */
-  async finish(): Promise<Written> {
-    try {
-      // Never retry a failed flush: the kernel may have dropped the pages (threats R6). The caller abandons the file.
-      await step(this.path, 'flush', 'flush', () => this.#handle.sync());
-    } finally {
-      await step(this.path, 'close', 'close', () => this.#handle.close());
-    }
-    return { bytes: this.#bytes, md5: this.#md5?.digest('hex') ?? '' };
-  }
-
-  /** Closes the file without making it durable; call `flushFile` before the file is committed. */
-  async closeUnflushed(): Promise<void> {
-    await step(this.path, 'close', 'close', () => this.#handle.close());
-  }
-
-  /** Closes and removes the file, also after `finish` failed. Never throws, so that the first error is reported. */
-  async abort(): Promise<void> {
-    await this.#handle.close().catch(() => undefined); // already closed
-    await discardFile(this.path);
-  }
-}
-
-/** Options for creating a file. */
-export interface CreateOptions {
-  readonly md5?: boolean;
-  readonly mode?: number;
-  /** Whether the file may use the last bytes of the disk, which are reserved for small files that finish, cancel or delete work. */
-  readonly mayUseReserve?: boolean;
-}
-
-/** Creates a file that must not exist yet. */
-export async function createFile(path: string, options: CreateOptions = {}): Promise<FileWriter> {
-  await refuseLinkedFolder(path);
-  const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
-  const mode = options.mode ?? 0o600;
-  const handle = await step(path, 'create', 'open', () => fs.open(path, flags, mode));
-  return new FileWriter(path, handle, options);
-}
-
-/** Writes all pieces to a new file and makes it durable; removes it on failure. */
-export async function writeStream(
-  path: string,
-  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  options: { maxBytes?: number; tooLarge?: () => Error } = {},
-): Promise<Written> {
-  const file = await createFile(path, { md5: true });
-  try {
-    for await (const piece of pieces) {
-      if (options.maxBytes !== undefined && file.bytes + piece.byteLength > options.maxBytes) {
-        const message = `more than the ${options.maxBytes} bytes announced`;
-        throw options.tooLarge?.() ?? new AppError('too-large', message);
-      }
-      await file.write(piece);
-    }
-    const written = await file.finish();
-    await syncFolder(dirname(path));
-    return written;
-  } catch (error) {
-    await file.abort();
-    throw error;
   }
 }
 
@@ -395,7 +273,7 @@ export async function freeBytes(path: string): Promise<number> {
 }
 
 /** Throws if a folder above is a symbolic link, which could lead out of the data folder (threats D2). */
-async function refuseLinkedFolder(path: string): Promise<void> {
+export async function refuseLinkedFolder(path: string): Promise<void> {
   const folder = dirname(path);
   const real = await step(folder, 'read', 'stat', () => fs.realpath(folder));
   if (real !== folder) throw damaged(path, 'is reached through a symbolic link');

@@ -1,18 +1,7 @@
-import type { GenomeBuild } from '../../engine/core/types.js';
 import { buildParam } from '../genome-build.js';
 import type { Reader } from '../reader.js';
-import { readBedHeader, startsLikeBed } from './header.js';
+import { readBedHeader, startsLikeBed, type BedHeader, type BedParams } from './header.js';
 import { BedParser } from './parser.js';
-
-/** Reader parameters: `genome_build`, for files that do not name their build. */
-export interface BedParams {
-  readonly build: GenomeBuild | undefined;
-}
-
-/** What every thread needs to know of the file. */
-export interface BedHeader {
-  readonly build: GenomeBuild | null;
-}
 
 /**
  * BED3 to BED12 (UCSC Genome Browser FAQ, "BED format"; GA4GH BED v1): one record per feature line, with the fields of the

@@ -3,7 +3,16 @@ import { InputError } from '../../engine/core/errors.js';
 import { buildsNamed } from '../genome-build.js';
 import type { Header, HeaderSource } from '../reader.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
-import type { BedHeader, BedParams } from './bed.js';
+
+/** Reader parameters: `genome_build`, for files that do not name their build. */
+export interface BedParams {
+  readonly build: GenomeBuild | undefined;
+}
+
+/** What every thread needs to know of the file. */
+export interface BedHeader {
+  readonly build: GenomeBuild | null;
+}
 
 /** Bytes in which the lines before the first feature are looked for. */
 const headerBytes = 64 << 10;

@@ -1,34 +1,13 @@
 import { Buffer, isUtf8 } from 'node:buffer';
-import {
-  makeBuilder,
-  type ListBuilder,
-  type StructBuilder,
-} from '../../engine/ingest/nested-builders.js';
-import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
-import type { LongBuilder, DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
-import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
+import { makeBuilder } from '../../engine/ingest/nested-builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { budgets } from '../../engine/core/budgets.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { Annotations } from './annotations.js';
-import {
-  annotationKeysOf,
-  checkType,
-  declaredColumns,
-  overlaid,
-  typeConflict,
-  widenedColumns,
-} from './columns.js';
-import {
-  appendFilter,
-  appendIdentifier,
-  appendSplit,
-  appendVariant,
-  isAllele,
-  isChromosome,
-  isReference,
-} from './fixed-fields.js';
+import { annotationKeysOf, declaredColumns, overlaid, widenedColumns } from './columns.js';
+import { FixedColumns } from './fixed-columns.js';
+import { isAllele, isChromosome, isReference } from './fixed-fields.js';
 import { isReferenceBlock, longestBlock, symbolStop } from './stop-position.js';
 import { expectedLines } from './memory-estimate.js';
 import type { VcfHeader } from './header.js';
@@ -58,25 +37,11 @@ export interface VcfParserOptions {
 export class VcfParser {
   readonly #out: BatchBuilder;
   readonly #report: Report;
-  readonly #coordinates: StructBuilder;
-  readonly #build: Utf8Builder;
-  readonly #chromosome: Utf8Builder;
-  readonly #start: LongBuilder;
-  readonly #stop: LongBuilder;
-  readonly #variant: Utf8Builder;
-  readonly #allele: Utf8Builder;
-  readonly #rowId: Utf8Builder;
-  readonly #reference: Utf8Builder;
-  readonly #alternates: ListBuilder<Utf8Builder>;
-  readonly #qual: DoubleBuilder;
-  readonly #filter: ListBuilder<Utf8Builder>;
+  readonly #fixed: FixedColumns;
   readonly #info: InfoParser;
   readonly #samples: SampleParser | null;
   /** Number of columns of the `#CHROM` line. */
   readonly #width: number;
-  readonly #buildName: Uint8Array;
-  /** The build in upper case and a dash: the prefix of `variant`. */
-  readonly #variantPrefix: Uint8Array;
   readonly #widened: Set<string>;
   readonly #widenedBefore: number;
   readonly #version: number;
@@ -95,30 +60,7 @@ export class VcfParser {
     this.#widenedBefore = widened.size;
     this.#version = header.version;
     const columns = overlaid(widenedColumns(declaredColumns(header, params), widened), given);
-    const column = <B extends ColumnBuilder>(name: string): B => {
-      const wanted = columns.find((one) => one.name === name)!;
-      checkType(wanted.name, wanted.type, wanted.isList);
-      return out.column(wanted) as B;
-    };
-    this.#coordinates = column('genomic_coordinates');
-    const member = <B extends ColumnBuilder>(name: string, type: string): B => {
-      const builder = this.#coordinates.children.get(name)!;
-      const found = builder.column();
-      if (found.type !== type || found.isList)
-        throw typeConflict(`genomic_coordinates.${name}`, found.type, type);
-      return builder as B;
-    };
-    this.#build = member('build', 'string');
-    this.#chromosome = member('chromosome', 'string');
-    this.#start = member('start', 'long');
-    this.#stop = member('stop', 'long');
-    this.#variant = column('variant');
-    this.#allele = column('allele');
-    this.#rowId = column('row_id');
-    this.#reference = column('reference_allele');
-    this.#alternates = column('alternate_alleles');
-    this.#qual = column('qual');
-    this.#filter = column('filter');
+    this.#fixed = new FixedColumns(columns, out, header.build);
     const exploded = params.explodes ? params.annotationsKey : null;
     this.#annotations =
       exploded === null
@@ -150,8 +92,6 @@ export class VcfParser {
             widened,
           })
         : null;
-    this.#buildName = new TextEncoder().encode(header.build);
-    this.#variantPrefix = new TextEncoder().encode(`${header.build.toUpperCase()}-`);
   }
 
   /** Parses all lines; returns how many there were. Stops early when a declared integer had to be widened. */
@@ -358,31 +298,12 @@ export class VcfParser {
     return Math.max(stop, line.start + longestBlock(line) - 1);
   }
 
-  /** Adds the record of the allele `line.bytes[from..to)`, whose INFO has been parsed; false when the line was rejected. */
+  /** Adds the record of the allele `line.bytes[from..to)`, whose INFO has been parsed; returns false when the line was rejected. */
   #addRecord(line: VcfLine, row: number, stop: number, from: number, to: number): boolean {
-    const { bytes, qual } = line;
-    this.#build.padTo(row);
-    this.#build.appendBytes(this.#buildName, 0, this.#buildName.length);
-    this.#chromosome.appendBytes(bytes, line.chromFrom, line.chromTo);
-    this.#start.append(line.start);
-    this.#stop.append(stop);
-    this.#coordinates.endObject();
-    appendVariant(this.#variant, this.#variantPrefix, line, stop, from, to);
-    this.#allele.appendBytes(bytes, from, to);
-    appendIdentifier(this.#rowId, bytes, line.posTo + 1, line.idTo);
-    this.#reference.appendBytes(bytes, line.refFrom, line.refTo);
-    if (line.hasAlternate) appendSplit(this.#alternates.items, bytes, line.altFrom, line.altTo, 44);
-    this.#alternates.endList();
-    if (qual === qual) this.#qual.append(qual);
-    else this.#qual.appendNull();
-    const filterFrom = line.qualTo + 1;
-    if (!appendFilter(this.#filter, bytes, filterFrom, line.filterTo))
-      return this.#rejectValue(
-        'FILTER',
-        filterFrom,
-        line.filterTo,
-        'has an item that is no filter name',
-      );
+    if (!this.#fixed.append(line, row, stop, from, to)) {
+      const problem = 'has an item that is no filter name';
+      return this.#rejectValue('FILTER', line.qualTo + 1, line.filterTo, problem);
+    }
     if (this.#samples !== null && !this.#samples.parse(line, row)) return false;
     this.#out.endRecord();
     return true;

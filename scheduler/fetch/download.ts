@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Written } from '../../engine/core/files.js';
+import type { Written } from '../../engine/core/file-writer.js';
 import { checkDigest } from './expected-digest.js';
 import { networkFailure, type FetchFailure } from './failure.js';
 import type { FetchLimits } from './limits.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Written } from '../../engine/core/files.js';
+import type { Written } from '../../engine/core/file-writer.js';
 import { permanent } from './failure.js';
 
 /** Size in bytes and MD5 (lower-case hex) that a manifest declares for a file; null where it declares none. */

@@ -1,6 +1,6 @@
 import { parseAllowed } from '../../engine/core/allowed-addresses.js';
 import { AppError, canceled } from '../../engine/core/errors.js';
-import type { Written } from '../../engine/core/files.js';
+import type { Written } from '../../engine/core/file-writer.js';
 import { download } from './download.js';
 import type { ExpectedDigest } from './expected-digest.js';
 import { FetchFailure, networkFailure, timedOut } from './failure.js';

@@ -1,10 +1,5 @@
-import {
-  createFile,
-  freeBytes,
-  syncFolder,
-  type FileWriter,
-  type Written,
-} from '../../engine/core/files.js';
+import { freeBytes, syncFolder } from '../../engine/core/files.js';
+import { createFile, type FileWriter, type Written } from '../../engine/core/file-writer.js';
 import { dirname } from 'node:path';
 import { budgets } from '../../engine/core/budgets.js';
 import { permanent } from './failure.js';

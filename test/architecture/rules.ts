@@ -61,7 +61,12 @@ export const rooms: readonly string[] = [
 const doors: readonly { readonly modules: RegExp; readonly through: readonly string[] }[] = [
   {
     modules: /^(node:)?fs(\/promises)?$/,
-    through: ['engine/core/files.ts', 'engine/core/files-sync.ts', 'engine/core/atomic-files.ts'],
+    through: [
+      'engine/core/files.ts',
+      'engine/core/file-writer.ts',
+      'engine/core/files-sync.ts',
+      'engine/core/atomic-files.ts',
+    ],
   },
   {
     modules: /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/,

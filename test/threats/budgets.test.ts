@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { readPage } from '../../api/http/page.js';
 import { budgets } from '../../engine/core/budgets.js';
-import { createFile } from '../../engine/core/files.js';
+import { createFile } from '../../engine/core/file-writer.js';
 import { parseExportParams, parseQuery } from '../../engine/query/request/request.js';
 import { readHeader } from '../../readers/vcf/header.js';
 import { loadChunk } from '../../readers/source/load-chunk.js';

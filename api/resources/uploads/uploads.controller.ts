@@ -10,13 +10,8 @@ import type { IncomingMessage } from 'node:http';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
-import {
-  moveFile,
-  removeFile,
-  syncFolder,
-  writeStream,
-  type Written,
-} from '../../../engine/core/files.js';
+import { moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
+import { writeStream, type Written } from '../../../engine/core/file-writer.js';
 
 /** Uploads of file contents; the signed URL is the only credential (contract 6.5). */
 @Controller()

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceled } from '../../../engine/core/errors.js';
-import { createFile } from '../../../engine/core/files.js';
+import { createFile } from '../../../engine/core/file-writer.js';
 import type { QueryEngine } from '../../../engine/query/plan/engine.js';
 import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
 import type { QueryRequest } from '../../../engine/query/request/request.js';

@@ -1,5 +1,5 @@
 import { budgets } from '../../../engine/core/budgets.js';
-import { writeStream } from '../../../engine/core/files.js';
+import { writeStream } from '../../../engine/core/file-writer.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
 import { withoutColumns } from '../../../engine/ingest/drop-columns.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DatasetField, NewField } from '../../../engine/core/dataset-field.js';
 import { budgets } from '../../../engine/core/budgets.js';
-import { writeStream } from '../../../engine/core/files.js';
+import { writeStream } from '../../../engine/core/file-writer.js';
 import { parseJson } from '../../../engine/core/json.js';
 import {
   materialise,

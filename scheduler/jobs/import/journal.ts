@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { createFile, fileStats, openFile, type FileWriter } from '../../../engine/core/files.js';
+import { fileStats, openFile } from '../../../engine/core/files.js';
+import { createFile, type FileWriter } from '../../../engine/core/file-writer.js';
 
 /** Its name in an attempt's scratch folder. */
 const journalName = 'journal';

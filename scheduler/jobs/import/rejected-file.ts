@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { budgets } from '../../../engine/core/budgets.js';
-import { createFile, readFile, type FileWriter } from '../../../engine/core/files.js';
+import { readFile } from '../../../engine/core/files.js';
+import { createFile, type FileWriter } from '../../../engine/core/file-writer.js';
 import { shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import type { RunContext } from '../job.js';
 import type { SourceRun } from './source-run.js';

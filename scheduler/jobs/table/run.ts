@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, InputError } from '../../../engine/core/errors.js';
-import { makeFolder, sweep, writeStream } from '../../../engine/core/files.js';
+import { makeFolder, sweep } from '../../../engine/core/files.js';
+import { writeStream } from '../../../engine/core/file-writer.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DataFolder } from '../../../engine/core/data-folder.js';
 import { publishFile, replaceFile } from '../../../engine/core/atomic-files.js';
+import { createFile, writeStream } from '../../../engine/core/file-writer.js';
 import * as files from '../../../engine/core/files.js';
 
 let root: string;
@@ -42,7 +43,7 @@ describe('the data folder', () => {
 describe('files', () => {
   test('counts bytes and md5 while writing, and reads ranges', async () => {
     const path = folder.object(12, 1);
-    const written = await files.writeStream(path, [text('hello '), text('world')]);
+    const written = await writeStream(path, [text('hello '), text('world')]);
     expect(written).toEqual({ bytes: 11, md5: '5eb63bbbe01eeed093cb22bb8f5acdc3' });
     const file = await files.openFile(path);
     try {
@@ -61,8 +62,8 @@ describe('files', () => {
       yield text('abc');
       throw new Error('the client went away');
     }
-    await expect(files.writeStream(folder.object(1, 1), failing())).rejects.toThrow('went away');
-    const tooLarge = files.writeStream(folder.object(1, 1), [text('abcdef')], { maxBytes: 5 });
+    await expect(writeStream(folder.object(1, 1), failing())).rejects.toThrow('went away');
+    const tooLarge = writeStream(folder.object(1, 1), [text('abcdef')], { maxBytes: 5 });
     await expect(tooLarge).rejects.toMatchObject({ code: 'too-large' });
     expect(await files.list(folder.objects)).toEqual([]);
   });
@@ -98,7 +99,7 @@ describe('files', () => {
       await symlink(outside, folder.dataset(6));
       const inside = folder.datasetFile(6, 'secret');
       await expect(files.openFile(inside)).rejects.toThrow('symbolic link');
-      await expect(files.createFile(`${inside}2`)).rejects.toThrow('symbolic link');
+      await expect(createFile(`${inside}2`)).rejects.toThrow('symbolic link');
       await files.sweep(folder.datasets);
       expect(await readdir(outside)).toEqual(['secret']);
     } finally {

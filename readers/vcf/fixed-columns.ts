@@ -1,0 +1,81 @@
+import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
+import type { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-builders.js';
+import type { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
+import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
+import type { Columns } from '../../engine/core/types.js';
+import { checkType, typeConflict } from './columns.js';
+import { appendFilter, appendIdentifier, appendSplit, appendVariant } from './fixed-fields.js';
+import type { VcfLine } from './line.js';
+
+/** The columns that every VCF record has: coordinates, alleles, identifier, quality and filter (contract 10.6). */
+export class FixedColumns {
+  readonly #coordinates: StructBuilder;
+  readonly #build: Utf8Builder;
+  readonly #chromosome: Utf8Builder;
+  readonly #start: LongBuilder;
+  readonly #stop: LongBuilder;
+  readonly #variant: Utf8Builder;
+  readonly #allele: Utf8Builder;
+  readonly #rowId: Utf8Builder;
+  readonly #reference: Utf8Builder;
+  readonly #alternates: ListBuilder<Utf8Builder>;
+  readonly #qual: DoubleBuilder;
+  readonly #filter: ListBuilder<Utf8Builder>;
+  readonly #buildName: Uint8Array;
+  /** The build in upper case and a dash: the prefix of `variant`. */
+  readonly #variantPrefix: Uint8Array;
+
+  /** Adds the columns to `out`. Throws `invalid` when `columns` has one with a type that cannot store the values of VCF records. */
+  constructor(columns: Columns, out: BatchBuilder, build: string) {
+    const column = <B extends ColumnBuilder>(name: string): B => {
+      const wanted = columns.find((one) => one.name === name)!;
+      checkType(wanted.name, wanted.type, wanted.isList);
+      return out.column(wanted) as B;
+    };
+    this.#coordinates = column('genomic_coordinates');
+    const member = <B extends ColumnBuilder>(name: string, type: string): B => {
+      const builder = this.#coordinates.children.get(name)!;
+      const found = builder.column();
+      if (found.type !== type || found.isList)
+        throw typeConflict(`genomic_coordinates.${name}`, found.type, type);
+      return builder as B;
+    };
+    this.#build = member('build', 'string');
+    this.#chromosome = member('chromosome', 'string');
+    this.#start = member('start', 'long');
+    this.#stop = member('stop', 'long');
+    this.#variant = column('variant');
+    this.#allele = column('allele');
+    this.#rowId = column('row_id');
+    this.#reference = column('reference_allele');
+    this.#alternates = column('alternate_alleles');
+    this.#qual = column('qual');
+    this.#filter = column('filter');
+    this.#buildName = new TextEncoder().encode(build);
+    this.#variantPrefix = new TextEncoder().encode(`${build.toUpperCase()}-`);
+  }
+
+  /**
+   * Appends the values of the record of the allele `line.bytes[from..to)`, which ends at the position `stop`. Returns false when FILTER
+   * has an item that is not a filter name; the caller rolls the record back.
+   */
+  append(line: VcfLine, row: number, stop: number, from: number, to: number): boolean {
+    const { bytes, qual } = line;
+    this.#build.padTo(row);
+    this.#build.appendBytes(this.#buildName, 0, this.#buildName.length);
+    this.#chromosome.appendBytes(bytes, line.chromFrom, line.chromTo);
+    this.#start.append(line.start);
+    this.#stop.append(stop);
+    this.#coordinates.endObject();
+    appendVariant(this.#variant, this.#variantPrefix, line, stop, from, to);
+    this.#allele.appendBytes(bytes, from, to);
+    appendIdentifier(this.#rowId, bytes, line.posTo + 1, line.idTo);
+    this.#reference.appendBytes(bytes, line.refFrom, line.refTo);
+    if (line.hasAlternate) appendSplit(this.#alternates.items, bytes, line.altFrom, line.altTo, 44);
+    this.#alternates.endList();
+    if (qual === qual) this.#qual.append(qual);
+    else this.#qual.appendNull();
+    return appendFilter(this.#filter, bytes, line.qualTo + 1, line.filterTo);
+  }
+}
