@@ -1,13 +1,13 @@
 import { group, type ExplainNode } from './node.js';
 import type { FieldIndex } from '../request/fields.js';
-import type { WildPart } from '../predicate/predicate.js';
+import type { Predicate, WildPart } from '../predicate/predicate.js';
 import {
   parseGrammar,
   type Atom,
   type Clause,
   type Level,
 } from '../request/query-string/grammar.js';
-import { meaningOf } from '../request/query-string/meaning.js';
+import { compileQueryString } from '../request/query-string/query-string.js';
 import type { RangeEnd } from '../request/query-string/tokens.js';
 
 /** The conditions of a query string as a tree. Clauses that only affect the ranking are left out. */
@@ -16,7 +16,7 @@ export function queryNode(text: string, path: string, index: FieldIndex): Explai
 }
 
 /**
- * One level of a query string, with the semantics of meaning.ts: the required clauses if there are any, else one of the alternatives;
+ * One level of a query string, with the semantics of query-string.ts: the required clauses if there are any, else one of the alternatives;
  * and none of the excluded clauses.
  */
 function levelNode({ alternatives }: Level, path: string, index: FieldIndex): ExplainNode {
@@ -64,18 +64,15 @@ function atomNode(atom: Atom, path: string, index: FieldIndex): ExplainNode {
     kind: 'condition',
     path,
     text: atomText(atom),
-    predicate: atomMeaning(atom, index),
+    predicate: atomPredicate(atom, index),
     source: isPresence ? { kind: 'presence' } : { kind: 'term', atom },
   };
 }
 
 /** The predicate of a single term, phrase or range. */
-export function atomMeaning(
-  atom: Atom,
-  index: FieldIndex,
-): ReturnType<typeof meaningOf>['predicate'] {
+export function atomPredicate(atom: Atom, index: FieldIndex): Predicate {
   // prettier-ignore
-  return meaningOf({ alternatives: [[{ sign: 'none', atom, boost: 1 }]] }, index).predicate;
+  return compileQueryString({ alternatives: [[{ sign: 'none', atom, boost: 1 }]] }, index).predicate;
 }
 
 /** A term, phrase or range in the syntax of query strings. */

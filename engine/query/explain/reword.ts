@@ -2,7 +2,7 @@ import { splitKey } from '../request/actions.js';
 import { stringifyJson } from '../../core/json.js';
 import { parseEntities } from '../request/entities.js';
 import type { ExplainLeaf, ExplainSource } from './node.js';
-import { atomMeaning, atomText } from './query-nodes.js';
+import { atomPredicate, atomText } from './query-nodes.js';
 import { shortText, type ExplainContext } from './tree.js';
 import { fieldRef } from '../request/fields.js';
 import { parseFilters } from '../request/filter.js';
@@ -76,7 +76,7 @@ function wholeText(pair: readonly unknown[]): string | null {
 
 /** Parses a term, phrase or range of a query string again; undefined if it is not valid. */
 export function readAtom(atom: ValueAtom, { index }: ExplainContext): Reworded | undefined {
-  return validOnly(() => ({ text: atomText(atom), predicate: atomMeaning(atom, index) }));
+  return validOnly(() => ({ text: atomText(atom), predicate: atomPredicate(atom, index) }));
 }
 
 /** The field and the action of a filter's key; undefined if there is no such field. */

@@ -16,7 +16,7 @@ import {
   type SelectionVector,
 } from './match/selection-vector.js';
 
-import { matcher } from './matcher.js';
+import { matcher } from './evaluate.js';
 import { TopRows } from './top-rows.js';
 import type {
   ShardAnswer,

@@ -9,7 +9,7 @@ import { isRankedByOneField } from '../text/ranked.js';
 import { ranksAlike } from '../text/relevance.js';
 import { memoryCost, sqlCost, type Cost } from './cost.js';
 import type { Selection } from './executor.js';
-import { memorySupport } from './support.js';
+import { memoryRefusal } from '../memory/evaluate.js';
 
 /** Who carries out a step: the log of the table, the term index, columns in memory, SQL over Parquet, or the record reader. */
 export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
@@ -189,7 +189,7 @@ class Planner {
     if (walk && !this.#available.rowNumbers) return 'the positions of the walk hold ids';
     if (this.#isSorted() && offset + limit > deepestSorted)
       return `the page ends behind row ${deepestSorted} of a sorted answer`;
-    return memorySupport(predicate, facets, this.#columns);
+    return memoryRefusal(predicate, facets, this.#columns);
   }
 
   #ranked(): readonly PlanStep[] {
@@ -212,7 +212,7 @@ class Planner {
       this.#memoryRefusal() ?? this.#refusal('list', 'memory') ?? this.#refusal('rank', 'index');
     if (canIndex && inMemory === undefined && isRankedByTerms(scores, this.#columns)) {
       const isSupported = sidePredicates(scores).every(
-        (side) => memorySupport(side, null, this.#columns) === undefined,
+        (side) => memoryRefusal(side, null, this.#columns) === undefined,
       );
       if (isSupported) {
         const cost = memoryCost(this.#request, this.#rows);
@@ -237,7 +237,7 @@ class Planner {
     const columns = sortedNames([...fieldsOf(predicate), ...facets!.flatMap(facetFields)]);
     const request = { ...this.#request, limit: 0, ordering: [], scores: [] };
     const refused = this.#available.memory
-      ? (this.#refusal('facets', 'memory') ?? memorySupport(predicate, facets, this.#columns))
+      ? (this.#refusal('facets', 'memory') ?? memoryRefusal(predicate, facets, this.#columns))
       : noMemory;
     return refused === undefined
       ? this.#step('facets', 'memory', columns, memoryCost(request, this.#rows), 'columns count')

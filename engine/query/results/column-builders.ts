@@ -12,7 +12,7 @@ import { arrowSchema, reservedColumns } from '../../store/arrow.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import { writeRaw } from './json-bytes.js';
 import type { ScalarType } from './converted.js';
-import type { LeafValues } from './leaf-page.js';
+import type { LeafValues } from './leaf-values.js';
 
 /** The values of a column so far; a list's and an object's are in the builders below it. */
 export class ColumnBuilder {

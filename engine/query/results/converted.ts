@@ -3,7 +3,7 @@ import { physicalType } from '../../parquet/schema.js';
 import { physicalOfStored } from '../../store/arrow.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
-import { LeafValues } from './leaf-page.js';
+import { LeafValues } from './leaf-values.js';
 import { writePlain } from './scalar-text.js';
 
 /** Types of columns whose values are scalars. */

@@ -3,7 +3,8 @@ import { decompressPages, type DecompressedPage } from '../../parquet/read-pages
 import type { RowGroup, SegmentFile } from '../memory/segment-file.js';
 import type { LeafCursor, LeafPages } from './leaf-cursor.js';
 import { convertedTo } from './converted.js';
-import { LeafPage, valuesOf, type LeafValues } from './leaf-page.js';
+import { LeafPage } from './leaf-page.js';
+import { valuesOf, type LeafValues } from './leaf-values.js';
 import { pageLocations } from './page-locations.js';
 
 /** Keeps unpacked pages and dictionaries for as long as it likes. */

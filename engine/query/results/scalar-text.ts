@@ -1,7 +1,7 @@
 import type { StoredType } from '../../core/types.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
 import { writeDate, writeRaw, writeText } from './json-bytes.js';
-import type { LeafValues } from './leaf-page.js';
+import type { LeafValues } from './leaf-values.js';
 import { writeAscii, writeDouble, writeFloat, writeLong, writeWhole } from './number-bytes.js';
 
 /** Writes one of the values; false, and nothing is written, for NaN and the infinities, which have no text. */

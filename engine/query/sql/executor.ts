@@ -1,14 +1,15 @@
 import { AppError } from '../../core/errors.js';
+import { reservedColumns } from '../../store/arrow.js';
 import type { Snapshot } from '../../store/store.js';
 import type { Executor, RowBatch, RowRef, Selected, Selection } from '../plan/executor.js';
 import type { RunOptions } from '../plan/limits.js';
-import type { CaseVariants, Predicate } from '../predicate/predicate.js';
-import { prune } from '../predicate/prune.js';
+import { node, type CaseVariants, type Predicate } from '../predicate/predicate.js';
+import { prune, segmentTest } from '../predicate/prune.js';
+import { materialise, openSegments } from '../results/materialise.js';
 import { CaseVariantFinder } from './case-variants.js';
 import type { Language } from './dialect.js';
 import type { SqlEngine } from './engine.js';
 import { facetAnswers } from './facet-answer.js';
-import { locate } from '../results/locate.js';
 import { Params } from './params.js';
 import { countSelect, rowsSelect } from './rows.js';
 import type { Select } from './statement.js';
@@ -125,7 +126,7 @@ export class SqlExecutor implements Executor {
     scope: Snapshot,
     rows: readonly (RowRef | string)[],
   ): Promise<readonly RowRef[]> {
-    if (typeof rows[0] === 'string') return locate(snapshot, rows as readonly string[]);
+    if (typeof rows[0] === 'string') return rowsWithIds(snapshot, rows as readonly string[]);
     if (scope.segments === snapshot.segments) return rows as readonly RowRef[];
     const index = new Map(snapshot.segments.map((segment, i) => [segment, i]));
     return (rows as readonly RowRef[]).map(([segment, row]) => [
@@ -177,6 +178,34 @@ export class SqlExecutor implements Executor {
   settled(): Promise<void> {
     return this.#caseVariants.settled();
   }
+}
+
+/**
+ * The rows of records with these ids, in the order of the ids; an id that no record has is left out. Reads the ids of every segment
+ * whose statistics allow one of them.
+ */
+function rowsWithIds(snapshot: Snapshot, ids: readonly string[]): readonly RowRef[] {
+  const field = { name: '_id', path: ['_id'], type: 'string' } as const;
+  const mayHold = segmentTest(node({ kind: 'in', field, values: [...ids], ignoreCase: false }));
+  const missing = new Set(ids);
+  const found = new Map<string, RowRef>();
+  const projection = [{ column: reservedColumns[0]!, isStored: true }];
+  const source = openSegments(snapshot);
+  try {
+    for (const [segment, { rows }] of snapshot.segments.entries()) {
+      if (missing.size === 0) break;
+      if (!mayHold(snapshot.segments[segment]!)) continue;
+      const all = Array.from({ length: rows }, (_, row): RowRef => [segment, row]);
+      for (const [row, [id]] of materialise(source, all, projection, 'cells').entries())
+        if (missing.delete(id!)) found.set(id!, [segment, row]);
+    }
+  } finally {
+    source.close();
+  }
+  return ids.flatMap((id) => {
+    const row = found.get(id);
+    return row ? [row] : [];
+  });
 }
 
 function patternsOf(predicate: Predicate): readonly string[] {

@@ -1,18 +1,164 @@
-import type { FieldIndex } from '../fields.js';
-import { all } from '../../predicate/predicate.js';
+import { budgets } from '../../../core/budgets.js';
+import { condition, coordinate, interval } from '../actions.js';
+import { fieldRef, type FieldIndex } from '../fields.js';
+import {
+  all,
+  and,
+  node,
+  none,
+  not,
+  or,
+  type FieldRef,
+  type Predicate,
+  type Score,
+  type WildPart,
+} from '../../predicate/predicate.js';
 import { Problem, problemAt, show } from '../problem.js';
-import { parseGrammar } from './grammar.js';
-import { meaningOf, type Meaning } from './meaning.js';
+import { tokenize } from '../../../text/tokenizer.js';
+import { parseGrammar, type Atom, type Clause, type Level, type ValueAtom } from './grammar.js';
+import type { RangeEnd } from './tokens.js';
 
-/** Parses `query` (query language 4). Throws a 400 under the key `query` that names the place; a blank text finds everything. */
-export function parseQueryString(input: unknown, fields: FieldIndex): Meaning {
-  if (input === undefined || input === null) return { predicate: all, scores: [] };
+/** A compiled query string: which records match, and the clauses that rank them. */
+export interface CompiledQueryString {
+  readonly predicate: Predicate;
+  readonly scores: readonly Score[];
+}
+
+/**
+ * Parses `query` (query language 4); a blank string matches every record. Throws an `invalid` or `budget` error under the key
+ * `query` that tells the position in the string.
+ */
+export function parseQueryString(input: unknown, fields: FieldIndex): CompiledQueryString {
+  if (input === undefined || input === null) return unranked(all);
   try {
     if (typeof input !== 'string') throw new Problem(`Expected text, not ${show(input)}`);
-    if (input.trim() === '') return { predicate: all, scores: [] };
-    return meaningOf(parseGrammar(input), fields);
+    if (input.trim() === '') return unranked(all);
+    return compileQueryString(parseGrammar(input), fields);
   } catch (error) {
     if (error instanceof Problem) throw problemAt('query', 'query', error);
+    throw error;
+  }
+}
+
+/** Compiles the parsed tree to a predicate over these fields (query language 4.2). */
+export function compileQueryString(level: Level, fields: FieldIndex): CompiledQueryString {
+  return new Compiler(fields).level(level);
+}
+
+const holdsText = (field: FieldRef): boolean => field.type === 'string' || field.type === 'text';
+
+class Compiler {
+  readonly #textFields: readonly FieldRef[];
+  #conditions = 0;
+
+  constructor(readonly fields: FieldIndex) {
+    this.#textFields = fields.rows.map(fieldRef).filter(holdsText);
+  }
+
+  /** `+` clauses must match and `-` clauses must not. The others are alternatives, or only rank if there is a `+` clause. */
+  level({ alternatives }: Level): CompiledQueryString {
+    const required: Predicate[] = [];
+    const excluded: Predicate[] = [];
+    const optional: Predicate[] = [];
+    const scores: Score[] = [];
+    for (const clauses of alternatives) {
+      const [first] = clauses;
+      if (clauses.length === 1 && first!.sign === 'prohibited') {
+        excluded.push(this.#atom(first!.atom).predicate);
+        continue;
+      }
+      const items = clauses.map((clause) => this.#clause(clause));
+      scores.push(...items.flatMap((item) => item.scores));
+      const isRequired = clauses.some(({ sign }) => sign === 'required');
+      (isRequired ? required : optional).push(and(items.map(({ predicate }) => predicate)));
+    }
+    const wanted = required.length > 0 ? and(required) : optional.length > 0 ? or(optional) : all;
+    return { predicate: and([wanted, ...excluded.map(not)]), scores };
+  }
+
+  #clause({ sign, atom, boost }: Clause): CompiledQueryString {
+    const { predicate, scores } = this.#atom(atom);
+    if (sign === 'not' || sign === 'prohibited') return { predicate: not(predicate), scores: [] };
+    return { predicate, scores: scores.map((score) => ({ ...score, boost: score.boost * boost })) };
+  }
+
+  #atom(atom: Atom): CompiledQueryString {
+    if (atom.kind === 'group') return this.level(atom.level);
+    if (atom.kind === 'exists' || atom.kind === 'missing')
+      return this.#presence(atom.kind, atom.field);
+    const isAny = atom.kind === 'term' && atom.parts.length === 1 && atom.parts[0] === 'any';
+    if (isAny && atom.field === null) return unranked(all);
+    if (atom.field === null) {
+      return ranked(or(this.#textFields.map((field) => this.#inField(atom, field))));
+    }
+    if (isAny) return this.#presence('exists', atom.field);
+    const row = this.fields.find(atom.field);
+    // Unlike a filter, a query string may name a field that the dataset does not have.
+    return row ? ranked(this.#inField(atom, fieldRef(row))) : unranked(none);
+  }
+
+  #presence(kind: 'exists' | 'missing', name: string): CompiledQueryString {
+    const row = this.fields.find(name);
+    if (!row) return unranked(none);
+    const missing = node({ kind: 'missing', field: fieldRef(row) });
+    return unranked(kind === 'missing' ? missing : not(missing));
+  }
+
+  #inField(atom: ValueAtom, field: FieldRef): Predicate {
+    this.#conditions += 1;
+    if (this.#conditions > budgets.queryConditions) {
+      throw new Problem(
+        `The query looks into too many fields: ${budgets.queryConditions} pairs of a term and a field at most (budget queryConditions); name the fields, as in gene:BRCA1`,
+        true,
+      );
+    }
+    switch (atom.kind) {
+      case 'term':
+        return termIn(atom.parts, field);
+      case 'phrase':
+        return textIn(atom.text, field);
+      case 'range':
+        return rangeIn(atom.low, atom.high, field);
+    }
+  }
+}
+
+function unranked(predicate: Predicate): CompiledQueryString {
+  return { predicate, scores: [] };
+}
+
+function ranked(predicate: Predicate): CompiledQueryString {
+  return { predicate, scores: predicate.kind === 'none' ? [] : [{ item: predicate, boost: 1 }] };
+}
+
+function termIn(parts: readonly WildPart[], field: FieldRef): Predicate {
+  const [only] = parts;
+  if (parts.length === 1 && typeof only === 'object') return textIn(only.text, field);
+  return holdsText(field) ? node({ kind: 'wildcard', field, parts }) : none;
+}
+
+/** Text without wildcards: a phrase in a field of type text or string, a value to equal in any other field. */
+function textIn(text: string, field: FieldRef): Predicate {
+  if (!holdsText(field)) return comparable(() => condition(field, '', text));
+  const list = tokenize(coordinate(field, text) as string);
+  if (list.length > 0) return node({ kind: 'phrase', field, words: list });
+  // The text has no terms (`<*>`, say), so only a whole value can equal it.
+  return field.type === 'string' ? condition(field, 'iexact', text) : none;
+}
+
+/** Choice: a range in a query string applies to strings too, by code point as in an ordering; fields of type text have no ranges. */
+function rangeIn(low: RangeEnd | null, high: RangeEnd | null, field: FieldRef): Predicate {
+  if (field.type === 'text') return none;
+  if (low === null && high === null) return not(node({ kind: 'missing', field }));
+  return comparable(() => interval(field, low, high));
+}
+
+/** The predicate that `build` returns; none if the value cannot be read as the field's type. */
+function comparable(build: () => Predicate): Predicate {
+  try {
+    return build();
+  } catch (error) {
+    if (error instanceof Problem && !error.budget) return none;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
-import { memorySupport } from '../../../../engine/query/memory/support.js';
+import { memorySupport } from '../../../../engine/query/memory/evaluate.js';
 import {
   node,
   type FieldRef,

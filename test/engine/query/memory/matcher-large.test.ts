@@ -7,7 +7,7 @@ import type {
 } from '../../../../engine/query/memory/column.js';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
-import { matcher } from '../../../../engine/query/memory/matcher.js';
+import { matcher } from '../../../../engine/query/memory/evaluate.js';
 import { lowerCase } from '../../../../engine/text/fold.js';
 import { stringHashes } from '../../../../engine/query/memory/string-hashes.js';
 import {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { countOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { firstRows } from '../../../../engine/query/memory/selection-bytes.js';
-import { matcher } from '../../../../engine/query/memory/matcher.js';
-import { memorySupport } from '../../../../engine/query/memory/support.js';
+import { matcher } from '../../../../engine/query/memory/evaluate.js';
+import { memorySupport } from '../../../../engine/query/memory/evaluate.js';
 import { fieldKey } from '../../../../engine/query/memory/terms.js';
 import { AppError } from '../../../../engine/core/errors.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';

@@ -1,7 +1,7 @@
 import type { SelectionBytes, SegmentView } from '../../../../engine/query/memory/column.js';
 import { selectionBytesOf } from '../../../../engine/query/memory/match/selection-vector.js';
 import { isUnsupported } from '../../../../engine/query/unsupported.js';
-import { matcher } from '../../../../engine/query/memory/matcher.js';
+import { matcher } from '../../../../engine/query/memory/evaluate.js';
 import type { Predicate } from '../../../../engine/query/predicate/predicate.js';
 
 /** The rows that satisfy a predicate, which the memory executor has to support over these columns. */

@@ -1,0 +1,74 @@
+import type { ByteSource } from '../../parquet/byte-source.js';
+import { readValues, type DecodedValues } from '../../parquet/decode-values.js';
+import { encodingId } from '../../parquet/encoding.js';
+import type { DecompressedPage } from '../../parquet/read-pages.js';
+import { physicalType } from '../../parquet/schema.js';
+
+/** Approximate memory of a page's or dictionary's objects without their arrays, in bytes. */
+export const objectBytes = 500;
+
+/** The values of a page, or the entries of a dictionary, without nulls. An array that does not fit the type is empty. */
+export class LeafValues {
+  readonly count: number;
+  /** 32-bit numbers; low and high halves of 64-bit numbers; offsets of texts, and the end of the last. */
+  readonly words: Int32Array;
+  readonly floats: Float32Array;
+  readonly doubles: Float64Array;
+  /** Bytes of texts; booleans as 0 and 1. */
+  readonly texts: Uint8Array;
+  /** Bytes between the end of a text and the offset of the next one. */
+  readonly gap: number;
+  readonly bytes: number;
+
+  constructor(decoded: DecodedValues, gap = 0) {
+    const { kind } = decoded;
+    this.texts =
+      kind === 'booleans' ? decoded.booleans : kind === 'strings' ? decoded.bytes : noTexts;
+    this.words =
+      kind === 'booleans' ? noWords : kind === 'strings' ? decoded.offsets : decoded.int32s;
+    const { buffer, byteOffset, length } = this.words;
+    this.floats = kind === 'int32s' ? new Float32Array(buffer, byteOffset, length) : noFloats;
+    this.doubles = kind === 'int64s' ? new Float64Array(buffer, byteOffset, length / 2) : noDoubles;
+    this.count = countOf(decoded);
+    this.gap = gap;
+    this.bytes = this.texts.byteLength + this.words.byteLength + objectBytes;
+  }
+}
+
+const noTexts = new Uint8Array(0);
+const noWords = new Int32Array(0);
+const noFloats = new Float32Array(0);
+const noDoubles = new Float64Array(0);
+
+/** The first `count` values of a page that is a dictionary or has none. */
+export function valuesOf(
+  { body, encoding }: DecompressedPage,
+  physical: number,
+  count: number,
+): LeafValues {
+  const isPlainText = encoding === encodingId.plain && physical === physicalType.byteArray;
+  if (isPlainText) return plainTexts(body, count);
+  return new LeafValues(readValues(body, physical, encoding, count, undefined));
+}
+
+/** Texts as they lie in a page, each behind its length of four bytes: one copy for all of them. */
+function plainTexts(body: ByteSource, count: number): LeafValues {
+  const from = body.at;
+  const offsets = new Int32Array(count + 1);
+  for (let i = 0; i < count; i++) {
+    const size = body.length();
+    offsets[i] = body.at - from;
+    body.skip(size);
+  }
+  offsets[count] = body.at - from + lengthBytes;
+  const bytes = body.bytes.slice(from, body.at);
+  return new LeafValues({ kind: 'strings', bytes, offsets }, lengthBytes);
+}
+
+const lengthBytes = 4;
+
+function countOf(decoded: DecodedValues): number {
+  if (decoded.kind === 'booleans') return decoded.booleans.length;
+  if (decoded.kind === 'strings') return decoded.offsets.length - 1;
+  return decoded.kind === 'int64s' ? decoded.int32s.length / 2 : decoded.int32s.length;
+}
