@@ -1,16 +1,12 @@
-import { once, setMaxListeners } from 'node:events';
-import { Piscina } from 'piscina';
-import { AppError, canceled, fromErrorValue, type ErrorValue } from '../../engine/core/errors.js';
+import { setMaxListeners } from 'node:events';
+import { AppError, canceled } from '../../engine/core/errors.js';
+import { Threads } from '../../engine/core/threads.js';
 import type { Segment } from '../../engine/store/store.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import type { PartJob } from '../jobs/export/part.js';
 import type { MergeSource } from '../../engine/store/merge.js';
 import type { Columns } from '../../engine/core/types.js';
 import { Slots } from './slots.js';
-
-/** Result of a pool thread; errors are values because thrown ones lose their class between threads. */
-export type Outcome<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ErrorValue };
 
 /** Input of a merge of segments. */
 export interface MergeOrder {
@@ -58,46 +54,30 @@ export interface PoolOptions {
 /** Opens the pool with all its threads. */
 export function openPool(options: PoolOptions): Pool {
   const { threads, heapMb, jobMs = 600_000 } = options;
-  const piscina = new Piscina({
-    filename: options.entry ?? new URL('./thread.js', import.meta.url).href,
-    // Piscina replaces terminated threads only up to the minimum.
-    minThreads: threads,
-    maxThreads: threads,
-    // Jobs are long, so the cost of waking a thread is negligible.
-    atomics: 'disabled',
-    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+  const pool = new Threads({
+    entry: options.entry ?? new URL('./thread.js', import.meta.url).href,
+    threads,
+    heapMb,
+    // A thread that fails between two jobs is replaced; no job fails.
+    onError: (error) => console.error(`strandlake: a pool thread ended: ${String(error)}`),
   });
-  // A thread that dies between two jobs is replaced; no job fails.
-  piscina.on('error', (error) =>
-    console.error(`strandlake: a pool thread ended: ${String(error)}`),
-  );
-
   const slots = new Slots(threads);
 
   async function runOnce<R>(kind: string, job: unknown, signal: AbortSignal): Promise<R> {
     signal.throwIfAborted();
     const abort = new AbortController();
-    let before: typeof piscina.threads = [];
     let isOverdue = false;
-    const stop = (): void => {
-      before = piscina.threads;
-      abort.abort();
-    };
+    const stop = (): void => abort.abort();
     const timer = setTimeout(() => {
       isOverdue = true;
       stop();
     }, jobMs);
     signal.addEventListener('abort', stop, { once: true });
     try {
-      const outcome = (await piscina.run(job, { name: kind, signal: abort.signal })) as Outcome<R>;
-      if (outcome.ok) return outcome.value;
-      throw fromErrorValue(outcome.error);
+      return await pool.run<R>(kind, job, abort.signal);
     } catch (error) {
-      if (abort.signal.aborted) await ended(before, piscina.threads);
-      if (isOverdue) {
-        throw new AppError('internal', `a ${kind} job took more than ${jobMs / 1000} s: ended`);
-      }
-      throw error;
+      if (!isOverdue) throw error;
+      throw new AppError('internal', `a ${kind} job took more than ${jobMs / 1000} s: ended`);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
@@ -119,15 +99,8 @@ export function openPool(options: PoolOptions): Pool {
         }
       }
     },
-    close: () => piscina.destroy(),
+    close: () => pool.close(),
   };
-}
-
-type Threads = Piscina['threads'];
-
-async function ended(before: Threads, now: Threads): Promise<void> {
-  const going = before.filter((thread) => !now.includes(thread) && thread.threadId !== -1);
-  await Promise.all(going.map((thread) => once(thread, 'exit')));
 }
 
 function threadDied(kind: string, error: unknown): AppError {

@@ -1,43 +1,32 @@
 import { gzipSync } from 'node:zlib';
-import { toErrorValue } from '../../engine/core/errors.js';
+import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { mergeSegments } from '../../engine/store/merge.js';
 import type { Segment } from '../../engine/store/store.js';
 import { runChunk } from '../jobs/import/chunk.js';
 import type { ChunkJob, ChunkResult } from '../jobs/import/chunk-types.js';
 import { encodePart, type PartJob } from '../jobs/export/part.js';
-import type { MergeOrder, Outcome } from './pool.js';
+import type { MergeOrder } from './pool.js';
 
 /** Two thirds of the default level's time for an eighth more bytes (VCF text, blocks of 1 MB). */
 const gzipLevel = 4;
 
 /** A chunk of a source becomes a segment in the task's scratch folder. */
 export async function chunk(job: ChunkJob): Promise<Outcome<ChunkResult>> {
-  return outcome(() => runChunk(job));
+  return outcomeOf(() => runChunk(job));
 }
 
 /** Small segments become one. */
 export async function merge(job: MergeOrder): Promise<Outcome<Segment>> {
-  return outcome(() => mergeSegments(job.sources, job.columns, job.file));
+  return outcomeOf(() => mergeSegments(job.sources, job.columns, job.file));
 }
 
 /** Some records of an export become a part of its file. */
 export async function part(job: PartJob): Promise<Outcome<unknown>> {
-  return outcome(async () => encodePart(job));
+  return outcomeOf(async () => encodePart(job));
 }
 
 /** One block of a file of rejected records becomes one gzip member. */
 export async function gzip(block: Uint8Array): Promise<Outcome<Uint8Array>> {
   // The synchronous form: the pool's threads are the parallelism, zlib's own threads would come on top.
-  return outcome(async () => gzipSync(block, { level: gzipLevel }));
-}
-
-async function outcome<T>(work: () => Promise<T>): Promise<Outcome<T>> {
-  try {
-    return { ok: true, value: await work() };
-  } catch (error) {
-    // After a trap a WebAssembly module's memory cannot be trusted, so the thread goes with it and the pool runs the
-    // job again in a new one.
-    if ((error as { name?: unknown } | null)?.name === 'RuntimeError') process.exit(70);
-    return { ok: false, error: toErrorValue(error) };
-  }
+  return outcomeOf(async () => gzipSync(block, { level: gzipLevel }));
 }

@@ -73,8 +73,13 @@ const doors: readonly { readonly modules: RegExp; readonly through: readonly str
     through: ['scheduler/fetch/'],
   },
   {
-    modules: /^(node:)?(child_process|worker_threads|cluster)$|^piscina$/,
-    through: ['scheduler/worker/', 'engine/query/memory/lane.ts', 'engine/query/memory/thread.ts'],
+    modules: /^(node:)?(child_process|cluster)$/,
+    through: ['scheduler/worker/'],
+  },
+  {
+    // The second reads the data that its thread was started with.
+    modules: /^(node:)?worker_threads$|^piscina$/,
+    through: ['engine/core/threads.ts', 'engine/query/memory/thread.ts'],
   },
   {
     modules: /^node:sqlite$/,

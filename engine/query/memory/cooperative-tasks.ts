@@ -20,9 +20,11 @@ export class CooperativeScheduler {
     this.#run();
   }
 
-  /** Drops a task; neither of its callbacks is called. */
-  cancel(id: number): void {
+  /** Drops a task, which fails with this error; without effect when it has ended. */
+  cancel(id: number, error: Error): void {
+    const task = this.#open.get(id);
     this.#open.delete(id);
+    task?.failed(error);
   }
 
   #run(): void {

@@ -13,10 +13,10 @@ import { and, type Predicate } from '../predicate/predicate.js';
 import { prune } from '../predicate/prune.js';
 import type { Projected } from '../results/projection.js';
 import { facetJson } from './facets/facet-json.js';
-import { inlineLane, threadLane } from './lane.js';
+import { openInlineShard, openShardThread } from './shard-thread.js';
 import { compareCandidates } from './top-rows.js';
 import type { ShardAnswer, ShardQuery } from './protocol.js';
-import { Shards, type Known } from './shards.js';
+import { Shards, type KnownSnapshot } from './shards.js';
 import { TermLookup } from './term-lookup.js';
 
 /** How much memory columns may take, and how many threads answer. */
@@ -65,8 +65,8 @@ const nearRows = 2_000;
 export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions): MemoryExecutor {
   const count = Math.max(1, threads);
   const bytes = Math.floor((cacheMb * 1024 * 1024) / count);
-  const lane = threads === 0 ? inlineLane : threadLane;
-  const shards = new Shards(count, (listener) => lane(bytes, listener), report);
+  const open = threads === 0 ? openInlineShard : openShardThread;
+  const shards = new Shards(count, (events) => open(bytes, events), report);
   return {
     select: (snapshot, selection, options) =>
       namingDataset(snapshot, () => select(shards, snapshot, selection, options)),
@@ -82,9 +82,9 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
 
 /** What a request to the shards needs beside the query: the segments that may match, and the rows that the term index found. */
 interface Prepared {
-  readonly known: Known;
+  readonly known: KnownSnapshot;
   readonly segments: readonly number[];
-  readonly words: ShardQuery['words'];
+  readonly terms: ShardQuery['terms'];
 }
 
 async function prepare(
@@ -101,9 +101,9 @@ async function prepare(
   );
   const lookup = await TermLookup.open(snapshot, and([predicate, ...sides]));
   if (isUnsupported(lookup)) return lookup;
-  const words = await lookup.rows(segments, turnsOf(options));
-  if (words !== undefined && isUnsupported(words)) return words;
-  return { known: shards.know(snapshot), segments, words };
+  const terms = await lookup.rows(segments, turnsOf(options));
+  if (terms !== undefined && isUnsupported(terms)) return terms;
+  return { known: await shards.know(snapshot), segments, terms };
 }
 
 async function select(
@@ -121,7 +121,7 @@ async function select(
   if (isUnsupported(prepared)) return prepared;
   const query = {
     predicate,
-    words: prepared.words,
+    terms: prepared.terms,
     ordering: isSorted ? ordering : [],
     first: limit > 0 && isNear ? offset + limit : 0,
     facets,
@@ -159,8 +159,8 @@ async function list(
 ): Promise<Listing | Unsupported> {
   const prepared = await prepare(shards, snapshot, predicate, sides, 0, options);
   if (isUnsupported(prepared)) return prepared;
-  const { words } = prepared;
-  const query = { predicate, words, isListed: true, sides, ordering: [], first: 0, facets };
+  const { terms } = prepared;
+  const query = { predicate, terms, isListed: true, sides, ordering: [], first: 0, facets };
   const answers = await ask(shards, prepared, query, options);
   if (isUnsupported(answers)) return answers;
   let total = 0;
@@ -213,7 +213,7 @@ function sorted(
 /** The rows of a page far behind the first, from the segments that hold it; `counts` are the matches of each segment. */
 async function farRows(
   shards: Shards,
-  { known, words }: Prepared,
+  { known, terms }: Prepared,
   counts: readonly RowRef[],
   { predicate, offset, limit }: Pick<Selection, 'predicate' | 'offset' | 'limit'>,
   options: RunOptions,
@@ -225,8 +225,8 @@ async function farRows(
     const to = Math.min(count, offset + limit - before);
     before += count;
     if (from >= to) continue;
-    const query = { predicate, words, ordering: [], first: to, facets: null };
-    const answers = await ask(shards, { known, words, segments: [segment] }, query, options);
+    const query = { predicate, terms, ordering: [], first: to, facets: null };
+    const answers = await ask(shards, { known, terms, segments: [segment] }, query, options);
     if (isUnsupported(answers)) return answers;
     rows.push(...pairs(answers[0]!.rows).slice(from));
   }
@@ -236,7 +236,7 @@ async function farRows(
 async function ask(
   shards: Shards,
   { known: { key, shardOf }, segments }: Prepared,
-  { words, ...query }: Omit<ShardQuery, 'snapshot' | 'segments'>,
+  { terms, ...query }: Omit<ShardQuery, 'snapshot' | 'segments'>,
   options: RunOptions,
 ): Promise<readonly ShardAnswer[] | Unsupported> {
   const byShard = new Map<number, number[]>();
@@ -246,14 +246,14 @@ async function ask(
     if (list) list.push(segment);
     else byShard.set(shard, [segment]);
   }
-  const questions = [...byShard].map(([shard, list]) => {
-    const own = words && new Map(list.map((number) => [number, words.get(number)!]));
-    const whole = { ...query, words: own, snapshot: key, segments: Uint32Array.from(list) };
+  const requests = [...byShard].map(([shard, list]) => {
+    const own = terms && new Map(list.map((number) => [number, terms.get(number)!]));
+    const whole = { ...query, terms: own, snapshot: key, segments: Uint32Array.from(list) };
     return [shard, { kind: 'select', query: whole }] as const;
   });
-  const answers = await shards.ask(questions, options);
+  const answers = await shards.ask(requests, options);
   if (isUnsupported(answers)) return answers;
-  return answers.map((message) => (message as { readonly answer: ShardAnswer }).answer);
+  return answers.map((reply) => (reply as { readonly selected: ShardAnswer }).selected);
 }
 
 async function records(
@@ -263,7 +263,7 @@ async function records(
   projection: readonly Projected[],
   options: RunOptions,
 ): Promise<readonly string[] | Unsupported> {
-  const { key, shardOf } = shards.know(snapshot);
+  const { key, shardOf } = await shards.know(snapshot);
   /** Of each shard: the records of each segment, and where in the answer they go. */
   const byShard = new Map<number, Map<number, { rows: number[]; at: number[] }>>();
   for (const [at, [segment, row]] of rows.entries()) {
@@ -286,7 +286,7 @@ async function records(
   if (isUnsupported(answers)) return answers;
   const texts: string[] = Array.from({ length: rows.length });
   for (const [i, [, segments]] of asked.entries()) {
-    const { texts: found } = answers[i] as { readonly texts: readonly string[] };
+    const { records: found } = answers[i] as { readonly records: readonly string[] };
     const targets = [...segments.values()].flatMap(({ at }) => at);
     for (const [j, at] of targets.entries()) texts[at] = found[j]!;
   }

@@ -7,8 +7,9 @@ import type { Columns } from '../../core/types.js';
 import type { FacetPartial } from './facets/partial.js';
 import type { Candidate } from './top-rows.js';
 import type { FoundTerms } from './terms.js';
+import type { Unsupported } from '../unsupported.js';
 
-/** A version of a dataset as a shard has to know it: the segments that are this shard's. */
+/** A version of a dataset, with the segments that belong to one shard. */
 export interface ShardSnapshot {
   /** The same for all shards. */
   readonly key: number;
@@ -26,40 +27,40 @@ export interface ShardSegment {
   readonly rows: number;
 }
 
-/** What is asked of some segments of a snapshot. */
+/** A query of some segments of a snapshot. */
 export interface ShardQuery {
   readonly snapshot: number;
-  /** Numbers of segments, ascending; those of other shards are passed over. */
+  /** Numbers of segments, ascending; segments of other shards are skipped. */
   readonly segments: Uint32Array;
   readonly predicate: Predicate;
-  /** Empty: records come in the order in which they were stored. */
+  /** Empty: rows come in insertion order. */
   readonly ordering: readonly OrderKey[];
-  /** How many of the records that come first are wanted, */
+  /** Maximum number of rows in the answer, the first ones in order. */
   readonly first: number;
-  /** of those behind this one: the number of a segment, and of a row in it. */
+  /** Without an ordering: only rows behind this one are in the answer. */
   readonly after?: readonly [segment: number, row: number];
-  /** True: nobody wants the counts, so that nothing more is looked at when the first records have been found. */
+  /** True if the counts are not needed: the shard stops when it has found the first rows. */
   readonly isUncounted?: boolean;
   readonly facets: readonly Facet[] | null;
-  /** By the number of the segment, what the index of words has found. */
-  readonly words?: ReadonlyMap<number, FoundTerms> | undefined;
-  /** Whether all records that match are wanted too. */
+  /** By the number of the segment: the rows that the term index found. */
+  readonly terms?: ReadonlyMap<number, FoundTerms> | undefined;
+  /** True if the answer lists all matching rows. */
   readonly isListed?: boolean;
-  /** Which records satisfy these is wanted with them. */
+  /** Side predicates, with `isListed`: the answer says which rows satisfy each. */
   readonly sides?: readonly Predicate[];
 }
 
 /** A shard's part of an answer. */
 export interface ShardAnswer {
-  /** Pairs: the number of a segment, and how many of its records match. */
+  /** Pairs: the number of a segment, and the number of its matching rows. */
   readonly counts: Float64Array;
-  /** Without an ordering, pairs: the number of a segment, and of a row in it; at most `first`, ascending. */
+  /** Without an ordering, pairs: the number of a segment, and the number of a row in it; at most `first`, ascending. */
   readonly rows: Float64Array;
   /** With an ordering: at most `first`, in order. */
   readonly candidates: readonly Candidate[];
-  /** None were asked for: empty. */
+  /** Empty if the query has no facets. */
   readonly facets: readonly FacetPartial[];
-  /** If they are wanted: the records of each segment that match, none left out. */
+  /** With `isListed`: all matching rows, by segment. */
   readonly listed: readonly SegmentRows[];
 }
 
@@ -83,18 +84,12 @@ export type ToShard =
     }
   | { readonly kind: 'cancel'; readonly id: number };
 
-/** From a shard: an answer, or why there is none. */
+/** From a shard. */
 export type FromShard =
-  | { readonly id: number; readonly answer: ShardAnswer }
-  /** In the order asked. */
-  | { readonly id: number; readonly texts: readonly string[] }
-  /** The data show that the memory executor cannot answer: why. */
-  | { readonly id: number; readonly unsupported: string }
-  | { readonly id: number; readonly problem: ShardProblem };
-
-/** An error of engine/core/errors.ts as plain data. */
-export interface ShardProblem {
-  readonly code: string;
-  readonly message: string;
-  readonly fields?: unknown;
-}
+  /** To a message that asks for nothing. */
+  | 'done'
+  | { readonly selected: ShardAnswer }
+  /** JSON texts, in the order in which the message lists the rows. */
+  | { readonly records: readonly string[] }
+  /** The data, or a thread that was replaced, prevent the memory executor from answering. */
+  | Unsupported;

@@ -1,66 +1,53 @@
-import { AppError } from '../../core/errors.js';
-import { isUnsupported } from '../unsupported.js';
-import type { FromShard, ShardProblem, ToShard } from './protocol.js';
-import { Shard } from './shard.js';
+import { canceled } from '../../core/errors.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { CooperativeScheduler } from './cooperative-tasks.js';
+import type { FromShard, ToShard } from './protocol.js';
+import { Shard } from './shard.js';
 
-/** A shard that answers messages; returns what takes them. */
-export function serveShard(
-  cacheBytes: number,
-  send: (message: FromShard) => void,
-): { readonly take: (message: ToShard) => void; readonly close: () => void } {
+/** Opens a shard that answers messages; those that ask for rows or records take turns. */
+export function serveShard(cacheBytes: number): {
+  answer(message: ToShard): Promise<FromShard>;
+  close(): void;
+} {
   const shard = new Shard(cacheBytes);
   const tasks = new CooperativeScheduler();
-  const begin = <T>(
+  const inTurns = async <T>(
     id: number,
-    work: () => Generator<void, T>,
-    done: (result: T) => void,
-  ): void => {
-    const failed = (error: unknown): void => send({ id, ...failure(error) });
+    work: Generator<void, T | Unsupported>,
+    reply: (result: T) => FromShard,
+  ): Promise<FromShard> => {
     try {
-      tasks.add(id, { work: work(), done, failed });
+      const result = await new Promise<T | Unsupported>((done, failed) =>
+        tasks.add(id, { work, done, failed }),
+      );
+      return isUnsupported(result) ? result : reply(result);
     } catch (error) {
-      failed(error);
+      if (error instanceof RangeError && /allocation failed/i.test(error.message))
+        return { unsupported: 'a column for which there is no memory' };
+      throw error;
     }
   };
-  const take = (message: ToShard): void => {
-    switch (message.kind) {
-      case 'snapshot':
-        return shard.learn(message.snapshot);
-      case 'forget':
-        return shard.forget(message.snapshot);
-      case 'cancel':
-        return tasks.cancel(message.id);
-      case 'select': {
-        const { id, query } = message;
-        return begin(
-          id,
-          () => shard.select(query),
-          (answer) =>
-            send(isUnsupported(answer) ? { id, unsupported: answer.unsupported } : { id, answer }),
-        );
+  return {
+    async answer(message) {
+      switch (message.kind) {
+        case 'snapshot':
+          shard.learn(message.snapshot);
+          return 'done';
+        case 'forget':
+          shard.forget(message.snapshot);
+          return 'done';
+        case 'cancel':
+          tasks.cancel(message.id, canceled());
+          return 'done';
+        case 'select':
+          return inTurns(message.id, shard.select(message.query), (selected) => ({ selected }));
+        case 'records': {
+          const { id, snapshot, records: asked, projection } = message;
+          const work = shard.records(snapshot, asked, projection);
+          return inTurns(id, work, (records) => ({ records }));
+        }
       }
-      case 'records': {
-        const { id, snapshot, records, projection } = message;
-        return begin(
-          id,
-          () => shard.records(snapshot, records, projection),
-          (texts) => send({ id, texts }),
-        );
-      }
-    }
+    },
+    close: () => shard.close(),
   };
-  return { take, close: () => shard.close() };
-}
-
-function failure(
-  error: unknown,
-): { readonly unsupported: string } | { readonly problem: ShardProblem } {
-  if (error instanceof RangeError && /allocation failed/i.test(error.message))
-    return { unsupported: 'a column for which there is no memory' };
-  if (error instanceof AppError) {
-    const { code, message, fields } = error;
-    return { problem: { code, message, fields } };
-  }
-  return { problem: { code: 'internal', message: String((error as Error).stack ?? error) } };
 }

@@ -62,11 +62,9 @@ export class Shard {
   }
 
   /** Answers segment by segment, and yields after each one. */
-  select(query: ShardQuery): Generator<void, ShardAnswer | Unsupported> {
-    return this.#select(query, this.#known(query.snapshot));
-  }
-
-  *#select(query: ShardQuery, snapshot: ShardSnapshot): Generator<void, ShardAnswer | Unsupported> {
+  *select(query: ShardQuery): Generator<void, ShardAnswer | Unsupported> {
+    const snapshot = this.#snapshots.get(query.snapshot);
+    if (snapshot === undefined) return unknownSnapshot;
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
     const match = matcher(query.predicate);
@@ -79,7 +77,7 @@ export class Shard {
     const listed: SegmentRows[] = [];
     const sides = (query.sides ?? []).map((side) => matcher(side));
     for (const [i, segment] of segments.entries()) {
-      const view = this.#view(snapshot, segment, query.words?.get(segment.number));
+      const view = this.#view(snapshot, segment, query.terms?.get(segment.number));
       const found = match(view);
       if (isUnsupported(found)) return this.#refused(found);
       const count = countOf(found, segment.rows);
@@ -125,20 +123,14 @@ export class Shard {
   }
 
   /** The JSON texts of records, in the order of `asked`. */
-  records(
-    snapshot: number,
+  *records(
+    key: number,
     asked: readonly ShardRecords[],
     projection: readonly Projected[],
-  ): Generator<void, readonly string[]> {
-    return this.#records(asked, projection, this.#known(snapshot));
-  }
-
-  *#records(
-    asked: readonly ShardRecords[],
-    projection: readonly Projected[],
-    { segments }: ShardSnapshot,
-  ): Generator<void, readonly string[]> {
-    const byNumber = new Map(segments.map((segment) => [segment.number, segment]));
+  ): Generator<void, readonly string[] | Unsupported> {
+    const snapshot = this.#snapshots.get(key);
+    if (snapshot === undefined) return unknownSnapshot;
+    const byNumber = new Map(snapshot.segments.map((segment) => [segment.number, segment]));
     const source = {
       cache: this.#cache,
       file: (number: number): SegmentFile => {
@@ -163,12 +155,6 @@ export class Shard {
     this.#files.clear();
     this.#cache.clear();
     this.#dictionaries.clear();
-  }
-
-  #known(key: number): ShardSnapshot {
-    const snapshot = this.#snapshots.get(key);
-    if (snapshot === undefined) throw new Error(`snapshot ${key} is not known to this shard`);
-    return snapshot;
   }
 
   #view(snapshot: ShardSnapshot, segment: ShardSegment, terms?: FoundTerms): SegmentView {
@@ -247,6 +233,11 @@ export class Shard {
     return file;
   }
 }
+
+/** The caller reads this after a thread was replaced, or when 64 newer snapshots have come between. */
+const unknownSnapshot: Unsupported = {
+  unsupported: 'a snapshot that its worker thread has forgotten',
+};
 
 /** Number of records between two yields. */
 const recordsAtOnce = 2_000;

@@ -1,125 +1,125 @@
 import { budgets } from '../../core/budgets.js';
-import { AppError, type ErrorCode, type FieldErrors } from '../../core/errors.js';
+import { AppError } from '../../core/errors.js';
 import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
 import type { Snapshot } from '../../store/store.js';
-import type { Lane, Listener } from './lane.js';
-import type { Unsupported } from '../unsupported.js';
-import type { FromShard, ShardProblem, ShardSnapshot, ToShard } from './protocol.js';
+import { isUnsupported, type Unsupported } from '../unsupported.js';
+import type { FromShard, ShardSnapshot, ToShard } from './protocol.js';
+import type { ShardEvents, ShardThread } from './shard-thread.js';
 
-/** How many versions of datasets the shards know at a time. */
-const knownSnapshots = 64;
-/** Where segments are is forgotten when it is of so many. */
-const knownSegments = 200_000;
+/** Maximum number of versions of datasets that the shards know at the same time. */
+const maxSnapshots = 64;
+/** Maximum number of segments whose shard is remembered. */
+const maxSegments = 200_000;
 
-/** A message that is answered. */
-type Question = Extract<ToShard, { readonly id: number }>;
-type Asked = Question extends infer Q ? (Q extends Question ? Omit<Q, 'id'> : never) : never;
+/** A message with a number by which it can be cancelled. */
+type Cancellable = Extract<ToShard, { readonly kind: 'select' | 'records' }>;
+/** A message without its number. */
+export type ShardRequest = Cancellable extends infer R
+  ? R extends Cancellable
+    ? Omit<R, 'id'>
+    : never
+  : never;
 
-interface Waiting {
-  readonly done: (message: FromShard) => void;
-  readonly failed: (error: unknown) => void;
-}
+/** The answer to a message that asks for something. */
+export type ShardReply = Exclude<FromShard, 'done' | Unsupported>;
 
-/** A snapshot that the shards have been told of. */
-export interface Known {
+/** A snapshot that the shards know. */
+export interface KnownSnapshot {
   readonly key: number;
-  /** The shard of each segment. */
+  /** The shard of each segment, by the number of the segment. */
   readonly shardOf: Uint16Array;
 }
 
-/** The shards: which segment is where, and what is asked of whom. Threads start with the first question. */
+/** All shards: assigns each segment to one of them, and sends them requests. Threads start with the first snapshot. */
 export class Shards {
-  readonly #count: number;
-  readonly #open: () => Lane;
+  readonly #open: () => Promise<readonly ShardThread[]>;
   readonly #report: (message: string) => void;
-  readonly #lanes: Lane[] = [];
+  /** The number of rows that are assigned to each shard. */
   readonly #rows: number[];
-  readonly #places = new Map<string, number>();
-  readonly #known = new Map<string, Known>();
-  readonly #waiting = new Map<number, Waiting>();
+  /** By the path of a segment's file. */
+  readonly #shardOf = new Map<string, number>();
+  readonly #known = new Map<string, KnownSnapshot>();
+  #opening: Promise<readonly ShardThread[]> | undefined;
+  #threads: readonly ShardThread[] = [];
+  #isClosed = false;
   #lastId = 0;
   #lastKey = 0;
 
   constructor(
     count: number,
-    open: (listener: Listener) => Lane,
+    open: (events: ShardEvents) => Promise<ShardThread>,
     report: (message: string) => void = () => undefined,
   ) {
     this.#report = report;
-    this.#count = count;
     this.#rows = Array.from({ length: count }, () => 0);
-    const listener = {
-      heard: (message: FromShard) => this.#heard(message),
-      ended: (error: Error) => this.#reset(error),
-    };
-    this.#open = () => open(listener);
+    // A new thread knows no snapshot. The others may be told of one again, which does no harm.
+    const events = { exited: () => this.#forgetAll(), report };
+    this.#open = () => Promise.all(this.#rows.map(() => open(events)));
   }
 
-  /** Tells the shards of a snapshot, unless they know it. */
-  know(snapshot: Snapshot): Known {
-    if (this.#lanes.length === 0)
-      for (let i = 0; i < this.#count; i++) this.#lanes.push(this.#open());
+  /** Makes a snapshot known to the shards. */
+  async know(snapshot: Snapshot): Promise<KnownSnapshot> {
+    this.#opening ??= this.#open();
+    this.#threads = await this.#opening;
     const name = `${snapshot.files[0]}\n${snapshot.version}\n${snapshot.segments.length}`;
-    const known = this.#known.get(name);
-    if (known !== undefined) {
+    const earlier = this.#known.get(name);
+    if (earlier !== undefined) {
       this.#known.delete(name);
-      this.#known.set(name, known);
-      return known;
+      this.#known.set(name, earlier);
+      return earlier;
     }
     const key = ++this.#lastKey;
     const shardOf = Uint16Array.from(snapshot.segments, ({ rows }, i) =>
-      this.#placeOf(snapshot.files[i + 1]!, rows),
+      this.#assign(snapshot.files[i + 1]!, rows),
     );
     const { datasetId, columns } = snapshot;
-    for (const [shard, lane] of this.#lanes.entries()) {
+    for (const [shard, thread] of this.#threads.entries()) {
       const segments = snapshot.segments.flatMap(({ rows }, number) =>
         shardOf[number] === shard ? [{ number, path: snapshot.files[number + 1]!, rows }] : [],
       );
-      const told: ShardSnapshot = { key, datasetId, columns, segments };
-      lane.send({ kind: 'snapshot', snapshot: told });
+      const own: ShardSnapshot = { key, datasetId, columns, segments };
+      this.#tell(thread, { kind: 'snapshot', snapshot: own });
     }
-    const made = { key, shardOf };
-    this.#known.set(name, made);
-    if (this.#known.size > knownSnapshots) {
+    const known = { key, shardOf };
+    this.#known.set(name, known);
+    if (this.#known.size > maxSnapshots) {
       const [oldest, { key: gone }] = this.#known.entries().next().value!;
       this.#known.delete(oldest);
-      for (const lane of this.#lanes) lane.send({ kind: 'forget', snapshot: gone });
+      this.#forget(gone);
     }
-    return made;
+    return known;
   }
 
-  /** Puts a question to several shards; throws what a shard threw, or why it was given up. */
+  /**
+   * Sends requests to several shards, and resolves to their replies in the same order. Rejects with what a shard threw, or with
+   * `canceled` or `budget` when the client has left or the time is up; the shards then drop the requests.
+   */
   async ask(
-    questions: readonly (readonly [shard: number, question: Asked])[],
+    requests: readonly (readonly [shard: number, request: ShardRequest])[],
     options: RunOptions,
-  ): Promise<readonly FromShard[] | Unsupported> {
-    const ids: number[] = [];
+  ): Promise<readonly ShardReply[] | Unsupported> {
+    const sent: { readonly thread: ShardThread; readonly id: number }[] = [];
     const { signal, timeoutMs = budgets.queryMs } = options;
-    let giveUp: (error: AppError) => void = () => undefined;
-    const given = new Promise<never>((_, reject) => (giveUp = reject));
-    const onAbort = (): void => giveUp(clientLeft());
-    const onLate = (): void => giveUp(timedOut(timeoutMs));
+    let end: (error: AppError) => void = () => undefined;
+    const ended = new Promise<never>((_, reject) => (end = reject));
+    const onAbort = (): void => end(clientLeft());
+    const onLate = (): void => end(timedOut(timeoutMs));
     const timer = setTimeout(onLate, timeoutMs);
-    // A timer waits for a millisecond at least, in which there may be an answer.
+    // A timer waits for a millisecond at least, within which a shard may answer.
     if (timeoutMs <= 0) onLate();
     signal?.addEventListener('abort', onAbort);
     if (signal?.aborted) onAbort();
     try {
-      const answers = questions.map(([shard, question]) => {
+      const replies = requests.map(([shard, request]) => {
+        const thread = this.#threads[shard]!;
         const id = ++this.#lastId;
-        ids.push(id);
-        return new Promise<FromShard>((done, failed) => {
-          this.#waiting.set(id, { done, failed });
-          this.#lanes[shard]!.send({ ...question, id } as Question);
-        });
+        sent.push({ thread, id });
+        return this.#run(thread, { ...request, id } as Cancellable);
       });
-      const all = await Promise.race([Promise.all(answers), given]);
-      return all.find((answer) => 'unsupported' in answer) ?? all;
+      const all = await Promise.race([Promise.all(replies), ended]);
+      return all.find(isUnsupported) ?? (all as readonly ShardReply[]);
     } catch (error) {
-      for (const id of ids) {
-        if (!this.#waiting.delete(id)) continue;
-        for (const [shard] of questions) this.#lanes[shard]?.send({ kind: 'cancel', id });
-      }
+      for (const { thread, id } of sent) this.#tell(thread, { kind: 'cancel', id });
       throw error;
     } finally {
       clearTimeout(timer);
@@ -128,42 +128,47 @@ export class Shards {
   }
 
   async close(): Promise<void> {
-    const closed = new AppError('internal', 'The query engine is closed');
-    for (const { failed } of this.#waiting.values()) failed(closed);
-    this.#waiting.clear();
-    await Promise.all(this.#lanes.splice(0).map((lane) => lane.close()));
+    this.#isClosed = true;
+    const threads = (await this.#opening) ?? [];
+    await Promise.all(threads.map((thread) => thread.close()));
   }
 
-  #placeOf(path: string, rows: number): number {
-    const known = this.#places.get(path);
-    if (known !== undefined) return known;
-    if (this.#places.size > knownSegments) this.#places.clear();
+  /** Resolves to `Unsupported` when the thread exits before it has answered: another executor answers the query. */
+  async #run(thread: ShardThread, message: ToShard): Promise<FromShard> {
+    try {
+      return await thread.run(message);
+    } catch (error) {
+      if (this.#isClosed) throw new AppError('internal', 'The query engine is closed');
+      if (error instanceof AppError) throw error;
+      this.#report(`a query thread exited: ${String(error)}`);
+      return { unsupported: 'a query whose worker thread has just exited' };
+    }
+  }
+
+  /** Sends a message to which there is no reply; it is of no use to a thread that exits. */
+  #tell(thread: ShardThread, message: ToShard): void {
+    thread.run(message).catch(() => undefined);
+  }
+
+  #assign(path: string, rows: number): number {
+    const assigned = this.#shardOf.get(path);
+    if (assigned !== undefined) return assigned;
+    if (this.#shardOf.size > maxSegments) this.#shardOf.clear();
     const shard = this.#rows.indexOf(Math.min(...this.#rows));
     this.#rows[shard]! += rows;
-    this.#places.set(path, shard);
+    this.#shardOf.set(path, shard);
     return shard;
   }
 
-  #heard(message: FromShard): void {
-    const waiting = this.#waiting.get(message.id);
-    if (waiting === undefined) return; // given up
-    this.#waiting.delete(message.id);
-    if ('problem' in message) waiting.failed(errorOf(message.problem));
-    else waiting.done(message);
+  #forget(key: number): void {
+    for (const thread of this.#threads) this.#tell(thread, { kind: 'forget', snapshot: key });
   }
 
-  /** A thread has ended: what was asked is answered by the SQL engine, and the next question finds new threads. */
-  #reset(error: Error): void {
-    this.#report(error.message);
-    for (const [id, { done }] of this.#waiting)
-      done({ id, unsupported: 'a query whose worker thread has just exited' });
-    this.#waiting.clear();
+  #forgetAll(): void {
+    if (this.#isClosed) return;
+    const keys = [...this.#known.values()].map(({ key }) => key);
     this.#known.clear();
-    for (const lane of this.#lanes.splice(0)) void lane.close();
+    // The pool replaces the thread after this event.
+    queueMicrotask(() => keys.forEach((key) => this.#forget(key)));
   }
-}
-
-function errorOf(problem: ShardProblem): Error {
-  const { code, message, fields } = problem;
-  return new AppError(code as ErrorCode, message, fields as FieldErrors | undefined);
 }

@@ -1,9 +1,13 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { outcomeOf, type Outcome } from '../../core/outcome.js';
+import type { FromShard, ToShard } from './protocol.js';
 import { serveShard } from './serve.js';
 
-/* A thread of the API process with one shard in it: answers messages until it is terminated. */
+/* A worker thread of the API process with one shard. */
 
-const { cacheBytes } = workerData as { readonly cacheBytes: number };
-const port = parentPort!;
-const { take } = serveShard(cacheBytes, (message) => port.postMessage(message));
-port.on('message', take);
+const shard = serveShard((workerData as { readonly cacheBytes: number }).cacheBytes);
+
+/** Answers one message. */
+export function answer(message: ToShard): Promise<Outcome<FromShard>> {
+  return outcomeOf(() => shard.answer(message));
+}

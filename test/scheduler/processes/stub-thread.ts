@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../scheduler/worker/pool.js';
+import type { Outcome } from '../../../engine/core/outcome.js';
 
 /** Threads for tests of the pool: a job's bytes say what its thread shall do. */
 export async function gzip(job: Uint8Array): Promise<Outcome<Uint8Array>> {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { inlineLane, type Lane, type Listener } from '../../../../engine/query/memory/lane.js';
+import { openInlineShard, openShardThread, type ShardEvents, type ShardThread } from '../../../../engine/query/memory/shard-thread.js'; // prettier-ignore
 import type { ShardQuery } from '../../../../engine/query/memory/protocol.js';
 import { Shards } from '../../../../engine/query/memory/shards.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
+import type { Unsupported } from '../../../../engine/query/unsupported.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { runQuery } from '../../../../engine/query/plan/query.js';
 import { column, listOf, openBench, type Bench, type Dataset } from '../dataset.js';
@@ -115,41 +116,69 @@ describe('shards that are told of snapshots', () => {
 
   test('keep a segment where it is, and forget old snapshots', async () => {
     const { snapshot } = await written(threads);
-    const shards = new Shards(2, (listener) => inlineLane(1 << 20, listener));
-    const first = shards.know(snapshot);
-    for (let version = 2; version < 90; version++) shards.know({ ...snapshot, version });
-    const again = shards.know(snapshot);
+    const shards = new Shards(2, () => openInlineShard(1 << 20));
+    const first = await shards.know(snapshot);
+    for (let version = 2; version < 90; version++) await shards.know({ ...snapshot, version });
+    const again = await shards.know(snapshot);
     expect(again.key).not.toBe(first.key);
     expect(again.shardOf).toEqual(first.shardOf);
     expect(new Set(first.shardOf)).toEqual(new Set([0, 1]));
     const own = snapshot.segments.flatMap((_, i) => (first.shardOf[i] === 1 ? [i] : []));
     const select = { kind: 'select', query: question(again.key, own) } as const;
     const answers = await shards.ask([[1, select]], {});
-    expect(answers).toMatchObject([{ answer: { rows: Float64Array.of(own[0]!, 0, own[0]!, 1, own[0]!, 2) } }]); // prettier-ignore
+    expect(answers).toMatchObject([{ selected: { rows: Float64Array.of(own[0]!, 0, own[0]!, 1, own[0]!, 2) } }]); // prettier-ignore
     const old = { kind: 'select', query: question(first.key, own) } as const;
-    await expect(shards.ask([[1, old]], {})).rejects.toMatchObject({ code: 'internal' });
+    await expect(shards.ask([[1, old]], {})).resolves.toMatchObject({
+      unsupported: expect.any(String),
+    });
     await shards.close();
   });
 
-  test('one that ends leaves its question to the SQL engine, and the next question finds a new one', async () => {
+  test('leave the query of a thread that exits to the SQL engine, and tell its successor of the snapshot', async () => {
     const { snapshot } = await written(threads);
-    let ended: Listener['ended'] | undefined;
-    const opened: Lane[] = [];
-    const shards = new Shards(1, (listener) => {
-      ended = listener.ended;
-      const lane = inlineLane(1 << 20, listener);
-      // The first one hears nothing.
-      opened.push(opened.length === 0 ? { ...lane, send: () => undefined } : lane);
-      return opened.at(-1)!;
-    });
-    const { key } = shards.know(snapshot);
-    const select = { kind: 'select', query: question(key, [0]) } as const;
-    const answer = shards.ask([[0, select]], {});
-    ended!(new Error('for a test'));
+    const { promise: death, reject: die } = Promise.withResolvers<never>();
+    let events: ShardEvents | undefined;
+    const [first, second] = [await openInlineShard(1 << 20), await openInlineShard(1 << 20)];
+    let current = first;
+    const thread: ShardThread = {
+      // The first thread dies with the query that it runs.
+      run: (message) =>
+        current === first && message.kind === 'select' ? death : current.run(message),
+      close: () => current.close(),
+    };
+    const shards = new Shards(1, async (given) => ((events = given), thread));
+    const select = async (): Promise<readonly unknown[] | Unsupported> => {
+      const { key } = await shards.know(snapshot);
+      return shards.ask([[0, { kind: 'select', query: question(key, [0]) }]], {});
+    };
+    const answer = select();
+    await shards.know(snapshot);
+    events!.exited();
+    current = second;
+    die(new Error('for a test'));
     await expect(answer).resolves.toMatchObject({ unsupported: expect.any(String) });
-    const again = { kind: 'select', query: question(shards.know(snapshot).key, [0]) } as const;
-    await expect(shards.ask([[0, again]], {})).resolves.toHaveLength(1);
-    expect(opened).toHaveLength(2);
+    await expect(select()).resolves.toMatchObject([{ selected: { rows: Float64Array.of(0, 0, 0, 1, 0, 2) } }]); // prettier-ignore
+    await shards.close();
+  });
+
+  test('answer again after a thread was killed', async () => {
+    const { snapshot } = await written(threads);
+    const entry = new URL('./mortal-shard.js', import.meta.url).href;
+    const { promise: exited, resolve: onExit } = Promise.withResolvers<void>();
+    let thread: ShardThread | undefined;
+    const shards = new Shards(1, async (events) => {
+      const both = { ...events, exited: () => (events.exited(), onExit()) };
+      return (thread = await openShardThread(1 << 20, both, entry));
+    });
+    const select = async (): Promise<readonly unknown[] | Unsupported> => {
+      const { key } = await shards.know(snapshot);
+      return shards.ask([[0, { kind: 'select', query: question(key, [0]) }]], {});
+    };
+    const before = await select();
+    expect(before).toHaveLength(1);
+    await expect(thread!.run({ kind: 'cancel', id: 0 })).rejects.toThrow(/exited with code: 3/);
+    await exited;
+    expect(await select()).toEqual(before);
     await shards.close();
   });
 });

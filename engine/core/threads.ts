@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { Piscina } from 'piscina';
+import { fromErrorValue } from './errors.js';
+import type { Outcome } from './outcome.js';
+
+export interface ThreadsOptions {
+  /** URL of the module whose exported functions are the tasks. Each takes one argument and returns an `Outcome`. */
+  readonly entry: string;
+  readonly threads: number;
+  /** Maximum number of tasks that one thread runs at the same time; 1 by default. */
+  readonly tasksPerThread?: number;
+  /** Heap limit of one thread; buffers and WebAssembly memory are not included. */
+  readonly heapMb?: number;
+  /** The threads read it as `workerData`. */
+  readonly data?: unknown;
+  /** Called when a thread has exited that was not told to; another one takes its place. */
+  readonly onExit?: () => void;
+  /** Called with the error of a thread that failed while it ran no task. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Worker threads of this process: all of them start with the first call, and one that exits is replaced. */
+export class Threads {
+  readonly #piscina: Piscina;
+
+  constructor(options: ThreadsOptions) {
+    const { entry, threads, tasksPerThread = 1, heapMb, data, onExit, onError } = options;
+    this.#piscina = new Piscina({
+      filename: entry,
+      // Piscina replaces threads only up to the minimum.
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: tasksPerThread,
+      // With atomics, a thread that runs a task would block until the next one arrives and could not run two at a time.
+      atomics: 'disabled',
+      recordTiming: false,
+      ...(heapMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMb } }),
+      ...(data !== undefined && { workerData: data }),
+    });
+    this.#piscina.on('error', onError);
+    if (onExit) this.#piscina.on('workerDestroy', onExit);
+  }
+
+  /**
+   * Runs the exported function `task` of the entry in one of the threads. Rejects with an `AppError` if the task failed, and with any
+   * other error if its thread exited. When the signal aborts, a queued task is dropped, and the thread of a running one is
+   * terminated; the promise rejects only after that thread has exited, so that nothing is written afterwards.
+   */
+  async run<R>(task: string, input: unknown, signal?: AbortSignal): Promise<R> {
+    let before: Piscina['threads'] = [];
+    const remember = (): void => void (before = this.#piscina.threads);
+    // This listener is called before Piscina's own, which removes the thread.
+    signal?.addEventListener('abort', remember, { once: true });
+    try {
+      const outcome: Outcome<R> = await this.#piscina.run(input, { name: task, signal: signal ?? null }); // prettier-ignore
+      if (outcome.ok) return outcome.value;
+      throw fromErrorValue(outcome.error);
+    } catch (error) {
+      if (signal?.aborted) await exited(before, this.#piscina.threads);
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', remember);
+    }
+  }
+
+  /** Terminates the threads; the tasks that they run reject. */
+  close(): Promise<void> {
+    return this.#piscina.destroy();
+  }
+}
+
+async function exited(before: Piscina['threads'], now: Piscina['threads']): Promise<void> {
+  const going = before.filter((thread) => !now.includes(thread) && thread.threadId !== -1);
+  await Promise.all(going.map((thread) => once(thread, 'exit')));
+}

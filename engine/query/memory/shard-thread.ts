@@ -1,0 +1,59 @@
+import { fromErrorValue } from '../../core/errors.js';
+import { outcomeOf } from '../../core/outcome.js';
+import { serveShard } from './serve.js';
+import type { FromShard, ToShard } from './protocol.js';
+
+/** A shard as the rest of the executor sees it. */
+export interface ShardThread {
+  /** Rejects with an `AppError` if the shard failed, and with any other error if its thread exited. */
+  run(message: ToShard): Promise<FromShard>;
+  close(): Promise<void>;
+}
+
+/** What happens to a shard's thread. */
+export interface ShardEvents {
+  /** The thread has exited, and another one, which knows no snapshot, takes its place. */
+  readonly exited: () => void;
+  /** Takes an explanation for the log. */
+  readonly report: (message: string) => void;
+}
+
+/** Maximum number of messages that a shard works on at the same time: more than there can be open requests. */
+const messagesAtOnce = 100_000;
+
+/**
+ * A shard in a worker thread of its own, which does not keep the process alive. Each shard has a pool of one thread, because a message
+ * has to reach the thread that caches the columns of its segments, and a pool gives a task to any of its threads.
+ */
+export async function openShardThread(
+  cacheBytes: number,
+  events: ShardEvents,
+  entry: string = new URL('./thread.js', import.meta.url).href,
+): Promise<ShardThread> {
+  const { Threads } = await import('../../core/threads.js');
+  const threads = new Threads({
+    entry,
+    threads: 1,
+    tasksPerThread: messagesAtOnce,
+    data: { cacheBytes },
+    onExit: events.exited,
+    onError: (error) => events.report(`a query thread exited: ${String(error)}`),
+  });
+  return {
+    run: (message) => threads.run('answer', message),
+    close: () => threads.close(),
+  };
+}
+
+/** A shard in the calling thread, for tests: messages are copied all the same. */
+export async function openInlineShard(cacheBytes: number): Promise<ShardThread> {
+  const shard = serveShard(cacheBytes);
+  return {
+    async run(message) {
+      const outcome = await outcomeOf(() => shard.answer(structuredClone(message)));
+      if (!outcome.ok) throw fromErrorValue(outcome.error);
+      return structuredClone(outcome.value);
+    },
+    close: async () => shard.close(),
+  };
+}
