@@ -1,4 +1,4 @@
-import { compareStrings } from '../query/predicate/plain-values.js';
+import { compareCodePoints } from '../core/code-points.js';
 import type { OrderKey } from '../query/request/request.js';
 import { documentField, type DocumentValue, type SearchDocument } from './document.js';
 import type { Rank } from './rank.js';
@@ -91,7 +91,7 @@ function keyOf(value: DocumentValue, descending: boolean): string | number | nul
   const best =
     value === null || typeof value !== 'object'
       ? value
-      : (value.toSorted(compareStrings).at(descending ? -1 : 0) ?? null);
+      : (value.toSorted(compareCodePoints).at(descending ? -1 : 0) ?? null);
   return typeof best === 'string' ? sortable(best) : best;
 }
 

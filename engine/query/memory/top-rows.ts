@@ -1,3 +1,4 @@
+import { compareCodePoints } from '../../core/code-points.js';
 import type { OrderKey } from '../request/request.js';
 import type { Column, SelectionBytes, SegmentView } from './column.js';
 
@@ -28,26 +29,10 @@ export function compareCandidates(
 function compareValues(a: SortValue, b: SortValue, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'string' || typeof b === 'string')
-    return sign * compareStrings(String(a), String(b));
+    return sign * compareCodePoints(String(a), String(b));
   // NaN sorts above all numbers, as in DuckDB.
   if (a !== a || b !== b) return a !== a && b !== b ? 0 : a !== a ? sign : -sign;
   return a < b ? -sign : a > b ? sign : 0;
-}
-
-/**
- * Orders strings by the bytes of their UTF-8, as DuckDB does; unlike UTF-16 order, surrogates sort above all other code units.
- */
-export function compareStrings(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const x = a.charCodeAt(i);
-    const y = b.charCodeAt(i);
-    if (x === y) continue;
-    const isHigh = x >= 0xd800 && x < 0xe000;
-    if (isHigh === (y >= 0xd800 && y < 0xe000)) return x - y;
-    return isHigh ? (y >= 0xe000 ? 1 : x - y) : x >= 0xe000 ? -1 : x - y;
-  }
-  return a.length - b.length;
 }
 
 /** Finds the first `count` rows in sort order. Segments have to be added in ascending order. */

@@ -1,3 +1,4 @@
+import { compareCodePoints } from '../../core/code-points.js';
 import { foldText } from '../../text/fold.js';
 import { isSeparator, tokenize } from '../../text/tokenizer.js';
 import type { Scalar } from './predicate.js';
@@ -15,21 +16,8 @@ export function plainOf(value: Scalar): PlainValue {
 
 /** Orders numbers by size and strings by code point. */
 export function comparePlain(a: PlainValue, b: PlainValue): number {
-  if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
+  if (typeof a === 'string' && typeof b === 'string') return compareCodePoints(a, b);
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** Orders strings by code point, as the query language does everywhere; JavaScript orders by UTF-16 units. */
-export function compareStrings(a: string, b: string): number {
-  const end = Math.min(a.length, b.length);
-  for (let i = 0; i < end; i++) {
-    const x = a.charCodeAt(i);
-    const y = b.charCodeAt(i);
-    if (x === y) continue;
-    const isHigh = (unit: number): boolean => unit >= 0xd800 && unit < 0xe000;
-    return isHigh(x) === isHigh(y) ? x - y : isHigh(x) ? 1 : -1;
-  }
-  return a.length - b.length;
 }
 
 /** Choice: a search runs patterns over strings of at most 40,000 characters, so that no string delays other requests. */

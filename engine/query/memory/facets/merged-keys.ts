@@ -1,3 +1,4 @@
+import { compareCodePoints } from '../../../core/code-points.js';
 import { isAscending, mergeSorted, indexIn } from './sorted-numbers.js';
 import { quoted } from '../../results/number-text.js';
 import type { PartialKeys } from './partial.js';
@@ -112,7 +113,7 @@ function stringKeys(parts: readonly StringKeys[]): MergedKeys {
   });
   // Without surrogates and characters above them, UTF-16 order is code point order.
   const isPlain = parts.every(({ joined }) => !/[\ud800-\uffff]/.test(joined));
-  const order = isPlain ? byCodeUnits : byCodePoints;
+  const order = isPlain ? byCodeUnits : compareCodePoints;
   const quotedStrings: (string | undefined)[] = [];
   let ranks: Uint32Array | undefined;
   return {
@@ -122,7 +123,7 @@ function stringKeys(parts: readonly StringKeys[]): MergedKeys {
     ranks: () => {
       if (ranks) return ranks;
       ranks = new Uint32Array(strings.length);
-      const sorted = isPlain ? [...strings].sort() : [...strings].sort(byCodePoints);
+      const sorted = isPlain ? [...strings].sort() : [...strings].sort(compareCodePoints);
       for (const [rank, string] of sorted.entries()) ranks[numberOf.get(string)!] = rank;
       return ranks;
     },
@@ -133,18 +134,4 @@ function stringKeys(parts: readonly StringKeys[]): MergedKeys {
 
 function byCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** Orders strings by code points, as the bytes of their UTF-8 do. */
-function byCodePoints(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
-    if (x !== y) {
-      // A surrogate is part of a code point above all those of one code unit.
-      const [isHighX, isHighY] = [(x & 0xf800) === 0xd800, (y & 0xf800) === 0xd800];
-      return isHighX === isHighY ? x - y : isHighX ? 1 : -1;
-    }
-  }
-  return a.length - b.length;
 }

@@ -6,7 +6,6 @@ import type {
 } from '../../../../engine/query/memory/column.js';
 import {
   TopRows,
-  compareStrings,
   compareCandidates,
   type Candidate,
 } from '../../../../engine/query/memory/top-rows.js';
@@ -14,11 +13,6 @@ import type { FieldRef } from '../../../../engine/query/predicate/predicate.js';
 import { Random } from '../random.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
-
-/** Bytes decide, as in the file. */
-function naiveTexts(a: string, b: string): number {
-  return Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)));
-}
 
 function field(name: string): FieldRef {
   return { name, path: [name], type: 'double' };
@@ -41,17 +35,6 @@ function numbers(values: readonly (number | null)[]): Column {
 }
 
 describe('records in order', () => {
-  test(`strings compare as their UTF-8 does (STRANDLAKE_SEED=${seed})`, () => {
-    const random = new Random(seed);
-    const letters = ['a', 'b', 'é', '\uE000', '\uFFFD', '😀', '𝄞', '\u{10FFFF}', ''];
-    for (let i = 0; i < 20_000; i++) {
-      const text = (): string =>
-        Array.from({ length: random.below(4) }, () => random.pick(letters)).join('');
-      const [a, b] = [text(), text()];
-      expect([a, b, Math.sign(compareStrings(a, b))]).toEqual([a, b, naiveTexts(a, b)]);
-    }
-  });
-
   test(`the best are the first of all when sorted (STRANDLAKE_SEED=${seed})`, () => {
     const random = new Random(seed);
     for (let i = 0; i < 300; i++) {
