@@ -1,5 +1,4 @@
-import { csvCell } from '../engine/core/csv-cell.js';
-import type { DelimitedLayout } from '../engine/query/results/delimited.js';
+import { delimitedCell, type DelimitedLayout } from '../engine/query/results/delimited.js';
 import type { Writer, WriterOptions } from './writer.js';
 
 /** What tells one table of text from another. */
@@ -22,7 +21,9 @@ export function delimitedWriter(format: DelimitedFormat): Writer<Uint8Array> {
     partRecords: 8_192,
     encode: (records, { options }) => records.delimitedLines(layout(options)),
     async *join(parts, { columns, options }) {
-      const titles = columns.map(({ title }) => csvCell(title, options.isFormulaSafe, delimiter));
+      const titles = columns.map(({ title }) =>
+        delimitedCell(title, options.isFormulaSafe, delimiter),
+      );
       yield Buffer.from(titles.join(delimiter) + lineEnd);
       yield* parts;
     },

@@ -1,11 +1,11 @@
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { csvCell } from '../../../engine/core/csv-cell.js';
 import { AppError } from '../../../engine/core/errors.js';
 import {
   parseFileQuery,
   parseOutput,
   type OutputFormat,
 } from '../../../engine/query/request/request.js';
+import { delimitedCell } from '../../../engine/query/results/delimited.js';
 import { runCells } from '../../../engine/query/plan/query.js';
 import { requireTableFormat, type FileTable } from '../../../scheduler/jobs/table/file-table.js';
 import type { AppContext } from '../../http/app-context.js';
@@ -51,7 +51,7 @@ const delimiters: Readonly<Record<OutputFormat, string>> = { json: '', csv: ',',
 function resultOf(cells: readonly (string | null)[], format: OutputFormat): string {
   if (format === 'json') return cells[0]!;
   const delimiter = delimiters[format];
-  return JSON.stringify(cells.map((cell) => csvCell(cell, false, delimiter)).join(delimiter));
+  return JSON.stringify(cells.map((cell) => delimitedCell(cell, false, delimiter)).join(delimiter));
 }
 
 async function withTable<T>(

@@ -1,6 +1,5 @@
 import { RecordBatchStreamWriter } from 'apache-arrow';
 import type { DatasetField } from '../../core/dataset-field.js';
-import { csvCell } from '../../core/csv-cell.js';
 import type { Snapshot } from '../../store/store.js';
 import { explanation } from '../explain/explain.js';
 import { all, node, none } from '../predicate/predicate.js';
@@ -8,7 +7,7 @@ import type { Facet } from '../request/facets.js';
 import type { QueryRequest } from '../request/request.js';
 import { facetsJson, nextOffset, type QueryAnswer, type QueryOptions } from '../results/answer.js';
 import { project } from '../results/projection.js';
-import { cellColumns } from '../results/delimited.js';
+import { cellColumns, delimitedCell } from '../results/delimited.js';
 import type { QueryEngine } from './engine.js';
 import { execute, type Executed } from './execute.js';
 import type { RowRef } from './executor.js';
@@ -180,7 +179,7 @@ export async function runText(
     shape === 'json'
       ? cells.map(([record]) => `${record!}\n`)
       : [titles, ...cells].map(
-          (line) => `${line.map((cell) => csvCell(cell, false)).join(',')}\r\n`,
+          (line) => `${line.map((cell) => delimitedCell(cell, false, ',')).join(',')}\r\n`,
         );
   return { body: lines.join(''), total, offset };
 }

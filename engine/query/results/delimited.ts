@@ -40,13 +40,31 @@ function leaves(
 }
 
 /**
- * Ends a cell whose text was written from `from` on: puts it into quotes where it needs them (RFC 4180), and a `'` in front of what
- * a spreadsheet would run. An empty text is `""`, because a missing value is an empty cell.
+ * Returns a cell of a table of text (RFC 4180; `delimiter` may differ). A string that contains the delimiter, a quote or a line break is
+ * quoted, and so is an empty string, because an empty cell stands for null. If `isFormulaSafe`, a string that a spreadsheet would evaluate
+ * is prefixed with `'` (threats D3).
  */
+export function delimitedCell(
+  text: string | null,
+  isFormulaSafe: boolean,
+  delimiter: string,
+): string {
+  if (text === null) return '';
+  const safe = isFormulaSafe && isFormula(text) ? `'${text}` : text;
+  const isQuoted = safe === '' || /["\r\n]/.test(safe) || safe.includes(delimiter);
+  return isQuoted ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Whether a spreadsheet would evaluate a cell with this text. A number is not a formula, even with a sign. */
+function isFormula(text: string): boolean {
+  return /^[=+\-@\t\r]/.test(text) && !Number.isFinite(Number(text));
+}
+
+/** Quotes and prefixes the cell that was written from `from` on, as `delimitedCell` does with a string. */
 export function endCell(out: ByteSink, from: number, layout: DelimitedLayout): void {
   const { isFormulaSafe } = layout;
   const delimiter = layout.delimiter.charCodeAt(0);
-  if (isFormulaSafe && isFormula(out, from)) insert(out, from, apostrophe);
+  if (isFormulaSafe && isFormulaFrom(out, from)) insert(out, from, apostrophe);
   const { bytes, end } = out;
   let quotes = 0;
   let isQuoted = end === from;
@@ -73,12 +91,11 @@ const quote = 34;
 const apostrophe = 39;
 const newline = 10;
 const carriageReturn = 13;
-const starts = new Set(Buffer.from('=+-@\t\r'));
+const formulaStarts = new Set(Buffer.from('=+-@\t\r'));
 
-/** Numbers are no formulas, signs included. */
-function isFormula(out: ByteSink, from: number): boolean {
-  if (out.end === from || !starts.has(out.bytes[from]!)) return false;
-  return !Number.isFinite(Number(Buffer.from(out.bytes.subarray(from, out.end)).toString()));
+function isFormulaFrom(out: ByteSink, from: number): boolean {
+  if (out.end === from || !formulaStarts.has(out.bytes[from]!)) return false;
+  return isFormula(Buffer.from(out.bytes.subarray(from, out.end)).toString());
 }
 
 function insert(out: ByteSink, at: number, byte: number): void {
