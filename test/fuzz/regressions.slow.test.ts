@@ -1,2 +1,2 @@
-// 1,000 random inputs of every reader.
+// 150 random inputs of every reader.
 import './regressions.test.js';
