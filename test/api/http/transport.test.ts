@@ -347,7 +347,7 @@ describe('the server', () => {
   });
 });
 
-/** Sends bytes over a bare socket; the answer is all that comes until the other side closes or a short while passes. */
+/** Sends bytes over a bare socket; the answer is all that comes until the other side closes. */
 function raw(text: string, port = server.port): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
