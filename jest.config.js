@@ -12,5 +12,8 @@ export default {
   maxWorkers: 2,
   // Test files leave gigabytes of garbage in a process, and collecting it takes longer than starting another process.
   workerIdleMemoryLimit: '1GB',
+  // When all tests are done, a process frees its memory; on a busy machine that takes longer than Jest's half second. One that
+  // still has something open is reported after this time, in milliseconds.
+  workerGracefulExitTimeout: 60_000,
   reporters: ['<rootDir>/dist/test/reporter.js', 'summary'],
 };
