@@ -277,7 +277,7 @@ describe('T0: just under passes, just over is named', () => {
       Number(new URL(String(url)).searchParams.get('expires')) * 1000 - Date.now();
     expect(left(upload) / budgets.uploadUrlMs).toBeCloseTo(1, 2);
     expect(left(download) / budgets.objectUrlMs).toBeCloseTo(1, 1);
-    // The file of an export lives as long as its address: test/threats/downloads.test.ts.
+    // The file of an export lives as long as its address: test/threats/downloads.slow.test.ts.
     expect(budgets.exportUrlMs).toBe(24 * 3_600_000);
   });
 });
