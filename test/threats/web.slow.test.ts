@@ -41,29 +41,35 @@ const ways = Object.entries(operations) as [string, OperationRow][];
 const pathOf = (row: OperationRow): string => row.paths[0].replaceAll(/:\w+/g, '1');
 
 describe('W2: a connection that is slow', () => {
-  let impatient: TestServer;
+  // Each with one short limit, so that a busy machine exceeds none in a request that is to be answered.
+  let shortHeaders: TestServer;
+  let shortIdle: TestServer;
   beforeAll(async () => {
-    impatient = await startServer({ limits: { headersMs: 400, idleMs: 400 } });
+    shortHeaders = await startServer({ limits: { headersMs: 400 } });
+    shortIdle = await startServer({ limits: { idleMs: 400 } });
   });
-  afterAll(() => impatient.close());
+  afterAll(async () => {
+    await shortHeaders.close();
+    await shortIdle.close();
+  });
 
   test.each([
     ['to begin', ''],
     ['within its headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-A: '],
     ['before its headers end', 'GET / HTTP/1.1\r\nHost: x\r\n'],
   ])('%s is ended', async (_, text) => {
-    const { answer } = open(text, { port: impatient.port });
+    const { answer } = open(text, { port: shortHeaders.port });
     expect(await answer).toMatch(/^$|^HTTP\/1\.1 408 /);
   });
 
   test('in its upload is ended, however long it keeps sending headers first', async () => {
-    const user = await impatient.user('ann');
+    const user = await shortIdle.user('ann');
     const vaultId = idOf(await user.post('/v2/vaults', { name: 'Slow' }));
     const body = { vault_id: vaultId, object_type: 'file', filename: 'slow', size: 1_000 };
     const made = await user.post('/v2/objects', body);
     const { pathname, search } = new URL(String(made.json['upload_url']));
     const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc`;
-    await open(head, { port: impatient.port }).answer;
+    await open(head, { port: shortIdle.port }).answer;
     const shown = (await user.get(`/v2/objects/${idOf(made)}`)).json;
     expect(shown['availability']).toBe('unverified');
   });
