@@ -130,7 +130,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const heartbeatMs = Math.min(2_000, heartbeatTimeoutMs / 5);
       const workerConfig = { dataFolder: data.root, threads, memoryMb, heartbeatMs, fetching };
       host = (options.startHost ?? startHost)(workerConfig, heartbeatTimeoutMs, {
-        message: (message) => queue.hear(message),
+        message: (message) => queue.receive(message),
         lost: (reason, pid) =>
           void workerLost(reason, pid).catch((error: unknown) =>
             report(toErrorValue(error).message),

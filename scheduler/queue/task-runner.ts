@@ -1,0 +1,327 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Catalog } from '../../engine/catalog/catalog.js';
+import type { TaskRow } from '../../engine/catalog/task-row.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { crashpoint } from '../../engine/core/crashpoint.js';
+import type { DataFolder } from '../../engine/core/data-folder.js';
+import {
+  AppError,
+  fromErrorValue,
+  toErrorValue,
+  type ErrorValue,
+} from '../../engine/core/errors.js';
+import type { JsonObject } from '../../engine/core/types.js';
+import type { Store } from '../../engine/store/store.js';
+import { jobOf, type Jobs } from '../jobs/index.js';
+import type { Job, PublishContext } from '../jobs/job.js';
+import type { FromWorker, ToWorker } from '../worker/messages.js';
+import { RunningTask, type Slot } from './running-task.js';
+import { sweepAttempts } from './sweep.js';
+import { isTerminal, type TaskWaiters } from './waiting.js';
+
+/** Dependencies and time limits of a `TaskRunner`. */
+export interface TaskRunnerOptions {
+  readonly jobs: Jobs;
+  readonly catalog: Catalog;
+  readonly store: Store;
+  readonly data: DataFolder;
+  /** Time after which the worker process is killed if it has not stopped a canceled task, milliseconds. */
+  readonly cancelMs: number;
+  /** Delay before work that a failing disk has stopped is tried again, milliseconds. */
+  readonly retryMs: number;
+  /** Sends a message to the worker process. */
+  send(message: ToWorker): void;
+  /** Kills the worker process; false if none is running. */
+  killWorker(): boolean;
+  /** Called after a task has committed to a dataset. */
+  committed(datasetId: number): void;
+  /** Reports a problem to the operator. */
+  report(message: string): void;
+  now(): number;
+}
+
+/**
+ * Runs claimed tasks: `prepare` here, `run` in the worker process, `publish` here, then the clean-up. Every task that is started
+ * ends completed, failed or canceled, or is queued again. The catalogue decides which: `tasks.cancel` and
+ * `tasks.startPublishing` exclude each other there, and nothing of a task is visible before it publishes.
+ */
+export class TaskRunner {
+  readonly #options: TaskRunnerOptions;
+  readonly #waiters: TaskWaiters;
+  /** Called when a slot has become free. */
+  readonly #slotFreed: () => void;
+  readonly #running = new Map<number, RunningTask>();
+  /** The worker was killed on purpose, so its death does not count as an attempt of the other tasks. */
+  #hasKilledWorker = false;
+  #isClosing = false;
+
+  constructor(options: TaskRunnerOptions, waiters: TaskWaiters, slotFreed: () => void) {
+    this.#options = options;
+    this.#waiters = waiters;
+    this.#slotFreed = slotFreed;
+  }
+
+  /** The tasks that are running. */
+  get tasks(): readonly RunningTask[] {
+    return [...this.#running.values()];
+  }
+
+  /** The running task with this id. */
+  get(taskId: number): RunningTask | undefined {
+    return this.#running.get(taskId);
+  }
+
+  /** Starts a task that has been claimed. */
+  start(task: TaskRow, slot: Slot): void {
+    const running = new RunningTask(task, slot);
+    this.#running.set(task.id, running);
+    this.#inBackground(this.#prepare(running));
+  }
+
+  /** Stops a task that is not being published yet; `running.over` resolves when it has stopped or ended otherwise. */
+  stop(running: RunningTask, why: 'cancel' | 'requeue'): void {
+    if (running.phase === 'publishing' || running.phase === 'ended') return;
+    const isStopping = running.stopping !== null;
+    if (running.stopping !== 'cancel') running.stopping = why;
+    if (isStopping || running.phase !== 'working') return;
+    this.#options.send({ type: 'cancel', taskId: running.task.id });
+    setTimeout(() => {
+      if (running.phase === 'working') this.#hasKilledWorker = this.#options.killWorker();
+    }, this.#options.cancelMs).unref();
+  }
+
+  /**
+   * Stops background tasks at once and users' tasks after `graceMs`, and queues them again. Tasks that are being published are
+   * finished.
+   */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    const over = (): Promise<unknown> =>
+      Promise.all(this.tasks.map((running) => running.over.promise));
+    for (const running of this.tasks) {
+      if (running.slot === 'background') this.stop(running, 'requeue');
+    }
+    await Promise.race([over(), pause(graceMs, undefined, { ref: false })]);
+    for (const running of this.tasks) this.stop(running, 'requeue');
+    // Killing a worker that has not stopped its tasks within `cancelMs` takes a moment, too.
+    const killMs = this.#options.cancelMs + 2_000;
+    await Promise.race([over(), pause(killMs, undefined, { ref: false })]);
+  }
+
+  /** Handles a message of the worker process. */
+  receive(message: FromWorker): void {
+    if (message.type === 'heartbeat') return;
+    const running = this.#running.get(message.taskId);
+    // Messages of an earlier attempt, or of a task that has left the worker, are outdated.
+    if (running?.attempt !== message.attempt || running.phase !== 'working') return;
+    if (message.type === 'progress') {
+      const { tasks } = this.#options.catalog;
+      running.report(message.progress, (progress) =>
+        tasks.progress(message.taskId, message.attempt, progress),
+      );
+    } else if (running.stopping !== null) this.#inBackground(this.#stopped(running));
+    else if (message.type === 'done') this.#inBackground(this.#publish(running, message.result));
+    else this.#inBackground(this.#fail(running, message.error, message.metadata));
+  }
+
+  /**
+   * To be called when the worker process has died. Its tasks are queued again; a task that has used up its attempts fails. If the
+   * runner killed the worker itself, the attempt does not count.
+   */
+  async workerLost(reason: string): Promise<void> {
+    const hasKilledWorker = this.#hasKilledWorker;
+    this.#hasKilledWorker = false;
+    const lost = this.tasks.filter(({ phase }) => phase === 'working');
+    if (!hasKilledWorker) {
+      this.#options.report(`the worker process ended (${reason}); starting another`);
+    }
+    await Promise.all(
+      lost.map((running) =>
+        running.stopping === null
+          ? this.#requeue(running, !hasKilledWorker, reason)
+          : this.#stopped(running),
+      ),
+    );
+  }
+
+  /** Removes all files of a task that will not complete. */
+  async discard(task: TaskRow): Promise<void> {
+    await this.#sweep(task);
+    // The task of a commit has no job: it only records what its import did.
+    await this.#jobIfAny(task)?.discard?.(task, this.#options.data);
+  }
+
+  async #prepare(running: RunningTask): Promise<void> {
+    const { task, attempt } = running;
+    const { id: taskId, accountId, kind } = task;
+    try {
+      const params = await this.#job(task).prepare(task, this.#context(running));
+      // The task may have been canceled before it was in `#running`.
+      const row = await this.#options.catalog.tasks.get(taskId);
+      if (row?.status !== 'running') running.stopping = 'cancel';
+      if (running.stopping !== null) return await this.#stopped(running);
+      if (params === null) {
+        await this.#complete(running);
+        this.#waiters.succeed(taskId, undefined);
+        return await this.#end(running);
+      }
+      running.startWork();
+      this.#options.send({ type: 'run', taskId, attempt, kind, params, accountId });
+    } catch (error) {
+      await this.#fail(running, toErrorValue(error), null);
+    }
+  }
+
+  async #publish(running: RunningTask, result: unknown): Promise<void> {
+    await running.leaveWork('publishing');
+    const { task, attempt } = running;
+    try {
+      const job = this.#job(task);
+      if (job.publish === undefined) {
+        this.#waiters.succeed(task.id, result); // before the transaction, for which the caller need not wait
+        await this.#complete(running);
+        return await this.#end(running);
+      }
+      if (!(await this.#options.catalog.tasks.startPublishing(task.id, attempt))) {
+        running.stopping = 'cancel'; // canceled or deleted meanwhile
+        return await this.#stopped(running);
+      }
+      const outcome = await job.publish(task, result, this.#context(running));
+      if (outcome === 'run again') return await this.#requeue(running, false);
+      crashpoint('task.before-done');
+      this.#waiters.succeed(task.id, result);
+      await this.#end(running);
+    } catch (error) {
+      await this.#fail(running, toErrorValue(error), null);
+    }
+  }
+
+  /** Completes a task that has nothing to publish, unless it was canceled or deleted meanwhile. */
+  async #complete({ task }: RunningTask): Promise<void> {
+    const { tasks } = this.#options.catalog;
+    await this.#persist(async () => {
+      if ((await tasks.get(task.id))?.status === 'running') await tasks.complete(task.id);
+    });
+  }
+
+  /** Ends or requeues a task that the worker has stopped. */
+  async #stopped(running: RunningTask): Promise<void> {
+    if (running.stopping === 'requeue') return this.#requeue(running, false);
+    await running.leaveWork('ended');
+    await this.#persist(() => this.discard(running.task));
+    await this.#end(running);
+  }
+
+  async #fail(running: RunningTask, error: ErrorValue, metadata: JsonObject | null): Promise<void> {
+    await running.leaveWork('ended');
+    const { task, attempt } = running;
+    const { catalog, data } = this.#options;
+    const progress = { ...running.progress, ...(metadata?.['progress'] as JsonObject | undefined) };
+    await this.#persist(async () => {
+      // A task that was canceled or deleted meanwhile stays so.
+      if ((await catalog.tasks.get(task.id))?.status !== 'running') return this.discard(task);
+      const job = this.#job(task);
+      if (job.salvage === undefined) await this.discard(task);
+      else await job.salvage(task, attempt, data);
+      await this.#sweep(task);
+      await catalog.tasks.fail(task.id, error.message, { metadata: { ...metadata, progress } });
+    });
+    this.#waiters.fail(task.id, fromErrorValue(error));
+    await this.#end(running);
+  }
+
+  /**
+   * Queues a task again. With `isCounted` the attempt counts: after the last one the task fails, because it probably kills the
+   * worker (a poison task). `reason` is that of the worker's death.
+   */
+  async #requeue(running: RunningTask, isCounted: boolean, reason = ''): Promise<void> {
+    const { catalog, data } = this.#options;
+    const { task, attempt } = running;
+    const job = this.#job(task);
+    if (isCounted && attempt >= (job.attempts ?? budgets.taskAttempts)) {
+      const error = job.poisoned?.(task) ?? poisoned(attempt, reason);
+      return this.#fail(running, toErrorValue(error), null);
+    }
+    await running.leaveWork('ended');
+    await this.#persist(async () => {
+      if (job.isResumable !== true) await sweepAttempts(data, task);
+      if ((await catalog.tasks.get(task.id))?.status !== 'running') return this.discard(task);
+      await catalog.tasks.requeue(task.id, { isCounted });
+    });
+    const row = await catalog.tasks.get(task.id);
+    this.#release(running);
+    if (row === undefined || isTerminal(row.status)) this.#waiters.ended(task.id, row);
+  }
+
+  /** Cleans up after a task whose row says that it has ended, and notifies those who wait for it. */
+  async #end(running: RunningTask): Promise<void> {
+    running.phase = 'ended';
+    const { task } = running;
+    // A full disk may refuse the sweep for a while; the end of the task does not wait for it.
+    const isSwept = await this.#sweep(task).then(
+      () => true,
+      () => false,
+    );
+    if (!isSwept) this.#inBackground(this.#persist(() => this.#sweep(task)));
+    let row: TaskRow | undefined;
+    await this.#persist(async () => {
+      row = await this.#options.catalog.tasks.get(task.id);
+    });
+    this.#release(running);
+    this.#waiters.ended(task.id, row);
+  }
+
+  #release(running: RunningTask): void {
+    this.#running.delete(running.task.id);
+    running.over.resolve();
+    this.#slotFreed();
+  }
+
+  /** Removes the files that an ended task no longer needs. */
+  async #sweep(task: TaskRow): Promise<void> {
+    await sweepAttempts(this.#options.data, task);
+    await this.#jobIfAny(task)?.cleanUp?.(task, this.#options.data);
+  }
+
+  #job(task: TaskRow): Job {
+    return jobOf(this.#options.jobs, task.kind);
+  }
+
+  #jobIfAny(task: TaskRow): Job | undefined {
+    return this.#options.jobs.find(({ kind }) => kind === task.kind);
+  }
+
+  /** Repeats work that only a full or failing disk can stop until it succeeds, so that the end of a task is not lost. */
+  async #persist(work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        // A row that was deleted meanwhile does not come back.
+        if ((error as { code?: unknown }).code === 'not-found') throw error;
+        this.#options.report(`will be tried again: ${toErrorValue(error).message}`);
+        if (this.#isClosing) return;
+        await pause(this.#options.retryMs);
+      }
+    }
+  }
+
+  /** Runs work that nobody waits for; its failure is reported. */
+  #inBackground(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#options.report(toErrorValue(error).message));
+  }
+
+  #context(running: RunningTask): PublishContext {
+    const { catalog, store, data, now, committed } = this.#options;
+    const { attempt, progress } = running;
+    const persist = (work: () => Promise<void>): Promise<void> => this.#persist(work);
+    return { catalog, store, data, attempt, progress, persist, committed, now };
+  }
+}
+
+function poisoned(attempt: number, reason: string): AppError {
+  return new AppError(
+    'internal',
+    `the worker process ended ${attempt} times while it ran this task (the last time: ${reason}); it is not tried again`,
+  );
+}
