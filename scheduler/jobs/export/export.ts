@@ -1,7 +1,8 @@
 import { list, removeFile } from '../../../engine/core/files.js';
 import { isTerminal } from '../../queue/waiting.js';
 import type { Job } from '../job.js';
-import { runExport, type ExportParams, type ExportResult } from './run.js';
+import type { ExportParams, ExportResult } from './export-types.js';
+import { runExport } from './run.js';
 
 /** Writes the records of a query into a file to download. */
 export const exportJob: Job<'export', ExportParams, ExportResult> = {

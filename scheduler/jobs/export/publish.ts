@@ -19,7 +19,7 @@ import { checkFormat } from './format.js';
 import { checkRights, activePrincipal } from '../../queue/rights.js';
 import type { PublishContext, Published } from '../job.js';
 import { visibleData } from './visible.js';
-import type { ExportParams, ExportResult } from './run.js';
+import type { ExportParams, ExportResult } from './export-types.js';
 
 /** Checks the rights on the dataset, and plans the query over the version that the catalogue has. */
 export async function prepareExport(
