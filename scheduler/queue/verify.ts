@@ -10,7 +10,7 @@ import { toErrorValue } from '../../engine/core/errors.js';
 import { fileStats, list, modifiedAt, openFile } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
 import { droppedLog } from '../../engine/store/verify.js';
-import type { Receipt } from '../jobs/import/report.js';
+import type { ImportReport } from '../jobs/import/import-report.js';
 import { isInUse } from './sweep.js';
 
 /** One thing that is not as it should be: `where` is a path below the data folder, or an id. */
@@ -197,7 +197,7 @@ async function verifyRejected(parts: VerifyParts, note: Note): Promise<void> {
   const { rows } = await catalog.imports.list({ access: null }, wholeList);
   const named = new Set<string>();
   for (const { id, status, metadata } of rows) {
-    const receipt = metadata['receipt'] as Receipt | undefined;
+    const receipt = metadata['receipt'] as ImportReport | undefined;
     const written = status === 'failed' ? receipt?.rejected_file : undefined;
     if (written === undefined || written === null) continue;
     const path = data.rejectedLines(id);

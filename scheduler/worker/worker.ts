@@ -43,7 +43,7 @@ export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise
         pool,
         signal: abort.signal,
         withQueryEngine,
-        fetchSource: ({ place: { url }, name, expected }, file, signal, report) =>
+        fetchSource: ({ location: { url }, name, expected }, file, signal, report) =>
           fetchFile({ url, name, expected, accountId, report }, file, signal),
         progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
       });

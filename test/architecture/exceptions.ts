@@ -12,10 +12,11 @@ export const smallFiles: readonly { readonly path: RegExp; readonly why: string 
     path: /^engine\/query\/predicate\/kinds\/[\w-]+\.ts$/,
     why: 'a kind of predicate, which a registry lists',
   },
+  {
+    path: /^scheduler\/jobs\/(\w+)\/\1\.ts$/,
+    why: 'the declaration of a kind of job, which a registry lists',
+  },
   { path: /\/thread\.ts$/, why: 'the entry of a worker thread' },
-  // These are to join their neighbours.
-  { path: /^scheduler\//, why: 'not merged yet' },
-  { path: /^cli\//, why: 'not merged yet' },
 ];
 
 /** Files of fewer lines join their only importer. */

@@ -25,7 +25,7 @@ const elsewhere: Partial<Record<Budget, string>> = {
   recordKeysError: 'readers/jsonl/jsonl',
   columnsPerImport: 'readers/csv/csv',
   stringBytes: 'readers/jsonl/jsonl',
-  rejectedFileBytes: 'scheduler/jobs/import/report',
+  rejectedFileBytes: 'scheduler/jobs/import/import-report',
   rejectedTextBytes: 'engine/ingest/rejected-lines',
   dryRunSampleBytes: 'api/resources/dry-run',
   fileTableBytes: 'api/resources/file-queries',

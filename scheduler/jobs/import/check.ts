@@ -3,22 +3,22 @@ import { invalid } from '../../../engine/core/errors.js';
 import { readerForFile, readerNamed, readers } from '../../../readers/index.js';
 import type { Reader } from '../../../readers/reader.js';
 
-/** The reader that an import of this file would use: the one that is asked for, else by the file's name. */
+/** The reader for a file: the one that `reader_params` names, or else the one for the file's extension. */
 export function readerOf(filename: string, params: JsonObject | null): Reader {
   const asked = params?.['reader'];
   return typeof asked === 'string' && asked !== '' ? readerNamed(asked) : readerForFile(filename);
 }
 
 /**
- * The parameters as the reader itself gets them. The import's genome build is one of them, for readers that know of
- * builds; one in the parameters themselves goes before it.
+ * The parameters that the reader itself parses. They include the genome build of the import, which a `genome_build` among the
+ * parameters overrides.
  */
 export function parametersOf(params: JsonObject | null, genomeBuild: string | null): JsonObject {
   const { reader: _, ...own } = params ?? {};
   return genomeBuild === null ? own : { genome_build: genomeBuild, ...own };
 }
 
-/** Refuses, with the request's field, an import whose reader or its parameters are wrong: before a task exists. */
+/** Throws `invalid` with the field of the request if the reader of an import, or one of its parameters, is wrong. */
 export function checkReader(
   filename: string,
   params: JsonObject | null,
@@ -27,23 +27,23 @@ export function checkReader(
   readerOf(filename, params).params(parametersOf(params, genomeBuild));
 }
 
-/** Whether a file of that name can be imported without naming a reader. */
+/** Whether the name of a file selects a reader. */
 export function canImport(filename: string): boolean {
   const name = filename.toLowerCase().replace(/\.(?:gz|bgz|bgzf)$/, '');
   return readers.some(({ extensions }) => extensions.some((one) => name.endsWith(`.${one}`)));
 }
 
-/** What says how a file of a manifest is to be read. */
+/** The parts of a manifest's entry that select the reader of a file. */
 export interface FileHints {
-  /** Best first: the name that the manifest gives, then the file's own. */
+  /** Names of the file, the preferred one first: the name in the manifest, then the file's own name. */
   readonly names: readonly string[];
   readonly format: string | null;
   readonly readerParams: JsonObject | null;
 }
 
 /**
- * The name of the reader of a file of a manifest. What is said of the file goes before what is said of the import, and what is said
- * before what a name suggests: its `reader_params.reader`, its `format`, the import's `reader_params.reader`, its names.
+ * The name of the reader for a file of a manifest: the first of the file's `reader_params.reader`, the file's `format`, the import's
+ * `reader_params.reader`, and the reader for one of the file's names. `general` are the parameters of the import.
  */
 export function readerOfFile(
   { names, format, readerParams }: FileHints,
@@ -61,7 +61,7 @@ export function readerOfFile(
   };
 }
 
-/** Choice: `format` is a reader's name or an extension, with or without its dot and `.gz`. */
+/** Choice: `format` is the name of a reader or an extension, with or without the dot and `.gz`. */
 function readerOfFormat(format: string): Reader {
   const plain = format
     .trim()
@@ -79,7 +79,7 @@ function readerOfFormat(format: string): Reader {
   );
 }
 
-/** Refuses a file of a manifest whose reader or its parameters are wrong, as `checkReader` does for a single one. */
+/** The check of `checkReader` for a file of a manifest. */
 export function checkFile(
   hints: FileHints,
   general: JsonObject | null,

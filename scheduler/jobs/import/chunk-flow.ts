@@ -1,46 +1,49 @@
 import { canceled } from '../../../engine/core/errors.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
-import type { Source } from '../../../readers/source/source.js';
+import type { Chunks } from '../../../readers/source/source.js';
 
-/** A piece of a source on its way through the pool. */
-export interface Piece {
+/** A chunk of a source, to be processed. */
+export interface SourceChunk {
   readonly ref: ChunkRef;
-  /** Its number within its source. */
+  /** Number of the chunk within its source. */
   readonly index: number;
-  /** Bytes on disk that this piece stands for. */
+  /** Size of the chunk on disk, bytes. */
   readonly bytes: number;
 }
 
-/** What to do after a piece: `end` when the records of its source end in it, `stop` when those of all do. */
-export type Outcome = 'go on' | 'stop' | 'end';
+/**
+ * The outcome of processing a chunk: `end` if the records of its source end in it, `stop` if no chunk of any source is to be
+ * processed after it.
+ */
+export type ChunkOutcome = 'continue' | 'end' | 'stop';
 
-/** How a source's pieces are taken. */
+/** Options of `ChunkFlow.feed`. */
 export interface FeedOptions {
-  /** The last piece that is needed. */
+  /** Index of the last chunk that is needed. */
   readonly last?: number;
-  /** Goes through all pieces, even those behind the end of the records, so that their number never depends on time. */
+  /** Enumerates all chunks, even those after the end of the records, so that their number does not depend on timing. */
   readonly isCounted?: boolean;
 }
 
-/** A source whose pieces are taken; those behind `last` count for nothing. */
+/** A source whose chunks are processed; chunks after `last` are ignored. */
 interface Feed {
   readonly number: number;
   last: number;
 }
 
 /**
- * Hands the pieces of one source after another to works, at most `parallel` at a time: that bounds memory whatever the size
- * of the sources, and the pieces of the next begin while the last ones of the one before are still under way. Once a
- * work says `stop` or fails, no new one begins; those under way end first, and what is behind a `stop` counts for nothing.
+ * Processes the chunks of several sources, one source after another, at most `parallel` chunks at a time. This bounds memory for
+ * sources of any size, and the first chunks of a source are processed together with the last ones of the source before it.
+ * After a `stop` or a failure no chunk is started; chunks in progress are finished, and what comes after a `stop` is ignored.
  */
 export class ChunkFlow {
   readonly #parallel: number;
   readonly #signal: AbortSignal;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inProgress = new Set<Promise<void>>();
   readonly #failures: { readonly feed: Feed; readonly index: number; readonly error: unknown }[] =
     [];
   #feeds = 0;
-  /** The source in which a work has said `stop`; those behind it count for nothing. */
+  /** Number of the first source with a `stop`. Later sources are ignored. */
   #lastFeed = Infinity;
 
   constructor(parallel: number, signal: AbortSignal) {
@@ -48,30 +51,31 @@ export class ChunkFlow {
     this.#signal = signal;
   }
 
-  /** Nothing more begins. */
+  /** Whether no further chunk is started. */
   get isStopped(): boolean {
-    return this.#lastFeed < Infinity || this.#signal.aborted || this.#counting().length > 0;
+    return this.#lastFeed < Infinity || this.#signal.aborted || this.#relevantFailures().length > 0;
   }
 
   /**
-   * Takes all pieces of the next source; resolves with their number when the last has begun. Pieces behind `last`, or
-   * behind one that came to `end`, count for nothing: neither they nor their failures matter.
+   * Starts `work` for every chunk of the next source, except where it returns `skip`. Resolves with the number of chunks when the
+   * last one has been started. Chunks after `last`, or after one with the outcome `end`, are ignored together with their
+   * failures.
    */
   async feed(
-    pieces: () => ReturnType<Source['chunks']> | Promise<ReturnType<Source['chunks']>>,
-    work: (piece: Piece) => Promise<Outcome> | 'skip',
+    chunks: () => Chunks | Promise<Chunks>,
+    work: (chunk: SourceChunk) => Promise<ChunkOutcome> | 'skip',
     { last = Infinity, isCounted = false }: FeedOptions = {},
   ): Promise<number> {
     const feed: Feed = { number: this.#feeds++, last };
     let index = 0;
-    let before = 0;
+    let bytesBefore = 0;
     try {
-      for await (const { ref, sourceBytes } of await pieces()) {
-        const piece = { ref, index, bytes: sourceBytes - before };
+      for await (const { ref, sourceBytes } of await chunks()) {
+        const chunk = { ref, index, bytes: sourceBytes - bytesBefore };
         index += 1;
-        before = sourceBytes;
-        const working = piece.index > feed.last ? 'skip' : work(piece);
-        if (working !== 'skip') await this.#begin(feed, piece.index, working);
+        bytesBefore = sourceBytes;
+        const working = chunk.index > feed.last ? 'skip' : work(chunk);
+        if (working !== 'skip') await this.#add(feed, chunk.index, working);
         if (this.isStopped || (index > feed.last && !isCounted)) break;
       }
     } catch (error) {
@@ -80,34 +84,37 @@ export class ChunkFlow {
     return index;
   }
 
-  /** Resolves when everything that has begun is over; throws the first failure in the sources' order. */
+  /**
+   * Resolves when all chunks that were started are finished. Throws the failure of the first chunk in the order of the sources, so
+   * that the same files always fail with the same error.
+   */
   async settled(): Promise<void> {
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inProgress);
     if (this.#signal.aborted) throw canceled();
-    // The first in the files' order, so that the same files always give the same reason.
-    const [first] = this.#counting().sort(
+    const [first] = this.#relevantFailures().sort(
       (a, b) => a.feed.number - b.feed.number || a.index - b.index,
     );
     if (first !== undefined) throw first.error;
   }
 
-  async #begin(feed: Feed, index: number, working: Promise<Outcome>): Promise<void> {
-    const done = this.#settle(feed, index, working).finally(() => this.#underWay.delete(done));
-    this.#underWay.add(done);
-    while (this.#underWay.size >= this.#parallel) await Promise.race(this.#underWay);
+  /** Waits while `parallel` chunks are in progress. */
+  async #add(feed: Feed, index: number, working: Promise<ChunkOutcome>): Promise<void> {
+    const done = this.#settle(feed, index, working).finally(() => this.#inProgress.delete(done));
+    this.#inProgress.add(done);
+    while (this.#inProgress.size >= this.#parallel) await Promise.race(this.#inProgress);
   }
 
-  async #settle(feed: Feed, index: number, working: Promise<Outcome>): Promise<void> {
+  async #settle(feed: Feed, index: number, working: Promise<ChunkOutcome>): Promise<void> {
     try {
       const outcome = await working;
       if (outcome === 'stop') this.#lastFeed = Math.min(this.#lastFeed, feed.number);
-      if (outcome !== 'go on') feed.last = Math.min(feed.last, index);
+      if (outcome !== 'continue') feed.last = Math.min(feed.last, index);
     } catch (error) {
       this.#failures.push({ feed, index, error });
     }
   }
 
-  #counting() {
+  #relevantFailures() {
     return this.#failures.filter(
       ({ feed, index }) => feed.number <= this.#lastFeed && index <= feed.last,
     );

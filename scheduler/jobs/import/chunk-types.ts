@@ -6,33 +6,35 @@ import type { ChunkRef } from '../../../readers/source/chunks.js';
 
 export type { Finding, Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 
-/** One chunk's work for a pool thread: plain data. */
+/** The input of `runChunk`, for a pool thread: plain data. */
 export interface ChunkJob {
   readonly ref: ChunkRef;
+  /** Number of the chunk within the import. */
   readonly index: number;
   readonly reader: string;
   readonly header: unknown;
   readonly params: unknown;
-  /** Columns to store values as; the rest is found from the values. In a second pass: all columns, final. */
+  /** Columns with given types; those of all others are inferred. In the second pass: all columns, with their final types. */
   readonly columns: Columns;
+  /** This is the second pass. */
   readonly isFinal: boolean;
-  /** What chunks before came to (`Given.hints`). */
+  /** `ReadOptions.hints`. */
   readonly hints?: Columns;
   readonly validation: ValidationParams;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
-  /** How many values of each string field to sample for entity detection; null for none. */
+  /** Number of values of each string field to sample for the detection of entity types; null for none. */
   readonly sampling: SampleSize | null;
   readonly commitId: number;
-  /** Absolute path of the segment to write, inside the task's scratch folder. */
+  /** Absolute path of the segment to write, in the task's scratch folder. */
   readonly file: string;
-  /** Nothing is written: what the chunk came to is all that counts. */
+  /** No segment is written. */
   readonly isDryRun: boolean;
-  /** So many bytes of rejected records with their reasons are kept. */
+  /** Upper limit of the rejected records that are kept, bytes. */
   readonly rejectedBytes: number;
 }
 
-/** Rejected records in a file of the scratch folder: lines of JSON, numbered within the chunk. */
+/** Rejected records of a chunk in a file of the scratch folder: lines of JSON, with line numbers within the chunk. */
 export interface RejectedPart {
   readonly file: string;
   readonly bytes: number;
@@ -40,20 +42,22 @@ export interface RejectedPart {
   readonly records: number;
 }
 
-/** What a chunk came to; `read = stored + rejected` always. */
+/** The result of `runChunk`; `read` is always `stored + rejected`. */
 export interface ChunkResult {
   readonly index: number;
-  readonly segment: Segment | null; // null when no record was stored, in a dry run too
+  /** Null if no record was stored, and in a dry run. */
+  readonly segment: Segment | null;
   readonly columns: Columns;
   readonly lines: number;
-  readonly bytes: number; // decoded
+  /** Size of the chunk's text, decompressed. */
+  readonly bytes: number;
   readonly read: number;
   readonly stored: number;
   readonly rejected: number;
   readonly findings: Findings;
-  /** Null when nothing was rejected, or no bytes were left for it. */
+  /** Null if no record was rejected, or `rejectedBytes` was too small for one. */
   readonly rejectedPart: RejectedPart | null;
   readonly samples: readonly FieldSample[];
-  /** The records of the source end in this chunk: those behind it count for nothing. */
+  /** The records of the source end in this chunk; later chunks are ignored. */
   readonly hasEnded: boolean;
 }

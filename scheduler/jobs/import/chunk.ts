@@ -14,20 +14,17 @@ import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
 import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
 
 /**
- * What happens to the finished columns of a chunk before they are sampled and stored: expressions are to be evaluated here,
- * on all fields of the batch, those that are not stored included. The number of rows stays.
+ * Changes the columns of a chunk before they are sampled and stored, but not the number of rows. The batch has all fields, including
+ * those that are not stored. Expressions will be evaluated here.
  */
 export type BatchTransform = (batch: Batch, job: ChunkJob) => Batch;
 
-/** In this order; whatever reads fields comes before they are dropped. */
+/** Applied in this order: transforms that read fields precede the one that drops fields. */
 const batchTransforms: readonly BatchTransform[] = [
   (batch, job) => withoutColumns(batch, new Set(job.transient)),
 ];
 
-/**
- * One chunk from its bytes to a segment in the task's scratch folder, which is still to be flushed. Runs in a pool thread and
- * keeps nothing but buffers.
- */
+/** Reads a chunk and writes its records to a segment, which is not flushed. Runs in a pool thread and keeps no state but pooled buffers. */
 export async function runChunk(
   job: ChunkJob,
   transforms: readonly BatchTransform[] = batchTransforms,
@@ -43,7 +40,7 @@ export async function runChunk(
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
   const batch = transforms.reduce((before, transform) => transform(before, job), out.finish());
   const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
-  // Nothing will be published once an error has come, so nothing needs to be written.
+  // An import with an error is not published, so the chunk need not be written.
   const isStored = batch.rows > 0 && report.rejected === 0 && !job.isDryRun;
   const segment = isStored ? await writeBatch(batch, job) : null;
   out.release();

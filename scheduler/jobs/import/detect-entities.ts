@@ -1,34 +1,28 @@
 import type { NewField } from '../../../engine/core/dataset-field.js';
 import { detectEntity } from '../../../engine/ingest/entities/detect.js';
 import { humanGenes } from '../../../engine/ingest/entities/genes.js';
-import { SampleMerge, type FieldSample } from '../../../engine/ingest/value-samples.js';
+import { SampleMerge } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
-import type { EntityRules } from './entity-rules.js';
+import type { EntityRules, SourceSamples } from './entity-samples.js';
 
-/** The samples of one source, and what is looked for in them. */
-export interface Sampled {
-  readonly rules: EntityRules;
-  readonly samples: readonly FieldSample[];
-}
-
-/** What was found. */
-export interface Detected {
-  /** Fields with the entity types to set. */
+/** The result of the detection. */
+export interface DetectedEntities {
+  /** Fields whose entity type is to be set. */
   readonly fields: readonly Partial<NewField>[];
-  /** `metadata.validation.detections`: null when there are none. */
+  /** The value of `metadata.validation.detections`; null if nothing was detected. */
   readonly detections: readonly object[] | null;
 }
 
 /**
- * Looks for entities in the string fields among `columns`, but not in those of `settled` names (dotted): what a format or a request
- * says of a field's entity type counts, and a field that had data before keeps what it has.
+ * Detects entity types in the samples of the string fields of `columns`, except fields in `fixed` (dotted names): those whose entity
+ * type is given by the format or the request, and those that had data before.
  */
 export async function detectEntities(
-  sources: readonly Sampled[],
+  sources: readonly SourceSamples[],
   columns: Columns,
-  settled: readonly string[],
-): Promise<Detected> {
-  const known = new Set(settled);
+  fixed: readonly string[],
+): Promise<DetectedEntities> {
+  const isFixed = new Set(fixed);
   const fields: Partial<NewField>[] = [];
   const detections: object[] = [];
   if (sources.length === 0) return { fields, detections: null };
@@ -36,7 +30,7 @@ export async function detectEntities(
   const merged = mergeByRules(sources);
   for (const path of stringPaths(columns)) {
     const name = path.join('.');
-    if (known.has(name)) continue;
+    if (isFixed.has(name)) continue;
     for (const { rules, samples } of merged) {
       const values = samples.get(keyOf(path));
       if (values === undefined) continue;
@@ -51,8 +45,8 @@ export async function detectEntities(
   return { fields, detections: detections.length === 0 ? null : detections };
 }
 
-/** Sources with the same rules count as one, in the order of the first of each. */
-function mergeByRules(sources: readonly Sampled[]): readonly {
+/** Merges the samples of sources with the same rules, in the order of the first source of each group. */
+function mergeByRules(sources: readonly SourceSamples[]): readonly {
   readonly rules: EntityRules;
   readonly samples: ReadonlyMap<string, readonly string[]>;
 }[] {
@@ -78,7 +72,7 @@ function stringPaths(
   });
 }
 
-/** A text that two different paths never share. */
+/** A distinct string for every path. */
 function keyOf(path: readonly string[]): string {
   return JSON.stringify(path);
 }

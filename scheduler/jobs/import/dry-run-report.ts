@@ -5,7 +5,7 @@ import type { Columns, JsonObject } from '../../../engine/core/types.js';
 import type { ImportResult } from './import-types.js';
 import { newFields } from './known-columns.js';
 
-/** What `metadata.dry_run` tells: the fields that the dataset would have, and what would come into them. */
+/** The value of `metadata.dry_run`: the fields that the dataset would have, and the first records. */
 export function dryRunReport(
   result: ImportResult,
   columns: Columns,
@@ -13,15 +13,15 @@ export function dryRunReport(
   described: Parameters<typeof newFields>[2],
 ): JsonObject {
   const { dryRun, genomeBuild, records } = result;
-  const left = dryRun?.sample.leftOut ?? 0;
+  const leftOut = dryRun?.sample.leftOut ?? 0;
   return {
     fields: fieldViews(columns, fields, described, dryRun?.seen ?? []),
     records,
     genome_build: genomeBuild,
     sample: dryRun?.sample.records ?? [],
-    sample_left_out: left,
+    sample_left_out: leftOut,
     sample_budget:
-      left > 0 ? `dryRunSampleBytes, ${budgets.dryRunSampleBytes} bytes of JSON` : null,
+      leftOut > 0 ? `dryRunSampleBytes, ${budgets.dryRunSampleBytes} bytes of JSON` : null,
   };
 }
 
@@ -39,15 +39,15 @@ function fieldViews(
   return fieldsOfColumns(columns).map((column) => {
     const key = JSON.stringify(column.path);
     const field = known.get(key);
-    const said = field ?? added.get(key);
-    const isSettled = field !== undefined && field.dataType !== 'auto';
+    const properties = field ?? added.get(key);
+    const hasType = field !== undefined && field.dataType !== 'auto';
     return {
       name: column.name,
-      title: said?.title || column.name,
-      data_type: isSettled ? field.dataType : column.dataType,
+      title: properties?.title || column.name,
+      data_type: hasType ? field.dataType : column.dataType,
       is_list: field?.isList ?? column.isList ?? false,
-      entity_type: said?.entityType ?? null,
-      is_hidden: said?.isHidden ?? false,
+      entity_type: properties?.entityType ?? null,
+      is_hidden: properties?.isHidden ?? false,
       is_new: field === undefined,
       has_values: withValues.has(key),
     };

@@ -19,20 +19,20 @@ import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
 import type { SourceRun } from './source-run.js';
 
-/** What a dry run shows of the records. */
+/** The records that a dry run shows. */
 export interface Sample {
-  /** The first records, as a query of the dataset would give them, without `_id` and `_commit`. */
+  /** The first records as a query of the dataset would return them, without `_id` and `_commit`. */
   readonly records: readonly unknown[];
-  /** Of the first `sampleRecords`: those that the budget has no room for. */
+  /** Number of records that are missing from the first `sampleRecords` because the budget was reached. */
   readonly leftOut: number;
 }
 
-/** So many records are shown. */
+/** Number of records that are shown. */
 const sampleRecords = 20;
 
 /**
- * The first records as they would be stored: the chunks that hold them are read once more, with the final columns and
- * into the scratch folder, and shown as a query of the dataset would show them.
+ * The first records as they would be stored. Reads the chunks that contain them again, with the final columns, writes segments to the
+ * scratch folder and makes the records from these as a query does.
  */
 export async function sampleOf(
   runs: readonly SourceRun[],
@@ -47,9 +47,9 @@ export async function sampleOf(
   await writeStream(join(context.scratch, schema), [schemaFile(columns)]);
   const loose = { folder: context.scratch, schema, columns, segments };
   const snapshot = looseSnapshot(loose, { datasetId: 0, version: 0 });
-  const rows = fieldsAfterwards(columns, fields, described);
-  const asked = { limit: sampleRecords, exclude_fields: ['_id', '_commit'] };
-  const projection = project(columns, rows, parseQuery(asked, rows));
+  const allFields = fieldsAfterImport(columns, fields, described);
+  const request = { limit: sampleRecords, exclude_fields: ['_id', '_commit'] };
+  const projection = project(columns, allFields, parseQuery(request, allFields));
   const refs = segments.flatMap((segment, number) =>
     Array.from({ length: segment.rows }, (_, row): RowRef => [number, row]),
   );
@@ -72,7 +72,7 @@ function shown(texts: readonly string[]): Sample {
   return { records, leftOut: texts.length - records.length };
 }
 
-/** Segments of the first chunks with records, until there are enough. */
+/** Segments of the first chunks, with at least `sampleRecords` records if there are as many. */
 async function firstSegments(
   runs: readonly SourceRun[],
   columns: Columns,
@@ -90,18 +90,20 @@ async function firstSegments(
   return segments;
 }
 
-/** The dataset's fields as they would be: only their order matters here. */
-function fieldsAfterwards(
+/** The fields that the dataset would have. Only their order is used here, so new fields have no other properties. */
+function fieldsAfterImport(
   columns: Columns,
   fields: readonly DatasetField[],
   described: readonly Partial<NewField>[],
 ): readonly DatasetField[] {
   let next = 1 + Math.max(-1, ...fields.map((field) => field.ordering ?? -1));
   const known = new Set(fields.map(({ path }) => path.join('\n')));
-  const said = new Map(described.map((field) => [(field.path ?? [field.name]).join('\n'), field]));
+  const orderings = new Map(
+    described.map((field) => [(field.path ?? [field.name]).join('\n'), field.ordering]),
+  );
   const added = pathsOf(columns).filter((path) => !known.has(path.join('\n')));
   const rows = added.map((path) =>
-    looseField(path, 'string', { ordering: said.get(path.join('\n'))?.ordering ?? next++ }),
+    looseField(path, 'string', { ordering: orderings.get(path.join('\n')) ?? next++ }),
   );
   return [...fields, ...rows];
 }

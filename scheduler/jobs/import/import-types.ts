@@ -5,41 +5,43 @@ import type { Segment } from '../../../engine/store/store.js';
 import type { Sample } from './dry-run.js';
 import type { ImportSource } from './source.js';
 
-/** What an import needs to run. */
+/** Parameters of `runImport`. */
 export interface ImportParams {
   readonly commitId: number;
-  /** At least one; their records come in this order. */
+  /** At least one. The records are stored in this order. */
   readonly sources: readonly ImportSource[];
-  /** The dataset's stored columns. */
+  /** Columns that the dataset has stored. */
   readonly stored: Columns;
-  /** Those and the declared ones: their types are kept. */
+  /** Stored columns and columns of declared fields, whose types the import must keep. */
   readonly known: Columns;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
-  /** Names of fields whose entity type is not to be detected. */
-  readonly settled: readonly string[];
-  /** Somebody waits for the answer. */
+  /** Dotted names of fields whose entity type is not detected. */
+  readonly fixedEntities: readonly string[];
+  /** A client waits for the result: chunks are read before those of other imports, and nothing is recorded for a resume. */
   readonly isUrgent: boolean;
-  /** The dataset's fields, when all that is asked for is what would come in; then no segment comes of it. */
+  /** For a dry run, which writes no segments: the dataset's fields and the descriptions of new ones. Null for an import. */
   readonly dryRun: {
     readonly fields: readonly FieldRow[];
     readonly described: readonly Partial<NewField>[];
   } | null;
 }
 
-/** What an import came to; nothing of it is visible yet. */
+/** The result of `runImport`. Nothing of it is visible before it is published. */
 export interface ImportResult {
-  /** In the order of the sources; paths are relative to the scratch folder. */
+  /** Segments in the order of the sources, with paths relative to the scratch folder. */
   readonly segments: readonly Segment[];
-  /** All columns with data that the dataset would have afterwards. */
+  /** All columns that have data after the import. */
   readonly columns: Columns;
+  /** Descriptions of new fields; later ones take precedence. */
   readonly described: readonly Partial<NewField>[];
   readonly genomeBuild: GenomeBuild | null;
+  /** Number of records read. */
   readonly records: number;
   readonly metadata: JsonObject;
   readonly dryRun?: {
     readonly sample: Sample;
-    /** Paths, as JSON, of the fields that have a value in some record. */
+    /** Paths, as JSON, of the fields that have a value in at least one record. */
     readonly seen: readonly string[];
   };
 }

@@ -8,7 +8,7 @@ import { rejectedFileName } from './rejected-file.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { runImport } from './run.js';
 
-/** Reads sources into a commit of a dataset. */
+/** Imports files into a dataset, as one commit. */
 export const importJob: Job<'import', ImportParams, ImportResult> = {
   kind: 'import',
   type: 'datasets.DatasetImport',
@@ -25,7 +25,7 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
 
   async salvage(task, attempt, data) {
     const rejected = join(data.taskScratch(task.id, attempt), rejectedFileName);
-    if ((await fileStats(rejected)) === undefined) return; // nothing was rejected, or it was moved by an earlier call
+    if ((await fileStats(rejected)) === undefined) return; // no record was rejected, or an earlier call has moved the file
     await moveFile(rejected, data.rejectedLines(task.resourceId));
     await syncFolder(data.rejected);
     crashpoint('rejected.renamed');
@@ -43,7 +43,7 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
     const row = await catalog.imports.get(Number(importId));
     return row !== undefined && !isTerminal(row.status);
   },
-  // Rejected records of imports that are gone or have yet to end.
+  // Removes the rejected records of imports that were deleted or have not ended.
   async sweepAtStart({ catalog, data }) {
     for (const { name } of await list(data.rejected)) {
       const row = await catalog.imports.get(Number(/^\d+/.exec(name)?.[0] ?? -1));

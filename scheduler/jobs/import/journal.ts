@@ -5,17 +5,17 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { fileStats, openFile } from '../../../engine/core/files.js';
 import { createFile, type FileWriter } from '../../../engine/core/file-writer.js';
 
-/** Its name in an attempt's scratch folder. */
+/** Name of the journal in the scratch folder of an attempt. */
 const journalName = 'journal';
 const digestBytes = 16;
-/** Length of the frame, digest of what follows it, length of the key. */
-const headBytes = 4 + digestBytes + 4;
-/** A longer frame was not written by us. */
+/** A frame begins with its length, the digest of everything after the digest, and the length of the key. */
+const headerBytes = 4 + digestBytes + 4;
+/** Upper limit of the length of a frame; a longer one is damaged. */
 const maxFrameBytes = 64 << 20;
 
 /**
- * What an attempt has finished, entry by entry and durable before the next step: each has a key, which says exactly what was
- * done, and a value. A frame that a kill or a disk has damaged ends what can be read.
+ * Append-only log of the work that an attempt has finished. An entry has a key, which identifies the work, and a value, its result.
+ * It is durable before the next step. Reading ends at the first damaged frame, such as one that a kill has cut off.
  */
 export class Journal {
   readonly #path: string;
@@ -30,14 +30,15 @@ export class Journal {
   append(key: string, value: unknown): Promise<void> {
     const frame = frameOf(key, value);
     const done = this.#last.then(() => this.#write(frame));
-    this.#last = done.catch(() => undefined); // whoever added it has the error
+    this.#last = done.catch(() => undefined); // the caller of `append` receives the error
     return done;
   }
 
+  /** Waits for all entries and closes the file. */
   async close(): Promise<void> {
     await this.#last;
     const file = await this.#file?.catch(() => undefined);
-    // One that cannot be closed in order is worth nothing, but its descriptor is.
+    // A journal that cannot be flushed is useless, but its descriptor must be closed.
     await file?.finish().catch(() => file.abort());
   }
 
@@ -53,22 +54,22 @@ export class Journal {
   }
 }
 
-/** An entry of an earlier attempt, to be read when it is needed. */
-export interface Noted {
+/** An entry of an earlier attempt; its value is read on demand. */
+export interface JournalEntry {
   readonly key: string;
   read(): Promise<unknown>;
 }
 
-/** The entries of an attempt's journal, in order, up to the first that is not whole; none without a journal. */
-export async function readJournal(scratch: string): Promise<readonly Noted[]> {
+/** The entries of an attempt's journal, in order, up to the first damaged one; empty if there is no journal. */
+export async function readJournal(scratch: string): Promise<readonly JournalEntry[]> {
   const path = join(scratch, journalName);
   if ((await fileStats(path)) === undefined) return [];
   const file = await openFile(path);
   try {
-    const found: Noted[] = [];
-    for (let at = 0; at + headBytes <= file.bytes;) {
+    const found: JournalEntry[] = [];
+    for (let at = 0; at + headerBytes <= file.bytes;) {
       const bytes = Buffer.from(await file.read(at, 4)).readUInt32LE();
-      if (bytes < headBytes || bytes > maxFrameBytes || at + bytes > file.bytes) break;
+      if (bytes < headerBytes || bytes > maxFrameBytes || at + bytes > file.bytes) break;
       const frame = Buffer.from(await file.read(at, bytes));
       if (!digestOf(frame).equals(frame.subarray(4, 4 + digestBytes))) break;
       const start = at;
@@ -83,7 +84,7 @@ export async function readJournal(scratch: string): Promise<readonly Noted[]> {
 
 function frameOf(key: string, value: unknown): Buffer {
   const name = Buffer.from(key);
-  const frame = Buffer.concat([Buffer.alloc(headBytes), name, serialize(value)]);
+  const frame = Buffer.concat([Buffer.alloc(headerBytes), name, serialize(value)]);
   frame.writeUInt32LE(frame.length, 0);
   frame.writeUInt32LE(name.length, 4 + digestBytes);
   digestOf(frame).copy(frame, 4);
@@ -96,14 +97,14 @@ function digestOf(frame: Buffer): Buffer {
 }
 
 function keyOf(frame: Buffer): string {
-  return frame.subarray(headBytes, headBytes + frame.readUInt32LE(4 + digestBytes)).toString();
+  return frame.subarray(headerBytes, headerBytes + frame.readUInt32LE(4 + digestBytes)).toString();
 }
 
 async function valueAt(path: string, at: number, bytes: number): Promise<unknown> {
   const file = await openFile(path);
   try {
     const frame = Buffer.from(await file.read(at, bytes));
-    return deserialize(frame.subarray(headBytes + frame.readUInt32LE(4 + digestBytes)));
+    return deserialize(frame.subarray(headerBytes + frame.readUInt32LE(4 + digestBytes)));
   } finally {
     await file.close();
   }

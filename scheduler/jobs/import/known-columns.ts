@@ -4,10 +4,7 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, DataType } from '../../../engine/core/types.js';
 
-/**
- * The columns whose types an import must keep: those that are stored, then the fields that were declared and have no data
- * yet. A declared field without a type (`auto`) binds nothing.
- */
+/** The columns whose types an import must keep: the stored ones, then those of declared fields that have a type and no data yet. */
 export function knownColumns(stored: Columns, fields: readonly FieldRow[]): Columns {
   const declared = fields
     .filter((field) => !field.isValid && field.dataType !== 'auto' && field.dataType !== 'object')
@@ -26,7 +23,7 @@ function withField(
 ): Columns {
   const known = columns.find((column) => column.name === name);
   if (known !== undefined) {
-    // What is stored stays as it is; only an object takes new members.
+    // Stored columns are unchanged, except that an object may get new members.
     if (rest.length === 0 || known.type !== 'object') return columns;
     const children = withField(known.children ?? [], rest, field, false);
     return columns.map((column) => (column === known ? { ...known, children } : column));
@@ -54,7 +51,10 @@ function withField(
   return [...columns, column];
 }
 
-/** The fields that these columns bring to a dataset or settle, with what the format or the request says about them. */
+/**
+ * The fields that `columns` add to the dataset, and the declared ones that get their first data. Each has its properties from
+ * `described`, where later ones take precedence.
+ */
 export function newFields(
   columns: Columns,
   fields: readonly FieldRow[],
@@ -63,17 +63,17 @@ export function newFields(
   const known = new Set(
     fields.filter(({ isValid }) => isValid).map((field) => pathKey(field.path)),
   );
-  const said = new Map<string, Partial<NewField>>();
+  const properties = new Map<string, Partial<NewField>>();
   for (const field of described) {
     const key = pathKey(field.path ?? [field.name ?? '']);
-    said.set(key, { ...said.get(key), ...field });
+    properties.set(key, { ...properties.get(key), ...field });
   }
   return fieldsOfColumns(columns).flatMap((field) =>
-    known.has(pathKey(field.path)) ? [] : [{ ...said.get(pathKey(field.path)), ...field }],
+    known.has(pathKey(field.path)) ? [] : [{ ...properties.get(pathKey(field.path)), ...field }],
   );
 }
 
-/** A text that two different paths never share, even when names hold dots. */
+/** A distinct string for every path, even if names contain dots. */
 function pathKey(path: readonly string[]): string {
   return JSON.stringify(path);
 }

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import type { FileHints } from './check.js';
 
-/** One file of a manifest, as the import keeps it; checked when the import was created. */
+/** A file of a manifest, which was checked when the import was created. */
 export interface ManifestEntry {
-  readonly place:
+  readonly location:
     | { readonly kind: 'object'; readonly objectId: number }
     | { readonly kind: 'url'; readonly url: string };
-  /** As given; empty names count as none. */
+  /** Null if the name is missing or empty. */
   readonly name: string | null;
   readonly format: string | null;
   readonly bytes: number | null;
@@ -17,17 +17,17 @@ export interface ManifestEntry {
   readonly validationParams: JsonObject | null;
 }
 
-/** The files of a manifest, in its order. */
+/** The files of a manifest, in order. */
 export function manifestEntries(manifest: JsonObject): readonly ManifestEntry[] {
   const files = Array.isArray(manifest['files'])
     ? (manifest['files'] as readonly JsonObject[])
     : [];
   return files.map((file) => ({
-    place: isText(file['url'])
+    location: isNonEmpty(file['url'])
       ? { kind: 'url', url: file['url'] }
       : { kind: 'object', objectId: Number(file['object_id']) },
-    name: text(file['name']),
-    format: text(file['format']),
+    name: nonEmpty(file['name']),
+    format: nonEmpty(file['format']),
     bytes: file['size'] === null || file['size'] === undefined ? null : Number(file['size']),
     md5: md5Of(file),
     readerParams: object(file['reader_params']),
@@ -36,7 +36,7 @@ export function manifestEntries(manifest: JsonObject): readonly ManifestEntry[] 
   }));
 }
 
-/** What the entry and the file's own name say of how to read it. */
+/** The hints of a manifest's entry and of the file's own name. */
 export function hintsOf(filename: string, entry: ManifestEntry | null): FileHints {
   return {
     names: entry?.name ? [entry.name, filename] : [filename],
@@ -46,18 +46,18 @@ export function hintsOf(filename: string, entry: ManifestEntry | null): FileHint
 }
 
 function md5Of(file: JsonObject): string | null {
-  const hex = text(file['md5']);
+  const hex = nonEmpty(file['md5']);
   if (hex !== null) return hex.toLowerCase();
-  const base64 = text(file['base64_md5']);
+  const base64 = nonEmpty(file['base64_md5']);
   return base64 === null ? null : Buffer.from(base64, 'base64').toString('hex');
 }
 
-function isText(value: unknown): value is string {
+function isNonEmpty(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-function text(value: unknown): string | null {
-  return isText(value) ? value : null;
+function nonEmpty(value: unknown): string | null {
+  return isNonEmpty(value) ? value : null;
 }
 
 function object(value: unknown): JsonObject | null {

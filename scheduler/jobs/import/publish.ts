@@ -12,11 +12,11 @@ import type { PublishContext, Published } from '../job.js';
 import { dryRunReport } from './dry-run-report.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { knownColumns, newFields } from './known-columns.js';
-import { oneAtATime } from '../../queue/one-at-a-time.js';
+import { withDatasetLock } from '../../queue/dataset-lock.js';
 import { checkSources, sourcesOf } from './sources-of.js';
-import { declaredBy, describedBy, editsBy, settledEntities, transientBy } from './target-fields.js';
+import { declaredBy, describedBy, editsBy, fixedEntities, transientBy } from './target-fields.js';
 
-/** Checks the rights on dataset and sources, and collects what the import needs to run. */
+/** Checks the permissions on the dataset and the sources, and collects the parameters of `runImport`. */
 export async function prepareImport(task: TaskRow, context: PublishContext): Promise<ImportParams> {
   const { catalog, store } = context;
   const row = await importOf(task, context);
@@ -32,12 +32,12 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     isUrgent: row.source === 'data_records',
     dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
     transient: transientBy(row.targetFields),
-    settled: settledEntities(fields, row.targetFields),
+    fixedEntities: fixedEntities(fields, row.targetFields),
     known: declaredBy(row.targetFields, knownColumns(stored, fields)),
   };
 }
 
-/** Commits the segments, or stores the report of a dry run. */
+/** Commits the segments to the dataset, or stores the report of a dry run. */
 export async function publishImport(
   task: TaskRow,
   result: ImportResult,
@@ -47,12 +47,12 @@ export async function publishImport(
   const row = await importOf(task, context);
   await checkSources(row, task, context);
   if (row.isDryRun) return publishDryRun(task, row, result, context);
-  // Two commits to one dataset would race for the same version.
-  return oneAtATime(row.datasetId, async () => {
+  // Two commits at the same time would compete for the same version.
+  return withDatasetLock(row.datasetId, async () => {
     const snapshot = await store.snapshot(row.datasetId);
     const { columns } = unifyColumns(snapshot.columns, [result.columns]);
     const isOutdated = result.segments.some((segment) => needsRewrite(segment.columns, columns));
-    if (isOutdated) return 'run again'; // another commit has meanwhile given a field another type
+    if (isOutdated) return 'run again'; // a commit meanwhile has changed the type of a field
     const fields = await catalog.fields.all(row.datasetId);
     const described = [...result.described, ...describedBy(row.targetFields)];
     const publication = publicationOf(task, row, result, snapshot, context, {
@@ -70,11 +70,13 @@ export async function publishImport(
         throw error;
       },
     );
-    if (version === undefined) return 'run again'; // a commit from elsewhere came between
-    // From here on it is done: the log is the truth, and a restart would tell the catalogue.
+    if (version === undefined) return 'run again'; // another process has committed meanwhile
+    // The commit is durable now: after a crash, reconciliation replays it from the log.
     crashpoint('catalog.before-commit');
-    const told = context.persist(() => catalog.publish({ ...publication, logVersion: version }));
-    await told.catch(async (error: unknown) => {
+    const published = context.persist(() =>
+      catalog.publish({ ...publication, logVersion: version }),
+    );
+    await published.catch(async (error: unknown) => {
       await store.drop(row.datasetId); // the dataset was deleted meanwhile
       throw error;
     });
@@ -84,7 +86,7 @@ export async function publishImport(
   });
 }
 
-/** Only the task's metadata comes of it. */
+/** Completes a dry run, whose only result is the task's metadata. */
 async function publishDryRun(
   task: TaskRow,
   row: ImportRow,
@@ -104,7 +106,7 @@ async function publishDryRun(
   return 'published';
 }
 
-/** The last progress may be a moment old. */
+/** The metadata with the final progress, because the last one reported may be outdated. */
 function metadataOf(result: ImportResult, { progress }: PublishContext): JsonObject {
   return {
     ...result.metadata,

@@ -6,22 +6,22 @@ import { shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import type { RunContext } from '../job.js';
 import type { SourceRun } from './source-run.js';
 
-/** Its name in the scratch folder, until the task ends. */
+/** Name of the file in the scratch folder, where it stays until the task ends. */
 export const rejectedFileName = 'rejected.jsonl.gz';
 
-/** What became of the records that an import rejected; keys as its receipt shows them. */
+/** The file of rejected records, with the keys of the import report. */
 export interface RejectedFile {
-  /** Lines of the file. */
+  /** Number of records (lines) in the file. */
   readonly records: number;
-  /** Rejected records for which the budget had no room. */
+  /** Number of rejected records that are not in the file, because the budget was reached. */
   readonly left_out: number;
   readonly bytes: number;
   readonly md5: string;
-  /** The budget that was reached, and its size. */
+  /** Name and value of the budget, if it was reached. */
   readonly budget: string | null;
 }
 
-/** Joins what the chunks rejected, in the order of the sources, into a file of the scratch folder; null without any. */
+/** Writes the rejected records of all chunks, in the order of the sources, to a file in the scratch folder; null if there are none. */
 export async function writeRejectedFile(
   runs: readonly SourceRun[],
   context: RunContext,

@@ -12,25 +12,25 @@ import {
 import { joinColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import { TaskFailure, type RunContext } from '../job.js';
-import type { Detected } from './detect-entities.js';
+import type { DetectedEntities } from './detect-entities.js';
 import { sampleOf } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './source.js';
-import { receiptOf, type Receipt } from './report.js';
+import { importReport, type ImportReport } from './import-report.js';
 import { writeRejectedFile } from './rejected-file.js';
 import type { SourceRun } from './source-run.js';
 
-/** What the runs of an import came to together; throws a `TaskFailure` when anything in them was an error. */
+/** The result of an import whose sources have been read. Throws a `TaskFailure` with the report if a record had an error. */
 export async function importResult(
   params: ImportParams,
   context: RunContext,
   runs: readonly SourceRun[],
   columns: Columns,
-  detected: Detected,
+  detected: DetectedEntities,
 ): Promise<ImportResult> {
   const seen = runs.flatMap((run) => run.columns());
-  const stayed = withData(columns, params.stored, seen);
-  const findings = findingsOf(runs, newColumnFindings(params, runs, stayed));
+  const filled = withData(columns, params.stored, seen);
+  const findings = findingsOf(runs, newColumnFindings(params, runs, filled));
   const message = errorMessage(nameOf(params.sources), findings);
   const isStopped = runs.some((run) => run.isStopped) || runs.length < params.sources.length;
   const metadata = await metadataOf(context, runs, findings, {
@@ -43,12 +43,12 @@ export async function importResult(
   const bytes = runs.reduce((sum, run) => sum + run.file.bytes, 0);
   const validation = { ...(metadata['validation'] as JsonObject), detections: detected.detections };
   context.progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
-  // Later ones win: what a format says goes before what the values look like, the first source before the others.
-  const formats = runs.toReversed().flatMap(({ head }) => head.fields);
+  // Later descriptions take precedence: formats over detected entities, and the first source over the others.
+  const formats = runs.toReversed().flatMap(({ layout }) => layout.header.fields);
   const described = [...detected.fields, ...formats];
   return {
     segments: results.flatMap(({ segment }) => (segment === null ? [] : [segment])),
-    columns: stayed,
+    columns: filled,
     described,
     genomeBuild: buildOf(runs) ?? null,
     records,
@@ -57,7 +57,7 @@ export async function importResult(
       dryRun: {
         sample: await sampleOf(
           runs,
-          stayed,
+          filled,
           params.dryRun.fields,
           [...described, ...params.dryRun.described],
           context,
@@ -75,18 +75,18 @@ function pathsWithValues(columns: Columns, above: readonly string[] = []): reado
   });
 }
 
-/** What a run that broke off has to tell besides its reason: what it had read and rejected until then. */
+/** The error of an import that could not be finished, with the report of what it had read and rejected until then. */
 export async function runFailure(
   params: ImportParams,
   context: RunContext,
   runs: readonly SourceRun[],
   error: unknown,
 ): Promise<unknown> {
-  const isTold = error instanceof TaskFailure || !(error instanceof AppError);
-  if (isTold || error.code === 'canceled' || context.signal.aborted) return error;
+  const hasReport = error instanceof TaskFailure || !(error instanceof AppError);
+  if (hasReport || error.code === 'canceled' || context.signal.aborted) return error;
   const outcome = { is_whole: false, is_committed: false };
   const metadata = await metadataOf(context, runs, findingsOf(runs, []), outcome).catch(
-    () => undefined, // a full disk, say, takes the receipt as well; the reason is what counts
+    () => undefined, // without a report (the disk may be full) the error itself still counts
   );
   return metadata === undefined ? error : new TaskFailure(error, metadata);
 }
@@ -95,18 +95,18 @@ async function metadataOf(
   context: RunContext,
   runs: readonly SourceRun[],
   findings: Findings,
-  outcome: Pick<Receipt, 'is_whole' | 'is_committed'>,
+  outcome: Pick<ImportReport, 'is_whole' | 'is_committed'>,
 ): Promise<JsonObject> {
-  const receipt = await receiptOf(runs, await writeRejectedFile(runs, context), outcome);
+  const report = await importReport(runs, await writeRejectedFile(runs, context), outcome);
   return {
-    progress: { processed_records: receipt.records_read, errors: progressErrors(findings) },
+    progress: { processed_records: report.records_read, errors: progressErrors(findings) },
     validation: validationJson(findings),
-    receipt,
+    receipt: report,
     ...aboutSources(runs),
   };
 }
 
-/** All findings, by file; those about new columns are of the import as a whole. */
+/** All findings with the names of their files; findings about new columns have no file. */
 function findingsOf(runs: readonly SourceRun[], newColumns: readonly Findings[]): Findings {
   const genomeBuild = buildOf(runs);
   return joinFindings([
@@ -122,24 +122,26 @@ function findingsOf(runs: readonly SourceRun[], newColumns: readonly Findings[])
 }
 
 function buildOf(runs: readonly SourceRun[]): GenomeBuild | undefined {
-  return runs.map(({ head }) => head.genomeBuild).find((build) => build !== null) ?? undefined;
+  return (
+    runs.map(({ layout }) => layout.header.genomeBuild).find((build) => build !== null) ?? undefined
+  );
 }
 
-/** How messages about the whole import call what it reads. */
+/** The name of the sources in messages about the import as a whole. */
 export function nameOf(sources: readonly ImportSource[]): string {
   const [first] = sources;
   return sources.length === 1 && first !== undefined ? first.name : `${sources.length} files`;
 }
 
-/** Codes 202 and 203, by the rules of the sources that bring the columns. */
+/** Findings of the codes 202 and 203, each by the validation rules of the sources that have the new columns. */
 function newColumnFindings(
   { known }: ImportParams,
   runs: readonly SourceRun[],
-  stayed: Columns,
+  filled: Columns,
 ): readonly Findings[] {
   const byRules = Map.groupBy(runs, ({ source }) => JSON.stringify(source.validation));
   return [...byRules.values()].map((group) => {
-    const final = byRules.size === 1 ? stayed : withData(stayed, known, group.flatMap(columnsOf));
+    const final = byRules.size === 1 ? filled : withData(filled, known, group.flatMap(columnsOf));
     return columnFindings(known, final, group[0]!.source.validation);
   });
 }
@@ -148,12 +150,13 @@ function columnsOf(run: SourceRun): readonly Columns[] {
   return run.columns();
 }
 
-/** What a source is warned of as a whole: one finding, because findings without a line and a field count as the same. */
-function warningsOf({ head, warnings }: SourceRun, importBuild: GenomeBuild | undefined): Findings {
-  const messages = [...head.warnings, ...warnings];
-  if (head.genomeBuild !== null && head.genomeBuild !== importBuild) {
+/** The warnings about a source as a whole, in one finding, because findings without line and field are counted as one. */
+function warningsOf({ layout }: SourceRun, importBuild: GenomeBuild | undefined): Findings {
+  const { header, warnings } = layout;
+  const messages = [...header.warnings, ...warnings];
+  if (header.genomeBuild !== null && header.genomeBuild !== importBuild) {
     messages.push(
-      `its positions are of ${head.genomeBuild}, those of the import of ${importBuild}`,
+      `its positions are of ${header.genomeBuild}, those of the import of ${importBuild}`,
     );
   }
   if (messages.length === 0) return noFindings;
@@ -166,18 +169,22 @@ function warningsOf({ head, warnings }: SourceRun, importBuild: GenomeBuild | un
   };
 }
 
-/** What the formats say about their files: `source` for one file, `sources` by name for several. */
+/** `Header.about` of the sources: `source` for a single file, `sources` with names for several. */
 function aboutSources(runs: readonly SourceRun[]): JsonObject {
   const [only, ...rest] = runs;
   if (only === undefined) return {};
-  if (rest.length === 0) return only.head.about === undefined ? {} : { source: only.head.about };
-  const about = runs.filter(({ head }) => head.about !== undefined);
-  if (about.length === 0) return {};
-  return { sources: about.map(({ source, head }) => ({ name: source.name, ...head.about })) };
+  if (rest.length === 0) {
+    const { about } = only.layout.header;
+    return about === undefined ? {} : { source: about };
+  }
+  const sources = runs.flatMap(({ source, layout: { header } }) =>
+    header.about === undefined ? [] : [{ name: source.name, ...header.about }],
+  );
+  return sources.length === 0 ? {} : { sources };
 }
 
-/** The columns that have data: a field that is declared and came in no record stays without a column. */
+/** The columns that have data: those in `stored` or `seen`. A declared field without values has no column. */
 function withData(columns: Columns, stored: Columns, seen: readonly Columns[]): Columns {
-  const kept = new Set([stored, ...seen].flat().map((column) => column.name));
-  return columns.filter((column) => kept.has(column.name));
+  const names = new Set([stored, ...seen].flat().map((column) => column.name));
+  return columns.filter((column) => names.has(column.name));
 }

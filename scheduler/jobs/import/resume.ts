@@ -14,32 +14,32 @@ import { readFooter } from '../../../engine/store/footer.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import type { ChunkResult } from './chunk-types.js';
 import type { RunContext } from '../job.js';
-import type { Fetched, RemotePlace } from './source.js';
-import { Journal, readJournal, type Noted } from './journal.js';
+import type { Fetched, UrlLocation } from './source.js';
+import { Journal, readJournal, type JournalEntry } from './journal.js';
 
-/** Changes when what is noted changes its form. */
+/** Version of the values in the journal. */
 const format = 1;
 
-/** An entry, and the scratch folder of the attempt that noted it. */
-interface Earlier {
+/** An entry of an earlier attempt's journal, and the scratch folder of that attempt. */
+interface EarlierEntry {
   readonly folder: string;
-  readonly noted: Noted;
+  readonly entry: JournalEntry;
 }
 
 /**
- * What earlier attempts of an import have finished, and where this one notes what it finishes. A chunk is taken over when the
- * very same would be done again: same code, same source, same parameters, same columns, same piece; and when its files
- * are still what was written. Everything else is done anew.
+ * Restores chunks and downloads that earlier attempts of an import have finished, and records those of this attempt. A chunk is
+ * restored if reading it would give the same result (same code, source, parameters, columns and chunk) and if its files are
+ * unchanged. All other chunks are read again.
  */
 export class Resume {
   readonly #context: RunContext;
   readonly #journal: Journal;
-  readonly #earlier: ReadonlyMap<string, readonly Earlier[]>;
+  readonly #earlier: ReadonlyMap<string, readonly EarlierEntry[]>;
   readonly #code: string;
 
   private constructor(
     context: RunContext,
-    earlier: ReadonlyMap<string, readonly Earlier[]>,
+    earlier: ReadonlyMap<string, readonly EarlierEntry[]>,
     code: string,
   ) {
     this.#context = context;
@@ -48,52 +48,54 @@ export class Resume {
     this.#code = code;
   }
 
+  /** Reads the journals of the earlier attempts. */
   static async open(context: RunContext): Promise<Resume> {
-    const earlier = new Map<string, Earlier[]>();
+    const earlier = new Map<string, EarlierEntry[]>();
     for (const folder of context.earlier) {
-      for (const noted of await readJournal(folder).catch(() => [])) {
-        const same = earlier.get(noted.key) ?? [];
-        same.push({ folder, noted });
-        earlier.set(noted.key, same);
+      for (const entry of await readJournal(folder).catch(() => [])) {
+        const same = earlier.get(entry.key) ?? [];
+        same.push({ folder, entry });
+        earlier.set(entry.key, same);
       }
     }
     return new Resume(context, earlier, await codeVersion());
   }
 
-  /** Whether earlier attempts have left anything. */
+  /** Whether an earlier attempt has recorded anything. */
   get hasEarlier(): boolean {
     return this.#earlier.size > 0;
   }
 
-  /** One text for all that what comes of a source depends on, besides the piece. */
+  /** A digest of the code's version and of `parts`, which must be everything that the results of a source's chunks depend on. */
   fingerprint(...parts: readonly unknown[]): string {
     const bytes = serialize([format, this.#code, ...parts]);
     return createHash('sha256').update(bytes).digest('hex');
   }
 
-  /** What an earlier attempt made of a piece, its files moved to this attempt's scratch folder; undefined if it is to be read. */
-  async takeChunk(key: string): Promise<ChunkResult | undefined> {
-    for (const { folder, noted } of this.#earlier.get(key) ?? []) {
-      const result = (await noted.read()) as ChunkResult;
-      // Whatever is wrong with it, it can be read again.
-      if (!(await isWhole(folder, result).catch(() => false))) continue;
-      return this.#takeOver(key, folder, result);
+  /** The result of a chunk from an earlier attempt, with its files moved to this attempt's scratch folder; undefined if there is none. */
+  async restoreChunk(key: string): Promise<ChunkResult | undefined> {
+    for (const { folder, entry } of this.#earlier.get(key) ?? []) {
+      const result = (await entry.read()) as ChunkResult;
+      // A chunk with damaged files is read again, whatever the damage is.
+      if (!(await isIntact(folder, result).catch(() => false))) continue;
+      return this.#adopt(key, folder, result);
     }
     return undefined;
   }
 
-  async noteChunk(key: string, result: ChunkResult): Promise<void> {
+  /** Records the result of a chunk; resolves when it is durable. */
+  async recordChunk(key: string, result: ChunkResult): Promise<void> {
     await this.#journal.append(key, result);
   }
 
-  /** The bytes that an earlier attempt fetched, moved to `file`; undefined if they are to be fetched. */
-  async takeFetched(key: string, file: string): Promise<Fetched | undefined> {
-    for (const { folder, noted } of this.#earlier.get(key) ?? []) {
-      const { name, bytes, md5 } = (await noted.read()) as Fetched & { readonly name: string };
+  /** Moves a file that an earlier attempt has downloaded to `file`; undefined if there is none. */
+  async restoreDownload(key: string, file: string): Promise<Fetched | undefined> {
+    for (const { folder, entry } of this.#earlier.get(key) ?? []) {
+      const { name, bytes, md5 } = (await entry.read()) as Fetched & { readonly name: string };
       const from = join(folder, name);
       const found = await digestOf(from, 'md5').catch(() => undefined);
       if (found?.bytes !== bytes || found.hex !== md5) continue;
-      await this.noteFetched(key, file, { bytes, md5 });
+      await this.recordDownload(key, file, { bytes, md5 });
       await moveFile(from, file);
       await syncFolder(this.#context.scratch);
       return { bytes, md5 };
@@ -101,21 +103,23 @@ export class Resume {
     return undefined;
   }
 
-  async noteFetched(key: string, file: string, { bytes, md5 }: Fetched): Promise<void> {
+  /** Records a complete download; resolves when that is durable. */
+  async recordDownload(key: string, file: string, { bytes, md5 }: Fetched): Promise<void> {
     await this.#journal.append(key, { name: basename(file), bytes, md5 });
   }
 
+  /** Closes the journal. */
   close(): Promise<void> {
     return this.#journal.close();
   }
 
-  /** Noted first: a kill in between leaves the files where the earlier entry still finds them. */
-  async #takeOver(key: string, folder: string, result: ChunkResult): Promise<ChunkResult> {
+  /** The entry is recorded before the files are moved: after a kill in between, the earlier entry still finds them. */
+  async #adopt(key: string, folder: string, result: ChunkResult): Promise<ChunkResult> {
     const { scratch } = this.#context;
     const { segment, rejectedPart } = result;
     const file = rejectedPart && join(scratch, basename(rejectedPart.file));
     const here = { ...result, rejectedPart: rejectedPart && { ...rejectedPart, file: file! } };
-    await this.noteChunk(key, here);
+    await this.recordChunk(key, here);
     for (const name of [segment?.path, file && basename(file)]) {
       if (name) await moveFile(join(folder, name), join(scratch, name));
     }
@@ -125,8 +129,8 @@ export class Resume {
   }
 }
 
-/** Whether a chunk's files are what was written: by size and digest, and a segment by its footer too. */
-async function isWhole(folder: string, { segment, rejectedPart }: ChunkResult): Promise<boolean> {
+/** Compares a chunk's files with its result: size and digest, and for a segment also the number of rows in its footer. */
+async function isIntact(folder: string, { segment, rejectedPart }: ChunkResult): Promise<boolean> {
   if (segment !== null) {
     const path = join(folder, segment.path);
     const { bytes, hex } = await digestOf(path, 'sha256');
@@ -138,19 +142,19 @@ async function isWhole(folder: string, { segment, rejectedPart }: ChunkResult): 
   return bytes === rejectedPart.bytes && hex === rejectedPart.md5;
 }
 
-/** What a piece is, besides its source: its place in the file. */
-export function placeOf(ref: ChunkRef): string {
+/** Identifies a chunk within its source. */
+export function chunkKey(ref: ChunkRef): string {
   if (ref.kind === 'bytes') return `bytes ${ref.bytes.length}`;
   return `${ref.kind} ${ref.from} ${ref.to}`;
 }
 
-/** What is to be fetched, as far as the request says. */
-export function fetchKey(
+/** Identifies a download: the number of the source, its URL and its expected digest. */
+export function downloadKey(
   number: number,
-  place: RemotePlace,
+  location: UrlLocation,
   expected: { readonly md5: string | null; readonly bytes: number | null },
 ): string {
-  return JSON.stringify(['fetched', number, place.url, expected.md5, expected.bytes]);
+  return JSON.stringify(['fetched', number, location.url, expected.md5, expected.bytes]);
 }
 
 async function digestOf(
@@ -168,7 +172,7 @@ async function digestOf(
   }
 }
 
-/** Which build of which release on which runtime; a build writes all of its files anew. */
+/** Identifies the runtime and the build, which writes all of its files anew. */
 async function codeVersion(): Promise<string> {
   const builtAt = await modifiedAt(fileURLToPath(import.meta.url));
   return `${process.version} ${builtAt}`;

@@ -4,17 +4,21 @@ import { boundColumns, unifyColumns } from '../../../engine/ingest/unify-columns
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
+import type { ImportContext } from './chunk-runner.js';
 import { detectEntities } from './detect-entities.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { importResult, nameOf, runFailure } from './result.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { Resume } from './resume.js';
 import { SourceFiles } from './source-files.js';
-import { SourceRun, type RunShare } from './source-run.js';
+import { SourceRun, type SourceToRead } from './source-run.js';
 
-/** Reads sources into segments in the scratch folder, with the types that all of their values together ask for. */
+/**
+ * Reads sources into segments in the scratch folder. The first pass infers the types of each chunk. The second reads those chunks
+ * again whose types differ from the ones unified over all chunks.
+ */
 export async function runImport(params: ImportParams, context: RunContext): Promise<ImportResult> {
-  // Whoever waits for an answer has few records: noting them would only take time.
+  // Urgent imports are small, so recording their chunks would cost more than reading them again.
   const resume = params.isUrgent ? null : await Resume.open(context);
   const files = new SourceFiles(params.sources, context, resume);
   const runs: SourceRun[] = [];
@@ -31,10 +35,12 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
       for (const run of runs) await run.rewrite(columns, flow);
       await flow.settled();
     }
-    const sampled = runs.flatMap((run) => run.sampled());
-    const declared = runs.flatMap(({ head }) => head.fields.filter((field) => field.entityType));
-    const settled = [...params.settled, ...declared.map(({ name }) => name ?? '')];
-    const detected = await detectEntities(sampled, columns, settled);
+    const samples = runs.flatMap((run) => run.samples() ?? []);
+    const declared = runs.flatMap(({ layout }) =>
+      layout.header.fields.filter((field) => field.entityType),
+    );
+    const fixed = [...params.fixedEntities, ...declared.map(({ name }) => name ?? '')];
+    const detected = await detectEntities(samples, columns, fixed);
     return await importResult(params, context, runs, columns, detected);
   } catch (error) {
     throw await runFailure(params, context, runs, error);
@@ -44,7 +50,7 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
   }
 }
 
-/** The first pass: every source from its first to its last chunk; `runs` gets each when it begins. */
+/** The first pass. Adds each source to `runs` when it is opened. */
 async function readAll(
   params: ImportParams,
   context: RunContext,
@@ -54,11 +60,11 @@ async function readAll(
 ): Promise<void> {
   const { sources, known, transient, commitId, isUrgent } = params;
   const expected = await files.expectedBytes();
-  const tell = (): void => tellProgress(context, runs, expected, files);
-  files.listen(tell);
-  // Until the first chunk is read, what the last attempt told stands.
-  if (resume?.hasEarlier !== true) tell();
-  const share: RunShare = {
+  const report = (): void => reportProgress(context, runs, expected, files);
+  files.onProgress(report);
+  // An attempt that resumes leaves the progress of the last one unchanged until it has read a chunk.
+  if (resume?.hasEarlier !== true) report();
+  const importContext: ImportContext = {
     context,
     known,
     transient,
@@ -67,34 +73,33 @@ async function readAll(
     isDryRun: params.dryRun !== null,
     rejected: new RejectedBudget(),
     resume,
-    tell,
+    chunkRead: report,
   };
   const flow = flowOf(context);
   let chunks = 0;
   for (const [number, source] of sources.entries()) {
     if (flow.isStopped) break;
-    chunks += await SourceRun.read(
-      share,
+    const toRead: SourceToRead = {
       source,
-      () => files.file(number),
-      flow,
-      chunks,
-      number + 1 < sources.length,
-      (run) => runs.push(run),
-    );
+      firstChunk: chunks,
+      isCounted: number + 1 < sources.length,
+      file: () => files.file(number),
+      opened: (run) => void runs.push(run),
+    };
+    chunks += await SourceRun.read(importContext, toRead, flow);
   }
   await flow.settled();
-  tell();
+  report();
   const last = runs.findIndex((run) => run.isStopped);
-  if (last !== -1) runs.splice(last + 1); // whatever they came to, it depends on time
+  if (last !== -1) runs.splice(last + 1); // what was read of later sources depends on timing
 }
 
-/** Two more pieces than threads: while one is read or handed over, no thread waits. */
+/** Two more chunks than threads, so that no thread waits while a chunk is prepared or its result is transferred. */
 function flowOf({ pool, signal }: RunContext): ChunkFlow {
   return new ChunkFlow(pool.threads + 2, signal);
 }
 
-function tellProgress(
+function reportProgress(
   context: RunContext,
   runs: readonly SourceRun[],
   expected: readonly number[],

@@ -1,19 +1,29 @@
 import { join } from 'node:path';
 import { fileStats } from '../../../engine/core/files.js';
 import type { RunContext } from '../job.js';
-import type { ImportSource, LocalPlace, RemotePlace } from './source.js';
-import { fetchKey, type Resume } from './resume.js';
+import { downloadKey, type Resume } from './resume.js';
+import type { FileLocation, ImportSource, UrlLocation } from './source.js';
 
-/** A source's bytes, on this machine. */
+/** The complete file of a source, on this machine. */
 export interface LocalFile {
   readonly file: string;
   readonly bytes: number;
+  /** Lower-case hex; null if it is not known. */
   readonly md5: string | null;
-  /** Changes when the bytes do. */
+  /** A different text for different bytes. */
   readonly identity: string;
 }
 
-/** The files of an import's sources; those on other hosts are fetched, the next one while one is read. */
+/** Bytes of a source that have been received; the total is null until the host has sent it. */
+interface Received {
+  readonly bytes: number;
+  readonly total: number | null;
+}
+
+/** Minimum interval between two calls of the progress listener, milliseconds. */
+const progressMs = 200;
+
+/** The files of an import's sources. While one source is read, the next one is downloaded if it is on another host. */
 export class SourceFiles {
   readonly #sources: readonly ImportSource[];
   readonly #context: RunContext;
@@ -21,10 +31,10 @@ export class SourceFiles {
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   readonly #resume: Resume | null;
-  /** How far the fetched ones are. */
-  readonly #arrived = new Map<number, Arrival>();
-  #tell: () => void = () => undefined;
-  #toldAt = 0;
+  /** Progress of the downloads, by number of the source. */
+  readonly #received = new Map<number, Received>();
+  #onProgress: () => void = () => undefined;
+  #progressAt = 0;
 
   constructor(sources: readonly ImportSource[], context: RunContext, resume: Resume | null) {
     this.#sources = sources;
@@ -33,90 +43,91 @@ export class SourceFiles {
     this.#signal = AbortSignal.any([context.signal, this.#stop.signal]);
   }
 
-  /** Calls `tell` now and then while bytes come from other hosts. */
-  listen(tell: () => void): void {
-    this.#tell = tell;
+  /** Sets the listener that is called from time to time during downloads. */
+  onProgress(listener: () => void): void {
+    this.#onProgress = listener;
   }
 
-  /** Bytes that have come from other hosts; null when all sources are here. */
+  /** Bytes received from other hosts; null if all sources are files of the data folder. */
   get fetchedBytes(): number | null {
-    if (this.#sources.every(({ place }) => place.kind === 'file')) return null;
-    return [...this.#arrived.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    if (this.#sources.every(({ location }) => location.kind === 'file')) return null;
+    return [...this.#received.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** How large a source that is being fetched is, as its host says. */
+  /** Size of a source that is being downloaded, as announced by its host; null if it is not known. */
   announcedBytes(number: number): number | null {
-    return this.#arrived.get(number)?.total ?? null;
+    return this.#received.get(number)?.total ?? null;
   }
 
-  /** The bytes of all sources, as far as they are known before they have come. */
+  /** The size of each source as far as it is known before the downloads: that of the file or of the manifest, or 0. */
   async expectedBytes(): Promise<readonly number[]> {
     return Promise.all(
-      this.#sources.map(async ({ place, expected }) =>
-        place.kind === 'file' ? ((await fileStats(place.file))?.bytes ?? 0) : (expected.bytes ?? 0),
+      this.#sources.map(async ({ location, expected }) =>
+        location.kind === 'file'
+          ? ((await fileStats(location.file))?.bytes ?? 0)
+          : (expected.bytes ?? 0),
       ),
     );
   }
 
-  /** The source's file, whole. */
+  /** The complete file of a source. Also starts the download of the next source. */
   async file(number: number): Promise<LocalFile> {
-    const file = await this.#begin(number);
+    const file = await this.#start(number);
     if (number + 1 < this.#sources.length) {
-      // Whoever asks for it hears of its failure; a run that has failed before asks no more.
-      this.#begin(number + 1).catch(() => undefined);
+      // A failure is thrown when that file is asked for, which does not happen after the import has failed.
+      this.#start(number + 1).catch(() => undefined);
     }
     return file;
   }
 
-  /** Ends what is being fetched; resolves when nothing writes any more. */
+  /** Aborts the downloads; resolves when nothing is written any more. */
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.allSettled(this.#files.values());
   }
 
-  #begin(number: number): Promise<LocalFile> {
+  #start(number: number): Promise<LocalFile> {
     const known = this.#files.get(number);
     if (known !== undefined) return known;
     const source = this.#sources[number]!;
-    const { place } = source;
-    const file = place.kind === 'file' ? local(place) : this.#fetch({ ...source, place }, number);
+    const { location } = source;
+    const file =
+      location.kind === 'file'
+        ? localFile(location)
+        : this.#download({ ...source, location }, number);
     this.#files.set(number, file);
     return file;
   }
 
-  async #fetch(source: ImportSource & { place: RemotePlace }, number: number): Promise<LocalFile> {
+  async #download(
+    source: ImportSource & { readonly location: UrlLocation },
+    number: number,
+  ): Promise<LocalFile> {
     const file = join(this.#context.scratch, `source-${String(number).padStart(4, '0')}`);
-    const key = fetchKey(number, source.place, source.expected);
+    const key = downloadKey(number, source.location, source.expected);
     const resume = this.#resume;
-    const known = resume === null ? undefined : await resume.takeFetched(key, file);
+    const restored = resume === null ? undefined : await resume.restoreDownload(key, file);
     const { bytes, md5 } =
-      known ??
-      (await this.#context.fetchSource(source, file, this.#signal, (arrived, total) =>
-        this.#note(number, { bytes: arrived, total }),
+      restored ??
+      (await this.#context.fetchSource(source, file, this.#signal, (received, total) =>
+        this.#report(number, { bytes: received, total }),
       ));
-    if (known === undefined) await resume?.noteFetched(key, file, { bytes, md5 });
-    this.#arrived.set(number, { bytes, total: bytes });
+    if (restored === undefined) await resume?.recordDownload(key, file, { bytes, md5 });
+    this.#received.set(number, { bytes, total: bytes });
     return { file, bytes, md5, identity: `md5 ${md5}` };
   }
 
-  #note(number: number, arrival: Arrival): void {
-    this.#arrived.set(number, arrival);
+  /** Called for every piece that is received. */
+  #report(number: number, received: Received): void {
+    this.#received.set(number, received);
     const now = performance.now();
-    if (now - this.#toldAt < tellMs) return; // it is called for every piece that comes
-    this.#toldAt = now;
-    this.#tell();
+    if (now - this.#progressAt < progressMs) return;
+    this.#progressAt = now;
+    this.#onProgress();
   }
 }
 
-const tellMs = 200;
-
-/** How much of a source has come; the total is null until its host says it. */
-interface Arrival {
-  readonly bytes: number;
-  readonly total: number | null;
-}
-
-async function local({ file, md5, identity }: LocalPlace): Promise<LocalFile> {
-  // A file that is missing fails where it is opened, in words.
+async function localFile({ file, md5, identity }: FileLocation): Promise<LocalFile> {
+  // If the file is missing, opening it throws an error with a message.
   return { file, md5, identity, bytes: (await fileStats(file))?.bytes ?? 0 };
 }

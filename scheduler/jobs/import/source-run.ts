@@ -1,180 +1,134 @@
-import { join } from 'node:path';
-import { AppError, InputError } from '../../../engine/core/errors.js';
+import { InputError } from '../../../engine/core/errors.js';
+import type { Columns } from '../../../engine/core/types.js';
 import { mergeFindings, type Findings } from '../../../engine/ingest/findings.js';
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
-import { flushSegment } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
-import type { Columns } from '../../../engine/core/types.js';
-import { readerNamed, readerOfContent } from '../../../readers/index.js';
-import type { Header, Reader } from '../../../readers/reader.js';
 import { openSource } from '../../../readers/source/open.js';
 import type { Source } from '../../../readers/source/source.js';
-import type { ChunkJob, ChunkResult, RejectedPart } from './chunk-types.js';
-import type { RunContext } from '../job.js';
-import type { ChunkFlow, Outcome, Piece } from './chunk-flow.js';
-import { ChunkSamples } from './chunk-samples.js';
-import { targetBytes } from './chunk-size.js';
-import { entityRules } from './entity-rules.js';
-import type { Sampled } from './detect-entities.js';
+import type { ChunkFlow, ChunkOutcome, SourceChunk } from './chunk-flow.js';
+import { ChunkRunner, type ChunkSettings, type ImportContext } from './chunk-runner.js';
+import type { ChunkResult, RejectedPart } from './chunk-types.js';
+import {
+  ChunkSamples,
+  entityRules,
+  type EntityRules,
+  type SourceSamples,
+} from './entity-samples.js';
 import type { ImportSource } from './source.js';
-import type { RejectedBudget } from './rejected-budget.js';
-import { placeOf, type Resume } from './resume.js';
 import type { LocalFile } from './source-files.js';
+import { chunksOf, readLayout, type SourceLayout } from './source-layout.js';
 
-/** What the runs of an import's sources share. */
-export interface RunShare {
-  readonly context: RunContext;
-  readonly known: Columns;
-  readonly transient: readonly string[];
-  readonly commitId: number;
-  readonly isUrgent: boolean;
-  readonly isDryRun: boolean;
-  readonly rejected: RejectedBudget;
-  readonly resume: Resume | null;
-  /** Something has been read. */
-  tell(): void;
+/** A source to be read by `SourceRun.read`. */
+export interface SourceToRead {
+  readonly source: ImportSource;
+  /** Number of the source's first chunk within the import. */
+  readonly firstChunk: number;
+  /** All chunks are counted, even those after the end of the records: another source follows. */
+  readonly isCounted: boolean;
+  /** The file of the source, once it is complete. */
+  file(): Promise<LocalFile>;
+  /** Called before the first chunk is read. */
+  opened(run: SourceRun): void;
 }
 
-type JobBase = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes' | 'hints'>;
-
-interface Opened {
-  readonly source: Source;
-  readonly reader: Reader;
-  readonly head: Header<unknown>;
-}
-
-/** Finds the reader for a source's content, and reads its header. */
-async function begin(
-  { reader: name, isReaderAsked, readerParams }: ImportSource,
-  source: Source,
-): Promise<Opened> {
-  const named = readerNamed(name);
-  const reader = isReaderAsked ? named : await readerOfContent(named, source.head);
-  const head = await reader.header(source.head, reader.params(readerParams));
-  if (reader === named) return { source, reader, head };
-  const warning = `the name stands for ${named.name} and the content is ${reader.name}: read as that; set reader_params.reader to choose`;
-  return { source, reader, head: { ...head, warnings: [warning, ...head.warnings] } };
-}
-
-/** The chunks of one source: what each came to, in the order of the source. */
+/** Reads one source, chunk by chunk, and keeps the results of the chunks in the order of the source. */
 export class SourceRun {
   readonly source: ImportSource;
   readonly file: LocalFile;
-  readonly head: Header<unknown>;
-  readonly compression: Source['compression'];
-  /** What is unusual about the file. */
-  readonly warnings: readonly string[];
-  /** An error has come, and the rest was not to be read. */
+  readonly layout: SourceLayout;
+  /** Reading stopped at an error (`raise_on_errors`). */
   isStopped = false;
-  /** Chunks that an earlier attempt has read. */
-  readonly resumed = new Set<number>();
   /** Bytes on disk that have been read. */
   bytesRead = 0;
-  readonly #share: RunShare;
-  readonly #reader: Reader;
-  readonly #job: JobBase;
-  readonly #targetBytes: number;
-  readonly #fingerprints = new Map<JobBase, string>();
-  /** The import's number of the first chunk. */
-  readonly #firstChunk: number;
+  readonly #import: ImportContext;
+  readonly #chunks: ChunkRunner;
+  readonly #settings: ChunkSettings;
   readonly #results: ChunkResult[] = [];
   /**
-   * What the first chunks came to, so many of them: all that are read already, up to the first that is not. They count whenever
-   * a later one does, so what a later one stores as that comes out as it would have without.
+   * The columns of the first `#hinted` chunks, all of which have been read. Every later chunk is unified with these, so values that
+   * it stores with their types at once need no second pass.
    */
   #hints: Columns = [];
-  #hinting = 0;
-  readonly #rules: Sampled['rules'] | null;
+  #hinted = 0;
+  readonly #rules: EntityRules | null;
   readonly #samples: ChunkSamples | null;
-  /** Of chunks that were read twice: the first pass has their warnings. */
+  /** Findings of the first pass, which has the warnings, for chunks that were read twice. */
   readonly #firstPass = new Map<number, Findings>();
-  /** The chunk in which the records or the reading end; what those behind it came to is dropped. */
+  /** Index of the chunk in which the records or the reading ended. The results of later chunks are ignored. */
   #last = Infinity;
 
   private constructor(
-    share: RunShare,
-    source: ImportSource,
+    importContext: ImportContext,
+    { source, firstChunk }: SourceToRead,
     file: LocalFile,
-    opened: Opened,
-    firstChunk: number,
+    layout: SourceLayout,
   ) {
-    this.#share = share;
+    const { known, transient, commitId, isDryRun } = importContext;
+    this.#import = importContext;
     this.source = source;
     this.file = file;
-    this.head = opened.head;
-    this.compression = opened.source.compression;
-    this.warnings = opened.source.warnings;
-    this.#reader = opened.reader;
-    this.#firstChunk = firstChunk;
-    this.#targetBytes = targetBytes(
-      opened.source,
-      share.context.pool.threads,
-      opened.head.memoryPerByte,
-    );
+    this.layout = layout;
+    this.#chunks = new ChunkRunner(importContext, source, file, layout, firstChunk);
     this.#rules = entityRules(source.entityParams);
     this.#samples = this.#rules && new ChunkSamples(this.#rules.size);
-    this.#job = {
-      reader: opened.reader.name,
-      header: opened.head.header,
-      params: opened.reader.params(source.readerParams),
-      // Not the header's: what a format declares gives way to its values, and its reader knows it from the header.
-      columns: share.known,
+    this.#settings = {
+      reader: layout.reader.name,
+      header: layout.header.header,
+      params: layout.params,
+      // Without the columns that the header declares: their types give way to the values, and the reader has the header.
+      columns: known,
       isFinal: false,
       validation: source.validation,
-      transient: share.transient,
+      transient,
       sampling: this.#rules?.size ?? null,
-      commitId: share.commitId,
-      isDryRun: share.isDryRun,
+      commitId,
+      isDryRun,
     };
   }
 
-  /**
-   * Opens a source and begins to read it; `begun` gets its run before the first chunk. Resolves with the number of its
-   * chunks when the last has begun.
-   */
+  /** The first pass: opens a source and starts to read all of its chunks. Resolves with their number when the last one has started. */
   static async read(
-    share: RunShare,
-    source: ImportSource,
-    file: () => Promise<LocalFile>,
+    importContext: ImportContext,
+    toRead: SourceToRead,
     flow: ChunkFlow,
-    firstChunk: number,
-    isCounted: boolean,
-    begun: (run: SourceRun) => void,
   ): Promise<number> {
-    let opened: Source | undefined;
+    const { source: importSource, isCounted } = toRead;
+    const { pool, signal } = importContext.context;
+    let source: Source | undefined;
     let run: SourceRun | undefined;
     try {
       return await flow.feed(
         async () => {
-          const local = await file();
-          opened = await openSource(local.file, source.name);
-          run = new SourceRun(share, source, local, await begin(source, opened), firstChunk);
-          begun(run);
-          return run.#pieces(opened);
+          const file = await toRead.file();
+          source = await openSource(file.file, importSource.name);
+          const layout = await readLayout(importSource, source, pool.threads);
+          run = new SourceRun(importContext, toRead, file, layout);
+          toRead.opened(run);
+          return chunksOf(layout, source, signal);
         },
-        (piece) => run!.#first(piece),
+        (chunk) => run!.#readFirst(chunk),
         { isCounted },
       );
     } finally {
-      await opened?.close();
+      await source?.close();
     }
   }
 
-  /** Reads the chunks again whose types lost against the others'. */
+  /** The second pass: reads the chunks again whose column types differ from the final ones. */
   async rewrite(columns: Columns, flow: ChunkFlow): Promise<void> {
-    const losers = new Set(
+    const outdated = new Set(
       this.#results.flatMap((chunk, index) =>
         index <= this.#last && chunk.stored > 0 && needsRewrite(chunk.columns, columns)
           ? [index]
           : [],
       ),
     );
-    if (losers.size === 0) return;
-    const job = { ...this.#job, columns, isFinal: true };
-    await this.#readAgain(losers, flow, (piece) => this.#again(piece, job));
+    if (outdated.size === 0) return;
+    const settings = { ...this.#settings, columns, isFinal: true };
+    await this.#readAgain(outdated, flow, (chunk) => this.#readSecond(chunk, settings));
   }
 
-  /** Segments, in the scratch folder of a dry run, of the first chunks that together hold so many records. */
+  /** Writes the segments of the first chunks that together have `records` records, in a dry run. */
   async sample(columns: Columns, flow: ChunkFlow, records: number): Promise<readonly Segment[]> {
     const chunks = new Set<number>();
     for (const [index, { stored }] of this.#results.entries()) {
@@ -184,74 +138,57 @@ export class SourceRun {
     }
     if (chunks.size === 0) return [];
     const segments: Segment[] = [];
-    const job = { ...this.#job, columns, isFinal: true, isDryRun: false };
-    await this.#readAgain(chunks, flow, async (piece) => {
-      const { segment } = await this.#read(piece, job, 's');
-      if (segment !== null) segments[piece.index] = segment;
-      return 'go on';
+    const settings = { ...this.#settings, columns, isFinal: true, isDryRun: false };
+    await this.#readAgain(chunks, flow, async (chunk) => {
+      const { segment } = await this.#chunks.read(chunk, settings, 's', () => this.#hints);
+      if (segment !== null) segments[chunk.index] = segment;
+      return 'continue';
     });
     await flow.settled();
     return segments.filter((segment) => segment !== undefined);
   }
 
-  async #readAgain(
-    chunks: ReadonlySet<number>,
-    flow: ChunkFlow,
-    work: (piece: Piece) => Promise<Outcome>,
-  ): Promise<void> {
-    let source: Source | undefined;
-    try {
-      await flow.feed(
-        async () => {
-          source = await openSource(this.file.file, this.source.name);
-          return this.#pieces(source);
-        },
-        (piece) => (chunks.has(piece.index) ? work(piece) : 'skip'),
-        { last: Math.max(...chunks) },
-      );
-    } finally {
-      await source?.close();
-    }
-  }
-
-  /** Throws when the format closes its records with a mark and no chunk has seen it. */
+  /** Throws if the format marks the end of the records and no chunk contained it. */
   requireEnd(): void {
-    if (this.head.unended === undefined || this.#last < Infinity) return;
-    throw new InputError({ file: this.source.name }, this.head.unended);
+    const { unended } = this.layout.header;
+    if (unended === undefined || this.#last < Infinity) return;
+    throw new InputError({ file: this.source.name }, unended);
   }
 
-  /** Which reader it was in the end: a file's content may tell otherwise than its name. */
-  get readerName(): string {
-    return this.#reader.name;
+  /** Number of chunks that were restored from an earlier attempt. */
+  get restoredChunks(): number {
+    return this.#chunks.restored.size;
   }
 
+  /** The results of the chunks that have been read, in order, up to the end of the records. */
   results(): readonly ChunkResult[] {
     return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#last);
   }
 
+  /** The columns of each chunk. */
   columns(): readonly Columns[] {
     return this.results().map((chunk) => chunk.columns);
   }
 
-  /** All findings of the chunks, with the lines of the file. */
+  /** The findings of all chunks, with line numbers of the file. */
   findings(): Findings {
-    let linesBefore = this.head.bodyLine;
+    let linesBefore = this.layout.header.bodyLine;
     const parts = this.#results.flatMap(({ findings, lines }, index) => {
       if (index > this.#last) return [];
       const first = this.#firstPass.get(index);
-      const here = linesBefore;
+      const before = linesBefore;
       linesBefore += lines;
       return [...(first ? [first] : []), findings].map((part) => ({
         findings: part,
-        linesBefore: here,
+        linesBefore: before,
       }));
     });
     return mergeFindings(parts);
   }
 
-  /** The rejected records of the chunks, each part with the number of lines before it. */
+  /** The rejected records of the chunks, each part with the number of lines of the file before its chunk. */
   rejectedParts(): readonly { readonly part: RejectedPart; readonly linesBefore: number }[] {
-    let lines = this.head.bodyLine;
+    let lines = this.layout.header.bodyLine;
     return this.results().flatMap((chunk) => {
       const linesBefore = lines;
       lines += chunk.lines;
@@ -259,105 +196,60 @@ export class SourceRun {
     });
   }
 
-  /** What entity types are looked for in; empty when none are. */
-  sampled(): readonly Sampled[] {
+  /** The samples for the detection of entity types; null if the source asks for none. */
+  samples(): SourceSamples | null {
     const [rules, samples] = [this.#rules, this.#samples];
-    return rules === null || samples === null ? [] : [{ rules, samples: samples.result() }];
+    return rules === null || samples === null ? null : { rules, samples: samples.result() };
   }
 
-  #pieces(source: Source): ReturnType<Source['chunks']> {
-    const { header } = this.head;
-    const splitter = this.#reader.splitter?.(header, this.#job.params);
-    const { signal } = this.#share.context;
-    return source.chunks(this.head.bodyOffset, this.#targetBytes, signal, splitter);
+  async #readAgain(
+    chunks: ReadonlySet<number>,
+    flow: ChunkFlow,
+    work: (chunk: SourceChunk) => Promise<ChunkOutcome>,
+  ): Promise<void> {
+    let source: Source | undefined;
+    try {
+      await flow.feed(
+        async () => {
+          source = await openSource(this.file.file, this.source.name);
+          return chunksOf(this.layout, source, this.#import.context.signal);
+        },
+        (chunk) => (chunks.has(chunk.index) ? work(chunk) : 'skip'),
+        { last: Math.max(...chunks) },
+      );
+    } finally {
+      await source?.close();
+    }
   }
 
-  async #first(piece: Piece): Promise<Outcome> {
-    const chunk = await this.#run(piece, this.#job, 'a');
-    this.#keep(piece.index, chunk);
-    this.#samples?.add(piece.index, chunk.samples, chunk.hasEnded);
-    this.bytesRead += piece.bytes;
-    if (chunk.hasEnded) this.#last = Math.min(this.#last, piece.index);
-    if (!this.resumed.has(chunk.index)) this.#share.tell();
-    if (chunk.hasEnded) return 'end';
-    if (!this.source.validation.raiseOnErrors || chunk.findings.errors === 0) return 'go on';
+  async #readFirst(chunk: SourceChunk): Promise<ChunkOutcome> {
+    const result = await this.#chunks.run(chunk, this.#settings, 'a', () => this.#hints);
+    this.#store(chunk.index, result);
+    this.#samples?.add(chunk.index, result.samples, result.hasEnded);
+    this.bytesRead += chunk.bytes;
+    if (result.hasEnded) this.#last = Math.min(this.#last, chunk.index);
+    if (!this.#chunks.restored.has(result.index)) this.#import.chunkRead();
+    if (result.hasEnded) return 'end';
+    if (!this.source.validation.raiseOnErrors || result.findings.errors === 0) return 'continue';
     this.isStopped = true;
-    this.#last = Math.min(this.#last, piece.index);
+    this.#last = Math.min(this.#last, chunk.index);
     return 'stop';
   }
 
-  async #again(piece: Piece, job: JobBase): Promise<'go on'> {
-    const chunk = await this.#run(piece, job, 'b');
-    const first = this.#results[piece.index];
-    if (first !== undefined) this.#firstPass.set(piece.index, first.findings);
-    this.#keep(piece.index, chunk);
-    this.#samples?.addAgain(chunk.samples);
-    return 'go on';
+  async #readSecond(chunk: SourceChunk, settings: ChunkSettings): Promise<'continue'> {
+    const result = await this.#chunks.run(chunk, settings, 'b', () => this.#hints);
+    const first = this.#results[chunk.index];
+    if (first !== undefined) this.#firstPass.set(chunk.index, first.findings);
+    this.#store(chunk.index, result);
+    this.#samples?.addAgain(result.samples);
+    return 'continue';
   }
 
-  /** Without its samples: those of all chunks would grow with the source. */
-  #keep(index: number, chunk: ChunkResult): void {
-    this.#results[index] = { ...chunk, samples: [] };
-    if (!this.#reader.takesHints) return;
-    for (let next; (next = this.#results[this.#hinting]) !== undefined; this.#hinting++)
+  #store(index: number, result: ChunkResult): void {
+    // Without the samples, whose size would grow with the number of chunks.
+    this.#results[index] = { ...result, samples: [] };
+    if (!this.layout.reader.takesHints) return;
+    for (let next; (next = this.#results[this.#hinted]) !== undefined; this.#hinted++)
       this.#hints = joinColumns(this.#hints, next.columns);
-  }
-
-  /** Takes over what an earlier attempt made of the piece, or has it read. */
-  async #run(piece: Piece, job: JobBase, pass: string): Promise<ChunkResult> {
-    const { resume } = this.#share;
-    if (resume === null) return this.#read(piece, job, pass);
-    const key = `${this.#fingerprint(job, resume)} ${this.#firstChunk + piece.index} ${placeOf(piece.ref)}`;
-    const taken = await resume.takeChunk(key);
-    if (taken !== undefined) {
-      this.resumed.add(taken.index);
-      this.#share.rejected.use(taken.index, taken.rejectedPart?.bytes ?? 0);
-      return taken;
-    }
-    const chunk = await this.#read(piece, job, pass);
-    await resume.noteChunk(key, chunk);
-    return chunk;
-  }
-
-  #fingerprint(job: JobBase, resume: Resume): string {
-    const known = this.#fingerprints.get(job);
-    if (known !== undefined) return known;
-    const { identity, bytes } = this.file;
-    const cut = [this.#targetBytes, this.head.bodyOffset];
-    const found = resume.fingerprint(this.source.name, identity, bytes, cut, job);
-    this.#fingerprints.set(job, found);
-    return found;
-  }
-
-  async #read(piece: Piece, job: JobBase, pass: string): Promise<ChunkResult> {
-    const { context, commitId, isUrgent, rejected } = this.#share;
-    const { pool, scratch, signal, attempt: taskAttempt } = context;
-    const index = this.#firstChunk + piece.index;
-    const name = `${commitId}-${String(index).padStart(6, '0')}`;
-    const chunk = await pool.run(
-      'chunk',
-      // Each try has a file of its own: a dead thread may have left half of one.
-      (attempt) => ({
-        ...job,
-        ref: piece.ref,
-        hints: this.#hints,
-        index,
-        rejectedBytes: rejected.limitOf(index),
-        file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
-      }),
-      signal,
-      isUrgent,
-    );
-    // Here, not in the thread, which has the next chunk to read meanwhile.
-    if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
-    rejected.use(index, chunk.rejectedPart?.bytes ?? 0);
-    const rows = chunk.segment?.rows ?? chunk.stored; // nothing is written once an error has come
-    if (chunk.read !== chunk.stored + chunk.rejected || chunk.stored !== rows) {
-      throw new AppError(
-        'internal',
-        `${this.source.name}, chunk ${index}: ${chunk.read} records read, but ${chunk.stored} stored and ${chunk.rejected} rejected`,
-      );
-    }
-    return chunk;
   }
 }

@@ -3,43 +3,45 @@ import type { ValidationParams } from '../../../engine/ingest/findings.js';
 import type { ExpectedDigest } from '../../fetch/expected-digest.js';
 
 /**
- * One of the files that an import reads, in their order: plain data for the worker. It was checked when the import was
- * created, and `prepare` checks the rights again.
+ * A file that an import reads: plain data for the worker. It was checked when the import was created; `prepare` checks the
+ * permissions again.
  */
 export interface ImportSource {
-  readonly place: Place;
-  /** The file's name to people: findings, the receipt and `reader` go by it. */
+  readonly location: SourceLocation;
+  /** Name of the file in findings, in the import report and in error messages. */
   readonly name: string;
+  /** Name of the reader. */
   readonly reader: string;
-  /** The reader was named by the request: what the content looks like does not matter. */
+  /** The request names the reader; otherwise the content of the file may select another one. */
   readonly isReaderAsked: boolean;
-  /** As the reader itself gets them: those of the import, those of the file over them. */
+  /** Parameters of the reader, not parsed yet: those of the import, overridden by those of the file. */
   readonly readerParams: JsonObject;
   readonly validation: ValidationParams;
   readonly entityParams: JsonObject;
-  /** Size and MD5 that the request declares; the import fails if the file differs. */
+  /** Size and MD5 that the request declares. The import fails if those of the file differ. */
   readonly expected: ExpectedDigest;
 }
 
-/** Where a source's bytes are. */
-export type Place = LocalPlace | RemotePlace;
+export type SourceLocation = FileLocation | UrlLocation;
 
-/** A file of the data folder, by its absolute path; `identity` changes when its bytes do. */
-export interface LocalPlace {
+/** A file of the data folder. */
+export interface FileLocation {
   readonly kind: 'file';
+  /** Absolute path. */
   readonly file: string;
+  /** A different text for different bytes. */
   readonly identity: string;
-  /** As the catalogue has it; null where nobody has computed it yet. */
+  /** Lower-case hex; null if the catalogue does not have it. */
   readonly md5: string | null;
 }
 
-/** Bytes on another host, fetched into the task's scratch folder before they are read. */
-export interface RemotePlace {
+/** A file on another host. It is downloaded into the task's scratch folder before it is read. */
+export interface UrlLocation {
   readonly kind: 'url';
   readonly url: string;
 }
 
-/** Size and MD5 of a fetched file, which is complete and flushed and has the expected digest. */
+/** Size and MD5 of a complete, flushed download that has the expected digest. */
 export interface Fetched {
   readonly bytes: number;
   /** Lower-case hex. */
@@ -47,12 +49,11 @@ export interface Fetched {
 }
 
 /**
- * Fetches a source into a new file of the scratch folder; the worker gets it from `scheduler/fetch/`, tests bring their
- * own. Its errors name the source by `name`, and what the other host did. `report` hears how many bytes are here, and of
- * how many once the host has said so.
+ * Downloads a source into a new file. The worker implements it with `scheduler/fetch/`. Error messages begin with `name`. `report`
+ * is called with the number of bytes received and the total, which is null until the host has sent it.
  */
 export type FetchSource = (
-  source: Pick<ImportSource, 'name' | 'expected'> & { readonly place: RemotePlace },
+  source: Pick<ImportSource, 'name' | 'expected'> & { readonly location: UrlLocation },
   file: string,
   signal: AbortSignal,
   report: (bytes: number, total: number | null) => void,

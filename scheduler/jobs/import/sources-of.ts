@@ -8,9 +8,9 @@ import { fileNameOf } from '../../fetch/url.js';
 import { hintsOf, manifestEntries, type ManifestEntry } from './manifest.js';
 import { checkRights } from '../../queue/rights.js';
 import type { PublishContext } from '../job.js';
-import type { ImportSource, LocalPlace } from './source.js';
+import type { FileLocation, ImportSource, UrlLocation } from './source.js';
 
-/** What an import reads, in its order, if its user may still read all of it. */
+/** The sources of an import, in order. Throws if its user may no longer read one of them. */
 export async function sourcesOf(
   row: ImportRow,
   task: TaskRow,
@@ -19,27 +19,29 @@ export async function sourcesOf(
   const { data } = context;
   if (row.source === 'data_records') {
     const file = data.inlineRecords(row.id);
-    const place: LocalPlace = { kind: 'file', file, identity: `inline ${row.id}`, md5: null };
-    return [sourceOf(row, place, 'data_records', null, 'json')];
+    const identity = `inline ${row.id}`;
+    const location: FileLocation = { kind: 'file', file, identity, md5: null };
+    return [sourceOf(row, location, 'data_records', null, 'json')];
   }
   if (row.source === 'object') {
-    const { place, filename } = await objectPlace(row.objectId, task, context);
-    return [sourceOf(row, place, filename, null, null)];
+    const { location, filename } = await objectLocation(row.objectId, task, context);
+    return [sourceOf(row, location, filename, null, null)];
   }
   const sources: ImportSource[] = [];
   for (const entry of manifestEntries(row.manifest)) {
-    if (entry.place.kind === 'url') {
-      sources.push(sourceOf(row, entry.place, fileNameOf(entry.place.url), entry, null));
+    const { location } = entry;
+    if (location.kind === 'url') {
+      sources.push(sourceOf(row, location, fileNameOf(location.url), entry, null));
     } else {
-      const { place, filename, bytes } = await objectPlace(entry.place.objectId, task, context);
-      keepPromise(filename, entry, place.md5, bytes);
-      sources.push(sourceOf(row, place, filename, entry, null));
+      const object = await objectLocation(location.objectId, task, context);
+      checkExpected(object.filename, entry, object.location.md5, object.bytes);
+      sources.push(sourceOf(row, object.location, object.filename, entry, null));
     }
   }
   return sources;
 }
 
-/** Checks again, before anything becomes visible, that the user may still read every source. */
+/** Throws if the user of an import may no longer read one of its sources; called before the import is published. */
 export async function checkSources(
   row: ImportRow,
   task: TaskRow,
@@ -50,13 +52,13 @@ export async function checkSources(
 
 function objectsOf(row: ImportRow): readonly number[] {
   if (row.source === 'object') return row.objectId === null ? [] : [row.objectId];
-  return manifestEntries(row.manifest).flatMap(({ place }) =>
-    place.kind === 'object' ? [place.objectId] : [],
+  return manifestEntries(row.manifest).flatMap(({ location }) =>
+    location.kind === 'object' ? [location.objectId] : [],
   );
 }
 
-/** An uploaded file that is not what the manifest says fails the import before a byte of it is read (contract 10.2). */
-function keepPromise(
+/** Throws if an uploaded file does not have the size and MD5 of its entry in the manifest (contract, section 10.2). */
+function checkExpected(
   filename: string,
   expected: Pick<ManifestEntry, 'md5' | 'bytes'>,
   md5: string | null,
@@ -74,35 +76,35 @@ function keepPromise(
 
 function sourceOf(
   row: ImportRow,
-  place: ImportSource['place'],
+  location: FileLocation | UrlLocation,
   filename: string,
   entry: ManifestEntry | null,
-  asked: string | null,
+  reader: string | null,
 ): ImportSource {
-  const raw = over(row.readerParams, entry?.readerParams);
-  const found =
-    asked === null
+  const readerParams = overriddenBy(row.readerParams, entry?.readerParams);
+  const chosen =
+    reader === null
       ? readerOfFile(hintsOf(filename, entry), row.readerParams)
-      : { reader: asked, isAsked: true };
+      : { reader, isAsked: true };
   return {
-    place,
-    // An uploaded file has its own name; one of another host is called as the manifest likes.
-    name: place.kind === 'url' ? (entry?.name ?? filename) : filename,
-    reader: found.reader,
-    isReaderAsked: found.isAsked,
-    readerParams: parametersOf(raw, row.genomeBuild),
-    validation: validation(over(row.validationParams, entry?.validationParams)),
-    entityParams: over(row.entityParams, entry?.entityParams),
+    location,
+    // Uploaded files keep their own names; the manifest may name a file on another host.
+    name: location.kind === 'url' ? (entry?.name ?? filename) : filename,
+    reader: chosen.reader,
+    isReaderAsked: chosen.isAsked,
+    readerParams: parametersOf(readerParams, row.genomeBuild),
+    validation: validation(overriddenBy(row.validationParams, entry?.validationParams)),
+    entityParams: overriddenBy(row.entityParams, entry?.entityParams),
     expected: { md5: entry?.md5 ?? null, bytes: entry?.bytes ?? null },
   };
 }
 
-async function objectPlace(
+async function objectLocation(
   objectId: number | null,
   task: TaskRow,
   { catalog, data }: PublishContext,
 ): Promise<{
-  readonly place: LocalPlace;
+  readonly location: FileLocation;
   readonly filename: string;
   readonly bytes: number | null;
 }> {
@@ -115,19 +117,19 @@ async function objectPlace(
   const { id, revision, md5, filename, size } = object;
   const file = data.object(id, revision);
   return {
-    place: { kind: 'file', file, identity: `object ${id}-${revision}`, md5 },
+    location: { kind: 'file', file, identity: `object ${id}-${revision}`, md5 },
     filename,
     bytes: size,
   };
 }
 
-/** The import's parameters with a file's own over them; a null there leaves what the import says. */
-function over(general: JsonObject | null, own: JsonObject | null | undefined): JsonObject {
-  const given = Object.entries(own ?? {}).filter(([, value]) => value !== null);
-  return { ...general, ...Object.fromEntries(given) };
+/** The parameters of the import, overridden by those of a file that are not null. */
+function overriddenBy(general: JsonObject | null, own: JsonObject | null | undefined): JsonObject {
+  const set = Object.entries(own ?? {}).filter(([, value]) => value !== null);
+  return { ...general, ...Object.fromEntries(set) };
 }
 
-/** `validation_params` were checked when the import was created. */
+/** Converts `validation_params`, which were checked when the import was created. */
 function validation(params: JsonObject): ValidationParams {
   const is = (key: string): boolean => params[key] === true;
   return {

@@ -4,14 +4,14 @@ import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns, JsonObject, StoredType } from '../../../engine/core/types.js';
 
 /*
- * Choice: a target field's name is that of the dataset's field and of the source's value alike; another name will need an
- * expression. What it says of a field with data replaces what the field had, all but its type.
+ * Choice: the name of a target field is the name of the dataset's field and of the value in the source; another name will need an
+ * expression. The properties of a target field replace those of a field with data, except its type.
  *
- * What `target_fields` say of the fields of an import. They were checked when it was created. Names are dotted below
- * objects; a field of a flat file may have a dot in its own name, so both readings of a name are declared.
+ * `target_fields` were checked when the import was created. The name of a field inside an object is dotted, but a field of a flat
+ * file may have a dot in its name; a dotted name is therefore declared both ways.
  */
 
-/** The columns whose types an import keeps: known ones as they are, then those that target fields give a type. */
+/** Adds columns for the target fields that have a data type; columns in `known` stay unchanged. */
 export function declaredBy(targetFields: readonly JsonObject[], known: Columns): Columns {
   return targetFields.reduce<Columns>((columns, field) => {
     const { name, data_type: type, is_list: isList } = field;
@@ -46,18 +46,18 @@ function withColumn(
   return [...columns, { ...own, type: 'object', isList: false, isOpen: true, children }];
 }
 
-/** What target fields say about fields beyond their types, by both readings of their names. */
+/** The properties of target fields other than their types; a dotted name is returned with both of its paths. */
 export function describedBy(targetFields: readonly JsonObject[]): readonly Partial<NewField>[] {
   return targetFields.flatMap((field) => {
     const { name } = field;
     if (typeof name !== 'string') return [];
-    const said = saidOf(field);
+    const properties = propertiesOf(field);
     const paths = name.includes('.') ? [[name], name.split('.')] : [[name]];
-    return paths.map((path) => ({ name, path, ...said }));
+    return paths.map((path) => ({ name, path, ...properties }));
   });
 }
 
-function saidOf(field: JsonObject): Partial<NewField> {
+function propertiesOf(field: JsonObject): Partial<NewField> {
   const { title, description, entity_type: entityType, is_hidden: isHidden } = field;
   const { ordering, url_template: urlTemplate } = field;
   return {
@@ -72,7 +72,7 @@ function saidOf(field: JsonObject): Partial<NewField> {
   };
 }
 
-/** What target fields say about fields that the dataset has already: what may always be edited. */
+/** The properties that target fields set on fields which the dataset already has. */
 export function editsBy(
   targetFields: readonly JsonObject[],
   fields: readonly FieldRow[],
@@ -81,8 +81,8 @@ export function editsBy(
   return targetFields.flatMap((field) => {
     const { name } = field;
     if (typeof name !== 'string' || !known.has(name)) return [];
-    const said = saidOf(field);
-    return Object.keys(said).length === 0 ? [] : [{ name, ...said }];
+    const properties = propertiesOf(field);
+    return Object.keys(properties).length === 0 ? [] : [{ name, ...properties }];
   });
 }
 
@@ -93,12 +93,12 @@ export function transientBy(targetFields: readonly JsonObject[]): readonly strin
   );
 }
 
-/** The names of fields whose entity type is said, and of those that have had data. */
-export function settledEntities(
+/** Dotted names of the fields whose entity type is not detected: it is set or requested, or the field has data. */
+export function fixedEntities(
   fields: readonly FieldRow[],
   targetFields: readonly JsonObject[],
 ): readonly string[] {
-  const kept = fields.filter((field) => field.isValid || field.entityType !== null);
-  const said = targetFields.filter((field) => typeof field['entity_type'] === 'string');
-  return [...kept.map(({ name }) => name), ...said.map(({ name }) => name as string)];
+  const set = fields.filter((field) => field.isValid || field.entityType !== null);
+  const requested = targetFields.filter((field) => typeof field['entity_type'] === 'string');
+  return [...set.map(({ name }) => name), ...requested.map(({ name }) => name as string)];
 }

@@ -2,33 +2,35 @@ import { join } from 'node:path';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
-import { oneAtATime } from '../../queue/one-at-a-time.js';
+import { withDatasetLock } from '../../queue/dataset-lock.js';
 import type { MergeOrder } from '../../worker/pool.js';
 import type { Job } from '../job.js';
 
-/** Neighbouring segments of a dataset, in order. They stay on disk, for the versions that have them. */
+/** Neighbouring segments of a dataset, in order. They stay on disk for earlier versions of the dataset. */
 interface MergeParams {
   readonly datasetId: number;
   readonly columns: Columns;
   readonly segments: readonly Segment[];
 }
 
-/** What came of a merge: the new segment, in the task's scratch folder, and the segments that it replaces. */
+/** The new segment, in the task's scratch folder, and the segments that it replaces. */
 interface MergeResult {
   readonly merged: Segment;
   readonly segments: readonly Segment[];
 }
 
-/** What the log keeps with a merge, so that a restart can bring the catalogue forward. */
+/** The `info.compaction` of a log entry, from which a restart updates the catalogue. */
 export interface Compaction {
+  /** Number of segments that were merged. */
   readonly segments: number;
+  /** Size of the new segment minus the size of the merged ones, bytes. */
   readonly bytesMore: number;
 }
 
 /**
- * Merges small neighbouring segments of a dataset into one. Which segments are due is read from the log when the task
- * starts, so that nothing but the dataset is stored with the task. The dataset's mutex is held only for the log entry:
- * imports go on meanwhile, and their segments stay behind the merged one.
+ * Merges small neighbouring segments of a dataset into one. The segments are chosen from the log when the task starts, so the task
+ * stores only the dataset. The dataset's lock is held only while the log entry is written: imports continue during the merge, and
+ * their segments follow the merged one.
  */
 export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   kind: 'merge',
@@ -66,7 +68,7 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
     const remove = segments.map(({ path }) => path);
     const change = { remove, add: [merged], info: { compaction } };
     const scratch = data.taskScratch(task.id, attempt);
-    await oneAtATime(datasetId, async () => {
+    await withDatasetLock(datasetId, async () => {
       const { version } = await store.rewrite(datasetId, change, scratch);
       crashpoint('compact.before-catalog');
       await persist(() => catalog.datasets.rewritten(datasetId, version, bytesMore));

@@ -12,29 +12,30 @@ import { readerNamed, tableFormatOf } from '../../../readers/index.js';
 import { openSource } from '../../../readers/source/open.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from '../import/chunk-flow.js';
+import type { ImportContext } from '../import/chunk-runner.js';
 import type { ImportSource } from '../import/source.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
 import type { LocalFile } from '../import/source-files.js';
-import { SourceRun } from '../import/source-run.js';
+import { SourceRun, type SourceToRead } from '../import/source-run.js';
 import type { TableFile } from './file-table.js';
 
-/** A finished table. */
+/** The result of `runTable`. */
 export interface TableResult {
   readonly columns: Columns;
   readonly segments: readonly Segment[];
-  /** Absolute; nothing but the table is in it. */
+  /** Absolute path of a folder that contains only the table. */
   readonly folder: string;
 }
 
-/** The name of the file that tells the columns. */
+/** Name of the file that declares the columns. */
 export const schemaName = 'schema.parquet';
 
-/** A query waits for a file of up to this size: it is read before the chunks of imports. */
+/** Files of up to this size are read before the chunks of imports, because a query waits for them. */
 const urgentBytes = 64 << 20;
 
 /**
- * Reads an uploaded file into segments. They go to a folder of the task's own beside those of other tables, which nobody
- * knows before the result does. The first record that cannot be read ends it with an error.
+ * Reads an uploaded file into segments, with the code of imports. The table is written to a folder of its own, which nothing uses
+ * before the task has ended. Throws `input` for the first record that cannot be read, and `budget` for a table that is too large.
  */
 export async function runTable(file: TableFile, context: RunContext): Promise<TableResult> {
   const { data, pool, signal, taskId } = context;
@@ -42,10 +43,10 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
   const path = data.object(objectId, revision);
   const folder = data.fileTable(objectId, revision, taskId);
   await makeFolder(folder);
-  await sweep(folder); // of an earlier attempt
-  const { known, bytes } = await declared(file, path);
+  await sweep(folder); // it may have files of an earlier attempt
+  const { known, bytes } = await declaredColumns(file, path);
   let run: SourceRun | undefined;
-  const share = {
+  const importContext: ImportContext = {
     context: { ...context, scratch: folder, earlier: [], progress: () => undefined },
     known,
     transient: [],
@@ -54,29 +55,38 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
     isDryRun: false,
     rejected: new RejectedBudget(),
     resume: null,
-    tell: () => checkSize(file, run),
+    chunkRead: () => checkSize(file, run),
   };
   const flow = new ChunkFlow(pool.threads + 2, signal);
   const local: LocalFile = { file: path, bytes, md5: null, identity: '' };
-  const begun = (one: SourceRun): void => void (run = one);
-  await SourceRun.read(share, sourceOf(file, path), async () => local, flow, 0, false, begun);
+  const toRead: SourceToRead = {
+    source: sourceOf(file, path),
+    firstChunk: 0,
+    isCounted: false,
+    file: async () => local,
+    opened: (opened) => void (run = opened),
+  };
+  await SourceRun.read(importContext, toRead, flow);
   await flow.settled();
   const done = run!;
-  refuseFindings(file, done);
+  requireNoErrors(file, done);
   const { columns } = unifyColumns(known, done.columns());
   const second = new ChunkFlow(pool.threads + 2, signal);
   await done.rewrite(columns, second);
   await second.settled();
-  refuseFindings(file, done);
+  requireNoErrors(file, done);
   const segments = done.results().flatMap(({ segment }) => segment ?? []);
   await writeStream(join(folder, schemaName), [schemaFile(columns)]);
-  const kept = new Set([schemaName, ...segments.map(({ path }) => path)]);
-  await sweep(folder, (name) => kept.has(name));
+  const files = new Set([schemaName, ...segments.map(({ path }) => path)]);
+  await sweep(folder, (name) => files.has(name));
   return { columns, segments, folder };
 }
 
-/** The size of the file, and what its header says of the columns where all values are texts. */
-async function declared(job: TableFile, file: string): Promise<{ known: Columns; bytes: number }> {
+/** The size of the file, and the columns that its header declares if all values of the format are strings. */
+async function declaredColumns(
+  job: TableFile,
+  file: string,
+): Promise<{ known: Columns; bytes: number }> {
   const kind = tableFormatOf(job.filename);
   const source = await openSource(file, job.filename);
   try {
@@ -100,7 +110,7 @@ async function declared(job: TableFile, file: string): Promise<{ known: Columns;
 function sourceOf(job: TableFile, file: string): ImportSource {
   const { reader, readerParams } = tableFormatOf(job.filename);
   return {
-    place: { kind: 'file', file, identity: '', md5: null },
+    location: { kind: 'file', file, identity: '', md5: null },
     name: job.filename,
     reader,
     isReaderAsked: true,
@@ -121,10 +131,10 @@ function checkSize(job: TableFile, run: SourceRun | undefined): void {
   );
 }
 
-function refuseFindings(job: TableFile, run: SourceRun): void {
+function requireNoErrors(job: TableFile, run: SourceRun): void {
   const found = run.findings().examples.find(({ level }) => level === 'error');
   if (found === undefined) return;
   const field = found.field === null ? '' : `field ${found.field}: `;
-  const place = found.line > 0 ? { line: found.line } : {};
-  throw new InputError({ file: job.filename, ...place }, `${field}${found.message}`);
+  const location = found.line > 0 ? { line: found.line } : {};
+  throw new InputError({ file: job.filename, ...location }, `${field}${found.message}`);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Source } from '../../../../readers/source/source.js';
-import { ChunkFlow, type Outcome } from '../../../../scheduler/jobs/import/chunk-flow.js';
+import { ChunkFlow, type ChunkOutcome } from '../../../../scheduler/jobs/import/chunk-flow.js';
 
 /** Pieces of a source that fails behind the last of them when `isDamaged`. */
 async function* piecesOf(count: number, isDamaged: boolean): ReturnType<Source['chunks']> {
@@ -16,18 +16,18 @@ interface Flow {
 
 /** Runs the pieces, of which the later ones are done first; `outcomes` by index, the others go on. */
 async function flow(
-  outcomes: Readonly<Record<number, Outcome | Error>>,
+  outcomes: Readonly<Record<number, ChunkOutcome | Error>>,
   { pieces = 20, parallel = 4, isDamaged = false, last = Infinity } = {},
 ): Promise<Flow> {
   const begun: number[] = [];
   const done: (() => void)[] = [];
-  const work = async (index: number): Promise<Outcome> => {
+  const work = async (index: number): Promise<ChunkOutcome> => {
     begun.push(index);
     await new Promise<void>((resolve) => {
       done.push(resolve);
       setImmediate(() => done.pop()?.());
     });
-    const outcome = outcomes[index] ?? 'go on';
+    const outcome = outcomes[index] ?? 'continue';
     if (typeof outcome === 'object') throw outcome;
     return outcome;
   };
@@ -75,7 +75,7 @@ test('the first failure in the order of the source is the reason', async () => {
 
 describe('several sources', () => {
   /** Sources of so many pieces; each piece waits until it is let go by its name. */
-  function sources(outcomes: Readonly<Record<string, Outcome | Error>> = {}) {
+  function sources(outcomes: Readonly<Record<string, ChunkOutcome | Error>> = {}) {
     const chunks = new ChunkFlow(3, new AbortController().signal);
     const begun: string[] = [];
     const held = new Map<string, () => void>();
@@ -86,7 +86,7 @@ describe('several sources', () => {
           const key = `${name}${index}`;
           begun.push(key);
           if (isHeld) await new Promise<void>((resolve) => held.set(key, resolve));
-          const outcome = outcomes[key] ?? 'go on';
+          const outcome = outcomes[key] ?? 'continue';
           if (typeof outcome === 'object') throw outcome;
           return outcome;
         },

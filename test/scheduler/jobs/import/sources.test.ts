@@ -144,7 +144,7 @@ describe('several files in one import', () => {
 
 describe('files of other hosts', () => {
   const source = (name: string): ImportSource => ({
-    place: { kind: 'url', url: `https://example.org/${name}` },
+    location: { kind: 'url', url: `https://example.org/${name}` },
     isReaderAsked: false,
     name,
     reader: 'json',

@@ -10,7 +10,7 @@ import { openSource } from '../../../../readers/source/open.js';
 import { loadChunk } from '../../../../readers/source/load-chunk.js';
 import { vcf } from '../../../../readers/vcf/vcf.js';
 import { runChunk } from '../../../../scheduler/jobs/import/chunk.js';
-import { targetBytes } from '../../../../scheduler/jobs/import/chunk-size.js';
+import { targetBytes } from '../../../../scheduler/jobs/import/source-layout.js';
 import { Notes } from '../../../readers/read-all.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-memory-'));

@@ -3,56 +3,57 @@ import { AppError } from '../../../engine/core/errors.js';
 import { openFile } from '../../../engine/core/files.js';
 import type { RejectedFile } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
+import type { SourceLayout } from './source-layout.js';
 import type { SourceRun } from './source-run.js';
 
-/** How many records there were; `read = stored + rejected` always. */
+/** Numbers of records; `records_read` is always the sum of the others. */
 export interface RecordCounts {
   readonly records_read: number;
-  /** Fit to be stored; they are in the dataset when the receipt says `is_committed`. */
+  /** Records without an error. They are in the dataset if `is_committed` is true. */
   readonly records_stored: number;
   readonly records_rejected: number;
 }
 
-/** What was read of one source. */
-export interface SourceReceipt extends RecordCounts {
+/** The part of the import report about one source. */
+export interface SourceReport extends RecordCounts {
   readonly name: string;
-  /** Its object and which upload of it; null for what is none. */
+  /** The object and its revision; null for inline records and URLs. */
   readonly object_id: number | null;
   readonly revision: number | null;
   readonly url: string | null;
-  /** As it came, before decompression. */
+  /** Size of the file, before decompression. */
   readonly bytes: number;
   readonly md5: string;
-  readonly compression: Exclude<SourceRun['compression'], 'plain'> | null;
+  readonly compression: Exclude<SourceLayout['compression'], 'plain'> | null;
   readonly reader: string;
   readonly genome_build: string | null;
-  /** Lines that were read; fewer than the file has when `is_whole` is false or its records end early. */
+  /** Number of lines read; fewer than the file has if `is_whole` is false or the records end before the file does. */
   readonly lines: number;
 }
 
-/** What an import has read and what became of it, as its metadata keeps it: keys as clients see them. */
-export interface Receipt extends RecordCounts {
-  readonly sources: readonly SourceReceipt[];
+/** What an import has read, stored and rejected: the value of `metadata.receipt`, with the keys of the HTTP interface. */
+export interface ImportReport extends RecordCounts {
+  readonly sources: readonly SourceReport[];
   readonly bytes: number;
-  /** Chunks that had been read before an interruption, and were not read again. */
+  /** Number of chunks that were restored from an attempt before an interruption. */
   readonly resumed_chunks: number;
-  /** False when the import stopped before the end of its sources. */
+  /** False if the import stopped before the end of its sources. */
   readonly is_whole: boolean;
   /** Whether the stored records are in the dataset. */
   readonly is_committed: boolean;
-  /** The records that were rejected, at `/v2/dataset_imports/<id>/rejected`; null without any. */
+  /** The file at `/v2/dataset_imports/<id>/rejected`; null if no record was rejected. */
   readonly rejected_file: RejectedFile | null;
 }
 
-/** The receipt of these runs. */
-export async function receiptOf(
+/** Creates the report of an import. Throws `internal` if the numbers of records do not add up. */
+export async function importReport(
   runs: readonly SourceRun[],
   rejected: RejectedFile | null,
-  outcome: Pick<Receipt, 'is_whole' | 'is_committed'>,
-): Promise<Receipt> {
-  const sources: SourceReceipt[] = [];
-  for (const run of runs) sources.push(await sourceReceipt(run));
-  const total = (of: (source: SourceReceipt) => number): number =>
+  outcome: Pick<ImportReport, 'is_whole' | 'is_committed'>,
+): Promise<ImportReport> {
+  const sources: SourceReport[] = [];
+  for (const run of runs) sources.push(await sourceReport(run));
+  const total = (of: (source: SourceReport) => number): number =>
     sources.reduce((sum, source) => sum + of(source), 0);
   const counts = checked('the import', {
     records_read: total((source) => source.records_read),
@@ -60,19 +61,19 @@ export async function receiptOf(
     records_rejected: total((source) => source.records_rejected),
   });
   const bytes = total((source) => source.bytes);
-  const resumed = runs.reduce((sum, run) => sum + run.resumed.size, 0);
   return {
     sources,
     bytes,
-    resumed_chunks: resumed,
+    resumed_chunks: runs.reduce((sum, run) => sum + run.restoredChunks, 0),
     ...counts,
     ...outcome,
     rejected_file: rejected,
   };
 }
 
-async function sourceReceipt(run: SourceRun): Promise<SourceReceipt> {
-  const { source, file, head, compression } = run;
+async function sourceReport(run: SourceRun): Promise<SourceReport> {
+  const { source, file, layout } = run;
+  const { header, compression } = layout;
   const results = run.results();
   const sum = (of: (chunk: (typeof results)[number]) => number): number =>
     results.reduce((total, chunk) => total + of(chunk), 0);
@@ -81,13 +82,13 @@ async function sourceReceipt(run: SourceRun): Promise<SourceReceipt> {
     name: source.name,
     object_id: objectId === null ? null : Number(objectId),
     revision: revision === null ? null : Number(revision),
-    url: source.place.kind === 'url' ? source.place.url : null,
+    url: source.location.kind === 'url' ? source.location.url : null,
     bytes: file.bytes,
     md5: file.md5 ?? (await md5Of(file)),
     compression: compression === 'plain' ? null : compression,
-    reader: run.readerName,
-    genome_build: head.genomeBuild,
-    lines: head.bodyLine + sum((chunk) => chunk.lines),
+    reader: layout.reader.name,
+    genome_build: header.genomeBuild,
+    lines: header.bodyLine + sum((chunk) => chunk.lines),
     ...checked(source.name, {
       records_read: sum((chunk) => chunk.read),
       records_stored: sum((chunk) => chunk.stored),
@@ -105,7 +106,7 @@ function checked(name: string, counts: RecordCounts): RecordCounts {
   );
 }
 
-/** Of inline records, and of files from before their md5 was kept. */
+/** Computes the MD5 of inline records, and of files that were uploaded before MD5s were stored. */
 async function md5Of({ file: path }: LocalFile): Promise<string> {
   const file = await openFile(path);
   try {

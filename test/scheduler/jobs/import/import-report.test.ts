@@ -7,7 +7,7 @@ import { budgets } from '../../../../engine/core/budgets.js';
 import type { ImportRow } from '../../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../../engine/catalog/task-row.js';
 import { createScheduler, type Scheduler } from '../../../../scheduler/queue/scheduler.js';
-import type { Receipt } from '../../../../scheduler/jobs/import/report.js';
+import type { ImportReport } from '../../../../scheduler/jobs/import/import-report.js';
 import { hostInProcess } from '../../../faults/in-process.js';
 import { Lake, vcfOf } from '../../lake.js';
 
@@ -39,11 +39,11 @@ beforeEach(async () => {
 });
 afterEach(async () => expect(await lake.damage()).toEqual([]));
 
-async function ended(task: TaskRow): Promise<ImportRow & { readonly receipt: Receipt }> {
+async function ended(task: TaskRow): Promise<ImportRow & { readonly receipt: ImportReport }> {
   scheduler.wake();
   await scheduler.wait(task.id);
   const row = (await lake.catalog.imports.get(task.resourceId))!;
-  return { ...row, receipt: row.metadata['receipt'] as Receipt };
+  return { ...row, receipt: row.metadata['receipt'] as ImportReport };
 }
 const md5 = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 

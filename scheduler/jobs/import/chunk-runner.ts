@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import { AppError } from '../../../engine/core/errors.js';
+import type { Columns } from '../../../engine/core/types.js';
+import { flushSegment } from '../../../engine/store/segment.js';
+import type { RunContext } from '../job.js';
+import type { SourceChunk } from './chunk-flow.js';
+import type { ChunkJob, ChunkResult } from './chunk-types.js';
+import type { RejectedBudget } from './rejected-budget.js';
+import { chunkKey, type Resume } from './resume.js';
+import type { ImportSource } from './source.js';
+import type { LocalFile } from './source-files.js';
+import type { SourceLayout } from './source-layout.js';
+
+/** What all sources of an import have in common. */
+export interface ImportContext {
+  readonly context: RunContext;
+  /** Columns whose types are given: `ImportParams.known`. */
+  readonly known: Columns;
+  /** Dotted names of fields that are read and not stored. */
+  readonly transient: readonly string[];
+  readonly commitId: number;
+  /** The chunks are read before those of other tasks. */
+  readonly isUrgent: boolean;
+  /** No segments are written. */
+  readonly isDryRun: boolean;
+  readonly rejected: RejectedBudget;
+  /** The results of earlier attempts; null if the import cannot be resumed. */
+  readonly resume: Resume | null;
+  /** Called when a chunk has been read. */
+  chunkRead(): void;
+}
+
+/** The part of a `ChunkJob` that is the same for all chunks of a source. */
+export type ChunkSettings = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes' | 'hints'>;
+
+/** Marks the files of a chunk: `a` first pass, `b` second pass, `s` sample of a dry run. */
+export type Pass = 'a' | 'b' | 's';
+
+/** Reads the chunks of one source in pool threads, or restores their results from an earlier attempt. */
+export class ChunkRunner {
+  /** Numbers, within the import, of the chunks that were restored. */
+  readonly restored = new Set<number>();
+  readonly #import: ImportContext;
+  readonly #source: ImportSource;
+  readonly #file: LocalFile;
+  readonly #layout: SourceLayout;
+  /** Number of the source's first chunk within the import. */
+  readonly #firstChunk: number;
+  readonly #fingerprints = new Map<ChunkSettings, string>();
+
+  constructor(
+    importContext: ImportContext,
+    source: ImportSource,
+    file: LocalFile,
+    layout: SourceLayout,
+    firstChunk: number,
+  ) {
+    this.#import = importContext;
+    this.#source = source;
+    this.#file = file;
+    this.#layout = layout;
+    this.#firstChunk = firstChunk;
+  }
+
+  /** Restores the result of a chunk from an earlier attempt, or reads the chunk and records the result for later attempts. */
+  async run(
+    chunk: SourceChunk,
+    settings: ChunkSettings,
+    pass: Pass,
+    hints: () => Columns,
+  ): Promise<ChunkResult> {
+    const { resume, rejected } = this.#import;
+    if (resume === null) return this.read(chunk, settings, pass, hints);
+    const number = this.#firstChunk + chunk.index;
+    const key = `${this.#fingerprint(settings, resume)} ${number} ${chunkKey(chunk.ref)}`;
+    const restored = await resume.restoreChunk(key);
+    if (restored !== undefined) {
+      this.restored.add(restored.index);
+      rejected.use(restored.index, restored.rejectedPart?.bytes ?? 0);
+      return restored;
+    }
+    const result = await this.read(chunk, settings, pass, hints);
+    await resume.recordChunk(key, result);
+    return result;
+  }
+
+  /** Reads a chunk. `hints` is called when a thread is free. */
+  async read(
+    chunk: SourceChunk,
+    settings: ChunkSettings,
+    pass: Pass,
+    hints: () => Columns,
+  ): Promise<ChunkResult> {
+    const { context, commitId, isUrgent, rejected } = this.#import;
+    const { pool, scratch, signal, attempt: taskAttempt } = context;
+    const index = this.#firstChunk + chunk.index;
+    const name = `${commitId}-${String(index).padStart(6, '0')}`;
+    const result = await pool.run(
+      'chunk',
+      // Each attempt writes a file of its own, because a dead thread may have left an incomplete one.
+      (attempt) => ({
+        ...settings,
+        ref: chunk.ref,
+        hints: hints(),
+        index,
+        rejectedBytes: rejected.limitOf(index),
+        file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
+      }),
+      signal,
+      isUrgent,
+    );
+    // Flushed here, so that the thread reads its next chunk meanwhile.
+    if (result.segment !== null) await flushSegment(join(scratch, result.segment.path));
+    rejected.use(index, result.rejectedPart?.bytes ?? 0);
+    const rows = result.segment?.rows ?? result.stored; // no segment is written after an error
+    if (result.read !== result.stored + result.rejected || result.stored !== rows) {
+      throw new AppError(
+        'internal',
+        `${this.#source.name}, chunk ${index}: ${result.read} records read, but ${result.stored} stored and ${result.rejected} rejected`,
+      );
+    }
+    return result;
+  }
+
+  #fingerprint(settings: ChunkSettings, resume: Resume): string {
+    const known = this.#fingerprints.get(settings);
+    if (known !== undefined) return known;
+    const { identity, bytes } = this.#file;
+    const split = [this.#layout.chunkBytes, this.#layout.header.bodyOffset];
+    const fingerprint = resume.fingerprint(this.#source.name, identity, bytes, split, settings);
+    this.#fingerprints.set(settings, fingerprint);
+    return fingerprint;
+  }
+}

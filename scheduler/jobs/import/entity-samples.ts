@@ -1,0 +1,77 @@
+import { entityTypes, type EntityType, type JsonObject } from '../../../engine/core/types.js';
+import {
+  SampleMerge,
+  type FieldSample,
+  type SampleSize,
+} from '../../../engine/ingest/value-samples.js';
+
+/** Which entity types are detected in the fields of a source, and from how many values. */
+export interface EntityRules {
+  readonly wanted: ReadonlySet<EntityType>;
+  readonly size: SampleSize;
+  /** Whether a detected type is set on the field; otherwise it is only reported. */
+  readonly isApplied: boolean;
+}
+
+/** The samples of a source, with the rules for them. */
+export interface SourceSamples {
+  readonly rules: EntityRules;
+  readonly samples: readonly FieldSample[];
+}
+
+/** The types that are detected unless the request names others (specification, "Entity parameters"). */
+const defaultTypes: readonly EntityType[] = ['gene', 'variant'];
+// Choice: `sample_count` is the number of distinct values of a field that are sampled, `sample_rate` the share of them that may be.
+const defaultCount = 64;
+
+/** The rules of `entity_params`, which were checked when the import was created; null if nothing is to be detected. */
+export function entityRules(params: JsonObject): EntityRules | null {
+  const { disable, entity_types: types, sample_count: count, sample_rate: rate } = params;
+  const wanted = Array.isArray(types)
+    ? entityTypes.filter((type) => types.includes(type))
+    : defaultTypes;
+  if (disable === true || wanted.length === 0) return null;
+  return {
+    wanted: new Set(wanted),
+    size: {
+      count: typeof count === 'number' ? count : defaultCount,
+      rate: typeof rate === 'number' ? rate : 1,
+    },
+    isApplied: params['apply_detection'] !== false,
+  };
+}
+
+/**
+ * Merges the samples of a source's chunks in the order of the chunks, in whatever order they are added. Takes no more memory than the
+ * samples of a few chunks.
+ */
+export class ChunkSamples {
+  readonly #merged: SampleMerge;
+  /** Samples of chunks that follow one whose samples have not been added yet. */
+  readonly #early = new Map<number, readonly FieldSample[]>();
+  #next = 0;
+  #last = Infinity;
+
+  constructor(size: SampleSize) {
+    this.#merged = new SampleMerge(size);
+  }
+
+  /** Adds the samples of a chunk. Samples of chunks after one in which the records have ended are ignored. */
+  add(index: number, samples: readonly FieldSample[], hasEnded: boolean): void {
+    if (hasEnded) this.#last = Math.min(this.#last, index);
+    this.#early.set(index, samples);
+    for (let next; (next = this.#early.get(this.#next)) !== undefined; this.#next++) {
+      if (this.#next <= this.#last) this.#merged.add(next);
+      this.#early.delete(this.#next);
+    }
+  }
+
+  /** Adds the samples of a chunk that was read a second time; values that were sampled before are not counted twice. */
+  addAgain(samples: readonly FieldSample[]): void {
+    this.#merged.add(samples);
+  }
+
+  result(): readonly FieldSample[] {
+    return this.#merged.result();
+  }
+}

@@ -1,0 +1,11 @@
+const locks = new Map<number, Promise<unknown>>();
+
+/** Runs `work` while holding the lock of a dataset. Waiting callers get the lock in order of their calls. */
+export function withDatasetLock<T>(datasetId: number, work: () => Promise<T>): Promise<T> {
+  const result = (locks.get(datasetId) ?? Promise.resolve()).then(work).finally(() => {
+    if (locks.get(datasetId) === settled) locks.delete(datasetId);
+  });
+  const settled = result.catch(() => undefined); // the caller receives the error
+  locks.set(datasetId, settled);
+  return result;
+}
