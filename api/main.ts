@@ -3,8 +3,9 @@ import { openMemoryExecutor } from '../engine/query/memory/executor.js';
 import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
 import { openDataFolder } from '../engine/core/files.js';
-import { openQueryEngine } from '../engine/query/plan/engine.js';
-import { stepText, type Plan } from '../engine/query/plan/plan.js';
+import { openQueryEngine, type PlanTrace } from '../engine/query/plan/engine.js';
+import { stepText } from '../engine/query/plan/plan.js';
+import { describe } from '../engine/query/predicate/kinds.js';
 import { QueryQuarantine } from '../engine/query/sql/query-quarantine.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
 import { openStore } from '../engine/store/open.js';
@@ -41,8 +42,15 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     closers.push(async () => quarantine.close());
     const { threads, queryCacheMb: cacheMb } = config;
     const report = (message: string): void => stderrSink(logLine('columns', { message }));
-    const trace = (subject: string, { steps, ...rest }: Plan): void =>
-      stderrSink(logLine('plan', { subject, ...rest, steps: steps.map(stepText).join('; ') }));
+    const trace: PlanTrace = ({ steps, ...rest }, { datasetId }, predicate) =>
+      stderrSink(
+        logLine('plan', {
+          subject: `dataset ${datasetId}`,
+          condition: describe(predicate),
+          ...rest,
+          steps: steps.map(stepText).join('; '),
+        }),
+      );
     const queryEngine = await openQueryEngine({
       ...(config.log === 'debug' && { trace }),
       quarantine,

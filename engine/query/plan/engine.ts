@@ -1,14 +1,18 @@
 import type { MemoryExecutor } from '../memory/executor.js';
 import { openSqlEngine, type SqlEngine, type SqlEngineOptions } from '../sql/engine.js';
 import { SqlExecutor } from '../sql/executor.js';
+import type { Snapshot } from '../../store/store.js';
+import type { Predicate } from '../predicate/predicate.js';
 import type { Plan } from './plan.js';
+
+/** Called with each plan before it is carried out, for the debug log. */
+export type PlanTrace = (plan: Plan, snapshot: Snapshot, predicate: Predicate) => void;
 
 /** The two executors, and what reads records. */
 export interface QueryEngine {
   readonly sql: SqlExecutor;
   readonly memory: MemoryExecutor | undefined;
-  /** Called with each plan before it is carried out, for the debug log. */
-  readonly trace: ((subject: string, plan: Plan) => void) | undefined;
+  readonly trace: PlanTrace | undefined;
   close(): Promise<void>;
 }
 
@@ -16,7 +20,7 @@ export interface QueryEngine {
 export interface QueryEngineOptions {
   /** Columns in memory; closed with the engine. */
   readonly memory?: MemoryExecutor;
-  readonly trace?: (subject: string, plan: Plan) => void;
+  readonly trace?: PlanTrace;
 }
 
 /** Opens a query engine on an embedded DuckDB. */

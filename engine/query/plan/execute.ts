@@ -54,7 +54,7 @@ export async function execute(
     refused,
   };
   const planned = plan(request, snapshot, available);
-  engine.trace?.(`dataset ${snapshot.datasetId}`, planned);
+  engine.trace?.(planned, snapshot, request.predicate);
   const options = { ...execution.options, isHeavy: planned.isHeavy };
   const state: State = { scores: request.scores, mayMatch: planned.rows > 0 };
   for (const step of planned.steps) {

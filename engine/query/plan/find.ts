@@ -27,7 +27,7 @@ export async function* findRows(
 ): AsyncGenerator<RowBatch> {
   const asked = planRequest(request);
   const planned = planOf(engine, snapshot, asked, refused);
-  engine?.trace?.(`dataset ${snapshot.datasetId}`, planned);
+  engine?.trace?.(planned, snapshot, asked.predicate);
   const [first, second] = planned.steps;
   if (engine === undefined || first!.executor === 'log') {
     if (planned.rows > 0) yield* everyRow(snapshot, asked);
