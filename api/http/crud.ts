@@ -9,26 +9,34 @@ import { AppContext } from './app-context.js';
 import { Form } from './form.js';
 import { CreateOperation, Operation } from './operation.js';
 import type { CrudOperations } from './operation-row.js';
-import { listEnvelope, readPage, type Page, type Query as QueryString } from './page.js';
+import { answerList, type Page, type Query as QueryString } from './page.js';
 import type { ApiRequest, Caller } from './request.js';
 import { requireResource } from './require-resource.js';
 import type { Resource as DeclaredResource } from './resource.js';
 
-/** The part of a catalogue table that the helper uses. */
+/** The part of a catalogue table that the helper uses; `create` and `update` only for a resource without these hooks. */
 export interface CrudTable<Row, Filter> {
-  create(row: never): Promise<Row>;
   list(filter: Filter, page: Page): Promise<Listed<Row>>;
+  create(row: never): Promise<unknown>;
   update(id: number, patch: never): Promise<Row | undefined>;
 }
 
+/** A create or update request whose body the declaration has read. */
+export interface CrudRequest<Values> {
+  readonly caller: Caller;
+  /** Collects the mistakes of the body; the hook calls its `done()` before it changes anything. */
+  readonly form: Form;
+  readonly values: Values;
+}
+
 /** What distinguishes one ordinary resource from another. */
-export interface CrudResource<K extends ResourceKind, Context, Filter> {
+export interface CrudResource<K extends ResourceKind, Context, Filter, Values = Partial<Kinds[K]>> {
   /** Its access rule in `engine/catalog/access.ts`. */
   readonly kind: K;
   /** The permission that deleting needs; write when absent. */
   readonly deletePermission?: Permission;
   readonly operations: CrudOperations;
-  readonly declaration: DeclaredResource<Kinds[K], Context, Partial<Kinds[K]>>;
+  readonly declaration: DeclaredResource<Kinds[K], Context, Values>;
   table(tables: Tables): CrudTable<Kinds[K], Filter>;
   /** Reads the filter of the list from the query string. */
   filter(query: QueryString, caller: Caller): Filter;
@@ -57,12 +65,32 @@ export interface CrudResource<K extends ResourceKind, Context, Filter> {
     values: Partial<Kinds[K]>,
     row?: Kinds[K],
   ): Promise<Partial<Kinds[K]>>;
+  /** Creates the resource; when absent, `resolve` and the table's `create` do. */
+  create?(context: AppContext, request: CrudRequest<Values>): Promise<Kinds[K]>;
+  /** Updates the resource; when absent, `resolve` and the table's `update` do. Returns undefined if it no longer exists. */
+  update?(
+    context: AppContext,
+    request: CrudRequest<Values>,
+    row: Kinds[K],
+  ): Promise<Kinds[K] | undefined>;
   delete(context: AppContext, row: Kinds[K]): Promise<void>;
 }
 
+/** The JSON of rows of an ordinary resource, in their order. */
+export async function crudViews<K extends ResourceKind, Context, Filter, Values>(
+  { contexts, declaration }: CrudResource<K, Context, Filter, Values>,
+  context: AppContext,
+  request: ApiRequest,
+  rows: readonly Kinds[K][],
+  isDeleted = false,
+): Promise<readonly object[]> {
+  const shown = await contexts(context, request, rows, { isDeleted });
+  return rows.map((row, i) => declaration.view(row, shown[i]!));
+}
+
 /** The controller of an ordinary resource: create, list, get, put, patch and delete. */
-export function crudController<K extends ResourceKind, Context, Filter>(
-  resource: CrudResource<K, Context, Filter>,
+export function crudController<K extends ResourceKind, Context, Filter, Values = Partial<Kinds[K]>>(
+  resource: CrudResource<K, Context, Filter, Values>,
 ): Type {
   type Row = Kinds[K];
   const { kind, operations, declaration } = resource;
@@ -72,10 +100,30 @@ export function crudController<K extends ResourceKind, Context, Filter>(
     request: ApiRequest,
     row: Row,
     isDeleted = false,
-  ): Promise<object> => {
-    const [shown] = await resource.contexts(context, request, [row], { isDeleted });
-    return declaration.view(row, shown!);
-  };
+  ): Promise<object> => (await crudViews(resource, context, request, [row], isDeleted))[0]!;
+
+  const create =
+    resource.create ??
+    (async (context: AppContext, { caller, form, values }: CrudRequest<Values>): Promise<Row> => {
+      const resolved = await resource.resolve?.(context, caller, form, values as Partial<Row>);
+      form.done();
+      const owner = { userId: caller.user.id, accountId: caller.account.id };
+      const table = resource.table(context.catalog);
+      return (await table.create({ ...values, ...resolved, ...owner } as never)) as Row;
+    });
+
+  const update =
+    resource.update ??
+    (async (
+      context: AppContext,
+      { caller, form, values }: CrudRequest<Values>,
+      row: Row,
+    ): Promise<Row | undefined> => {
+      const resolved = await resource.resolve?.(context, caller, form, values as Partial<Row>, row);
+      form.done();
+      const patch = { ...values, ...resolved } as never;
+      return resource.table(context.catalog).update(row.id, patch);
+    });
 
   @Controller()
   class CrudController {
@@ -92,12 +140,7 @@ export function crudController<K extends ResourceKind, Context, Filter>(
     ): Promise<object> {
       const form = new Form(body);
       const values = declaration.readCreate(form);
-      const resolved = await resource.resolve?.(this.context, caller, form, values);
-      form.done();
-      const owner = { userId: caller.user.id, accountId: caller.account.id };
-      const table = resource.table(this.context.catalog);
-      const row = await table.create({ ...values, ...resolved, ...owner } as never);
-      return view(this.context, request, row);
+      return view(this.context, request, await create(this.context, { caller, form, values }));
     }
 
     @Operation(operations.list)
@@ -107,13 +150,12 @@ export function crudController<K extends ResourceKind, Context, Filter>(
       @CurrentCaller() caller: Caller,
       @Req() request: ApiRequest,
     ): Promise<object> {
-      const page = readPage(query);
-      const { rows, total } = resource.list
-        ? await resource.list(this.context, caller, query, page)
-        : await resource.table(this.context.catalog).list(resource.filter(query, caller), page);
-      const contexts = await resource.contexts(this.context, request, rows);
-      const views = rows.map((row, i) => declaration.view(row, contexts[i]!));
-      return listEnvelope(request.origin, request.url, page, total, views);
+      return answerList<Row>(request, query, {
+        rows: (page) =>
+          resource.list?.(this.context, caller, query, page) ??
+          resource.table(this.context.catalog).list(resource.filter(query, caller), page),
+        views: (rows) => crudViews(resource, this.context, request, rows),
+      });
     }
 
     @Operation(operations.get)
@@ -143,10 +185,7 @@ export function crudController<K extends ResourceKind, Context, Filter>(
     ): Promise<object> {
       const form = new Form(body);
       const values = declaration.readUpdate(form);
-      const resolved = await resource.resolve?.(this.context, caller, form, values, row);
-      form.done();
-      const patch = { ...values, ...resolved } as never;
-      const changed = await resource.table(this.context.catalog).update(row.id, patch);
+      const changed = await update(this.context, { caller, form, values }, row);
       if (!changed) throw notFound();
       return view(this.context, request, changed);
     }

@@ -59,6 +59,8 @@ export interface CrudDescription {
   readonly tag: string;
   /** `/v2/vaults`. */
   readonly path: string;
+  /** All spellings of the path of one resource; `<path>/:id` when absent. */
+  readonly paths?: readonly [string, ...string[]];
   /** `a vault`. */
   readonly noun: string;
   readonly resource: {
@@ -76,7 +78,7 @@ export interface CrudDescription {
 export function crudOperations(name: string, description: CrudDescription): CrudOperations {
   const { tag, path, noun, resource, query, summaries = {} } = description;
   const answer = resource.schema;
-  const one: [string] = [`${path}/:id`];
+  const one = description.paths ?? ([`${path}/:id`] as const);
   const change = summaries.patch ?? updating;
   return declareOperations(name, tag, {
     create: {

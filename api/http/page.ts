@@ -1,5 +1,7 @@
+import type { Listed } from '../../engine/catalog/list-page.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { invalid } from '../../engine/core/errors.js';
+import type { ApiRequest } from './request.js';
 
 /** The requested rows of a list. */
 export interface Page {
@@ -22,6 +24,25 @@ export function readPage(query: Query, defaultLimit = 100): Page {
   const offset = whole(query, 'offset', 0);
   const page = whole(query, 'page', 1) ?? 1;
   return { limit, offset: offset ?? (page - 1) * limit };
+}
+
+/** How a list is answered. */
+export interface ListSource<Row> {
+  /** The page size of a request that names none; 100 when absent. */
+  readonly defaultLimit?: number;
+  rows(page: Page): Promise<Listed<Row>>;
+  views(rows: readonly Row[]): Promise<readonly object[]>;
+}
+
+/** Answers a list: reads the page that the query string asks for and wraps the views of its rows (contract 3). */
+export async function answerList<Row>(
+  request: ApiRequest,
+  query: Query,
+  source: ListSource<Row>,
+): Promise<ListEnvelope<object>> {
+  const page = readPage(query, source.defaultLimit);
+  const { rows, total } = await source.rows(page);
+  return listEnvelope(request.origin, request.url, page, total, await source.views(rows));
 }
 
 /** The answer of every list: envelope, links and this page's own address (contract 3.1). */

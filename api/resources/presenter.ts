@@ -8,7 +8,7 @@ import type { VaultRow } from '../../engine/catalog/vaults.js';
 import { canImport } from '../../scheduler/jobs/import/check.js';
 import type { AppContext } from '../http/app-context.js';
 import type { ApiRequest, Caller } from '../http/request.js';
-import { dataset } from './datasets/dataset.js';
+import { dataset, type DatasetContext } from './datasets/dataset.js';
 import {
   object,
   objectSummary,
@@ -127,13 +127,18 @@ export class Presenter {
   }
 
   async dataset(row: DatasetRow, ownObject?: ObjectRow): Promise<object> {
+    return dataset.view(row, await this.datasetContext(row, ownObject));
+  }
+
+  /** What a dataset shows besides its row. */
+  async datasetContext(row: DatasetRow, ownObject?: ObjectRow): Promise<DatasetContext> {
     const found = ownObject ?? (await this.tables.objects.get(row.id));
     if (!found) throw new Error(`dataset ${row.id} has no object`);
     const { vault, account, origin } = await this.#surroundings(found);
     const fields = await this.tables.fields.all(row.id);
     const entityTypes = [...new Set(fields.flatMap((field) => field.entityType ?? []))];
     const user = await this.user(found.userId);
-    return dataset.view(row, { object: found, vault, account, user, entityTypes, origin });
+    return { object: found, vault, account, user, entityTypes, origin };
   }
 
   async #surroundings(row: ObjectRow): Promise<ObjectSummaryContext> {

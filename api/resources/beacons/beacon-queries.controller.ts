@@ -7,6 +7,7 @@ import { stringifyJson } from '../../../engine/core/json.js';
 import { entityTypes } from '../../../engine/core/types.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
+import { crudViews } from '../../http/crud.js';
 import { Operation } from '../../http/operation.js';
 import { declareOperations } from '../../http/operation-row.js';
 import { JsonText } from '../../http/reply.js';
@@ -35,7 +36,7 @@ import {
   type BeaconAnswer,
 } from './query-beacon.js';
 import { beacon, beaconSet } from './beacon.js';
-import { beaconContexts, beaconSetContexts } from './beacons.controller.js';
+import { beaconCrud, beaconSetCrud } from './beacons.controller.js';
 
 const body = bodySchema('BeaconQuery', 'A query of beacons.', {
   query: {
@@ -143,18 +144,15 @@ export class BeaconQueriesController {
     const { rows } = await this.context.catalog.beacons.list(filter, wholeList);
     const inOrder = rows.toReversed();
     const answers = await queryBeacons(this.context, caller, inOrder, query, signal);
-    const contexts = await beaconContexts(this.context, request, inOrder);
-    const [setContext] = await beaconSetContexts(this.context, request, [set]);
+    const views = await crudViews(beaconCrud, this.context, request, inOrder);
+    const [setView] = await crudViews(beaconSetCrud, this.context, request, [set]);
     const count = (status: BeaconAnswer['status']): number =>
       answers.filter((one) => one.status === status).length;
     return {
       query: query.query,
       entity_type: query.entityType,
-      beacon_set: beaconSet.view(set, setContext!),
-      beacons: inOrder.map((row, i) => ({
-        ...beacon.view(row, contexts[i]!),
-        ...summaryOf(answers[i]!),
-      })),
+      beacon_set: setView,
+      beacons: views.map((view, i) => ({ ...view, ...summaryOf(answers[i]!) })),
       found_count: count('found'),
       not_found_count: count('not_found'),
       failed_count: count('failed'),
@@ -174,15 +172,15 @@ export class BeaconQueriesController {
     const signal = abortOnDisconnect(request, reply);
     const found = await queryBeacon(this.context, caller, row, query, signal);
     requireAnswer(found);
-    const [context] = await beaconContexts(this.context, request, [row]);
-    const view = {
-      ...beacon.view(row, context!),
+    const [view] = await crudViews(beaconCrud, this.context, request, [row]);
+    const answered = {
+      ...view,
       ...summaryOf(found),
       query: query.query,
       entity_type: query.entityType,
     };
     // The engine's JSON of the records is appended without parsing it.
-    return new JsonText(`${stringifyJson(view).slice(0, -1)},"results":${found.results}}`);
+    return new JsonText(`${stringifyJson(answered).slice(0, -1)},"results":${found.results}}`);
   }
 }
 

@@ -3,7 +3,7 @@ import type { BeaconSetRow } from '../../../engine/catalog/beacon-sets.js';
 import type { SavedResourceFilter } from '../../../engine/catalog/saved-resource.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { AppContext } from '../../http/app-context.js';
-import { crudController } from '../../http/crud.js';
+import { crudController, type CrudResource } from '../../http/crud.js';
 import { readBoolean, readId, type Form } from '../../http/form.js';
 import { oneId, omitUndefined, value } from '../../http/list-query.js';
 import { crudOperations } from '../../http/operation-row.js';
@@ -34,11 +34,7 @@ export const beaconSetOperations = crudOperations('beaconSets', {
 });
 
 /** Beacon sets (contract 14.1). */
-export const BeaconSetsController = crudController<
-  'beacon set',
-  BeaconSetContext,
-  SavedResourceFilter
->({
+export const beaconSetCrud: CrudResource<'beacon set', BeaconSetContext, SavedResourceFilter> = {
   kind: 'beacon set',
   operations: beaconSetOperations,
   declaration: beaconSet,
@@ -46,10 +42,11 @@ export const BeaconSetsController = crudController<
   filter,
   contexts: beaconSetContexts,
   delete: (context, { id }) => context.catalog.beaconSets.delete(id),
-});
+};
+export const BeaconSetsController = crudController(beaconSetCrud);
 
 /** What beacon sets show besides their rows. */
-export async function beaconSetContexts(
+async function beaconSetContexts(
   context: AppContext,
   request: ApiRequest,
   rows: readonly BeaconSetRow[],
@@ -82,7 +79,7 @@ export const beaconOperations = crudOperations('beacons', {
 });
 
 /** Beacons (contract 14.2). */
-export const BeaconsController = crudController<'beacon', BeaconContext, SavedResourceFilter>({
+export const beaconCrud: CrudResource<'beacon', BeaconContext, SavedResourceFilter> = {
   kind: 'beacon',
   operations: beaconOperations,
   declaration: beacon,
@@ -101,10 +98,11 @@ export const BeaconsController = crudController<'beacon', BeaconContext, SavedRe
     };
   },
   delete: (context, { id }) => context.catalog.beacons.delete(id),
-});
+};
+export const BeaconsController = crudController(beaconCrud);
 
 /** What beacons show besides their rows. */
-export async function beaconContexts(
+async function beaconContexts(
   context: AppContext,
   request: ApiRequest,
   rows: readonly { readonly datasetId: number }[],

@@ -1,4 +1,4 @@
-import { declareOperations, paging, updating } from '../../http/operation-row.js';
+import { crudOperations } from '../../http/operation-row.js';
 import { dataset } from './dataset.js';
 
 /** The three spellings of a dataset's path that clients use (contract 1.1, specification "Versioning"). */
@@ -7,53 +7,21 @@ export function datasetPaths(rest: string): [string, ...string[]] {
 }
 
 /** The operations on datasets. */
-export const datasetOperations = declareOperations('datasets', 'Datasets', {
-  create: {
-    method: 'POST',
-    paths: ['/v2/datasets'],
-    summary: 'Creates a dataset.',
-    body: dataset.createSchema,
-    status: 201,
-    answer: dataset.schema,
+export const datasetOperations = crudOperations('datasets', {
+  tag: 'Datasets',
+  path: '/v2/datasets',
+  paths: datasetPaths(''),
+  noun: 'a dataset',
+  resource: dataset,
+  query: {
+    id: 'One dataset.',
+    vault_id: 'Vault.',
+    name: 'Exact name.',
+    tags: 'One tag.',
+    storage_class: 'Storage class.',
   },
-  list: {
-    method: 'GET',
-    paths: ['/v2/datasets'],
-    summary: 'Lists the datasets that the user may read.',
-    query: {
-      id: 'One dataset.',
-      vault_id: 'Vault.',
-      name: 'Exact name.',
-      tags: 'One tag.',
-      storage_class: 'Storage class.',
-      ...paging,
-    },
-    answer: { listOf: dataset.schema },
-  },
-  get: {
-    method: 'GET',
-    paths: datasetPaths(''),
-    summary: 'Returns a dataset.',
-    answer: dataset.schema,
-  },
-  put: {
-    method: 'PUT',
-    paths: datasetPaths(''),
-    summary: updating,
-    body: dataset.updateSchema,
-    answer: dataset.schema,
-  },
-  patch: {
-    method: 'PATCH',
-    paths: datasetPaths(''),
-    summary: updating,
-    body: dataset.updateSchema,
-    answer: dataset.schema,
-  },
-  delete: {
-    method: 'DELETE',
-    paths: datasetPaths(''),
-    summary: 'Deletes a dataset.',
-    answer: dataset.schema,
+  summaries: {
+    list: 'Lists the datasets that the user may read.',
+    delete: 'Deletes a dataset.',
   },
 });

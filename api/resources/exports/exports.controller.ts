@@ -1,31 +1,30 @@
-import { Body, Controller, Query, Req, Res } from '@nestjs/common';
-import { accessOf } from '../../../engine/catalog/access.js';
-import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { Body, Query, Req, Res } from '@nestjs/common';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
-import type { JobFilter } from '../../../engine/catalog/jobs.js';
 import { isActive } from '../../../engine/catalog/task-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { isCancelRequest, cancelJob } from '../tasks/cancel-job.js';
+import { cancelJob } from '../tasks/cancel-job.js';
 import { createExport } from './create-export.js';
 import { Form } from '../../http/form.js';
+import { jobController } from '../tasks/job.controller.js';
 import { JobPresenter } from '../tasks/job-presenter.js';
-import { jobFilter } from '../tasks/job-filter.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { exportOperations } from '../tasks/jobs.operations.js';
-import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
-import { AppContext } from '../../http/app-context.js';
+import type { Query as QueryString } from '../../http/page.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { exportFile, exportTarget, isRedirect } from '../downloads/signed-addresses.js';
 
 /** Exports: what a query finds, as a file (contract 11). */
-@Controller()
-export class ExportsController {
-  constructor(private readonly context: AppContext) {}
-
+export class ExportsController extends jobController({
+  kind: 'export',
+  cancelPermission: 'read',
+  operations: exportOperations,
+  table: ({ exports }) => exports,
+  view: (presenter, row) => presenter.ofExport(row),
+}) {
   @CreateOperation(exportOperations.create, async (context, caller, id, request) =>
     new JobPresenter(context, request).ofExport(
       await requireResource(context.catalog, caller, 'export', id, 'read'),
@@ -38,56 +37,6 @@ export class ExportsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     return this.view(await createExport(this.context, caller, new Form(body)), request);
-  }
-
-  @Operation(exportOperations.list)
-  @Access('read')
-  list(
-    @Query() query: QueryString,
-    @CurrentCaller() caller: Caller,
-    @Req() request: ApiRequest,
-  ): Promise<object> {
-    return this.page(jobFilter(query, caller), query, request);
-  }
-
-  @Operation(exportOperations.ofDataset)
-  @Access('read', 'dataset')
-  ofDataset(
-    @Resource() dataset: DatasetRow,
-    @Query() query: QueryString,
-    @CurrentCaller() caller: Caller,
-    @Req() request: ApiRequest,
-  ): Promise<object> {
-    return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
-  }
-
-  @Operation(exportOperations.get)
-  @Access('read', 'export')
-  get(@Resource() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
-    return this.view(row, request);
-  }
-
-  @Operation(exportOperations.put)
-  @Access('write', 'export', 'read')
-  put(
-    @Resource() row: ExportRow,
-    @Body() body: unknown,
-    @Req() request: ApiRequest,
-  ): Promise<object> {
-    return this.patch(row, body, request);
-  }
-
-  @Operation(exportOperations.patch)
-  @Access('write', 'export', 'read')
-  async patch(
-    @Resource() row: ExportRow,
-    @Body() body: unknown,
-    @Req() request: ApiRequest,
-  ): Promise<object> {
-    if (isCancelRequest(body, request)) await cancelJob(this.context, row);
-    const changed = await this.context.catalog.exports.get(row.id);
-    if (!changed) throw notFound();
-    return this.view(changed, request);
   }
 
   @Operation(exportOperations.delete)
@@ -121,17 +70,5 @@ export class ExportsController {
     const url = request.origin + exportTarget(this.context.signer, row, expiresAt);
     if (isRedirect(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
-  }
-
-  private view(row: ExportRow, request: ApiRequest): Promise<object> {
-    return new JobPresenter(this.context, request).ofExport(row);
-  }
-
-  private async page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
-    const page = readPage(query);
-    const { rows, total } = await this.context.catalog.exports.list(filter, page);
-    const presenter = new JobPresenter(this.context, request);
-    const views = await presenter.each(rows, (row) => presenter.ofExport(row));
-    return listEnvelope(request.origin, request.url, page, total, views);
   }
 }

@@ -11,7 +11,7 @@ import { Form } from '../../http/form.js';
 import { omitUndefined, value, values } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { fieldOperations } from './fields.operations.js';
-import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
+import { answerList, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { fieldFacets } from '../records/query-records.js';
 import {
@@ -55,23 +55,24 @@ export class FieldsController {
 
   @Operation(fieldOperations.list)
   @Access('read', 'dataset')
-  async list(
+  list(
     @Resource() dataset: DatasetRow,
     @Query() query: QueryString,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const page = readPage(query);
     const filter: FieldFilter = {
       access: accessOf(caller),
       datasetId: dataset.id,
       ...omitUndefined<FieldFilter>({ name: value(query, 'name') }),
     };
-    const { rows, total } = await this.context.catalog.fields.list(filter, page);
-    const vaultId = await vaultOf(this.context, dataset.id);
-    const shown = { vaultId, origin: request.origin };
-    const views = rows.map((row) => declared.view(row, shown));
-    return listEnvelope(request.origin, request.url, page, total, views);
+    return answerList<FieldRow>(request, query, {
+      rows: (page) => this.context.catalog.fields.list(filter, page),
+      views: async (rows) => {
+        const shown = { vaultId: await vaultOf(this.context, dataset.id), origin: request.origin };
+        return rows.map((row) => declared.view(row, shown));
+      },
+    });
   }
 
   @Operation(fieldOperations.get)

@@ -13,7 +13,7 @@ import { Form, readBoolean } from '../../http/form.js';
 import { anyOf, idOrNull, ids, omitUndefined, value, whole } from '../../http/list-query.js';
 import { CreateOperation, Operation } from '../../http/operation.js';
 import { objectOperations } from './objects.operations.js';
-import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
+import { answerList, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import { presenterFor } from '../presenter.js';
 import type { JsonText } from '../../http/reply.js';
@@ -55,16 +55,15 @@ export class ObjectsController {
 
   @Operation(objectOperations.list)
   @Access('read')
-  async list(
+  list(
     @Query() query: QueryString,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const page = readPage(query);
-    const filter = objectFilter(query, caller);
-    const { rows, total } = await this.context.catalog.objects.list(filter, page);
-    const views = await presenterFor(this.context, request).objects(rows);
-    return listEnvelope(request.origin, request.url, page, total, views);
+    return answerList<ObjectRow>(request, query, {
+      rows: (page) => this.context.catalog.objects.list(objectFilter(query, caller), page),
+      views: (rows) => presenterFor(this.context, request).objects(rows),
+    });
   }
 
   @Operation(objectOperations.get)

@@ -23,9 +23,10 @@ interface JobDescription {
   readonly note?: string;
 }
 
-type JobAction = 'list' | 'ofDataset' | 'get' | 'put' | 'patch';
-
 /** The operations that imports, exports and commits have in common. */
+export type JobAction = 'list' | 'ofDataset' | 'get' | 'put' | 'patch';
+
+/** Declares the common operations of a kind of job, and `more`. */
 function jobOperations<K extends string>(
   { name, tag, noun, answer, body, note = '' }: JobDescription,
   more: Readonly<Record<K, OperationDeclaration>>,

@@ -11,7 +11,7 @@ import { taskTypes } from './task.js';
 import { anyOf, ids, oneId, omitUndefined, value, values } from '../../http/list-query.js';
 import { Operation } from '../../http/operation.js';
 import { taskOperations } from './jobs.operations.js';
-import { listEnvelope, readPage, type Query as QueryString } from '../../http/page.js';
+import { answerList, type Query as QueryString } from '../../http/page.js';
 import { AppContext } from '../../http/app-context.js';
 import type { ApiRequest, Caller } from '../../http/request.js';
 
@@ -22,16 +22,17 @@ export class TasksController {
 
   @Operation(taskOperations.list)
   @Access('read')
-  async list(
+  list(
     @Query() query: QueryString,
     @CurrentCaller() caller: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const page = readPage(query, 10); // as the original service had it (contract 3.2)
-    const { rows, total } = await this.context.catalog.tasks.list(taskFilter(query, caller), page);
     const presenter = new JobPresenter(this.context, request);
-    const views = await presenter.each(rows, (row) => presenter.ofTask(row));
-    return listEnvelope(request.origin, request.url, page, total, views);
+    return answerList<TaskRow>(request, query, {
+      defaultLimit: 10, // contract 3.2
+      rows: (page) => this.context.catalog.tasks.list(taskFilter(query, caller), page),
+      views: (rows) => presenter.each(rows, (row) => presenter.ofTask(row)),
+    });
   }
 
   @Operation(taskOperations.get)

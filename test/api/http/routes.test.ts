@@ -16,8 +16,7 @@ interface Handler {
 
 /** Every method of every controller that Nest would make a route of. */
 const handlers: readonly Handler[] = controllers.flatMap((controller) =>
-  Object.getOwnPropertyNames(controller.prototype).flatMap((name) => {
-    if (name === 'constructor') return []; // the class itself carries a path too
+  methodsOf(controller.prototype as object).flatMap((name) => {
     const method: unknown = (controller.prototype as unknown as Record<string, unknown>)[name];
     if (typeof method !== 'function' || Reflect.getMetadata('path', method) === undefined)
       return [];
@@ -30,6 +29,13 @@ const handlers: readonly Handler[] = controllers.flatMap((controller) =>
     ];
   }),
 );
+
+/** The names of all methods of a controller, inherited ones included. */
+function methodsOf(prototype: object | null): readonly string[] {
+  if (prototype === null || prototype === Object.prototype) return [];
+  const own = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
+  return [...new Set([...own, ...methodsOf(Object.getPrototypeOf(prototype) as object | null)])];
+}
 
 const rows: readonly (readonly [string, OperationRow])[] = Object.entries(operations) as [
   string,

@@ -1,0 +1,139 @@
+import { Body, Controller, Query, Req } from '@nestjs/common';
+import { accessOf, type Kinds } from '../../../engine/catalog/access.js';
+import type { Tables } from '../../../engine/catalog/catalog.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import type { JobFilter } from '../../../engine/catalog/jobs.js';
+import type { Listed } from '../../../engine/catalog/list-page.js';
+import type { Permission } from '../../../engine/catalog/permission.js';
+import type { ResourceKind } from '../../../engine/catalog/task-row.js';
+import { notFound } from '../../../engine/core/errors.js';
+import { Access, CurrentCaller, Resource } from '../../http/access.js';
+import { AppContext } from '../../http/app-context.js';
+import { Form } from '../../http/form.js';
+import { anyOf, ids, oneId, omitUndefined } from '../../http/list-query.js';
+import { Operation } from '../../http/operation.js';
+import type { OperationRow } from '../../http/operation-row.js';
+import { answerList, type Page, type Query as QueryString } from '../../http/page.js';
+import type { ApiRequest, Caller } from '../../http/request.js';
+import { cancelJob, isCancelRequest } from './cancel-job.js';
+import { JobPresenter } from './job-presenter.js';
+import { taskStatuses } from './job.js';
+import type { JobAction } from './jobs.operations.js';
+
+/** What distinguishes the controller of one kind of job from another. */
+export interface JobDescription<K extends ResourceKind> {
+  readonly kind: K;
+  /** The permission that cancelling needs; write when absent. */
+  readonly cancelPermission?: Permission;
+  readonly operations: Readonly<Record<JobAction, OperationRow>>;
+  table(tables: Tables): {
+    get(id: number): Promise<Kinds[K] | undefined>;
+    list(filter: JobFilter, page: Page): Promise<Listed<Kinds[K]>>;
+  };
+  view(presenter: JobPresenter, row: Kinds[K]): Promise<object>;
+  /** Changes a job by what a request gives besides cancellation. `read` notes mistakes in the form. */
+  readonly update?: {
+    read(form: Form): object;
+    write(tables: Tables, id: number, patch: object): Promise<Kinds[K] | undefined>;
+  };
+}
+
+/** What a controller of jobs inherits for its own handlers. */
+type JobControllerClass<Row> = new (context: AppContext) => {
+  readonly context: AppContext;
+  view(row: Row, request: ApiRequest): Promise<object>;
+};
+
+/** The class from which the controller of a kind of job inherits: two lists, get, and cancellation by PUT and PATCH. */
+export function jobController<K extends ResourceKind>(
+  job: JobDescription<K>,
+): JobControllerClass<Kinds[K]> {
+  type Row = Kinds[K];
+  const { kind, operations, cancelPermission } = job;
+
+  @Controller()
+  class JobController {
+    constructor(readonly context: AppContext) {}
+
+    @Operation(operations.list)
+    @Access('read')
+    list(
+      @Query() query: QueryString,
+      @CurrentCaller() caller: Caller,
+      @Req() request: ApiRequest,
+    ): Promise<object> {
+      return this.page(jobFilter(query, caller), query, request);
+    }
+
+    @Operation(operations.ofDataset)
+    @Access('read', 'dataset')
+    ofDataset(
+      @Resource() dataset: DatasetRow,
+      @Query() query: QueryString,
+      @CurrentCaller() caller: Caller,
+      @Req() request: ApiRequest,
+    ): Promise<object> {
+      return this.page({ access: accessOf(caller), datasetId: dataset.id }, query, request);
+    }
+
+    @Operation(operations.get)
+    @Access('read', kind)
+    get(@Resource() row: Row, @Req() request: ApiRequest): Promise<object> {
+      return this.view(row, request);
+    }
+
+    @Operation(operations.put)
+    @Access('write', kind, cancelPermission)
+    put(@Resource() row: Row, @Body() body: unknown, @Req() request: ApiRequest): Promise<object> {
+      return this.patch(row, body, request);
+    }
+
+    @Operation(operations.patch)
+    @Access('write', kind, cancelPermission)
+    async patch(
+      @Resource() row: Row,
+      @Body() body: unknown,
+      @Req() request: ApiRequest,
+    ): Promise<object> {
+      const isCancel = isCancelRequest(body, request);
+      const form = new Form(body);
+      const patch = job.update?.read(form) ?? {};
+      form.done();
+      if (isCancel) await cancelJob(this.context, row);
+      const { catalog } = this.context;
+      const changed =
+        job.update && Object.keys(patch).length > 0
+          ? await job.update.write(catalog, row.id, patch)
+          : await job.table(catalog).get(row.id);
+      if (!changed) throw notFound();
+      return this.view(changed, request);
+    }
+
+    view(row: Row, request: ApiRequest): Promise<object> {
+      return job.view(new JobPresenter(this.context, request), row);
+    }
+
+    page(filter: JobFilter, query: QueryString, request: ApiRequest): Promise<object> {
+      const presenter = new JobPresenter(this.context, request);
+      return answerList<Row>(request, query, {
+        rows: (page) => job.table(this.context.catalog).list(filter, page),
+        views: (rows) => presenter.each(rows, (row) => job.view(presenter, row)),
+      });
+    }
+  }
+  return JobController;
+}
+
+/** The filters of the account-wide lists of imports, exports and commits. */
+function jobFilter(query: QueryString, caller: Caller): JobFilter {
+  return {
+    access: accessOf(caller),
+    ...omitUndefined<JobFilter>({
+      ids: ids(query, 'id'),
+      datasetId: oneId(query, 'dataset_id'),
+      vaultId: oneId(query, 'vault_id'),
+      statuses: anyOf(query, 'status', taskStatuses),
+      userIds: ids(query, 'user_id') ?? ids(query, 'user'),
+    }),
+  };
+}
