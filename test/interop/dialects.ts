@@ -37,7 +37,7 @@ export async function compareDialects(
   try {
     await check('every character has one JSON text in both dialects', () => compareJson(tables));
     await check('every character but the named ones folds alike', () => compareFolding(tables));
-    await check(`numbers of every size have one JSON text (${replay})`, () =>
+    await check(`numbers of every size have a JSON text of one value (${replay})`, () =>
       compareNumbers(tables, seed),
     );
     await check(`moments have one JSON text, and begin the same units (${replay})`, () =>

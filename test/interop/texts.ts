@@ -27,7 +27,7 @@ export async function compareFolding(tables: Tables): Promise<void> {
   }
 }
 
-/** Numbers of every size have the same JSON text, but for the last digit of some 32-bit ones. */
+/** The JSON texts of numbers of every size read back as the same number. */
 export async function compareNumbers(tables: Tables, seed: number): Promise<void> {
   const random = new Random(seed);
   const numbers = random.list(4_000, () => (random.next() - 0.5) * 10 ** (random.below(50) - 25));
@@ -114,12 +114,12 @@ async function compare(
   assert.deepEqual([differing.length, differing.slice(0, 5)], [0, []], type);
 }
 
-/** DuckDB writes a digit more than it takes to tell some floats from their neighbours. */
+/** True if two texts read back as the same 32-bit float. */
 function isSameFloat(one: unknown, other: unknown): boolean {
   return Math.fround(Number(one)) === Math.fround(Number(other));
 }
 
-/** True if a text reads back as exactly this double. Dialects may write more digits than are needed. */
+/** True if a text reads back as exactly this double. */
 function isText(text: unknown, value: Scalar): boolean {
   return typeof text === 'string' && Object.is(Number(text), value);
 }

@@ -1,7 +1,6 @@
 import { reservedColumns } from '../../store/arrow.js';
 import type { Column, StoredType } from '../../core/types.js';
 import { aggregating } from './clickhouse-facets.js';
-import { jsonString, numberText } from './clickhouse-text.js';
 import type { Dialect, Language } from './dialect.js';
 import type { ParamType } from './params.js';
 import { separators } from '../../text/tokenizer.js';
@@ -112,7 +111,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
         if (type === 'json') return value;
         if (isText(type)) return jsonString(value);
         if (type === 'date') return `('"' || ${dateText(value)} || '"')`;
-        return scalarText(value, type, each);
+        return isFloat(type) ? finiteText(value) : `toString(${value})`;
       },
       joinList: (list) => `arrayStringConcat(${list}, ',')`,
 
@@ -195,10 +194,26 @@ function isText(type: StoredType): boolean {
   return type === 'string' || type === 'text' || type === 'blob' || type === 'json';
 }
 
-function scalarText(value: string, type: StoredType, each: Dialect['each']): string {
-  return type === 'double' || type === 'float'
-    ? numberText(value, type, each)
-    : `toString(${value})`;
+/**
+ * The JSON text of a string as ECMAScript writes it; null for null. `toJSONString` also escapes U+2028 and U+2029, so the text is split at
+ * these characters and its parts are escaped separately. It escapes slashes too; all other backslashes come in pairs, so a backslash
+ * before a slash belongs to the slash.
+ */
+function jsonString(text: string): string {
+  const escaped = (part: string): string => {
+    const json = `replaceAll(toJSONString(${part}), '\\\\/', '/')`;
+    return `substring(${json}, 2, length(${json}) - 2)`;
+  };
+  const joined = (list: string, separator: string, part: string, json: string): string =>
+    `arrayStringConcat(arrayMap(${part} -> ${json}, splitByString('${separator}', ${list})), '${separator}')`;
+  const inner = joined('_line', '\u2029', '_part', escaped('_part'));
+  const whole = joined(`assumeNotNull(${text})`, '\u2028', '_line', inner);
+  return `if(isNull(${text}), NULL, '"' || ${whole} || '"')`;
+}
+
+/** A floating-point number as text; 0 for negative zero, null for NaN and the infinities. */
+function finiteText(value: string): string {
+  return `multiIf(${value} = 0, '0', isFinite(${value}), toString(${value}), NULL)`;
 }
 
 /** `YYYY-MM-DD` at midnight, else `YYYY-MM-DDTHH:MM:SS[.ffffff]`. */
