@@ -1,11 +1,11 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Position, Walk } from '../../../engine/query/plan/position.js';
+import type { Position, CursorProgress } from '../../../engine/query/plan/position.js';
 import { invalid } from '../../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../../engine/core/json.js';
 import { isObject } from '../../http/form.js';
 
 /** The content of a cursor: where the next page of a query begins. */
-export interface CursorState extends Walk {
+export interface CursorState extends CursorProgress {
   readonly datasetId: number;
   /** The version of the dataset that all pages are read from. */
   readonly version: number;

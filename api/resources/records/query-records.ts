@@ -53,8 +53,12 @@ async function queryPage(
   const parsed = parseQuery(body, fields, await genesForQuery(body));
   if (parsed.limit === 0)
     throw invalid('limit', 'A page with a cursor must have a limit of at least 1.');
-  const walk = { after: from?.after ?? null, total: from?.total ?? null, seen: from?.seen ?? 0 };
-  const request = { ...parsed, walk, ...(from && { facets: null }) };
+  const progress = {
+    after: from?.after ?? null,
+    total: from?.total ?? null,
+    seen: from?.seen ?? 0,
+  };
+  const request = { ...parsed, cursor: progress, ...(from && { facets: null }) };
   const answer = await runQuery(context.queryEngine, snapshot, fields, request, { signal });
   if (!answer.position) return { answer, next: null };
   const state = {
@@ -63,7 +67,7 @@ async function queryPage(
     query: queryHash(body),
     after: answer.position,
     total: answer.total,
-    seen: walk.seen + answer.count,
+    seen: progress.seen + answer.count,
   };
   return { answer, next: writeCursor(state, context.signingKey) };
 }
@@ -146,8 +150,8 @@ export async function fieldFacets(
   const [facet] = facets!;
   const distinct = { kind: 'count', field: facet!.field } as const;
   const answer = await runFacets(context.queryEngine, snapshot, [facet!, distinct], { signal });
-  const [text, total] = answer.texts;
-  return new JsonText(`{"facets":${text!},"total":${total!},"took":${answer.took}}`);
+  const [counts, total] = answer.facets;
+  return new JsonText(`{"facets":${counts!},"total":${total!},"took":${answer.took}}`);
 }
 
 /** The number of records that match a query; its limit and offset are ignored. */

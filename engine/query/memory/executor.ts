@@ -8,7 +8,7 @@ import type {
   SegmentRows,
 } from '../plan/executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import { namingDataset, turnsOf, type RunOptions } from '../plan/limits.js';
+import { namingDataset, timeSliceOf, type RunOptions } from '../plan/limits.js';
 import { and, type Predicate } from '../predicate/predicate.js';
 import { prune } from '../predicate/prune.js';
 import type { Projected } from '../results/projection.js';
@@ -101,7 +101,7 @@ async function prepare(
   );
   const lookup = await TermLookup.open(snapshot, and([predicate, ...sides]));
   if (isUnsupported(lookup)) return lookup;
-  const terms = await lookup.rows(segments, turnsOf(options));
+  const terms = await lookup.rows(segments, timeSliceOf(options));
   if (terms !== undefined && isUnsupported(terms)) return terms;
   return { known: await shards.know(snapshot), segments, terms };
 }
@@ -109,11 +109,11 @@ async function prepare(
 async function select(
   shards: Shards,
   snapshot: Snapshot,
-  { predicate, ordering, offset, limit, facets, walk }: Selection,
+  { predicate, ordering, offset, limit, facets, cursor }: Selection,
   options: RunOptions,
 ): Promise<Selected | Unsupported> {
-  const after = walk?.after ? rowOf(walk.after) : undefined;
-  const total = walk?.total ?? undefined;
+  const after = cursor?.after ? rowOf(cursor.after) : undefined;
+  const total = cursor?.total ?? undefined;
   const isSorted = ordering.length > 0 && limit > 0;
   const isNear = isSorted || after !== undefined || offset + limit <= nearRows;
   const first = after !== undefined && total !== undefined ? after[0] : 0;
@@ -178,7 +178,7 @@ async function find(
 ): Promise<AsyncIterable<RowBatch> | Unsupported> {
   const { ordering, offset, limit } = selection;
   if (ordering.length > 0 || offset > 0 || limit < snapshot.rows) {
-    const { walk: _, ...page } = selection;
+    const { cursor: _, ...page } = selection;
     const selected = await select(shards, snapshot, { ...page, facets: null }, options);
     return isUnsupported(selected) ? selected : batches([{ refs: selected.rows }]);
   }
@@ -293,7 +293,7 @@ async function records(
   return texts;
 }
 
-/** A row from a position of a walk in insertion order; the first file of a snapshot holds the schema. */
+/** A row from a cursor position in insertion order; the first file of a snapshot holds the schema. */
 function rowOf({ file, row }: { readonly file: number; readonly row: bigint | string }): RowRef {
   return [file - 1, Number(row)];
 }

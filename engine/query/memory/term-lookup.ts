@@ -47,7 +47,7 @@ export class TermLookup {
    */
   async rows(
     segments: readonly number[],
-    turns: TimeSlice,
+    slice: TimeSlice,
   ): Promise<ReadonlyMap<number, FoundTerms> | Unsupported | undefined> {
     if (this.#indexed.size === 0) return undefined;
     const found = new Map<number, FoundTerms>();
@@ -66,7 +66,7 @@ export class TermLookup {
           if (bytes > mostBytes)
             return { unsupported: `the rows of the terms take more than ${mostBytes} bytes` };
         }
-        await turns.yieldIfOver();
+        await slice.yieldIfOver();
       }
       found.set(segment, ofSegment);
     }

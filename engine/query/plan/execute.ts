@@ -11,7 +11,7 @@ import { weighed } from '../text/weigh.js';
 import type { QueryEngine } from './engine.js';
 import type { RowRef, Selected } from './executor.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
-import { turnsOf, type RunOptions } from './limits.js';
+import { timeSliceOf, type RunOptions } from './limits.js';
 import { plan, refusalKey, type Available, type Plan, type PlanRequest } from './plan.js';
 import type { Steps } from './steps.js';
 
@@ -75,11 +75,11 @@ type Runner = (execution: Execution, state: State) => Promise<Unsupported | unde
 /** One entry per step and executor. */
 const runners: Readonly<Record<string, Runner>> = {
   'select log': async ({ snapshot, request }, state) => {
-    const { facets, offset, limit, walk } = request;
+    const { facets, offset, limit, cursor } = request;
     const total = state.mayMatch ? snapshot.rows : 0;
     const rows = state.mayMatch ? rowsAt(snapshot, offset, limit) : [];
-    const texts = facets && facets.map(emptyAnswer);
-    state.selected = { total: walk?.total ?? total, rows, facets: texts };
+    const answers = facets && facets.map(emptyAnswer);
+    state.selected = { total: cursor?.total ?? total, rows, facets: answers };
     return undefined;
   },
   'select memory': async ({ engine, snapshot, request, options }, state) =>
@@ -101,7 +101,7 @@ const runners: Readonly<Record<string, Runner>> = {
   'weigh index': weigh,
   'weigh sql': weigh,
   'facets memory': async ({ engine, snapshot, request, options }, state) => {
-    const { walk: _, ...rest } = request;
+    const { cursor: _, ...rest } = request;
     const selection = { ...rest, scores: [], ordering: [], offset: 0, limit: 0 };
     const answer = await engine.memory!.select(snapshot, selection, options);
     if (isUnsupported(answer)) return answer;
@@ -112,7 +112,7 @@ const runners: Readonly<Record<string, Runner>> = {
     const { predicate, facets } = request;
     const session = await engine.sql.session(snapshot, predicate, options);
     const scope = { ...session, snapshot: session.scope, predicate };
-    state.facets = (await facetAnswers(scope, facets!)).texts;
+    state.facets = (await facetAnswers(scope, facets!)).facets;
     return undefined;
   },
 };
@@ -127,7 +127,7 @@ async function rank(
   { engine, snapshot, request, options }: Execution,
   state: State,
 ): Promise<Unsupported | undefined> {
-  const { scores, offset, limit, walk } = request;
+  const { scores, offset, limit, cursor } = request;
   const ranking = await ListedRanking.open(snapshot, scores);
   if (isUnsupported(ranking)) return ranking;
   const count = async (predicate: Predicate): Promise<number | Unsupported> => {
@@ -138,8 +138,8 @@ async function rank(
   const weights = await plainWeights(snapshot, scores, count);
   if (isUnsupported(weights)) return weights;
   const { segments, total, facets } = state.listing!;
-  const page = { after: walk?.after ? rankOf(walk.after) : undefined, offset, limit };
-  const rows = await ranking.page(weights, segments, snapshot, page, turnsOf(options));
+  const page = { after: cursor?.after ? rankOf(cursor.after) : undefined, offset, limit };
+  const rows = await ranking.page(weights, segments, snapshot, page, timeSliceOf(options));
   state.selected = { ...rankedPage(rows), total, facets };
   return undefined;
 }
@@ -149,7 +149,7 @@ async function weigh(
   state: State,
 ): Promise<undefined> {
   const session = await engine.sql.session(snapshot, request.predicate, options);
-  state.scores = await weighed(session, snapshot, request.scores, turnsOf(options));
+  state.scores = await weighed(session, snapshot, request.scores, timeSliceOf(options));
   return undefined;
 }
 

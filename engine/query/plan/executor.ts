@@ -10,7 +10,7 @@ export type RowRef = readonly [segment: number, row: number];
 /** What is asked of the matching records, without what is returned of each. */
 export type Selection = Pick<
   QueryRequest,
-  'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'walk'
+  'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'cursor'
 >;
 
 /** How many records match, and which of them form the page. */
@@ -48,7 +48,7 @@ export interface Executor {
     selection: Selection,
     options: RunOptions,
   ): Promise<Selected | Unsupported>;
-  /** The rows of the page in batches, for pages of any size; `facets` and `walk` are ignored. */
+  /** The rows of the page in batches, for pages of any size; `facets` and `cursor` are ignored. */
   find(
     snapshot: Snapshot,
     selection: Selection,

@@ -5,7 +5,7 @@ import { isUnsupported } from '../unsupported.js';
 import type { QueryEngine } from './engine.js';
 import { execute } from './execute.js';
 import type { RowBatch } from './executor.js';
-import { turnsOf, type RunOptions } from './limits.js';
+import { timeSliceOf, type RunOptions } from './limits.js';
 import { plan, refusalKey, type Plan, type PlanRequest } from './plan.js';
 import { Steps } from './steps.js';
 
@@ -15,8 +15,8 @@ export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean 
 }
 
 /**
- * Finds the rows of a query of any size by its plan, in batches, in the order of the answer. Facets and walks are ignored; offset and
- * limit count. Errors are those of the executors.
+ * Finds the rows of a query of any size by its plan, in batches, in the order of the answer. Facets and cursors are ignored; offset and
+ * limit apply. Errors are those of the executors.
  */
 export async function* findRows(
   engine: QueryEngine | undefined,
@@ -36,7 +36,7 @@ export async function* findRows(
   const running = { ...options, isHeavy: planned.isHeavy };
   if (first!.step === 'weigh') {
     const session = await engine.sql.session(snapshot, asked.predicate, running);
-    const scores = await weighed(session, snapshot, asked.scores, turnsOf(options));
+    const scores = await weighed(session, snapshot, asked.scores, timeSliceOf(options));
     yield* await engine.sql.find(snapshot, { ...asked, scores }, running);
   } else if (first!.executor === 'memory' && first!.step === 'select') {
     const found = await engine.memory!.find(snapshot, asked, running);
@@ -52,7 +52,7 @@ export async function* findRows(
   }
 }
 
-function planRequest({ walk: _walk, ...request }: QueryRequest): PlanRequest {
+function planRequest({ cursor: _cursor, ...request }: QueryRequest): PlanRequest {
   const limit = Math.min(request.limit, Number.MAX_SAFE_INTEGER);
   return { ...request, limit, facets: null, returned: [], isExplained: false };
 }

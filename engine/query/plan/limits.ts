@@ -14,8 +14,8 @@ export interface RunOptions {
   readonly isHeavy?: boolean | undefined;
 }
 
-/** Yields to other work, and throws `canceled` or `budget` once the client has left or the time is up. */
-export function turnsOf({
+/** A time slice that, when it yields, throws `canceled` once the client has left and `budget` once the time limit has passed. */
+export function timeSliceOf({
   signal,
   timeoutMs = budgets.queryMs,
 }: Pick<RunOptions, 'signal' | 'timeoutMs'>): TimeSlice {

@@ -122,9 +122,9 @@ class Planner {
     if (this.#rows === 0)
       return [this.#step('select', 'log', [], 0, 'by their statistics, no segment holds a match')];
     if (this.#isRanked()) return this.#ranked();
-    const { walk } = this.#request;
-    // Without row numbers the positions of a walk hold ids, which the log does not know.
-    const isByLog = !walk || (walk.after === null && this.#available.rowNumbers);
+    const { cursor } = this.#request;
+    // Without row numbers, cursor positions hold ids, which the log does not know.
+    const isByLog = !cursor || (cursor.after === null && this.#available.rowNumbers);
     const isPlain = !facets && !this.#isSorted() && isByLog;
     if (predicate.kind === 'all' && isPlain)
       return [this.#step('select', 'log', [], 0, 'every record matches: the log counts them')];
@@ -180,13 +180,13 @@ class Planner {
 
   /** Why columns in memory cannot find the rows and facets; undefined if they can. */
   #memoryRefusal(): string | undefined {
-    const { predicate, facets, walk, offset, limit } = this.#request;
+    const { predicate, facets, cursor, offset, limit } = this.#request;
     if (!this.#available.memory) return noMemory;
     const refused = this.#refusal('select', 'memory');
     if (refused !== undefined) return refused;
-    if (walk && this.#request.ordering.length > 0)
-      return 'the positions of a sorted walk hold sort keys';
-    if (walk && !this.#available.rowNumbers) return 'the positions of the walk hold ids';
+    if (cursor && this.#request.ordering.length > 0)
+      return 'the positions of a sorted cursor hold sort keys';
+    if (cursor && !this.#available.rowNumbers) return 'the positions of the cursor hold ids';
     if (this.#isSorted() && offset + limit > deepestSorted)
       return `the page ends behind row ${deepestSorted} of a sorted answer`;
     return memoryRefusal(predicate, facets, this.#columns);
@@ -252,11 +252,11 @@ class Planner {
     return this.#request.ordering.length > 0 && this.#request.limit > 0;
   }
 
-  /** True if the order of the page depends on relevance; the positions of a walk hold the relevance of its records. */
+  /** True if the order of the page depends on relevance; the positions of a cursor hold the relevance of its records. */
   #isRanked(): boolean {
-    const { ordering, scores, limit, predicate, walk } = this.#request;
+    const { ordering, scores, limit, predicate, cursor } = this.#request;
     if (ordering.length > 0 || limit === 0) return false;
-    return walk ? scores.length > 0 : !ranksAlike(predicate, scores);
+    return cursor ? scores.length > 0 : !ranksAlike(predicate, scores);
   }
 
   #foundColumns(): readonly string[] {

@@ -10,8 +10,8 @@ export interface Position {
   readonly row: bigint | string;
 }
 
-/** What a walk with a cursor knows from the page before. */
-export interface Walk {
+/** How far a client has read with a cursor: the state that one page hands to the next. */
+export interface CursorProgress {
   /** Null for the first page. */
   readonly after: Position | null;
   /** Number of matching records, counted with the first page; null before that. */

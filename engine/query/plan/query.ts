@@ -44,15 +44,15 @@ export async function runQuery(
 
   const { total, rows, facets } = found;
   const explain = await explained(query, found, steps);
-  const { walk } = request;
+  const { cursor } = request;
   const count = rows.length;
-  const isLast = count < request.limit || (walk?.seen ?? 0) + count >= total;
+  const isLast = count < request.limit || (cursor?.seen ?? 0) + count >= total;
   return {
     total,
     results: `[${records.join(',')}]`,
     count,
-    offset: walk ? null : nextOffset(request, count, total),
-    ...(walk && { position: isLast ? null : (found.position ?? positionAt(rows.at(-1)!)) }),
+    offset: cursor ? null : nextOffset(request, count, total),
+    ...(cursor && { position: isLast ? null : (found.position ?? positionAt(rows.at(-1)!)) }),
     ...(facets && { facets: facetsJson(request.facets!, facets) }),
     ...(explain !== undefined && { explain }),
     took: Math.round(performance.now() - started),
@@ -65,11 +65,11 @@ export async function runFacets(
   snapshot: Snapshot,
   facets: readonly Facet[],
   options: QueryOptions = {},
-): Promise<{ readonly texts: readonly string[]; readonly took: number }> {
+): Promise<{ readonly facets: readonly string[]; readonly took: number }> {
   const started = performance.now();
   const request = { ...everything, limit: 0, facets };
   const found = await executed({ engine, snapshot, fields: [], request, options }, new Steps());
-  return { texts: found.facets!, took: Math.round(performance.now() - started) };
+  return { facets: found.facets!, took: Math.round(performance.now() - started) };
 }
 
 /** Records by `_id`, in the order asked, unknown ids left out: a JSON array. */

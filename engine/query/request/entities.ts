@@ -86,21 +86,25 @@ function readPair(pair: unknown): readonly [EntityType, readonly unknown[]] {
   return [type, values];
 }
 
-/** What it takes for a record to have an entity of a type. */
-type Kind = (value: unknown, fields: FieldIndex, genes: GeneNames | undefined) => Predicate;
+/** Builds the predicate for one entity of a type. */
+type EntityPredicate = (
+  value: unknown,
+  fields: FieldIndex,
+  genes: GeneNames | undefined,
+) => Predicate;
 
-const kinds: Readonly<Record<EntityType, Kind>> = {
+const kinds: Readonly<Record<EntityType, EntityPredicate>> = {
   gene: (value, fields, genes) => {
     const name = nameOf(value);
     const symbol = genes?.resolve(name);
     return among(fields, 'gene', symbol === undefined ? [name] : [name, symbol]);
   },
-  variant: (value, fields) => among(fields, 'variant', variantSpellings(nameOf(value))),
+  variant: (value, fields) => among(fields, 'variant', variantForms(nameOf(value))),
   literature: (value, fields) => {
     const name = nameOf(value);
     const number = /^(?:PMID:? ?)?(\d+)$/i.exec(name)?.[1];
-    const spellings = number === undefined ? [name] : [number, `PMID:${number}`, `PMID: ${number}`];
-    return among(fields, 'literature', spellings);
+    const forms = number === undefined ? [name] : [number, `PMID:${number}`, `PMID: ${number}`];
+    return among(fields, 'literature', forms);
   },
   sample: (value, fields) => among(fields, 'sample', [nameOf(value)]),
   dataset: (value, fields) => among(fields, 'dataset', [nameOf(value)]),
@@ -133,7 +137,7 @@ function isOneOf(field: FieldRef, names: readonly string[]): Predicate {
     try {
       return scalarOf(type, name) ?? [];
     } catch (error) {
-      if (error instanceof Problem) return []; // no number, say, and so nothing that the field can hold
+      if (error instanceof Problem) return []; // not a value of the field's type, so no record can hold it
       throw error;
     }
   });
@@ -143,8 +147,8 @@ function isOneOf(field: FieldRef, names: readonly string[]): Predicate {
   return node({ kind: 'in', field, values: distinct, ignoreCase });
 }
 
-/** `GRCh37-chr13-…` and `GRCH37-13-…` are the same variant. */
-function variantSpellings(name: string): readonly string[] {
+/** The forms in which records may hold the name of a variant: with and without `CHR` before the chromosome. */
+function variantForms(name: string): readonly string[] {
   const match = /^(GRCH3[78])-(?:CHR)?(.+)$/i.exec(name);
   if (!match) return [name];
   const [build, rest] = [match[1]!.toUpperCase(), match[2]!.toUpperCase()];
@@ -204,15 +208,15 @@ function wholeNumber(value: unknown): bigint {
 
 /** Records whose coordinates, or whose text of a region or variant, share a base with the region. */
 function overlapping(region: Region, fields: FieldIndex): Predicate {
-  const places = fieldsOf(fields, 'genomic_region', 'variant')
+  const conditions = fieldsOf(fields, 'genomic_region', 'variant')
     .filter(({ type }) => type === 'string' || type === 'text')
     .map((field) => node({ kind: 'overlap', field, ...region }));
   const coordinates = coordinatesIn(region, fields);
-  if (coordinates) places.unshift(coordinates);
-  if (places.length === 0) {
+  if (coordinates) conditions.unshift(coordinates);
+  if (conditions.length === 0) {
     throw new Problem('The dataset has neither genomic_coordinates nor a field of the entity type genomic_region or variant'); // prettier-ignore
   }
-  return or(places);
+  return or(conditions);
 }
 
 function coordinatesIn(region: Region, fields: FieldIndex): Predicate | undefined {

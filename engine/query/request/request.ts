@@ -16,7 +16,7 @@ import {
   type Score,
 } from '../predicate/predicate.js';
 import { show } from './problem.js';
-import type { Walk } from '../plan/position.js';
+import type { CursorProgress } from '../plan/position.js';
 import { scoresOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
 
@@ -31,8 +31,8 @@ export interface QueryRequest {
   readonly ordering: readonly OrderKey[];
   readonly limit: number;
   readonly offset: number;
-  /** Where a walk with a cursor stands; absent for a single page. */
-  readonly walk?: Walk;
+  /** How far the client has read with a cursor; absent for a single page. */
+  readonly cursor?: CursorProgress;
   /** Null = none asked for. */
   readonly facets: readonly Facet[] | null;
   /** The conditions in the words of the request, if the answer is to be explained. */

@@ -14,7 +14,7 @@ export interface QueryAnswer {
   readonly facets?: string;
   /** JSON text of what each condition leaves; absent unless asked for. */
   readonly explain?: string;
-  /** Behind the last record of this page of a walk; null at its end, absent outside one. */
+  /** The cursor position after the last record of this page; null on the last page, absent without a cursor. */
   readonly position?: Position | null;
   /** Milliseconds. */
   readonly took: number;
@@ -37,9 +37,9 @@ export function nextOffset(
 }
 
 /** The answers of facets as one JSON object. */
-export function facetsJson(facets: readonly Facet[], texts: readonly string[]): string {
+export function facetsJson(facets: readonly Facet[], answers: readonly string[]): string {
   const members = facets.map(
-    ({ field }, index) => `${JSON.stringify(field.name)}:${texts[index]!}`,
+    ({ field }, index) => `${JSON.stringify(field.name)}:${answers[index]!}`,
   );
   return `{${members.join(',')}}`;
 }

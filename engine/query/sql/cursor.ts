@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../store/store.js';
 import type { ParamType } from './params.js';
-import type { Position, Walk } from '../plan/position.js';
+import type { Position, CursorProgress } from '../plan/position.js';
 import type { Scalar } from '../predicate/predicate.js';
 import type { Statement } from './statement.js';
 
@@ -12,15 +12,15 @@ export interface SortKey {
 }
 
 /**
- * The snapshot without the files that a walk in insertion order has finished, and their number, so that every page of a walk costs the
+ * The snapshot without the files that a cursor in insertion order has passed, and their number, so that every page costs the
  * same. The first file holds the whole schema and stays.
  */
 export function withoutFinishedFiles(
   snapshot: Snapshot,
-  walk: Walk | undefined,
+  cursor: CursorProgress | undefined,
   isSorted: boolean,
 ): { readonly snapshot: Snapshot; readonly skipped: number } {
-  const skipped = isSorted ? 0 : Math.max(0, (walk?.after?.file ?? 0) - 1);
+  const skipped = isSorted ? 0 : Math.max(0, (cursor?.after?.file ?? 0) - 1);
   const [schema, ...files] = snapshot.files;
   return { snapshot: { ...snapshot, files: [schema!, ...files.slice(skipped)] }, skipped };
 }

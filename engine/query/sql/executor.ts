@@ -68,7 +68,7 @@ export class SqlExecutor implements Executor {
   }
 
   async select(snapshot: Snapshot, selection: Selection, options: RunOptions): Promise<Selected> {
-    const { predicate, facets, limit, walk } = selection;
+    const { predicate, facets, limit, cursor } = selection;
     const session = await this.session(snapshot, predicate, options);
     const { language, caseVariants } = session;
     const counting = facets
@@ -76,8 +76,8 @@ export class SqlExecutor implements Executor {
       : undefined;
     // Awaited below; without this handler, a failing page would leave the rejection unhandled.
     counting?.catch(() => undefined);
-    // The positions of a walk refer to the files of the whole snapshot.
-    const scope = walk ? snapshot : session.scope;
+    // Cursor positions refer to the files of the whole snapshot.
+    const scope = cursor ? snapshot : session.scope;
     const page = rowsSelect(scope, selection, caseVariants, language);
     const found = limit === 0 || scope.rows === 0 ? [] : await session.rows(page);
     const rows = await this.#refs(snapshot, scope, found.map(page.rowOf));
@@ -87,8 +87,8 @@ export class SqlExecutor implements Executor {
     return {
       total,
       rows,
-      facets: counted?.texts ?? null,
-      ...(walk && last && { position: page.positionOf(last) }),
+      facets: counted?.facets ?? null,
+      ...(cursor && last && { position: page.positionOf(last) }),
     };
   }
 
@@ -97,7 +97,7 @@ export class SqlExecutor implements Executor {
     selection: Selection,
     options: RunOptions,
   ): Promise<AsyncIterable<RowBatch>> {
-    const { walk: _, ...rest } = selection;
+    const { cursor: _, ...rest } = selection;
     const { scope, caseVariants, language } = await this.session(snapshot, rest.predicate, options);
     const page = rowsSelect(scope, rest, caseVariants, language);
     return this.#batches(snapshot, scope, page, options);
@@ -135,16 +135,16 @@ export class SqlExecutor implements Executor {
     ]);
   }
 
-  /** The number of matches, without a statement where the page, the walk or the predicate tells it. */
+  /** The number of matches, without a statement where the page, the cursor or the predicate determines it. */
   async #total(
     { scope, rows, caseVariants, language }: SqlSession,
     snapshot: Snapshot,
-    { predicate, walk, limit, offset }: Selection,
+    { predicate, cursor, limit, offset }: Selection,
     found: number,
   ): Promise<number> {
     if (predicate.kind === 'all') return snapshot.rows;
     if (predicate.kind === 'none') return 0;
-    if (walk && walk.total !== null) return walk.total;
+    if (cursor && cursor.total !== null) return cursor.total;
     if (limit > found && (found > 0 || offset === 0)) return offset + found;
     const [row] = await rows(countSelect(scope, predicate, caseVariants, language));
     return Number(row?.[0] ?? 0);

@@ -27,8 +27,8 @@ export interface FacetScope {
 /** The answers of several facets, and the number of matching records. */
 export interface FacetAnswers {
   readonly total: number;
-  /** JSON texts (query language 3.2), in the order of the facets. */
-  readonly texts: readonly string[];
+  /** The JSON text of each answer (query language 3.2), in the order of the facets. */
+  readonly facets: readonly string[];
 }
 
 /** The answers of all facets over the matching records, by one statement. Throws `budget` if there are too many buckets. */
@@ -36,7 +36,7 @@ export async function facetAnswers(
   scope: FacetScope,
   facets: readonly Facet[],
 ): Promise<FacetAnswers> {
-  if (scope.snapshot.rows === 0) return { total: 0, texts: facets.map(emptyAnswer) };
+  if (scope.snapshot.rows === 0) return { total: 0, facets: facets.map(emptyAnswer) };
   const statement = begin(scope.snapshot, scope.caseVariants, scope.language);
   const { roots, depth, totalBranch, sql, params } = planFacets(statement, scope.predicate, facets);
   const branches: Map<string, (readonly unknown[])[]>[] = [];
@@ -77,7 +77,7 @@ export async function facetAnswers(
   };
   return {
     total: Number(membersOf(rowsOf(totalBranch, [])[0]?.[text])[0] ?? 0),
-    texts: roots.map((node) => withPlainNumbers(answer(node, []))),
+    facets: roots.map((node) => withPlainNumbers(answer(node, []))),
   };
 }
 

@@ -9,11 +9,11 @@ import type { Language } from './dialect.js';
 import { boundType } from './params.js';
 import { access, begin, type Select, type Statement } from './statement.js';
 
-/** The statement of a page. Each row of its result refers to a record; in a walk, the sort keys come first. */
+/** The statement of a page. Each row of its result refers to a record; with a cursor, the sort keys come first. */
 export interface RowsSelect extends Select {
   /** The row reference in a row of the result; the `_id` where the dialect has no row numbers. */
   rowOf(row: readonly unknown[]): RowRef | string;
-  /** The position of a walk after a row of the result. */
+  /** The cursor position after a row of the result. */
   positionOf(row: readonly unknown[]): Position;
 }
 
@@ -24,19 +24,19 @@ export function rowsSelect(
   caseVariants: CaseVariants,
   language: Language,
 ): RowsSelect {
-  const { predicate, walk, offset } = selection;
+  const { predicate, cursor, offset } = selection;
   const isSorted = selection.ordering.length > 0 || selection.scores.length > 0;
-  const { snapshot, skipped } = withoutFinishedFiles(scope, walk, isSorted);
+  const { snapshot, skipped } = withoutFinishedFiles(scope, cursor, isSorted);
   const statement = begin(snapshot, caseVariants, language);
   const { dialect, params, source } = statement;
   const keys = snapshot.rows === 0 ? [] : sortKeys(statement, selection);
   const where = compile(statement, predicate);
-  const rest = walk?.after ? ` AND ${after(statement, keys, walk.after, skipped)}` : '';
+  const rest = cursor?.after ? ` AND ${after(statement, keys, cursor.after, skipped)}` : '';
   const ref = dialect.rowRef();
   const order = snapshot.rows === 0 ? '' : orderBy(statement, keys, predicate);
   const limit = isLimited(selection) ? ` LIMIT ${params.add('long', BigInt(selection.limit))}` : '';
   const from = offset > 0 ? ` OFFSET ${params.add('long', BigInt(offset))}` : '';
-  const values = [...(walk ? keys.map(({ sql }) => sql) : []), ref.file, ref.row];
+  const values = [...(cursor ? keys.map(({ sql }) => sql) : []), ref.file, ref.row];
   return {
     sql: `SELECT ${values.join(', ')} FROM ${source} WHERE ${where}${rest}${order}${limit}${from}`,
     params: params.list,

@@ -68,10 +68,10 @@ export class ListedRanking {
     listed: readonly SegmentRows[],
     snapshot: Snapshot,
     page: RankedPage,
-    turns: TimeSlice,
+    slice: TimeSlice,
   ): Promise<readonly RankedRow[]> {
     const leaves = this.#scores.flatMap(({ item }) => leavesOf(item));
-    const weights = new Map([...plain, ...(await indexed(leaves, this.#fields, turns))]);
+    const weights = new Map([...plain, ...(await indexed(leaves, this.#fields, slice))]);
     const { clauses, tier } = clausesOf(this.#scores.map((score) => ({ ...score, weights })));
     const ranking = new Ranking(page);
     for (const { segment, rows, sides } of listed) {
@@ -82,7 +82,7 @@ export class ListedRanking {
         if (!isOfText(leaf)) continue;
         const { matchers } = this.#fields.get(fieldKey(leaf))!;
         found.set(leaf, await hitsOf(matchers[segment], leaf, weight));
-        await turns.yieldIfOver();
+        await slice.yieldIfOver();
       }
       for (const { matchers } of this.#fields.values()) matchers[segment]?.forget();
       ranking.begin(segment);

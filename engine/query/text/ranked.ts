@@ -6,7 +6,7 @@ import type { RankedRow } from '../../text/ranking.js';
 import { search, type RankedPhrase } from '../../text/ranked-search.js';
 import type { Selected, Selection } from '../plan/executor.js';
 import type { Unsupported } from '../unsupported.js';
-import { turnsOf, type RunOptions } from '../plan/limits.js';
+import { timeSliceOf, type RunOptions } from '../plan/limits.js';
 import type { Position } from '../plan/position.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
 import { isIndexable, textField } from './text-field.js';
@@ -32,14 +32,20 @@ export async function selectByIndex(
   selection: Selection,
   options: RunOptions,
 ): Promise<Selected | Unsupported> {
-  const { offset, limit, walk } = selection;
+  const { offset, limit, cursor } = selection;
   const asked = oneFieldQuery(selection, snapshot.columns);
   const field = asked && (await textField(snapshot, asked.field));
   if (asked === undefined || field === undefined)
     return { unsupported: 'a segment has no term index of the field' };
-  const after = walk?.after ? rankOf(walk.after) : undefined;
+  const after = cursor?.after ? rankOf(cursor.after) : undefined;
   const page = { after, offset, limit };
-  const { rows, total } = await search(field, asked.query, asked.phrases, page, turnsOf(options));
+  const { rows, total } = await search(
+    field,
+    asked.query,
+    asked.phrases,
+    page,
+    timeSliceOf(options),
+  );
   return { ...rankedPage(rows), total, facets: null };
 }
 

@@ -33,12 +33,12 @@ export async function weighed(
   run: SqlRunner,
   snapshot: Snapshot,
   scores: readonly Score[],
-  turns: TimeSlice,
+  slice: TimeSlice,
 ): Promise<readonly Score[]> {
   const leaves = scores.flatMap(({ item }) => leavesOf(item));
   if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return scores;
   const fields = await textFields(snapshot, leaves);
-  const weights = new Map(await indexed(leaves, fields, turns));
+  const weights = new Map(await indexed(leaves, fields, slice));
   const unknown = leaves.filter((leaf) => !weights.has(leaf));
   for (const [leaf, weight] of await scanned(run, snapshot, unknown)) weights.set(leaf, weight);
   return scores.map((score) => ({ ...score, weights }));
@@ -67,7 +67,7 @@ export function fieldKey({ field }: Leaf): string {
 export async function indexed(
   leaves: readonly Leaf[],
   fields: ReadonlyMap<string, TextField>,
-  turns: TimeSlice,
+  slice: TimeSlice,
 ): Promise<ReadonlyMap<Leaf, Bm25Weight>> {
   const weights = new Map<Leaf, Bm25Weight>();
   // A single condition ranks by occurrences and text length; its document frequency changes nothing.
@@ -75,7 +75,7 @@ export async function indexed(
   for (const leaf of leaves) {
     const field = fields.get(fieldKey(leaf));
     if (field === undefined || leaf.kind === 'wildcard') continue;
-    const found = isAlone ? 0 : await documentFrequency(field, leaf.words.map(foldTerm), turns);
+    const found = isAlone ? 0 : await documentFrequency(field, leaf.words.map(foldTerm), slice);
     weights.set(leaf, bm25Weight(field.statistics, found));
   }
   return weights;

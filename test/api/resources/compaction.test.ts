@@ -68,7 +68,7 @@ test('small commits become one segment; records, their order, ids and commits st
   expect(listed['total']).toBe(40);
 });
 
-test('a walk over pages goes on over its version while imports and merges go on (Q8)', async () => {
+test('a cursor keeps reading its version while imports and merges run (Q8)', async () => {
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
     const id = await made('walked');
     for (let i = 0; i < 15; i++) await add(id, 10 * i, 2);
@@ -95,7 +95,7 @@ test('a walk over pages goes on over its version while imports and merges go on 
   expect(await differences(server)).toEqual([]);
 });
 
-test('imports, walks and a deletion go on at once with merges, and all agree', async () => {
+test('imports, cursors and a deletion run at once with merges, and all agree', async () => {
   const ids = [await made('busy'), await made('gone')];
   for (const id of ids) await add(id, 0, 3);
   const work = ids.map(async (id, k) => {

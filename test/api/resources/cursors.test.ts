@@ -25,7 +25,7 @@ const page = async (body: object): Promise<Record<string, unknown>> =>
 const numbers = (json: Record<string, unknown>): number[] =>
   (json['results'] as { n: number }[]).map(({ n }) => n);
 
-test('a walk goes over one version while records are added, and ends with null (Q8)', async () => {
+test('a cursor reads one version while records are added, and ends with null (Q8)', async () => {
   for (const query of [{}, { ordering: ['-n'] }, { filters: [['even', true]] }]) {
     const before = numbers(await page({ ...query, limit: 1_000 }));
     const found: number[] = [];
@@ -45,7 +45,7 @@ test('a walk goes over one version while records are added, and ends with null (
   }
 });
 
-test('an answer outside a walk has no cursor, and * begins one too', async () => {
+test('an answer to a request without a cursor has none, and * begins one too', async () => {
   expect(Object.hasOwn(await page({ limit: 1 }), 'cursor')).toBe(false);
   expect(typeof (await page({ limit: 1, cursor: '*' }))['cursor']).toBe('string');
   expect((await page({ limit: 1_000, cursor: true }))['cursor']).toBeNull();

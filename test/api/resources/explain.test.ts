@@ -103,7 +103,7 @@ test('every query of a batch is explained if it asks', async () => {
   expect((json as unknown as object[])[1]).not.toHaveProperty('explain');
 });
 
-test('every page of a walk may be explained, or none', async () => {
+test('every page of a cursor may be explained, or none', async () => {
   const first = await ask({ filters, limit: 2, cursor: true, explain: true });
   expect(first.json).toMatchObject({ total: 3, explain: { nodes } });
   const next = await ask({ filters, limit: 2, cursor: first.json['cursor'] });

@@ -29,7 +29,7 @@ describe.each(engines)('by %s', (_, threads) => {
       const requests = random.list(casesPerDataset, (): RandomRequest => {
         const filters = random.chance(0.5) ? randomFilters(random, made) : [];
         const body = { filters, facets: randomFacets(random, made), limit: 0 };
-        return { body, asked: null, walk: null };
+        return { body, asked: null, cursor: null };
       });
       const differences = await Promise.all(
         requests.map((request) => difference(made, request, ask)),

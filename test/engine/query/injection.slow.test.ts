@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AppError } from '../../../engine/core/errors.js';
-import type { Walk } from '../../../engine/query/plan/position.js';
+import type { CursorProgress } from '../../../engine/query/plan/position.js';
 import { clickhouse } from '../../../engine/query/sql/clickhouse.js';
 import { duckdb } from '../../../engine/query/sql/duckdb.js';
 import { parseExportParams, parseQuery } from '../../../engine/query/request/request.js';
@@ -186,12 +186,12 @@ test('hostile values of the sort keys go from page to page as values (Q1)', asyn
   for (const ordering of ['text', 'list', 'o.text', '-text']) {
     const request = parseQuery({ ordering, fields: ['n'], limit: 40 }, fields);
     const found: number[] = [];
-    let walk: Walk = { after: null, total: null, seen: 0 };
+    let cursor: CursorProgress = { after: null, total: null, seen: 0 };
     for (;;) {
-      const answer = await runQuery(bench.engine, snapshot, fields, { ...request, walk });
+      const answer = await runQuery(bench.engine, snapshot, fields, { ...request, cursor });
       found.push(...(JSON.parse(answer.results) as { n: number }[]).map(({ n }) => n));
       if (!answer.position) break;
-      walk = { after: answer.position, total: answer.total, seen: walk.seen + answer.count };
+      cursor = { after: answer.position, total: answer.total, seen: cursor.seen + answer.count };
     }
     if (ordering !== '-text') expect([ordering, found]).toEqual([ordering, wanted]);
     else expect(found.map((n) => texts[n])).toEqual(wanted.map((n) => texts[n]).reverse());

@@ -1,6 +1,6 @@
 import { AppError } from '../../../engine/core/errors.js';
 import { parseJson } from '../../../engine/core/json.js';
-import type { Walk } from '../../../engine/query/plan/position.js';
+import type { CursorProgress } from '../../../engine/query/plan/position.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import type { Bench, Dataset } from './dataset.js';
@@ -9,7 +9,7 @@ import type { Made } from './naive-fields.js';
 import { naiveAnswer, type NaiveAnswer } from './naive.js';
 import type { RandomRequest } from './random-request.js';
 
-/** What an engine answered; `walk` are the ids of all pages of a walk. */
+/** What an engine answered; `read` are the ids of all pages of a cursor. */
 export interface EngineAnswer {
   readonly total: number;
   readonly offset: number | null;
@@ -17,7 +17,7 @@ export interface EngineAnswer {
   /** JSON texts. */
   readonly results: string;
   readonly facets?: string;
-  readonly walk?: readonly string[];
+  readonly read?: readonly string[];
   /** And those of the whole answer at once. */
   readonly whole?: readonly string[];
 }
@@ -63,12 +63,12 @@ function unlike(wanted: NaiveAnswer, found: EngineAnswer): string | null {
   } else if (found.facets !== undefined) {
     return 'facets that nobody asked for';
   }
-  if (found.walk === undefined) return null;
-  if (found.walk.join() !== found.whole?.join())
-    return `walked: ${found.walk.join()}, in one page: ${found.whole?.join()}`;
-  const [walked, all] = [[...found.walk], [...wanted.ids]];
-  if (wanted.isRanked) [walked, all].forEach((ids) => ids.sort());
-  return walked.join() === all.join() ? null : `walked: ${walked.join()}, should be ${all.join()}`;
+  if (found.read === undefined) return null;
+  if (found.read.join() !== found.whole?.join())
+    return `in pages: ${found.read.join()}, in one page: ${found.whole?.join()}`;
+  const [read, all] = [[...found.read], [...wanted.ids]];
+  if (wanted.isRanked) [read, all].forEach((ids) => ids.sort());
+  return read.join() === all.join() ? null : `in pages: ${read.join()}, should be ${all.join()}`;
 }
 
 /** Text in which equal values are equal: keys sorted, numbers by value. */
@@ -114,25 +114,25 @@ export async function store(bench: Bench, made: Made): Promise<Dataset> {
   return bench.dataset(made.columns, rows, { stored, entities: made.entities });
 }
 
-/** Asks the engine of `bench`, in one page or in a walk. */
+/** Asks the engine of `bench`, in one page or with a cursor. */
 export function asking(
   { engine }: Bench,
   { snapshot, fields }: Dataset,
 ): (request: RandomRequest) => Promise<EngineAnswer> {
-  return async ({ body, walk }) => {
+  return async ({ body, cursor }) => {
     const request = parseQuery(body, fields);
     const answer = await runQuery(engine, snapshot, fields, request);
-    if (walk === null) return answer;
+    if (cursor === null) return answer;
     const onlyIds = { ...request, fields: [['_id']], excludeFields: [], facets: null, offset: 0 };
     const whole = await runQuery(engine, snapshot, fields, { ...onlyIds, limit: 10_000 });
     const ids: string[] = [];
-    let state: Walk = { after: null, total: null, seen: 0 };
-    const limits = [...walk];
+    let state: CursorProgress = { after: null, total: null, seen: 0 };
+    const limits = [...cursor];
     for (;;) {
       const limit = limits.pop() ?? 10;
-      const page = await runQuery(engine, snapshot, fields, { ...onlyIds, limit, walk: state });
+      const page = await runQuery(engine, snapshot, fields, { ...onlyIds, limit, cursor: state });
       ids.push(...idsOf(page.results));
-      if (!page.position) return { ...answer, walk: ids, whole: idsOf(whole.results) };
+      if (!page.position) return { ...answer, read: ids, whole: idsOf(whole.results) };
       state = { after: page.position, total: page.total, seen: state.seen + page.count };
     }
   };

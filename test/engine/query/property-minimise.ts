@@ -37,7 +37,7 @@ function* smallerCases({ made, request }: Case): Generator<Case> {
     const isAsked = Object.hasOwn(body, 'query');
     yield { made, request: { ...request, body, asked: isAsked ? request.asked : null } };
   }
-  if (request.walk) yield { made, request: { ...request, walk: null } };
+  if (request.cursor) yield { made, request: { ...request, cursor: null } };
   if (request.asked) for (const asked of smallerAsked(request.asked)) yield { made, request: rewritten(request, asked) }; // prettier-ignore
   for (const smaller of smallerMade(made)) yield { made: smaller, request };
 }

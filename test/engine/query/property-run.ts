@@ -68,10 +68,10 @@ async function report(bench: Bench, seed: number, failing: Case): Promise<string
     }
   });
   const { made, request } = small;
-  const { body, asked, walk } = request;
+  const { body, asked, cursor } = request;
   return [
     `STRANDLAKE_SEED=${seed}`,
-    ...[['columns', made.columns], ['segments', made.segments.map(({ rows }) => rows)], ['stored', made.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', made.entities], ['request', body], ['asked', asked], ['walk', walk]].map(([name, value]) => `${String(name)}: ${shown(value)}`), // prettier-ignore
+    ...[['columns', made.columns], ['segments', made.segments.map(({ rows }) => rows)], ['stored', made.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', made.entities], ['request', body], ['asked', asked], ['cursor', cursor]].map(([name, value]) => `${String(name)}: ${shown(value)}`), // prettier-ignore
     `difference: ${(await differs(small)) ?? 'gone when run again'}`,
   ].join('\n');
 }

@@ -9,8 +9,8 @@ export interface RandomRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** What `body.query` asks for, if there is one. */
   readonly asked: Asked | null;
-  /** The sizes of the pages in which to walk through the whole answer with a cursor, if that is to be done. */
-  readonly walk: readonly number[] | null;
+  /** The sizes of the pages in which the whole answer is read with a cursor; null: the answer is one page. */
+  readonly cursor: readonly number[] | null;
 }
 
 /** A request that may use every part of the language but nested facets. */
@@ -26,11 +26,11 @@ export function randomRequest(random: Random, made: Made): RandomRequest {
   if (random.chance(0.4)) Object.assign(body, shapeOf(random, made));
   if (random.chance(0.6)) body['ordering'] = orderingOf(random, made);
   if (random.chance(0.15)) body['facets'] = facetsOf(random, made);
-  const isWalk = random.chance(0.04);
-  if (!isWalk && random.chance(0.5)) body['limit'] = random.pick([0, 1, 3, 10, '3', 10_000, random.chance(0.05) ? -1 : 2]); // prettier-ignore
-  if (!isWalk && random.chance(0.3)) body['offset'] = random.pick([0, 1, 2, 5, 20, '4', 10_000]);
-  if (asked !== null && !Object.hasOwn(body, 'query')) return { body, asked: null, walk: null };
-  return { body, asked, walk: isWalk ? random.list(60, () => 1 + random.below(9)) : null };
+  const isCursor = random.chance(0.04);
+  if (!isCursor && random.chance(0.5)) body['limit'] = random.pick([0, 1, 3, 10, '3', 10_000, random.chance(0.05) ? -1 : 2]); // prettier-ignore
+  if (!isCursor && random.chance(0.3)) body['offset'] = random.pick([0, 1, 2, 5, 20, '4', 10_000]);
+  if (asked !== null && !Object.hasOwn(body, 'query')) return { body, asked: null, cursor: null };
+  return { body, asked, cursor: isCursor ? random.list(60, () => 1 + random.below(9)) : null };
 }
 
 /** Written again from its tree, where that is not the text that was sent. */

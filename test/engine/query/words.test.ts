@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { queryEngine, type QueryEngine } from '../../../engine/query/plan/engine.js';
-import type { Walk } from '../../../engine/query/plan/position.js';
+import type { CursorProgress } from '../../../engine/query/plan/position.js';
 import {
   and,
   node,
@@ -224,14 +224,14 @@ describe(`words of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
       const body = { filters: random.list(random.below(3), () => filter(random)), fields: ['_id'] };
       const scores = random.list(1 + random.below(3), () => clause(random));
       if (scores.every(({ boost }) => boost === 0)) continue;
-      let walk: Walk = { after: null, total: null, seen: 0 };
+      let cursor: CursorProgress = { after: null, total: null, seen: 0 };
       for (let page = 0; page < 4; page++) {
         const limit = 1 + random.below(200);
-        const asked = { ...parsed(body)!, scores, limit, walk };
+        const asked = { ...parsed(body)!, scores, limit, cursor };
         const { answer, wanted, isOurs } = await both(asked);
         expect({ i, page, body, scores, isOurs, answer }).toEqual({ i, page, body, scores, isOurs: true, answer: wanted }); // prettier-ignore
         if (answer.position == null) break;
-        walk = { after: answer.position, total: answer.total, seen: walk.seen + answer.count };
+        cursor = { after: answer.position, total: answer.total, seen: cursor.seen + answer.count };
       }
     }
   });

@@ -82,12 +82,12 @@ async function ask(body: Body, of: Dataset): Promise<{ ids: string[]; total: num
   return { ids: (JSON.parse(results) as { _id: string }[]).map(({ _id }) => _id), total };
 }
 
-/** Pages of a walk, put together. */
+/** The results of all pages of a cursor. */
 async function walk(body: Body, of: Dataset, limit: number): Promise<string[]> {
   const ids: string[] = [];
   let at: { after: never; total: number | null; seen: number } | undefined = { after: null as never, total: null, seen: 0 }; // prettier-ignore
   while (at) {
-    const request = { ...parseQuery({ fields: ['_id'], ...body, limit }, of.fields), walk: at };
+    const request = { ...parseQuery({ fields: ['_id'], ...body, limit }, of.fields), cursor: at };
     const page = await runQuery(bench.engine, of.snapshot, of.fields, request);
     ids.push(...(JSON.parse(page.results) as { _id: string }[]).map(({ _id }) => _id));
     at = page.position

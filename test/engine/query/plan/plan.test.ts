@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Columns } from '../../../../engine/core/types.js';
 import { plan, type Available, type PlanRequest } from '../../../../engine/query/plan/plan.js';
-import type { Walk } from '../../../../engine/query/plan/position.js';
+import type { CursorProgress } from '../../../../engine/query/plan/position.js';
 import { parseQuery } from '../../../../engine/query/request/request.js';
 import { project } from '../../../../engine/query/results/projection.js';
 import type { LeafStats, Snapshot } from '../../../../engine/store/store.js';
@@ -66,7 +66,7 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
 interface Setting {
   readonly snapshot: Snapshot;
   readonly available: Partial<Available>;
-  readonly walk?: Walk;
+  readonly cursor?: CursorProgress;
 }
 
 const refused = (key: string, reason: string): Partial<Available> => ({
@@ -82,14 +82,14 @@ const settings: Readonly<Record<string, Setting>> = {
   empty: { snapshot: snapshotOf(0), available: {} },
   sql: { snapshot: four, available: { memory: false } },
   ids: { snapshot: four, available: { rowNumbers: false } },
-  begin: { snapshot: four, available: {}, walk: { after: null, total: null, seen: 0 } },
-  walk: { snapshot: four, available: {}, walk: after },
+  begin: { snapshot: four, available: {}, cursor: { after: null, total: null, seen: 0 } },
+  cursor: { snapshot: four, available: {}, cursor: after },
   'begin-ids': {
     snapshot: four,
     available: { rowNumbers: false },
-    walk: { after: null, total: null, seen: 0 },
+    cursor: { after: null, total: null, seen: 0 },
   },
-  'walk-ids': { snapshot: four, available: { rowNumbers: false }, walk: after },
+  'cursor-ids': { snapshot: four, available: { rowNumbers: false }, cursor: after },
   'no-index': { snapshot: four, available: refused('select index', 'a segment has no term index') },
   'no-rank': { snapshot: four, available: refused('rank index', 'a segment has no term index') },
   'no-select': { snapshot: four, available: refused('select memory', 'too many different values') },
@@ -99,11 +99,11 @@ const settings: Readonly<Record<string, Setting>> = {
 };
 
 function planOf(name: string, body: unknown): string {
-  const { snapshot, available, walk } = settings[name]!;
+  const { snapshot, available, cursor } = settings[name]!;
   const parsed = parseQuery(body, fields);
   const request: PlanRequest = {
     ...parsed,
-    ...(walk && { walk }),
+    ...(cursor && { cursor }),
     returned: project(columns, fields, parsed).map((each) => each.column.name),
     isExplained: parsed.explain !== undefined,
   };

@@ -46,7 +46,7 @@ export async function answeredBySql(
   predicate: Predicate,
   facets: readonly Facet[],
 ): Promise<readonly string[]> {
-  const { texts } = await facetAnswers(
+  const answers = await facetAnswers(
     {
       snapshot,
       predicate,
@@ -56,7 +56,7 @@ export async function answeredBySql(
     },
     facets,
   );
-  return texts;
+  return answers.facets;
 }
 
 /** The same from columns, which several threads have counted; undefined if they cannot count the values. */
