@@ -1,204 +1,208 @@
-/** The bytes end before the block does. */
-export class NeedsMore extends Error {}
+/** Thrown when the input ends within the structure being read. */
+export class NeedsMoreInput extends Error {}
 
-/** The bytes are no bzip2 data; the message says why. */
-export class Damage extends Error {}
+/** Thrown when the input is not valid bzip2; the message names the fault. */
+export class InvalidBzip2 extends Error {}
 
-const mostCodeBits = 20;
+const maxCodeLength = 20;
+/** Number of consecutive symbols that share a Huffman table. */
 const groupSymbols = 50;
-const mostSymbols = 258;
+const maxSymbols = 258;
 
 /**
- * Decodes the blocks of a stream one after the other (the format is as bzip2 1.0 writes it; nothing but its source describes it).
- * Each method begins where the last one that came to its end stopped, within a byte at times; one that throws has changed
- * nothing, and may be called again with more bytes.
+ * Decodes the blocks of one bzip2 stream after the other, as bzip2 1.0 writes them; the format has no specification but that source
+ * code. Each method continues at the bit at which the last successful call ended: pass the input
+ * without the bytes that earlier calls reported as consumed. A call that throws leaves the state unchanged and may be
+ * repeated with more input.
  */
 export class BlockDecoder {
   #level = 0;
-  #streamSum = 0;
-  /** Bits of the last byte that belong to what comes next. */
-  #kept = 0;
-  #keptBits = 0;
+  #streamChecksum = 0;
+  /** Bits of the last consumed byte that have not been read; `#unreadCount` of them, in the low bits. */
+  #unreadBits = 0;
+  #unreadCount = 0;
 
-  // The bits that are being read.
-  #bytes: Uint8Array = new Uint8Array(0);
+  // The bit reader: `#bitCount` bits in the low bits of `#bits` come before `#input[#at]`.
+  #input: Uint8Array = new Uint8Array(0);
   #at = 0;
   #bits = 0;
-  #count = 0;
+  #bitCount = 0;
 
-  // The block that is being handed out: a symbol in the low byte of each, above it the place of the next.
+  /** The current block: a byte of text in the low 8 bits, the index of the entry that follows it in the text in the upper 24. */
   #links = new Uint32Array(0);
-  #left = 0;
-  #place = 0;
-  #previous = -1;
-  #run = 0;
-  #repeats = 0;
-  #sum = 0;
-  #wantedSum = 0;
+  /** Number of entries that have not been decoded into text. */
+  #entriesLeft = 0;
+  /** Index of the next entry. */
+  #next = 0;
+  #previousByte = -1;
+  /** Number of equal bytes in a row, up to 4, which a repeat count follows. */
+  #runLength = 0;
+  /** Number of times that `#previousByte` is still to be repeated. */
+  #repeatsLeft = 0;
+  #checksum = 0;
+  #expectedChecksum = 0;
 
-  /** A stream begins; its level says how large its blocks may be. */
-  begin(level: number): void {
+  /** Starts a stream. A block of level 1 to 9 has up to `level` * 100,000 entries. */
+  startStream(level: number): void {
     this.#level = level;
-    this.#streamSum = 0;
-    this.#kept = this.#keptBits = 0;
+    this.#streamChecksum = 0;
+    this.#unreadBits = this.#unreadCount = 0;
     if (this.#links.length < level * 100_000) this.#links = new Uint32Array(level * 100_000);
   }
 
-  /** The 48 bits that tell what comes next; they are not used up. */
-  mark(bytes: Uint8Array): number {
-    this.#start(bytes);
+  /** Returns the 48-bit magic number of the next block or of the end of the stream, without consuming it. */
+  peekMagic(input: Uint8Array): number {
+    this.#startReading(input);
     return this.#read(24) * 2 ** 24 + this.#read(24);
   }
 
-  /** The end of the stream, its mark included: how many bytes it takes. */
-  end(bytes: Uint8Array): number {
-    this.mark(bytes);
-    const sum = (this.#read(16) << 16) | this.#read(16);
-    if (sum !== this.#streamSum) throw new Damage('the checksum of the stream is wrong');
-    this.#keptBits = 0; // streams begin with a byte
+  /** Reads the end of the stream, including its magic number, and verifies the checksum. Returns the number of bytes consumed. */
+  readStreamEnd(input: Uint8Array): number {
+    this.peekMagic(input);
+    const expected = (this.#read(16) << 16) | this.#read(16);
+    if (expected !== this.#streamChecksum)
+      throw new InvalidBzip2('the checksum of the stream is wrong');
+    this.#unreadCount = 0; // a stream starts at a byte boundary
     return this.#at;
   }
 
-  /** A block, its mark included: how many bytes it takes. Its text is then asked for. */
-  block(bytes: Uint8Array): number {
-    this.mark(bytes);
-    const sum = (this.#read(16) << 16) | this.#read(16);
-    if (this.#read(1) === 1) throw new Damage('a block is randomised, as before version 0.9.5');
+  /** Reads a block, including its magic number. Returns the number of bytes consumed; `text` then returns the text of the block. */
+  readBlock(input: Uint8Array): number {
+    this.peekMagic(input);
+    const expectedChecksum = (this.#read(16) << 16) | this.#read(16);
+    if (this.#read(1) === 1)
+      throw new InvalidBzip2('randomised blocks, which only versions before 0.9.5 wrote');
     const origin = this.#read(24);
-    const symbols = this.#symbolsUsed();
-    const count = this.#symbolsOf(symbols);
-    if (origin >= count) throw new Damage('a block begins outside of itself');
-    this.#link(count);
-    this.#place = this.#links[origin]! >>> 8;
-    this.#left = count;
-    this.#previous = -1;
-    this.#run = this.#repeats = 0;
-    this.#sum = -1;
-    this.#wantedSum = sum;
-    this.#kept = this.#bits;
-    this.#keptBits = this.#count;
+    const usedBytes = this.#readUsedBytes();
+    const count = this.#readSymbols(usedBytes);
+    if (origin >= count) throw new InvalidBzip2('the origin of a block lies outside of it');
+    this.#invertTransform(count);
+    this.#next = this.#links[origin]! >>> 8;
+    this.#entriesLeft = count;
+    this.#previousByte = -1;
+    this.#runLength = this.#repeatsLeft = 0;
+    this.#checksum = -1;
+    this.#expectedChecksum = expectedChecksum;
+    this.#unreadBits = this.#bits;
+    this.#unreadCount = this.#bitCount;
     return this.#at;
   }
 
-  /** The next piece of the block's text, `most` bytes or fewer; null behind the last one. Checks the block's sum at its end. */
-  text(most: number): Uint8Array | null {
-    if (this.#left === 0 && this.#repeats === 0) return null;
-    const out = new Uint8Array(most);
+  /** Returns up to `maxBytes` more bytes of the block's text; null after the last one. Verifies the block's checksum at its end. */
+  text(maxBytes: number): Uint8Array | null {
+    if (this.#entriesLeft === 0 && this.#repeatsLeft === 0) return null;
+    const out = new Uint8Array(maxBytes);
     const links = this.#links;
-    let { sum, place, previous, run, repeats, left } = this.#state();
+    let checksum = this.#checksum;
+    let next = this.#next;
+    let previous = this.#previousByte;
+    let runLength = this.#runLength;
+    let repeatsLeft = this.#repeatsLeft;
+    let entriesLeft = this.#entriesLeft;
     let size = 0;
-    while (size < most) {
-      if (repeats > 0) repeats--;
-      else if (left === 0) break;
+    while (size < maxBytes) {
+      if (repeatsLeft > 0) repeatsLeft--;
+      else if (entriesLeft === 0) break;
       else {
-        const link = links[place]!;
-        place = link >>> 8;
-        left--;
-        const symbol = link & 255;
-        if (run === 4) {
-          // Behind four equal bytes stands how many more there are.
-          run = 0;
-          repeats = symbol;
+        const link = links[next]!;
+        next = link >>> 8;
+        entriesLeft--;
+        const byte = link & 255;
+        if (runLength === 4) {
+          // After four equal bytes, a byte tells how many more of them follow.
+          runLength = 0;
+          repeatsLeft = byte;
           continue;
         }
-        run = symbol === previous ? run + 1 : 1;
-        previous = symbol;
+        runLength = byte === previous ? runLength + 1 : 1;
+        previous = byte;
       }
       out[size++] = previous;
-      sum = (sum << 8) ^ sums[(sum >>> 24) ^ previous]!;
+      checksum = (checksum << 8) ^ crcTable[(checksum >>> 24) ^ previous]!;
     }
-    this.#sum = sum;
-    this.#place = place;
-    this.#previous = previous;
-    this.#run = run;
-    this.#repeats = repeats;
-    this.#left = left;
-    if (left === 0 && repeats === 0) this.#finishBlock();
+    this.#checksum = checksum;
+    this.#next = next;
+    this.#previousByte = previous;
+    this.#runLength = runLength;
+    this.#repeatsLeft = repeatsLeft;
+    this.#entriesLeft = entriesLeft;
+    if (entriesLeft === 0 && repeatsLeft === 0) this.#finishBlock();
     return size === 0 ? null : out.subarray(0, size);
   }
 
-  #state() {
-    return {
-      sum: this.#sum,
-      place: this.#place,
-      previous: this.#previous,
-      run: this.#run,
-      repeats: this.#repeats,
-      left: this.#left,
-    };
-  }
-
   #finishBlock(): void {
-    const sum = ~this.#sum;
-    if (sum !== this.#wantedSum) throw new Damage('the checksum of a block is wrong');
-    this.#streamSum = sum ^ ((this.#streamSum << 1) | (this.#streamSum >>> 31));
+    const checksum = ~this.#checksum;
+    if (checksum !== this.#expectedChecksum)
+      throw new InvalidBzip2('the checksum of a block is wrong');
+    this.#streamChecksum = checksum ^ ((this.#streamChecksum << 1) | (this.#streamChecksum >>> 31));
   }
 
-  #start(bytes: Uint8Array): void {
-    this.#bytes = bytes;
+  #startReading(input: Uint8Array): void {
+    this.#input = input;
     this.#at = 0;
-    this.#bits = this.#kept;
-    this.#count = this.#keptBits;
+    this.#bits = this.#unreadBits;
+    this.#bitCount = this.#unreadCount;
   }
 
-  /** The next `count` bits, 24 at most. */
+  /** Reads `count` bits, at most 24, most significant bit first. */
   #read(count: number): number {
-    while (this.#count < count) {
-      if (this.#at >= this.#bytes.length) throw new NeedsMore();
-      this.#bits = (this.#bits << 8) | this.#bytes[this.#at++]!;
-      this.#count += 8;
+    while (this.#bitCount < count) {
+      if (this.#at >= this.#input.length) throw new NeedsMoreInput();
+      this.#bits = (this.#bits << 8) | this.#input[this.#at++]!;
+      this.#bitCount += 8;
     }
-    this.#count -= count;
-    return (this.#bits >>> this.#count) & ((1 << count) - 1);
+    this.#bitCount -= count;
+    return (this.#bits >>> this.#bitCount) & ((1 << count) - 1);
   }
 
-  /** Which bytes the block holds, in order: a bit for each sixteen, then a bit for each. */
-  #symbolsUsed(): readonly number[] {
+  /** Reads which bytes occur in the block, ascending: one bit for each range of 16 bytes, then one for each byte of these ranges. */
+  #readUsedBytes(): readonly number[] {
     const used: number[] = [];
-    const groups = this.#read(16);
-    for (let group = 0; group < 16; group++) {
-      if ((groups & (0x8000 >> group)) === 0) continue;
+    const ranges = this.#read(16);
+    for (let range = 0; range < 16; range++) {
+      if ((ranges & (0x8000 >> range)) === 0) continue;
       const members = this.#read(16);
-      for (let i = 0; i < 16; i++) if ((members & (0x8000 >> i)) !== 0) used.push(group * 16 + i);
+      for (let i = 0; i < 16; i++) if ((members & (0x8000 >> i)) !== 0) used.push(range * 16 + i);
     }
-    if (used.length === 0) throw new Damage('a block uses no byte');
+    if (used.length === 0) throw new InvalidBzip2('a block uses no byte');
     return used;
   }
 
-  /** Reads the block's symbols into `#links`; returns how many there are. */
-  #symbolsOf(used: readonly number[]): number {
-    const tables = this.#read(3);
-    if (tables < 2 || tables > 6) throw new Damage(`${tables} code tables`);
-    const selectors = this.#selectors(tables);
-    const codes = Array.from({ length: tables }, () => this.#code(used.length + 2));
-    const most = this.#level * 100_000;
+  /** Reads the Huffman-coded symbols of the block and undoes run lengths and move-to-front. Returns the number of bytes in `#links`. */
+  #readSymbols(usedBytes: readonly number[]): number {
+    const tableCount = this.#read(3);
+    if (tableCount < 2 || tableCount > 6)
+      throw new InvalidBzip2(`a block has ${tableCount} Huffman tables`);
+    const selectors = this.#readSelectors(tableCount);
+    const tables = Array.from({ length: tableCount }, () => this.#readTable(usedBytes.length + 2));
+    const maxEntries = this.#level * 100_000;
     const links = this.#links;
-    const recent = Uint8Array.from(used);
-    const endOfBlock = used.length + 1;
+    const recent = Uint8Array.from(usedBytes);
+    const endOfBlock = usedBytes.length + 1;
     let count = 0;
     let repeat = 0;
     let weight = 1;
     for (let group = 0; ; group++) {
-      if (group >= selectors.length) throw new Damage('a block does not end');
-      const code = codes[selectors[group]!]!;
+      if (group >= selectors.length) throw new InvalidBzip2('a block has no end symbol');
+      const table = tables[selectors[group]!]!;
       for (let i = 0; i < groupSymbols; i++) {
-        const symbol = this.#symbol(code);
+        const symbol = this.#readSymbol(table);
         if (symbol < 2) {
-          // Runs of the last byte are counted in a base of two with the digits 1 and 2.
+          // The symbols 0 and 1 are the digits 1 and 2 of a run length in bijective base 2, least significant digit first.
           repeat += weight << symbol;
           weight <<= 1;
-          if (repeat > most) throw new Damage('a run is longer than a block');
+          if (repeat > maxEntries) throw new InvalidBzip2('a run is longer than a block');
           continue;
         }
         if (repeat > 0) {
-          if (count + repeat > most) throw new Damage('a block is too long');
+          if (count + repeat > maxEntries) throw new InvalidBzip2('a block is too long');
           links.fill(recent[0]!, count, count + repeat);
           count += repeat;
           repeat = 0;
           weight = 1;
         }
         if (symbol === endOfBlock) return count;
-        if (count === most) throw new Damage('a block is too long');
+        if (count === maxEntries) throw new InvalidBzip2('a block is too long');
         const byte = recent[symbol - 1]!;
         recent.copyWithin(1, 0, symbol - 1);
         recent[0] = byte;
@@ -207,15 +211,16 @@ export class BlockDecoder {
     }
   }
 
-  /** Which table each fifty symbols are coded with. */
-  #selectors(tables: number): Uint8Array {
+  /** Reads the index of the Huffman table of each group of symbols. */
+  #readSelectors(tableCount: number): Uint8Array {
     const count = this.#read(15);
-    if (count === 0) throw new Damage('a block without code tables');
-    const recent = Array.from({ length: tables }, (_, i) => i);
+    if (count === 0) throw new InvalidBzip2('a block selects no Huffman table');
+    const recent = Array.from({ length: tableCount }, (_, i) => i);
     const selectors = new Uint8Array(count);
     for (let i = 0; i < count; i++) {
       let at = 0;
-      while (this.#read(1) === 1) if (++at >= tables) throw new Damage('an unknown code table');
+      while (this.#read(1) === 1)
+        if (++at >= tableCount) throw new InvalidBzip2('a block selects an unknown Huffman table');
       const [table] = recent.splice(at, 1);
       recent.unshift(table!);
       selectors[i] = table!;
@@ -223,77 +228,81 @@ export class BlockDecoder {
     return selectors;
   }
 
-  /** A prefix code: the lengths of its words are given as differences. */
-  #code(symbols: number): Code {
-    const lengths = new Uint8Array(symbols);
+  /** Reads the code length of each symbol, stored as differences, and returns the Huffman table. */
+  #readTable(symbolCount: number): HuffmanTable {
+    const lengths = new Uint8Array(symbolCount);
     let length = this.#read(5);
-    for (let i = 0; i < symbols; i++) {
+    for (let i = 0; i < symbolCount; i++) {
       for (;;) {
-        if (length < 1 || length > mostCodeBits) throw new Damage(`a code word of ${length} bits`);
+        if (length < 1 || length > maxCodeLength)
+          throw new InvalidBzip2(`a Huffman code of ${length} bits`);
         if (this.#read(1) === 0) break;
         length += this.#read(1) === 0 ? 1 : -1;
       }
       lengths[i] = length;
     }
-    return codeOf(lengths);
+    return huffmanTable(lengths);
   }
 
-  #symbol({ least, limits, offsets, ordered }: Code): number {
-    let word = this.#read(least);
-    for (let length = least; length <= mostCodeBits; length++) {
-      if (word < limits[length]!) {
-        const symbol = ordered[word - offsets[length]!];
+  #readSymbol({ minLength, limits, offsets, symbols }: HuffmanTable): number {
+    let code = this.#read(minLength);
+    for (let length = minLength; length <= maxCodeLength; length++) {
+      if (code < limits[length]!) {
+        const symbol = symbols[code - offsets[length]!];
         if (symbol === undefined) break;
         return symbol;
       }
-      word = (word << 1) | this.#read(1);
+      code = (code << 1) | this.#read(1);
     }
-    throw new Damage('an unknown code word');
+    throw new InvalidBzip2('an unknown Huffman code');
   }
 
-  /** Undoes the sorting: links each symbol to the one that follows it. */
-  #link(count: number): void {
+  /** Inverts the Burrows-Wheeler transform: links each byte of `#links` to the one that follows it in the text. */
+  #invertTransform(count: number): void {
     const links = this.#links;
-    const places = new Uint32Array(257);
-    for (let i = 0; i < count; i++) places[links[i]! + 1]!++;
-    for (let i = 1; i < 257; i++) places[i]! += places[i - 1]!;
+    const positions = new Uint32Array(257); // of the next entry of each byte in sorted order
+    for (let i = 0; i < count; i++) positions[links[i]! + 1]!++;
+    for (let i = 1; i < 257; i++) positions[i]! += positions[i - 1]!;
     for (let i = 0; i < count; i++) {
-      const place = places[links[i]! & 255]!++;
-      links[place] = (links[place]! & 255) | (i << 8);
+      const position = positions[links[i]! & 255]!++;
+      links[position] = (links[position]! & 255) | (i << 8);
     }
   }
 }
 
-/** Words of one length are consecutive: those below `limits[length]`, and `offsets` leads from them to their symbols. */
-interface Code {
-  readonly least: number;
+/**
+ * A canonical Huffman code: the codes of one length are consecutive. Those of length n are below `limits[n]`, and the code c of length n
+ * stands for `symbols[c - offsets[n]]`.
+ */
+interface HuffmanTable {
+  readonly minLength: number;
   readonly limits: Int32Array;
   readonly offsets: Int32Array;
-  readonly ordered: Uint16Array;
+  readonly symbols: Uint16Array;
 }
 
-function codeOf(lengths: Uint8Array): Code {
-  const limits = new Int32Array(mostCodeBits + 1);
-  const offsets = new Int32Array(mostCodeBits + 1);
-  const ordered = new Uint16Array(Math.min(lengths.length, mostSymbols));
-  let symbols = 0;
-  let word = 0;
-  for (let length = 1; length <= mostCodeBits; length++) {
-    word <<= 1;
-    offsets[length] = word - symbols;
+function huffmanTable(lengths: Uint8Array): HuffmanTable {
+  const limits = new Int32Array(maxCodeLength + 1);
+  const offsets = new Int32Array(maxCodeLength + 1);
+  const symbols = new Uint16Array(Math.min(lengths.length, maxSymbols));
+  let count = 0;
+  let code = 0;
+  for (let length = 1; length <= maxCodeLength; length++) {
+    code <<= 1;
+    offsets[length] = code - count;
     for (let i = 0; i < lengths.length; i++) {
       if (lengths[i] !== length) continue;
-      ordered[symbols++] = i;
-      word++;
+      symbols[count++] = i;
+      code++;
     }
-    limits[length] = word;
+    limits[length] = code;
   }
-  return { least: Math.min(...lengths), limits, offsets, ordered };
+  return { minLength: Math.min(...lengths), limits, offsets, symbols };
 }
 
-/** The checksum's table: CRC-32 with the most significant bit first. */
-const sums = Int32Array.from({ length: 256 }, (_, byte) => {
-  let sum = byte << 24;
-  for (let bit = 0; bit < 8; bit++) sum = sum < 0 ? (sum << 1) ^ 0x04c11db7 : sum << 1;
-  return sum;
+/** CRC-32 of polynomial 0x04c11db7, most significant bit first. */
+const crcTable = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 24;
+  for (let bit = 0; bit < 8; bit++) crc = crc < 0 ? (crc << 1) ^ 0x04c11db7 : crc << 1;
+  return crc;
 });

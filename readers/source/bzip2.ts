@@ -1,61 +1,61 @@
 import { InputError } from '../../engine/core/errors.js';
-import { BlockDecoder, Damage, NeedsMore } from './bzip2-block.js';
+import { BlockDecoder, InvalidBzip2, NeedsMoreInput } from './bzip2-block.js';
 
-/** Compressed bytes that are there when a block is begun; most blocks are smaller. */
+/** Compressed bytes read before a block is decoded; most blocks are smaller. */
 const windowBytes = 1 << 20;
-/** A block of 900,000 symbols of 20 bits and its tables cannot be larger. */
-const mostBlockBytes = 4 << 20;
-/** A block may stand for 46 MB, so it is handed out in pieces. */
+/** Upper bound of the size of a block: 900,000 symbols of 20 bits, and the tables. */
+const maxBlockBytes = 4 << 20;
+/** Size of the pieces of text; the text of one block can have 46 MB. */
 const pieceBytes = 1 << 20;
 
-const blockMark = 0x314159265359;
-const endMark = 0x177245385090;
+const blockMagic = 0x314159265359;
+const streamEndMagic = 0x177245385090;
 
 /**
- * The decoded pieces of a bzip2 file of one or many streams, checksums checked; zero bytes may follow the last one.
- * Memory is bounded by one block, whatever the file holds: whoever takes the pieces decides how fast it goes on.
+ * Decompresses a bzip2 file of one or more streams, in pieces, and verifies its checksums; zero bytes may follow the last stream. Memory
+ * is bounded by one block, whatever the file holds. Throws InputError with the byte offset for damage.
  */
 export async function* bunzip2(
   input: AsyncIterable<Uint8Array>,
   name: string,
 ): AsyncGenerator<Uint8Array> {
-  const source = new Window(input);
+  const window = new Window(input);
   const decoder = new BlockDecoder();
-  const fault = (message: string) => new InputError({ file: name, byte: source.offset }, message);
+  const fault = (message: string) => new InputError({ file: name, byte: window.offset }, message);
   try {
     for (let streams = 0; ; streams++) {
-      await source.fill(windowBytes);
-      if (source.bytes.length === 0) break;
-      if (!isHeader(source.bytes)) {
-        if (streams === 0) throw new Damage('no stream begins here');
-        if (await source.isZeroToItsEnd()) break;
+      await window.fill(windowBytes);
+      if (window.bytes.length === 0) break;
+      if (!isHeader(window.bytes)) {
+        if (streams === 0) throw new InvalidBzip2('no stream begins here');
+        if (await window.isZeroToTheEnd()) break;
         throw fault('something other than bzip2 data follows the last bzip2 stream');
       }
-      decoder.begin(source.bytes[3]! - 48);
-      source.drop(4);
-      yield* streamOf(source, decoder);
+      decoder.startStream(window.bytes[3]! - 48);
+      window.drop(4);
+      yield* readStream(window, decoder);
     }
   } catch (error) {
-    if (error instanceof NeedsMore)
+    if (error instanceof NeedsMoreInput)
       throw fault('the compressed file ends early: it was cut off, fetch it again');
-    if (error instanceof Damage)
+    if (error instanceof InvalidBzip2)
       throw fault(`the compressed data is damaged (bzip2: ${error.message})`);
     throw error;
   }
 }
 
-/** The blocks of one stream, up to its checksum. */
-async function* streamOf(source: Window, decoder: BlockDecoder): AsyncGenerator<Uint8Array> {
+/** Decodes the blocks of one stream up to and including its end. */
+async function* readStream(window: Window, decoder: BlockDecoder): AsyncGenerator<Uint8Array> {
   for (;;) {
-    await source.fill(windowBytes);
-    const mark = await source.retried((bytes) => decoder.mark(bytes));
-    if (mark === endMark) {
-      source.drop(await source.retried((bytes) => decoder.end(bytes)));
+    await window.fill(windowBytes);
+    const magic = await window.withEnough((bytes) => decoder.peekMagic(bytes));
+    if (magic === streamEndMagic) {
+      window.drop(await window.withEnough((bytes) => decoder.readStreamEnd(bytes)));
       return;
     }
-    if (mark !== blockMark) throw new Damage('no block begins where one should');
-    // What follows the block in its last byte stays in the decoder.
-    source.drop(await source.retried((bytes) => decoder.block(bytes)));
+    if (magic !== blockMagic) throw new InvalidBzip2('no block begins where one should');
+    // The decoder keeps the bits that follow the block in its last byte.
+    window.drop(await window.withEnough((bytes) => decoder.readBlock(bytes)));
     for (let piece; (piece = decoder.text(pieceBytes)) !== null;) yield piece;
   }
 }
@@ -65,10 +65,10 @@ function isHeader(bytes: Uint8Array): boolean {
   return b === 0x42 && z === 0x5a && h === 0x68 && level >= 49 && level <= 57;
 }
 
-/** The bytes of a stream that have been read and not been used yet. */
+/** The compressed bytes that have been read and not consumed. */
 class Window {
   bytes: Uint8Array = new Uint8Array(0);
-  /** Where they begin in the file. */
+  /** Offset of `bytes` in the file. */
   offset = 0;
   readonly #input: AsyncIterator<Uint8Array>;
   #hasEnded = false;
@@ -77,11 +77,11 @@ class Window {
     this.#input = input[Symbol.asyncIterator]();
   }
 
-  /** Reads until there are so many bytes, or all. */
-  async fill(least: number): Promise<void> {
+  /** Reads until the window has at least `minBytes` bytes or the input ends. */
+  async fill(minBytes: number): Promise<void> {
     const pieces = [this.bytes];
     let size = this.bytes.length;
-    while (size < least && !this.#hasEnded) {
+    while (size < minBytes && !this.#hasEnded) {
       const { value, done } = await this.#input.next();
       if (done) this.#hasEnded = true;
       else {
@@ -92,24 +92,27 @@ class Window {
     if (pieces.length > 1) this.bytes = Buffer.concat(pieces, size);
   }
 
-  /** What `use` makes of the bytes; with more of them when they do not suffice. */
-  async retried<T>(use: (bytes: Uint8Array) => T): Promise<T> {
+  /** Returns the result of `decode`, which is repeated with more bytes while it throws `NeedsMoreInput`. */
+  async withEnough<T>(decode: (bytes: Uint8Array) => T): Promise<T> {
     for (let size = windowBytes * 2; ; size *= 2) {
       try {
-        return use(this.bytes);
+        return decode(this.bytes);
       } catch (error) {
-        if (!(error instanceof NeedsMore) || this.#hasEnded || size > mostBlockBytes) throw error;
+        if (!(error instanceof NeedsMoreInput) || this.#hasEnded || size > maxBlockBytes)
+          throw error;
         await this.fill(size);
       }
     }
   }
 
+  /** Consumes `count` bytes. */
   drop(count: number): void {
     this.bytes = this.bytes.subarray(count);
     this.offset += count;
   }
 
-  async isZeroToItsEnd(): Promise<boolean> {
+  /** Consumes the rest of the input; returns whether all of it is zero. */
+  async isZeroToTheEnd(): Promise<boolean> {
     for (;;) {
       if (this.bytes.some((byte) => byte !== 0)) return false;
       this.drop(this.bytes.length);
