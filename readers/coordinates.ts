@@ -43,7 +43,7 @@ export class Coordinates {
   }
 
   /** Whether `addRun` may be called: the dataset has nothing else under this name. */
-  get takesRuns(): boolean {
+  get acceptsRuns(): boolean {
     return this.#runStores() !== null;
   }
 
@@ -98,9 +98,9 @@ export class Coordinates {
     const [build, chromosome, first, last] = this.#members;
     const { row: at } = fields;
     build?.padTo(at);
-    build?.addText(this.#build, 0, this.#build.length);
+    build?.addString(this.#build, 0, this.#build.length);
     chromosome?.padTo(at);
-    chromosome?.addText(bytes, hasChrPrefix(bytes, from, to) ? from + 3 : from, to);
+    chromosome?.addString(bytes, hasChrPrefix(bytes, from, to) ? from + 3 : from, to);
     first?.padTo(at);
     first?.addInteger(start);
     last?.padTo(at);

@@ -21,7 +21,7 @@ export interface Reader<P = unknown, H = unknown> {
   /** Reads what comes before the first record. Throws InputError for a file of another format. */
   readonly header: (source: HeaderSource, params: P) => Promise<Header<H>>;
   /** `ReadOptions.hints` make reading faster. */
-  readonly takesHints?: true;
+  readonly usesHints?: true;
   /** The splitter, for formats whose records can contain line ends; the text of others is split at line feeds. */
   readonly splitter?: (header: H, params: P) => Splitter;
   /** Reads the whole lines of one chunk into `out`; returns how many lines there were. */

@@ -43,8 +43,8 @@ export class BatchBuilder {
   }
 
   /** Makes room for so many records in the columns that there are. */
-  expect(records: number): void {
-    for (const column of this.#columns.values()) column.expect(records);
+  reserveRows(records: number): void {
+    for (const column of this.#columns.values()) column.reserveRows(records);
   }
 
   endRecord(): void {

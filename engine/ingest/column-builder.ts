@@ -26,7 +26,7 @@ export abstract class ColumnBuilder {
   }
 
   /** Makes room for so many values in all, so that the buffers need not grow step by step. */
-  expect(_length: number): void {}
+  reserveRows(_length: number): void {}
 
   /** Gives the buffers back, once nothing refers to what `finish` handed over. */
   release(): void {}

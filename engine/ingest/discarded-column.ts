@@ -14,7 +14,7 @@ export class DiscardedColumn extends ValueColumn {
   addInteger(): void {}
   addBigint(): void {}
   addDouble(): void {}
-  addText(): void {}
+  addString(): void {}
   beginObject(): null {
     return null;
   }

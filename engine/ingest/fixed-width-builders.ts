@@ -32,7 +32,7 @@ export class IntegerBuilder extends ColumnBuilder {
     return this.#column;
   }
 
-  override expect(length: number): void {
+  override reserveRows(length: number): void {
     if (length > this.#values.length) this.#values = grown(this.#values, length);
   }
 
@@ -85,7 +85,7 @@ export class DoubleBuilder extends ColumnBuilder {
     return this.#column;
   }
 
-  override expect(length: number): void {
+  override reserveRows(length: number): void {
     if (length > this.#values.length) this.#values = grown(this.#values, length);
   }
 
@@ -164,7 +164,7 @@ export class LongBuilder extends ColumnBuilder {
     return this.#column;
   }
 
-  override expect(length: number): void {
+  override reserveRows(length: number): void {
     if (length > this.#values.length) this.#grow(length);
   }
 

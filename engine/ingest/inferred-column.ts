@@ -49,7 +49,7 @@ export class InferredColumn extends ValueColumn {
     this.#areDates = hint?.type !== 'string' || hint.seen === 'null';
   }
 
-  override get takesJson(): boolean {
+  override get storesJson(): boolean {
     return this.#isJson;
   }
 
@@ -122,9 +122,9 @@ export class InferredColumn extends ValueColumn {
     this.#end();
   }
 
-  addText(bytes: Uint8Array, from: number, to: number): void {
+  addString(bytes: Uint8Array, from: number, to: number): void {
     if (this.#becomesList) this.#becomeList();
-    if (this.#list) this.#single().addText(bytes, from, to);
+    if (this.#list) this.#single().addString(bytes, from, to);
     else if (this.#isJson) {
       this.#kinds = kinds.nested;
       this.#builder ??= new Utf8Builder(this.#as('json'));

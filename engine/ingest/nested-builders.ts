@@ -31,9 +31,9 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
     return { ...this.items.column(), isList: true };
   }
 
-  override expect(length: number): void {
+  override reserveRows(length: number): void {
     if (length >= this.#offsets.length) this.#offsets = grown(this.#offsets, length + 1);
-    if (!(this.items instanceof StructBuilder)) this.items.expect(length);
+    if (!(this.items instanceof StructBuilder)) this.items.reserveRows(length);
   }
 
   /** Ends one list value: all elements appended since the last value are its own. */
@@ -106,8 +106,8 @@ export class StructBuilder extends ColumnBuilder {
     for (const child of this.children.values()) child.release();
   }
 
-  override expect(length: number): void {
-    for (const child of this.children.values()) child.expect(length);
+  override reserveRows(length: number): void {
+    for (const child of this.children.values()) child.reserveRows(length);
   }
 
   endObject(): void {

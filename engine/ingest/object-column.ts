@@ -166,7 +166,7 @@ export class ObjectColumn extends ValueColumn {
   addDouble(value: number): void {
     this.#refuse(String(value));
   }
-  addText(): void {
+  addString(): void {
     this.#refuse('a text');
   }
 

@@ -30,7 +30,7 @@ export class ScalarColumn extends ValueColumn {
       column.type === 'string' && !context.isLenient ? budgets.stringBytes : Infinity;
   }
 
-  override get takesJson(): boolean {
+  override get storesJson(): boolean {
     return this.#column.type === 'json';
   }
 
@@ -68,7 +68,7 @@ export class ScalarColumn extends ValueColumn {
     } else this.#add(value);
   }
 
-  addText(bytes: Uint8Array, from: number, to: number): void {
+  addString(bytes: Uint8Array, from: number, to: number): void {
     const builder = this.#builder;
     if (builder instanceof Utf8Builder) {
       if (to - from > this.#maxBytes) this.#refuse(tooLong(to - from));
@@ -156,7 +156,7 @@ export class ListColumn extends ValueColumn {
     this.#list = new ListBuilder(this.#elements);
   }
 
-  override get takesLists(): boolean {
+  override get storesLists(): boolean {
     return true;
   }
 
@@ -184,9 +184,9 @@ export class ListColumn extends ValueColumn {
     this.#elements.addDouble(value);
     this.endList();
   }
-  addText(bytes: Uint8Array, from: number, to: number): void {
+  addString(bytes: Uint8Array, from: number, to: number): void {
     this.#expectList();
-    this.#elements.addText(bytes, from, to);
+    this.#elements.addString(bytes, from, to);
     this.endList();
   }
 

@@ -22,7 +22,7 @@ export class Utf8Builder extends ColumnBuilder {
     return this.#column;
   }
 
-  override expect(length: number): void {
+  override reserveRows(length: number): void {
     if (length >= this.#offsets.length) this.#offsets = grown(this.#offsets, length + 1);
   }
 

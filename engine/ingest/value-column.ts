@@ -38,13 +38,13 @@ export abstract class ValueColumn extends ColumnBuilder {
     this.context = context;
   }
 
-  /** The column stores JSON text: callers serialize every value and use `addText` and `appendNull` alone. */
-  get takesJson(): boolean {
+  /** The column stores JSON text: callers serialize every value and use `addString` and `appendNull` alone. */
+  get storesJson(): boolean {
     return false;
   }
 
   /** The column stores lists; a single value is stored as a list of one, with a warning. */
-  get takesLists(): boolean {
+  get storesLists(): boolean {
     return false;
   }
 
@@ -62,7 +62,7 @@ export abstract class ValueColumn extends ColumnBuilder {
   abstract addBigint(value: bigint): void;
   abstract addDouble(value: number): void;
   /** Adds the text `bytes[from..to)`, which must be valid UTF-8. */
-  abstract addText(bytes: Uint8Array, from: number, to: number): void;
+  abstract addString(bytes: Uint8Array, from: number, to: number): void;
   /** Returns the members to fill before `endObject`; null when the column has dealt with the value and the caller skips it. */
   abstract beginObject(): ObjectFields | null;
   abstract endObject(): void;

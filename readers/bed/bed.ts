@@ -14,6 +14,6 @@ export const bed: Reader<BedParams, BedHeader> = {
   recognizes: startsLikeBed,
   params: (input) => ({ build: buildParam(input['genome_build']) }),
   header: readBedHeader,
-  read: (chunk, { build }, _params, out, report, given) =>
-    new BedParser(build, out, report, given.columns).read(chunk),
+  read: (chunk, { build }, _params, out, report, options) =>
+    new BedParser(build, out, report, options.columns).read(chunk),
 };

@@ -47,7 +47,7 @@ export class BedParser {
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #context: RecordContext;
-  readonly #given: ReadonlyMap<string, Column>;
+  readonly #existing: ReadonlyMap<string, Column>;
   readonly #physicalNames: PhysicalNames;
   readonly #coordinates: Coordinates | null;
   /** The columns found so far, by the index of their field. */
@@ -58,19 +58,19 @@ export class BedParser {
   #to = new Int32Array(16);
   #count = 0;
 
-  constructor(build: GenomeBuild | null, out: BatchBuilder, report: Report, given: Columns) {
+  constructor(build: GenomeBuild | null, out: BatchBuilder, report: Report, existing: Columns) {
     this.#out = out;
     this.#report = report;
     this.#context = new RecordContext(report);
-    this.#given = new Map(given.map((column) => [column.name, column]));
+    this.#existing = new Map(existing.map((column) => [column.name, column]));
     this.#physicalNames = new PhysicalNames(
-      given.map(({ physical }) => physical),
+      existing.map(({ physical }) => physical),
       true,
     );
     this.#coordinates =
       build &&
       new Coordinates(
-        this.#columnOf(this.#given.get('genomic_coordinates') ?? coordinatesColumn),
+        this.#columnOf(this.#existing.get('genomic_coordinates') ?? coordinatesColumn),
         build,
       );
   }
@@ -186,7 +186,7 @@ export class BedParser {
   #text(i: number, row: number): void {
     const column = this.#columns[i]!;
     column.padTo(row);
-    column.addText(this.#bytes, this.#from[i]!, this.#to[i]!);
+    column.addString(this.#bytes, this.#from[i]!, this.#to[i]!);
   }
 
   /** Stores a non-negative integer and returns it; NaN when the field is none, which is a fault. */
@@ -293,8 +293,8 @@ export class BedParser {
       this.#out.add(coordinatesColumn.name, this.#coordinates.column);
     for (let i = this.#columns.length; i < this.#count && i < budgets.columnsPerImport; i++) {
       const [name, type, isList] = fields[i] ?? [`field_${i + 1}`, 'string' as const, false];
-      const given = this.#given.get(name);
-      const column = given ?? { name, physical: this.#physicalNames.add(name), type, isList };
+      const existing = this.#existing.get(name);
+      const column = existing ?? { name, physical: this.#physicalNames.add(name), type, isList };
       this.#columns.push(this.#columnOf(column));
       this.#out.add(name, this.#columns[i]!);
     }

@@ -22,7 +22,7 @@ function reader(
     params: (input) => csvParams(input, delimiter),
     header: readCsvHeader,
     splitter: (header, params) => new CsvSplitter(params, header.bodyLine),
-    read: (chunk, header, params, out, report, given) =>
-      new CsvParser(header, params, out, report, given.columns).read(chunk),
+    read: (chunk, header, params, out, report, options) =>
+      new CsvParser(header, params, out, report, options.columns).read(chunk),
   };
 }

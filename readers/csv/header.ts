@@ -206,13 +206,13 @@ class HeaderRows {
  * does; a repeated name gets `_2`, `_3`… behind it.
  */
 export function uniqueNames(names: readonly (string | null)[]): (string | null)[] {
-  const given = new Set(names);
+  const all = new Set(names);
   const taken = new Set<string>();
   return names.map((name, i) => {
     if (name === null) return null;
     const wanted = name === '' ? `column_${i}` : name;
     let free = wanted;
-    for (let n = 2; taken.has(free) || (free !== name && given.has(free)); n++)
+    for (let n = 2; taken.has(free) || (free !== name && all.has(free)); n++)
       free = `${wanted}_${n}`;
     taken.add(free);
     return free;

@@ -38,7 +38,7 @@ export class CsvParser extends CellScanner {
     params: CsvParams,
     out: BatchBuilder,
     report: Report,
-    given: Columns,
+    existing: Columns,
   ) {
     super(params);
     this.#params = params;
@@ -48,9 +48,9 @@ export class CsvParser extends CellScanner {
     this.#width = header.columns.length;
     this.#keys = header.columns.filter((column) => column !== null).length;
     this.#maxText = report.isDisabled ? budgets.textBytes : budgets.stringBytes;
-    const byName = new Map(given.map((column) => [column.name, column]));
+    const byName = new Map(existing.map((column) => [column.name, column]));
     const names = new PhysicalNames(
-      given.map((column) => column.physical),
+      existing.map((column) => column.physical),
       true,
     );
     for (const [k, column] of header.columns.entries()) {
@@ -105,7 +105,7 @@ export class CsvParser extends CellScanner {
       !this.#isDamaged &&
       FastRows.fits(this.#params, this.#width) &&
       this.#keys < budgets.recordKeysWarning &&
-      this.#declared.every((column) => column === undefined || takesRuns(column.builder));
+      this.#declared.every((column) => column === undefined || acceptsRuns(column.builder));
     return isPlain ? new FastRows(this.bytes, this.#params, this.#width, this.#maxText) : null;
   }
 
@@ -119,7 +119,7 @@ export class CsvParser extends CellScanner {
       const builder = this.#declared[k]?.builder;
       if (!(builder instanceof DoubleBuilder)) continue;
       builder.padTo(row);
-      const numbers = takeNumbers(plain, k, count, builder.reserveRun(count));
+      const numbers = readNumbers(plain, k, count, builder.reserveRun(count));
       if (numbers < count) return numbers;
     }
     plain.unescape();
@@ -130,7 +130,7 @@ export class CsvParser extends CellScanner {
       else if (declared !== undefined) {
         const { builder } = declared;
         if (builder instanceof DoubleBuilder) builder.commitRun(count);
-        else if (builder instanceof Utf8Builder) takeTexts(plain, k, row, count, builder);
+        else if (builder instanceof Utf8Builder) appendStrings(plain, k, row, count, builder);
         declared.padTo(row + count);
       }
     }
@@ -144,14 +144,14 @@ export class CsvParser extends CellScanner {
       if (!column.hasNumbers && isEmpty(plain, k, count)) return;
       const { numbers } = column;
       numbers.padTo(row);
-      if (takeNumbers(plain, k, count, numbers.reserveRun(count)) === count) {
+      if (readNumbers(plain, k, count, numbers.reserveRun(count)) === count) {
         numbers.commitRun(count);
-        notePlaces(plain, k, count, column.places(row + count), row, this.#params.quote);
+        noteCellStarts(plain, k, count, column.places(row + count), row, this.#params.quote);
         return;
       }
       this.#becomeText(column);
     }
-    takeTexts(plain, k, row, count, column.texts);
+    appendStrings(plain, k, row, count, column.texts);
   }
 
   /** Fetches the text of the numbers so far from where they stand. */
@@ -224,10 +224,10 @@ export class CsvParser extends CellScanner {
     const value =
       column.builder instanceof DoubleBuilder ? numberIn(this.source, this.from, this.to) : NaN;
     if (value === value) column.addDouble(value);
-    else if (column.takesJson) {
+    else if (column.storesJson) {
       const json = encoder.encode(JSON.stringify(decoder.decode(this.#cell())));
-      column.addText(json, 0, json.length);
-    } else column.addText(this.source, this.from, this.to);
+      column.addString(json, 0, json.length);
+    } else column.addString(this.source, this.from, this.to);
   }
 
   #tooLong(field: string, size: number): void {
@@ -276,7 +276,7 @@ export class CsvParser extends CellScanner {
   }
 }
 
-function takesRuns(builder: ValueColumn['builder']): boolean {
+function acceptsRuns(builder: ValueColumn['builder']): boolean {
   return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
 }
 
@@ -286,7 +286,7 @@ function isEmpty({ window: { from, to }, most }: FastRows, k: number, count: num
 }
 
 /** Puts a column's numbers into `into`, NaN for empty cells; stops at the first cell that is none and returns its row. */
-function takeNumbers(
+function readNumbers(
   { window: { bytes, from, to }, most }: FastRows,
   k: number,
   count: number,
@@ -303,7 +303,7 @@ function takeNumbers(
   return count;
 }
 
-function takeTexts(
+function appendStrings(
   plain: FastRows,
   k: number,
   row: number,
@@ -317,7 +317,7 @@ function takeTexts(
 }
 
 /** Notes where the cells begin, opening quotes included. */
-function notePlaces(
+function noteCellStarts(
   { window: { bytes, from }, most, base }: FastRows,
   k: number,
   count: number,

@@ -139,7 +139,7 @@ export class AttributeColumn extends ValueColumn {
     return makeData({ type, ...common, valueOffsets: lists, data });
   }
 
-  addText(bytes: Uint8Array, from: number, to: number): void {
+  addString(bytes: Uint8Array, from: number, to: number): void {
     this.add(this.length, bytes, from, to);
   }
   addBoolean(): void {

@@ -17,7 +17,7 @@ export class Attributes {
   /** The columns of keys that are new to the dataset and have been met. */
   readonly keys = new AttributeKeys();
   /** Whether all columns are new to the dataset, so that values need no cast. */
-  readonly takesNotes: boolean;
+  readonly acceptsRuns: boolean;
   readonly #fields: ObjectFields | null;
   readonly #context: RecordContext;
   #row = 0;
@@ -35,14 +35,14 @@ export class Attributes {
   readonly #unescaped: Unescaped = { end: 0, isDamaged: false };
 
   /** `lists` are keys whose values are lists even when no record has several. */
-  constructor(given: Column | undefined, lists: ReadonlySet<string>, context: RecordContext) {
+  constructor(existing: Column | undefined, lists: ReadonlySet<string>, context: RecordContext) {
     const make: MakeColumn = (spec) =>
       spec.declared === undefined
         ? new AttributeColumn(spec, lists.has(spec.name))
         : makeColumn(spec);
-    const object = given ?? attributesColumn;
+    const object = existing ?? attributesColumn;
     this.#context = context;
-    this.takesNotes = given === undefined;
+    this.acceptsRuns = existing === undefined;
     if (object.type === 'object' && !object.isList) {
       const column = new ObjectColumn({
         column: object,
@@ -114,8 +114,8 @@ export class Attributes {
       const column = this.#columns[i]!;
       if (column === null) continue; // written with the first value of its key
       column.padTo(this.#row);
-      if (column.takesLists || this.#comesAgain(column, i)) this.#addList(column, i);
-      else column.addText(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
+      if (column.storesLists || this.#comesAgain(column, i)) this.#addList(column, i);
+      else column.addString(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
     }
     this.column.endObject();
   }
@@ -138,7 +138,7 @@ export class Attributes {
     const items = column.beginList();
     for (let i = first; i < this.#noted; i++) {
       if (this.#columns[i] !== column) continue;
-      items?.addText(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
+      items?.addString(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
       this.#columns[i] = null;
     }
     column.endList();

@@ -62,7 +62,7 @@ export class FastFeatures {
   static of(text: Uint8Array, setup: FastSetup): FastFeatures | null {
     const builders = buildersOf(setup.columns);
     const { coordinates, attributes } = setup;
-    const isPlain = attributes.takesNotes && (coordinates === null || coordinates.takesRuns);
+    const isPlain = attributes.acceptsRuns && (coordinates === null || coordinates.acceptsRuns);
     return builders !== null && isPlain ? new FastFeatures(text, setup, builders) : null;
   }
 

@@ -20,7 +20,7 @@ export const gff3: Reader<FeatureParams, FeatureHeader> = {
   recognizes: (start) => /^##gff-version\s+3/.test(start) || styleOfText(start) === 'gff3',
   params: (input) => featureParams(input, '##'),
   header: (head, params) => featureHeader(head, params, 'gff3'),
-  read(chunk, header, params, out, report, given) {
+  read(chunk, header, params, out, report, options) {
     const dialect = {
       attributes: gff3Attributes,
       plain: () => new FastGff3Attributes(),
@@ -28,6 +28,6 @@ export const gff3: Reader<FeatureParams, FeatureHeader> = {
       hasEscapes: true,
       hasFasta: true,
     };
-    return new FeatureParser(dialect, header, params, out, report, given.columns).read(chunk);
+    return new FeatureParser(dialect, header, params, out, report, options.columns).read(chunk);
   },
 };

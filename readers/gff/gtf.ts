@@ -19,7 +19,7 @@ export const gtf: Reader<FeatureParams, FeatureHeader> = {
   recognizes: (start) => styleOfText(start) === 'gtf',
   params: (input) => featureParams(input, '#'),
   header: (head, params) => featureHeader(head, params, 'gtf'),
-  read(chunk, header, params, out, report, given) {
+  read(chunk, header, params, out, report, options) {
     const dialect = {
       attributes: gtfAttributes,
       plain: () => new FastGtfAttributes(),
@@ -27,6 +27,6 @@ export const gtf: Reader<FeatureParams, FeatureHeader> = {
       hasEscapes: false,
       hasFasta: false,
     };
-    return new FeatureParser(dialect, header, params, out, report, given.columns).read(chunk);
+    return new FeatureParser(dialect, header, params, out, report, options.columns).read(chunk);
   },
 };

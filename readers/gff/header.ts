@@ -20,13 +20,13 @@ export function featureParams(
   input: Readonly<Record<string, unknown>>,
   comment: string,
 ): FeatureParams {
-  const given = input.comment ?? comment;
-  if (typeof given !== 'string' || given === '' || /[\t\r\n]/.test(given))
+  const text = input.comment ?? comment;
+  if (typeof text !== 'string' || text === '' || /[\t\r\n]/.test(text))
     throw invalid(
       'reader_params',
       'comment: expected the text that comment lines begin with, without tabs and line ends',
     );
-  return { build: buildParam(input.genome_build), comment: given };
+  return { build: buildParam(input.genome_build), comment: text };
 }
 
 /** Looks at the lines before the first feature: they may tell the genome build. Refuses text of another format. */

@@ -60,12 +60,12 @@ export class FeatureParser {
     { comment }: FeatureParams,
     out: BatchBuilder,
     report: Report,
-    given: Columns,
+    existing: Columns,
   ) {
     const context = new RecordContext(report);
     const columnOf = (column: Column) =>
       typedColumn(
-        given.find(({ name }) => name === column.name) ?? column,
+        existing.find(({ name }) => name === column.name) ?? column,
         column.name,
         0,
         context,
@@ -77,7 +77,7 @@ export class FeatureParser {
     this.#context = context;
     this.#columns = columns.map(columnOf);
     this.#coordinates = build && new Coordinates(columnOf(coordinatesColumn), build);
-    const attributes = given.find(({ name }) => name === 'attributes');
+    const attributes = existing.find(({ name }) => name === 'attributes');
     this.#attributes = new Attributes(attributes, dialect.lists, context);
   }
 
@@ -266,7 +266,7 @@ export class FeatureParser {
       }
     }
     column.padTo(row);
-    column.addText(bytes, from, to);
+    column.addString(bytes, from, to);
     if (this.#coordinates && first <= last)
       this.#coordinates.add(row, bytes, from, to, first, last);
   }
@@ -291,7 +291,7 @@ export class FeatureParser {
     const c = this.#bytes[from];
     if (to - from === 1 && (c === 43 || c === 45 || c === 63)) {
       column.padTo(row);
-      column.addText(this.#bytes, from, to);
+      column.addString(this.#bytes, from, to);
     } else
       this.#context.fault(
         301,

@@ -22,8 +22,8 @@ export const jsonl: Reader<null, null> = {
       warnings: bytes.length === 0 ? ['the file is empty'] : [],
     };
   },
-  read(chunk, _header, _params, out, report, given) {
-    return new JsonlParser(out, report, given.columns).read(chunk);
+  read(chunk, _header, _params, out, report, options) {
+    return new JsonlParser(out, report, options.columns).read(chunk);
   },
 };
 

@@ -193,10 +193,10 @@ export class JsonlParser extends Scanner {
 
   #value(column: ValueColumn): void {
     const first = this.bytes[this.at]!;
-    if (column.takesJson && first !== 110) return this.#json(column);
+    if (column.storesJson && first !== 110) return this.#json(column);
     if (first === byte.quote) {
       const text = this.string();
-      column.addText(text.bytes, text.from, text.to);
+      column.addString(text.bytes, text.from, text.to);
     } else if (first === byte.openObject) {
       const fields = column.beginObject();
       if (fields === null) return this.#skip(column.path);
@@ -316,7 +316,7 @@ export class JsonlParser extends Scanner {
     const value = parseJson(this.bytes.subarray(from, this.at));
     const text = stringifyJson(value, { nonFinite: 'null' });
     const utf8 = encoder.encode(this.hasLoneSurrogate ? wellFormed(text) : text);
-    column.addText(utf8, 0, utf8.length);
+    column.addString(utf8, 0, utf8.length);
   }
 
   /**

@@ -39,7 +39,7 @@ export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null
       }),
     };
   },
-  read(chunk, header, _params, out, report, given) {
-    return new NirvanaParser(header.build, out, report, given.columns).read(chunk);
+  read(chunk, header, _params, out, report, options) {
+    return new NirvanaParser(header.build, out, report, options.columns).read(chunk);
   },
 };

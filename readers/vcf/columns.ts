@@ -152,9 +152,9 @@ export function freePhysical(name: string, taken: Set<string>): string {
  * The declared columns with the types that the dataset already has for them. Columns that only the dataset has are left out;
  * their physical names remain in use.
  */
-export function overlaid(declared: Columns, given: Columns): Columns {
-  const byName = new Map(given.map((column) => [column.name, column]));
-  const taken = new Set(given.map((column) => column.physical.toLowerCase()));
+export function overlaid(declared: Columns, existing: Columns): Columns {
+  const byName = new Map(existing.map((column) => [column.name, column]));
+  const taken = new Set(existing.map((column) => column.physical.toLowerCase()));
   return declared.map((column) => {
     const known = byName.get(column.name);
     if (known === undefined) return { ...column, physical: freePhysical(column.name, taken) };

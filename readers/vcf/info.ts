@@ -23,7 +23,7 @@ export interface InfoOptions {
   /** The column `info` that the header declares. */
   readonly column: Column | undefined;
   /** The column `info` that the dataset already has. */
-  readonly given: Column | undefined;
+  readonly existing: Column | undefined;
   /** Percent-encoded characters are decoded (VCF 4.3 and later, section 1.2). */
   readonly decodes: boolean;
   readonly out: BatchBuilder;
@@ -59,7 +59,7 @@ export class InfoParser implements InfoExtent {
   #row = 0;
 
   constructor(options: InfoOptions) {
-    const { column, given, widened } = options;
+    const { column, existing, widened } = options;
     this.#options = options;
     this.#widened = widened;
     const empty: Column = {
@@ -69,10 +69,10 @@ export class InfoParser implements InfoExtent {
       isList: false,
       children: [],
     };
-    this.#struct = new StructBuilder(column ?? { ...(given ?? empty), children: [] });
-    this.#known = new Map((given?.children ?? []).map((child) => [child.name, child]));
+    this.#struct = new StructBuilder(column ?? { ...(existing ?? empty), children: [] });
+    this.#known = new Map((existing?.children ?? []).map((child) => [child.name, child]));
     this.#physicalNames = new Set(
-      [...(column?.children ?? []), ...(given?.children ?? [])].map((child) =>
+      [...(column?.children ?? []), ...(existing?.children ?? [])].map((child) =>
         child.physical.toLowerCase(),
       ),
     );

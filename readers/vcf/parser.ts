@@ -25,7 +25,7 @@ export interface VcfParserOptions {
   readonly out: BatchBuilder;
   readonly report: Report;
   /** Columns that the dataset already has. */
-  readonly given: Columns;
+  readonly existing: Columns;
   /** Dotted names of declared integers that are stored as doubles; the parser stops when it has added one. */
   readonly widened: Set<string>;
 }
@@ -52,14 +52,14 @@ export class VcfParser {
   #searched: Buffer = Buffer.alloc(0);
   #nextTab = -1;
 
-  constructor({ header, params, out, report, given, widened }: VcfParserOptions) {
+  constructor({ header, params, out, report, existing, widened }: VcfParserOptions) {
     this.#out = out;
     this.#report = report;
     this.#width = header.hasFormat ? 9 + header.samples.length : 8;
     this.#widened = widened;
     this.#widenedBefore = widened.size;
     this.#version = header.version;
-    const columns = overlaid(widenedColumns(declaredColumns(header, params), widened), given);
+    const columns = overlaid(widenedColumns(declaredColumns(header, params), widened), existing);
     this.#fixed = new FixedColumns(columns, out, header.build);
     const exploded = params.explodes ? params.annotationsKey : null;
     this.#annotations =
@@ -69,7 +69,7 @@ export class VcfParser {
     const decodes = header.version >= 4.3;
     this.#info = new InfoParser({
       column: columns.find((one) => one.name === 'info'),
-      given: given.find((one) => one.name === 'info'),
+      existing: existing.find((one) => one.name === 'info'),
       decodes,
       out,
       report,
@@ -88,7 +88,7 @@ export class VcfParser {
             decodes,
             out,
             report,
-            given: given.find((one) => one.name === key),
+            existing: existing.find((one) => one.name === key),
             widened,
           })
         : null;
@@ -101,8 +101,8 @@ export class VcfParser {
     const isValidUtf8 = isUtf8(bytes);
     const searched = this.#searchIn(bytes);
     const records = expectedLines(searched);
-    this.#out.expect(records);
-    this.#samples?.expect(records, bytes.length);
+    this.#out.reserveRows(records);
+    this.#samples?.reserveRows(records, bytes.length);
     const line = this.#line;
     let at = 0;
     while (

@@ -23,7 +23,7 @@ export interface SampleOptions {
   readonly out: BatchBuilder;
   readonly report: Report;
   /** The column that the dataset already has. */
-  readonly given: Column | undefined;
+  readonly existing: Column | undefined;
   /** Dotted names of declared integers that are stored as doubles; the parser adds to it and rejects the line. */
   readonly widened: Set<string>;
 }
@@ -56,9 +56,9 @@ export class SampleParser {
   #lineNumber = 0;
 
   constructor(options: SampleOptions) {
-    const { column, key, samples, decodes, out, report, given, widened } = options;
+    const { column, key, samples, decodes, out, report, existing, widened } = options;
     this.#widened = widened;
-    this.#known = new Set((given?.children ?? []).map((child) => child.name));
+    this.#known = new Set((existing?.children ?? []).map((child) => child.name));
     if (!(column instanceof ListBuilder) || !('child' in column.items))
       throw new AppError(
         'invalid',
@@ -89,8 +89,8 @@ export class SampleParser {
   }
 
   /** Reserves space for the samples of this many records, at most for those that fit into `bytes` bytes of text. */
-  expect(records: number, bytes: number): void {
-    this.#struct.expect(Math.min(records * this.#names.length, bytes >> 1));
+  reserveRows(records: number, bytes: number): void {
+    this.#struct.reserveRows(Math.min(records * this.#names.length, bytes >> 1));
   }
 
   /** Parses FORMAT and the samples of a line for record `row`; returns false when the line was rejected. */

@@ -33,13 +33,20 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
       genomeBuild: header.build,
     };
   },
-  read(chunk, header, params, out, report, given) {
+  read(chunk, header, params, out, report, options) {
     // Choice: some headers declare the type Integer for a key whose values are fractions. The key is then stored as a double, and
     // the chunk is read again, which happens at most once per key.
     const widened = new Set<string>();
     for (;;) {
       const before = widened.size;
-      const parser = new VcfParser({ header, params, out, report, given: given.columns, widened });
+      const parser = new VcfParser({
+        header,
+        params,
+        out,
+        report,
+        existing: options.columns,
+        widened,
+      });
       const lines = parser.read(chunk);
       if (widened.size === before) return lines;
       out.clear();

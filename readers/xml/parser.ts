@@ -151,7 +151,7 @@ export class XmlParser {
     }
     const child = tree.add(node, this.names.attribute(name), start);
     // A value that is empty is the empty text, not null: it is there.
-    if (isPlain) tree.addText(child, from, this.#at);
+    if (isPlain) tree.addString(child, from, this.#at);
     else {
       const { text, end } = this.#references.resolve(bytes, from, this.#at, true);
       tree.addCopy(child, text, 0, end, from);
@@ -192,7 +192,7 @@ export class XmlParser {
     if (!isPlain) {
       const { text, end } = this.#references.resolve(bytes, from, to, false);
       if (isRecord) tree.addCopy(node, text, 0, end, from);
-    } else if (isRecord) tree.addText(node, from, to);
+    } else if (isRecord) tree.addString(node, from, to);
   }
 
   #instruction(): void {
@@ -213,7 +213,7 @@ export class XmlParser {
     if (this.#depth > this.#itemDepth && to > from) {
       const data = this.#references.data(bytes, from, to);
       const node = this.#open[this.#depth - 1]!;
-      if (data === null) this.tree.addText(node, from, to);
+      if (data === null) this.tree.addString(node, from, to);
       else this.tree.addCopy(node, data.text, 0, data.end, from);
     }
     this.#at = to + 3;

@@ -79,7 +79,7 @@ export class Tree {
   }
 
   /** Gives a node the text `source[from..to)`, or adds it to the text that it has. */
-  addText(node: number, from: number, to: number): void {
+  addString(node: number, from: number, to: number): void {
     if (this.#froms[node]! < 0) {
       this.#froms[node] = from;
       this.#tos[node] = to;

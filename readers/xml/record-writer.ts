@@ -109,7 +109,7 @@ export class RecordWriter {
       column.padTo(row);
       this.#meet(slot, child);
       // A single null stays one, also where others are lists.
-      if (slot.count === 1 && (!column.takesLists || this.#isNull(child))) {
+      if (slot.count === 1 && (!column.storesLists || this.#isNull(child))) {
         this.#value(column, slot, child);
         continue;
       }
@@ -117,12 +117,12 @@ export class RecordWriter {
       slot.nextOpen = open;
       open = slot;
       slot.json = '';
-      slot.items = column.takesJson ? null : column.beginList();
+      slot.items = column.storesJson ? null : column.beginList();
       this.#item(slot, child);
     }
     for (; open !== null; open = open.nextOpen) {
       const column = open.column!;
-      if (column.takesJson) addUtf8(column, `[${open.json}]`);
+      if (column.storesJson) addUtf8(column, `[${open.json}]`);
       else if (open.items !== null) column.endList();
     }
   }
@@ -156,14 +156,14 @@ export class RecordWriter {
       return;
     }
     this.#meetMembers(child, slot);
-    if (slot.column!.takesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
+    if (slot.column!.storesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
   }
 
   #value(column: ValueColumn, slot: Slot, node: number): void {
     const tree = this.#tree;
     const isObject = tree.firstChild(node) >= 0;
     if (this.#isNull(node)) column.appendNull();
-    else if (column.takesJson) {
+    else if (column.storesJson) {
       this.#meetMembers(node, slot);
       addUtf8(column, this.#json(node));
     } else if (isObject) {
@@ -178,7 +178,7 @@ export class RecordWriter {
       column.endObject();
     } else {
       const { bytes, from, to } = tree.text(node, this.#text);
-      column.addText(bytes, from, to);
+      column.addString(bytes, from, to);
     }
   }
 
@@ -208,7 +208,7 @@ export class RecordWriter {
 
 function addUtf8(column: ValueColumn, text: string): void {
   const bytes = encoder.encode(text);
-  column.addText(bytes, 0, bytes.length);
+  column.addString(bytes, 0, bytes.length);
 }
 
 const encoder = new TextEncoder();

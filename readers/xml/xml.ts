@@ -33,6 +33,6 @@ export const xml: Reader<XmlParams, XmlHeader> = {
     };
   },
   splitter: (head, params) => new XmlSplitter(params.itemDepth, head.encoding, head.column),
-  takesHints: true,
+  usesHints: true,
   read: readXml,
 };

@@ -104,7 +104,7 @@ export async function importSource(
     let hinting = 0;
     for (const i of order(chunks.length, options.shuffle)) {
       all[i] = read(chunks[i]!, known, false);
-      if (!reader.takesHints) continue;
+      if (!reader.usesHints) continue;
       for (let next; (next = all[hinting]) !== undefined; hinting++)
         hints = joinColumns(hints, next.batch.seen);
     }

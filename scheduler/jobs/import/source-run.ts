@@ -248,7 +248,7 @@ export class SourceRun {
   #store(index: number, result: ChunkResult): void {
     // Without the samples, whose size would grow with the number of chunks.
     this.#results[index] = { ...result, samples: [] };
-    if (!this.layout.reader.takesHints) return;
+    if (!this.layout.reader.usesHints) return;
     for (let next; (next = this.#results[this.#hinted]) !== undefined; this.#hinted++)
       this.#hints = joinColumns(this.#hints, next.columns);
   }
