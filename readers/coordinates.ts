@@ -5,7 +5,7 @@ import type { ObjectFields, ValueColumn } from '../engine/ingest/value-column.js
 import type { Column, GenomeBuild } from '../engine/core/types.js';
 import type { ScanBuffer } from './text/scan-buffer.js';
 
-/** Where a record lies on the genome: the column that coordinate queries look into (contract 10.6). */
+/** The column of a record's position in the genome, which coordinate queries use (contract 10.6). */
 export const coordinatesColumn: Column = {
   name: 'genomic_coordinates',
   physical: 'genomic_coordinates',
@@ -19,7 +19,7 @@ export const coordinatesColumn: Column = {
   ],
 };
 
-/** Whether the name begins with `chr`, which the platform leaves out. */
+/** Whether a chromosome name begins with `chr` in any letter case; records store names without it. */
 export function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boolean {
   return (
     to - from > 3 &&
@@ -29,12 +29,12 @@ export function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boole
   );
 }
 
-/** Fills `genomic_coordinates` for readers that find their columns as they go. */
+/** Fills `genomic_coordinates` for readers that create columns while they read. */
 export class Coordinates {
   readonly column: ValueColumn;
   readonly #build: Uint8Array;
   #fields: ObjectFields | null = null;
-  #stores: RunStores | null = null;
+  #builders: RunBuilders | null = null;
   #members: readonly (ValueColumn | null)[] = [];
 
   constructor(column: ValueColumn, build: GenomeBuild) {
@@ -42,12 +42,15 @@ export class Coordinates {
     this.#build = encoder.encode(build);
   }
 
-  /** Whether `addRun` may be called: the dataset has nothing else under this name. */
+  /** Whether `addRun` may be called: false if the dataset has a field of this name with other types. */
   get acceptsRuns(): boolean {
-    return this.#runStores() !== null;
+    return this.#runBuilders() !== null;
   }
 
-  /** Coordinates of `count` rows from `row` on; the window's notes say where the chromosomes stand, and may be changed. */
+  /**
+   * Adds the coordinates of `count` rows from `row` on. Their chromosomes are the ranges `from` and `to` of the window; `from` is moved
+   * past `chr`.
+   */
   addRun(
     row: number,
     count: number,
@@ -55,8 +58,8 @@ export class Coordinates {
     starts: Float64Array,
     stops: Float64Array,
   ): void {
-    const [build, chromosome, first, last] = (this.#stores ??= this.#runStores()!);
-    for (const store of [build, chromosome, first, last]) store.padTo(row);
+    const [build, chromosome, first, last] = (this.#builders ??= this.#runBuilders()!);
+    for (const builder of [build, chromosome, first, last]) builder.padTo(row);
     for (let i = 0; i < count; i++) {
       this.column.padTo(row + i);
       this.column.beginObject();
@@ -71,7 +74,7 @@ export class Coordinates {
     for (const member of this.#members) member?.padTo(row + count);
   }
 
-  #runStores(): RunStores | null {
+  #runBuilders(): RunBuilders | null {
     if (!(this.column instanceof ObjectColumn)) return null;
     const { fields } = this.column;
     this.#fields = fields;
@@ -85,11 +88,11 @@ export class Coordinates {
     return isPlain ? [build, chromosome, first, last] : null;
   }
 
-  /** The coordinates of a row: both ends count from 1 and belong to it; the chromosome comes with or without `chr`. */
+  /** Adds the coordinates of a row: 1-based inclusive start and stop, and the chromosome `bytes[from..to)` with or without `chr`. */
   add(row: number, bytes: Uint8Array, from: number, to: number, start: number, stop: number): void {
     this.column.padTo(row);
     const fields = this.column.beginObject();
-    if (fields === null) return; // the dataset has something else under this name, and has said so
+    if (fields === null) return; // the dataset has another type for this field; the column has reported it
     if (fields !== this.#fields) {
       this.#fields = fields;
       const { children } = coordinatesColumn;
@@ -109,6 +112,6 @@ export class Coordinates {
   }
 }
 
-type RunStores = readonly [Utf8Builder, Utf8Builder, LongBuilder, LongBuilder];
+type RunBuilders = readonly [Utf8Builder, Utf8Builder, LongBuilder, LongBuilder];
 
 const encoder = new TextEncoder();

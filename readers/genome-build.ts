@@ -40,17 +40,17 @@ const names: readonly (readonly [RegExp, GenomeBuild])[] = [
   ],
 ];
 
-/** The build in which a chromosome has this length, which cannot lie; undefined when that does not tell. */
+/** The build in which a chromosome has this length; undefined when the length is unknown. */
 export function buildOfLength(chromosome: string, length: string): GenomeBuild | undefined {
   return lengths[`${chromosome.replace(/^chr/i, '')}:${length}`];
 }
 
-/** The builds that a text names, in any of the usual ways. */
+/** The builds that a text names, such as `hg19`, `b37` or an accession of the assembly. */
 export function buildsNamed(text: string): readonly GenomeBuild[] {
   return names.filter(([pattern]) => pattern.test(text)).map(([, build]) => build);
 }
 
-/** `reader_params.genome_build`; undefined when it is not given. */
+/** Parses `reader_params.genome_build`; undefined when it is missing. Throws `invalid` for other builds. */
 export function buildParam(value: unknown): GenomeBuild | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const text = String(value).toUpperCase();

@@ -8,26 +8,25 @@ import { storedColumns } from './unify-columns.js';
 export interface Batch {
   /** The columns in `data`. */
   readonly columns: Columns;
-  /** Every column that the chunk saw, those marked `seen` included, which are not in `data`: what unifying needs. */
+  /** All columns found in the chunk, for `unifyColumns`; those marked `seen` are not in `data`. */
   readonly seen: Columns;
   readonly rows: number;
   readonly data: RecordBatch;
 }
 
 /**
- * What readers fill, column by column and straight from the bytes; no object per record.
+ * The columns of a chunk under construction. Readers append values column by column, without an object per record.
  *
- * A column is filled sparsely: whoever appends a value first calls `padTo(row)`, which fills the rows that had none with
- * nulls; `finish` pads the rest. `rollback` takes back what a record had appended before it turned out to be malformed.
- * Invariant: while a record is being read, no column holds more than one value beyond `rows`; so it is
- * between runs of records that are appended column by column.
+ * Columns are sparse: before a value is appended, `padTo(row)` fills the rows without a value with nulls; `finish` pads the last rows.
+ * `rollback` removes the values of a record that turned out to be malformed. Invariant: while a record is read, and between runs of
+ * records that are appended column by column, no column has more than one value beyond `rows`.
  */
 export class BatchBuilder {
-  /** Records that are complete. */
+  /** Number of complete records. */
   rows = 0;
   readonly #columns = new Map<string, ColumnBuilder>();
 
-  /** The builder of a top-level column, made when first asked for; the first `column` given for a name decides its type. */
+  /** Returns the builder of a top-level column, created on first use with the type of `column`. */
   column(column: Column): ColumnBuilder {
     let builder = this.#columns.get(column.name);
     if (builder === undefined) {
@@ -37,12 +36,12 @@ export class BatchBuilder {
     return builder;
   }
 
-  /** Adds a builder of the caller's own making. */
+  /** Adds a builder that the caller created. */
   add(name: string, builder: ColumnBuilder): void {
     this.#columns.set(name, builder);
   }
 
-  /** Makes room for so many records in the columns that there are. */
+  /** Enlarges the buffers of the existing columns for `records` records. */
   reserveRows(records: number): void {
     for (const column of this.#columns.values()) column.reserveRows(records);
   }
@@ -51,30 +50,30 @@ export class BatchBuilder {
     this.rows++;
   }
 
-  /** Ends so many records, of which the columns have their values already. */
+  /** Ends `count` records whose values have been appended. */
   endRecords(count: number): void {
     this.rows += count;
   }
 
-  /** Forgets everything appended after the first `rows` records. */
+  /** Removes everything after the first `rows` records. */
   rollback(rows: number): void {
     this.rows = rows;
     for (const column of this.#columns.values()) column.truncate(rows);
   }
 
-  /** Forgets everything, columns included: the chunk is read again. */
+  /** Removes everything, including the columns, before the chunk is read again. */
   clear(): void {
     this.rows = 0;
     this.release();
   }
 
-  /** Gives the buffers back for the next chunk; nothing may look at the finished batch any more. */
+  /** Releases the buffers for the next chunk; the finished batch must not be used afterwards. */
   release(): void {
     for (const column of this.#columns.values()) column.release();
     this.#columns.clear();
   }
 
-  /** The finished columns, in the order in which they were first asked for. The builder is used up. */
+  /** Returns the columns, in the order in which they were created. The builder must not be used afterwards. */
   finish(): Batch {
     const builders = [...this.#columns.values()];
     const seen = builders.map((builder) => builder.column());
@@ -84,7 +83,7 @@ export class BatchBuilder {
   }
 }
 
-/** A batch from finished columns of `rows` values each. */
+/** Creates a batch of columns with `rows` values each. */
 export function makeBatch(columns: Columns, rows: number, children: readonly Data[]): Batch {
   const fields = children.map((data, i) => new Field(columns[i]!.physical, data.type, true));
   const struct = makeData({

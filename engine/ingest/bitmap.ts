@@ -1,6 +1,6 @@
 import { grownBits } from '../core/buffers.js';
 
-/** A bitmap whose first `length` bits are set and the rest is not. */
+/** A bitmap whose first `length` bits are set. */
 export function allSet(length: number): Uint8Array {
   const bits = new Uint8Array(Math.max(128, (length >> 3) * 2));
   bits.fill(255, 0, length >> 3);
@@ -8,7 +8,7 @@ export function allSet(length: number): Uint8Array {
   return bits;
 }
 
-/** The bitmap with bit `i` set, in a larger one if need be. */
+/** Sets bit `i`; returns the bitmap, or a larger copy if it has no such bit. */
 export function withBit(bits: Uint8Array, i: number): Uint8Array {
   const byte = i >> 3;
   const wide = byte < bits.length ? bits : grownBits(bits, byte + 1);
@@ -16,13 +16,13 @@ export function withBit(bits: Uint8Array, i: number): Uint8Array {
   return wide;
 }
 
-/** The bitmap, or a larger one with room for `length` bits. */
+/** Returns the bitmap, or a larger copy if it has fewer than `length` bits. */
 export function withRoom(bits: Uint8Array, length: number): Uint8Array {
   const bytes = (length + 7) >> 3;
   return bytes <= bits.length ? bits : grownBits(bits, bytes);
 }
 
-/** Whether bit `i` is set; bits beyond the end are not. */
+/** Whether bit `i` is set; false beyond the end. */
 export function isSet(bits: Uint8Array, i: number): boolean {
   return i >> 3 < bits.length && ((bits[i >> 3]! >> (i & 7)) & 1) === 1;
 }

@@ -2,7 +2,7 @@ import { budgets } from '../core/budgets.js';
 import type { StoredType } from '../core/types.js';
 import { isoMicros } from './iso-date.js';
 
-/** A value that cannot become what its field holds: the validation code and the reason. */
+/** The reason why a value cannot be stored in its field, with the validation code. */
 export interface Misfit {
   readonly code: number;
   readonly message: string;
@@ -11,8 +11,9 @@ export interface Misfit {
 export type Scalar = boolean | number | bigint | string;
 
 /**
- * A scalar as the given type stores it: text for texts, number or bigint (dates: microseconds) for numbers. Null for an empty
- * text where a number, date or boolean is wanted (contract 19.3). What would lose information is a misfit, code 301.
+ * Converts a scalar to the form in which a column of the type stores it: a string for `string`, `text` and `blob`, a number or bigint for
+ * numbers, microseconds since 1970 for dates. Returns null for an empty string in a field of numbers, dates or booleans (contract 19.3),
+ * and a misfit of code 301 when the conversion would lose information.
  */
 export function castScalar(type: StoredType, value: Scalar): Scalar | null | Misfit {
   return (casts[type] ?? misfitOf)(value, type);
@@ -22,11 +23,11 @@ export function isMisfit(value: Scalar | null | Misfit): value is Misfit {
   return typeof value === 'object' && value !== null;
 }
 
-/** The misfit of a text beyond the limit of the `string` type, which counts UTF-8 bytes. */
+/** The misfit of a string of `bytes` bytes in UTF-8, more than the type `string` allows. */
 export function tooLong(bytes: number): Misfit {
   return {
     code: 306,
-    message: `a text of ${bytes} bytes is longer than ${budgets.stringBytes} bytes (budget stringBytes): declare the field as data type "text"`,
+    message: `a string of ${bytes} bytes is longer than ${budgets.stringBytes} bytes (budget stringBytes): declare the field as data type "text"`,
   };
 }
 
@@ -56,7 +57,7 @@ const casts: Readonly<Partial<Record<StoredType, Cast>>> = {
   },
 };
 
-/** `true`, `1` and their opposites, also as text; other texts are more likely to be mistakes than truths. */
+/** Accepts true, false, 1, 0 and these as strings in any letter case; other strings are probably mistakes. */
 function toBoolean(value: Scalar, type: StoredType): boolean | null | Misfit {
   if (value === '') return null;
   switch (String(value).toLowerCase()) {
@@ -86,7 +87,7 @@ function toWhole(
   const number = Number(whole);
   return Number.isSafeInteger(number) ? number : whole;
 }
-/** Bounded, because a bigint of a million digits takes long to make. */
+/** Bounded, because parsing a bigint of a million digits takes long. */
 const wholeText = /^-?\d{1,400}$/;
 
 function toDouble(value: Scalar, type: StoredType): number | null | Misfit {
@@ -96,7 +97,7 @@ function toDouble(value: Scalar, type: StoredType): number | null | Misfit {
   const number = Number(value);
   return Number.isFinite(number) || typeof value === 'number' ? number : outOfRange(value, type);
 }
-/** Written so that no digit can match in two places: linear in the text. */
+/** Takes linear time, because no digit can match in two ways. */
 const numberText = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 
 function misfitOf(value: Scalar, type: StoredType): Misfit {
@@ -107,7 +108,7 @@ function outOfRange(value: Scalar, type: StoredType): Misfit {
   return { code: 301, message: `${show(value)} is out of the range of ${type}` };
 }
 
-/** A value in a message: short, and with nothing that a terminal would act on. */
+/** Shows a value in a message: at most 60 characters, control characters escaped. */
 function show(value: Scalar): string {
   const text = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value);
   return text.length <= 60 ? text : `${text.slice(0, 57)}…`;

@@ -2,21 +2,21 @@ import type { Data } from 'apache-arrow';
 import type { Column } from '../core/types.js';
 import { isSet, withRoom } from './bitmap.js';
 
-/** One column under construction. */
+/** A column under construction. */
 export abstract class ColumnBuilder {
-  /** Values appended so far, nulls included. */
+  /** Number of values, including nulls. */
   length = 0;
   nullCount = 0;
-  /** One bit per value, kept from the first null on; null while there is none. */
+  /** One bit per value, 0 for null; null while no value is null. */
   protected valid: Uint8Array | null = null;
 
-  /** The column as it stands; a dynamic one may still change its type. */
+  /** The column's declaration; the type of an inferred column may still change. */
   abstract column(): Column;
-  /** Pads to `length` values and hands over the buffers. */
+  /** Pads to `length` values and returns them; the data refers to the builder's buffers. */
   abstract finish(length: number): Data;
   abstract appendNull(): void;
 
-  /** Whether value `i` is there and no null. */
+  /** Whether value `i` exists and is not null. */
   isFilled(i: number): boolean {
     return i < this.length && (this.valid === null || isSet(this.valid, i));
   }
@@ -25,13 +25,13 @@ export abstract class ColumnBuilder {
     while (this.length < length) this.appendNull();
   }
 
-  /** Makes room for so many values in all, so that the buffers need not grow step by step. */
+  /** Enlarges the buffers for `length` values in all, so that they need not grow step by step. */
   reserveRows(_length: number): void {}
 
-  /** Gives the buffers back, once nothing refers to what `finish` handed over. */
+  /** Releases the buffers; the result of `finish` must not be used afterwards. */
   release(): void {}
 
-  /** Takes back all values behind the first `length`. */
+  /** Removes all values after the first `length`. */
   truncate(length: number): void {
     if (this.valid !== null) {
       for (let i = length; i < this.length; i++) {
@@ -42,7 +42,7 @@ export abstract class ColumnBuilder {
     if (this.length > length) this.length = length;
   }
 
-  /** Nulls as arrow wants them. */
+  /** The length and the nulls, as `makeData` of apache-arrow expects them. */
   protected nulls(): { length: number; nullCount: number; nullBitmap: Uint8Array | null } {
     const { length, nullCount } = this;
     const bytes = (length + 7) >> 3;

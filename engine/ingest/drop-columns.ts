@@ -2,7 +2,7 @@ import { Field, makeData, Struct, type Data } from 'apache-arrow';
 import type { Column, Columns } from '../core/types.js';
 import { makeBatch, type Batch } from './batch.js';
 
-/** The batch without the fields of these dotted names: neither stored nor seen. An object goes with its last member. */
+/** Returns the batch without the fields of these dotted names. An object that loses all members is removed, too. */
 export function withoutColumns(batch: Batch, names: ReadonlySet<string>): Batch {
   if (names.size === 0) return batch;
   const kept = pruned(batch.columns, batch.data.data.children, names, '');

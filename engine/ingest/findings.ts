@@ -10,31 +10,34 @@ export interface ValidationParams {
 }
 
 /**
- * What was found wrong with one field, one or many times. `line` and `message` are of the first time; a line counts from 1
- * within the chunk until the task adds the lines before it, and is 0 for what concerns a column and no single line.
+ * The errors or warnings with one code in one field. `line` and `message` are those of the first one. Lines count from 1, within the chunk
+ * until `mergeFindings` adds the lines before it; 0 stands for a finding about a column as a whole.
  */
 export interface Finding {
-  readonly code: number; // specification, "Validation codes"; 0 = the line cannot be read as it stands
+  /** Specification, "Validation codes"; 0 for a line that cannot be parsed. */
+  readonly code: number;
   readonly level: 'warning' | 'error';
   readonly line: number;
   readonly field: string | null;
   readonly message: string;
   readonly count: number;
-  /** The file's name to people; null for what concerns the import as a whole. */
+  /** The file's name in messages; null for a finding about the import as a whole. */
   readonly file?: string | null;
 }
 
+/** The findings of a chunk, a file or an import. */
 export interface Findings {
-  /** How often each code occurred, errors and warnings. */
+  /** Number of errors and warnings by code. */
   readonly counts: Readonly<Record<string, number>>;
   readonly errors: number;
   readonly warnings: number;
   /** Records with at least one error. */
   readonly records: number;
-  /** One for each code, level and field, in the order of their lines. */
+  /** One finding for each code, level and field, in the order of their lines. */
   readonly examples: readonly Finding[];
 }
 
+/** The findings of a source without errors and warnings. */
 export const noFindings: Findings = {
   counts: {},
   errors: 0,
@@ -56,19 +59,19 @@ const names: ReadonlyMap<number, string> = new Map([
   [400, 'Too Many Columns'],
 ]);
 
-/** Kept per chunk; far above what answers show, so that the merged counts do not depend on how the source was cut. */
-const keptExamples = 2_000;
-/** Shown per code in an import's metadata. */
+/** Findings per chunk: far more than are shown, so that the merged counts do not depend on how the source was split. */
+const maxExamples = 2_000;
+/** Findings per code and level in an import's metadata. */
 const shownExamples = 20;
 
-/** Collects what a reader reports about one chunk. */
+/** Collects the errors and warnings that a reader reports about one chunk. */
 export class FindingCollector {
   readonly isDisabled: boolean;
-  /** Nothing more needs to be read: `raise_on_errors` and an error has come. */
+  /** Reading can stop: an error was reported and `raise_on_errors` is set. */
   isStopped = false;
-  /** The reader has come to the end of the records; what later chunks hold is none. */
+  /** The records end in this chunk; the content of later chunks is not read. */
   hasEnded = false;
-  /** Records with an error; each counts once. */
+  /** Number of records with at least one error. */
   rejected = 0;
   #errors = 0;
   #warnings = 0;
@@ -79,7 +82,7 @@ export class FindingCollector {
   readonly #isFinal: boolean;
   readonly #rejected: RejectionSink | undefined;
 
-  /** In a final pass the warnings of the first are known, so only errors are collected. */
+  /** `isFinal`: the chunk is read for the second time, so its warnings are known and only errors are collected. */
   constructor(params: ValidationParams, isFinal = false, rejected?: RejectionSink) {
     this.#params = params;
     this.#isFinal = isFinal;
@@ -87,7 +90,7 @@ export class FindingCollector {
     this.isDisabled = params.disable;
   }
 
-  /** An error: the record on this line is not stored. */
+  /** Reports an error: the record on this line is not stored. */
   reject(line: number, code: number, field: string | null, message: string): void {
     if (line !== this.#lastRejected) {
       this.#lastRejected = line;
@@ -98,7 +101,7 @@ export class FindingCollector {
     if (this.#params.raiseOnErrors) this.isStopped = true;
   }
 
-  /** A warning: the record is stored, unless strict validation makes it an error (true): then the reader takes it back. */
+  /** Reports a warning. Returns true when strict validation makes it an error; the reader then rolls the record back. */
   warn(line: number, code: number, field: string | null, message: string): boolean {
     if (this.#isFinal || this.isDisabled) return false;
     if (this.#params.strict) {
@@ -109,12 +112,12 @@ export class FindingCollector {
     return false;
   }
 
-  /** The records end in this chunk. */
+  /** Reports that the records end in this chunk. */
   end(): void {
     this.hasEnded = true;
   }
 
-  /** Forgets all that was reported: the reader begins the chunk again. */
+  /** Discards all reports: the reader starts the chunk again. */
   restart(): void {
     this.isStopped = false;
     this.hasEnded = false;
@@ -150,12 +153,12 @@ export class FindingCollector {
     const key = groupKey({ code, level, field });
     const known = this.#examples.get(key);
     if (known) known.count++;
-    else if (this.#examples.size < keptExamples)
+    else if (this.#examples.size < maxExamples)
       this.#examples.set(key, { code, level, line, field, message, count: 1 });
   }
 }
 
-/** The findings of all chunks as one; `linesBefore` turns a chunk's line numbers into the file's. */
+/** Merges the findings of the chunks of a file; `linesBefore` turns line numbers of a chunk into those of the file. */
 export function mergeFindings(
   parts: readonly { readonly findings: Findings; readonly linesBefore: number }[],
 ): Findings {
@@ -178,7 +181,7 @@ export function mergeFindings(
   };
 }
 
-/** The findings of several files as one, in the files' order; `file` is null for the import as a whole. */
+/** Merges the findings of several files in their order; `file` is null for findings about the import as a whole. */
 export function joinFindings(
   parts: readonly { readonly findings: Findings; readonly file: string | null }[],
 ): Findings {
@@ -209,8 +212,8 @@ function totals(
 }
 
 /**
- * Codes 202 and 203: what the new columns of an import deserve, found once the columns of all chunks are unified.
- * The first import into an empty dataset defines its fields, so nothing is new there.
+ * Returns the findings about the new columns of an import: code 202 for unusual names, 203 for columns that the dataset does not have.
+ * The first import into an empty dataset defines its fields, so none of them counts as new.
  */
 export function columnFindings(
   existing: Columns,
@@ -238,7 +241,7 @@ export function columnFindings(
   }
 }
 
-// Choice: the specification speaks of "strict column name rules" without naming them; these are what the field operations ask for.
+// Choice: the specification does not define its "strict column name rules"; the rules of the field operations are used.
 const strictNameRule =
   'should start with a letter, hold letters, digits, `_` and `.` only, and no `__`';
 function isStrictName(name: string): boolean {
@@ -285,16 +288,16 @@ export function progressErrors(findings: Findings): Record<string, unknown> {
   };
 }
 
-/** One sentence that names file, line and cause of the first error and counts the rest; null when there is none. */
+/** A sentence with the file, line and cause of the first error and the number of the others; null when there is no error. */
 export function errorMessage(file: string, findings: Findings): string | null {
   const first = findings.examples.find((finding) => finding.level === 'error');
   if (!first) return null;
-  const where = first.file ?? file;
-  const place = first.line === 0 ? where : `${where}, line ${first.line}`;
+  const name = first.file ?? file;
+  const location = first.line === 0 ? name : `${name}, line ${first.line}`;
   const code = first.code === 0 ? '' : ` (code ${first.code}, ${names.get(first.code)})`;
   const rest = findings.errors - 1;
   const more = rest === 0 ? '' : `; ${rest} more ${rest === 1 ? 'error' : 'errors'}`;
-  return `${place}: ${first.message}${code}${more}`;
+  return `${location}: ${first.message}${code}${more}`;
 }
 
 function shownFindings(findings: Findings): readonly Finding[] {

@@ -97,14 +97,14 @@ export class DoubleBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
-  /** Room for `count` numbers, which the caller writes before `commitRun`. */
+  /** Reserves memory for `count` numbers, which the caller writes before `commitRun`. */
   reserveRun(count: number): Float64Array {
     const from = this.length;
     if (from + count > this.#values.length) this.#values = grown(this.#values, from + count);
     return this.#values.subarray(from, from + count);
   }
 
-  /** Appends the first `count` numbers of what was reserved; NaN stands for null. */
+  /** Appends the first `count` of the reserved numbers; NaN stands for null. */
   commitRun(count: number): void {
     const values = this.#values;
     const from = this.length;
@@ -168,7 +168,7 @@ export class LongBuilder extends ColumnBuilder {
     if (length > this.#values.length) this.#grow(length);
   }
 
-  /** Appends a whole number within +-2^53 without making a bigint (little-endian halves, as arrow stores them). */
+  /** Appends an integer within ±2^53 without creating a bigint, as two little-endian halves. */
   append(value: number): void {
     const i = this.length;
     if (i >= this.#values.length) this.#grow(this.length + 1);
@@ -217,7 +217,7 @@ export class LongBuilder extends ColumnBuilder {
   }
 }
 
-/** `boolean`. */
+/** Booleans as bits: `boolean`. */
 export class BooleanBuilder extends ColumnBuilder {
   #bits = acquire(Uint8Array, 256);
   readonly #column: Column;

@@ -1,8 +1,10 @@
 /**
- * Reads an ISO 8601 date or time from bytes: microseconds since 1970 UTC, or undefined when it is none.
- * The strict form is what detection takes for a date: `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SS[.f][Z]`, up to six digits of
- * fraction. The lenient one, for fields declared as dates, also takes a space for `T`, no seconds, more digits (cut off) and
- * an offset such as `+02:00`. A time without a zone is UTC.
+ * Parses the ISO 8601 date or time `bytes[from..to)`: returns microseconds since 1970 UTC, or undefined for other text. A time without a
+ * zone is UTC.
+ *
+ * The strict form, by which the type of a field is inferred, is `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SS[.f][Z]` with up to six digits of
+ * fraction. The lenient form, for fields declared as dates, also allows a space instead of `T`, no seconds, more digits of fraction (which
+ * are cut off) and an offset such as `+02:00`.
  */
 export function isoMicros(
   bytes: Uint8Array,
@@ -62,7 +64,7 @@ function isDigit(byte: number): boolean {
   return byte >= 48 && byte <= 57;
 }
 
-/** The number in `count` digits, or NaN. */
+/** The number that `count` digits represent; NaN for other characters. */
 function digits(bytes: Uint8Array, from: number, count: number): number {
   let value = 0;
   for (let i = from; i < from + count; i++) {
@@ -73,7 +75,7 @@ function digits(bytes: Uint8Array, from: number, count: number): number {
   return value;
 }
 
-/** Seconds east of UTC. */
+/** The offset from UTC in seconds, positive in the east; undefined for other text. */
 function zone(bytes: Uint8Array, at: number, to: number, isLenient: boolean): number | undefined {
   if (bytes[at] === letterZ) return at + 1 === to ? 0 : undefined;
   const sign = bytes[at] === plus ? 1 : bytes[at] === dash ? -1 : 0;
@@ -90,7 +92,7 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Days since 1970-01-01 in the Gregorian calendar; years begin in March, so that the leap day comes last. */
+/** Days since 1970-01-01 in the Gregorian calendar. The computation lets years begin in March, so that the leap day comes last. */
 function dayNumber(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);

@@ -6,17 +6,17 @@ import { ListColumn, ScalarColumn } from './typed-column.js';
 import type { ValueColumn } from './value-column.js';
 
 /*
- * Objects hold columns of every kind, and columns of two kinds hold objects: the kinds know each other through `MakeColumn`,
- * which is implemented here and passed down.
+ * An object column contains columns of all classes, and two of these classes can contain objects. To avoid import circles, the classes
+ * create each other through `MakeColumn`, which is implemented here and passed to them.
  */
 
-/** The column of a field: cast to its type where it is declared, else with the type inferred from the values. */
+/** Creates the column of a field: values are cast to its declared type, or else the type is inferred from the values. */
 export const makeColumn: MakeColumn = (spec) =>
   spec.declared === undefined
     ? new InferredColumn(spec, makeColumn)
     : typedColumn(spec.declared, spec.path, spec.depth, spec.context);
 
-/** The column of a field with a declared type: values are cast to it or rejected. */
+/** Creates the column of a field with a declared type: values are cast to it or rejected. */
 export function typedColumn(
   column: Column,
   path: string,
@@ -32,12 +32,12 @@ export function typedColumn(
   return new ScalarColumn(column, path, context);
 }
 
-/** The fields of a record: those of `declared` with their types, others with inferred types; `onNew` is called for each. */
+/** Creates the fields of a record: those of `declared` with their types, others with inferred types; `onNew` is called for each. */
 export function recordFields(options: {
   readonly declared: Columns;
   readonly context: RecordContext;
   readonly onNew: (column: ValueColumn) => void;
-  /** What the fields came to in earlier chunks: their values are stored as that type from the start. */
+  /** The types inferred from earlier chunks: values are stored with them from the start. */
   readonly hints?: Columns;
 }): FieldColumns {
   return new FieldColumns({ hints: [], ...options, prefix: '', depth: 0, make: makeColumn });

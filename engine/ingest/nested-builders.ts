@@ -36,7 +36,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
     if (!(this.items instanceof StructBuilder)) this.items.reserveRows(length);
   }
 
-  /** Ends one list value: all elements appended since the last value are its own. */
+  /** Ends a list: its elements are those appended since the last value. */
   endList(): void {
     const i = this.length;
     if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
@@ -60,7 +60,7 @@ export class ListBuilder<B extends ColumnBuilder = ColumnBuilder> extends Column
 
   override truncate(length: number): void {
     super.truncate(length);
-    // The elements of a list that was begun but not ended go too.
+    // This also removes the elements of a list that was not ended.
     this.items.truncate(this.#offsets[this.length]!);
   }
 
@@ -92,7 +92,7 @@ export class StructBuilder extends ColumnBuilder {
     return { ...this.#column, children };
   }
 
-  /** The builder of a child, made when first asked for. */
+  /** Returns the builder of a child, created on first use. */
   child(column: Column): ColumnBuilder {
     let builder = this.children.get(column.name);
     if (builder === undefined) {
@@ -116,7 +116,7 @@ export class StructBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
-  /** Ends so many objects, whose children are all filled or to be padded. */
+  /** Ends `count` objects whose children have been appended; missing ones are padded later. */
   endObjects(count: number): void {
     if (this.valid === null) this.length += count;
     else for (let i = 0; i < count; i++) this.endObject();
@@ -142,7 +142,7 @@ export class StructBuilder extends ColumnBuilder {
   }
 }
 
-/** The builder for a column's type; of a list of it when the column is a list. */
+/** Creates the builder for a column's type, or for a list of that type when the column is a list. */
 export function makeBuilder(column: Column): ColumnBuilder {
   if (column.isList) return new ListBuilder(makeBuilder({ ...column, isList: false }));
   switch (column.type) {

@@ -167,7 +167,7 @@ export class ObjectColumn extends ValueColumn {
     this.#refuse(String(value));
   }
   addString(): void {
-    this.#refuse('a text');
+    this.#refuse('a string');
   }
 
   #refuse(found: string): void {
@@ -192,7 +192,7 @@ export class ObjectColumn extends ValueColumn {
       this.#refuse('a list in a list');
       return null;
     }
-    this.context.warn(303, this.path, 'a list where one object is expected: its first is taken');
+    this.context.warn(303, this.path, 'a list where one object is expected: its first is stored');
     this.#listRow = this.length;
     return this;
   }

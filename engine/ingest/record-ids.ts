@@ -8,20 +8,20 @@ const commitDigits = 10;
 const chunkDigits = 4;
 const rowDigits = 5;
 
-/** Characters of a record's `_id`. */
+/** Length of a record's `_id` in characters. */
 export const idLength = commitDigits + chunkDigits + rowDigits;
 
-/** A batch with memory of its own besides the columns'. */
-export interface Identified extends Batch {
-  /** Gives that memory back; nothing may look at the batch any more. */
+/** A batch with the columns `_id` and `_commit`, which have buffers of their own. */
+export interface IdentifiedBatch extends Batch {
+  /** Releases the buffers of `_id` and `_commit`; the batch must not be used afterwards. */
   release(): void;
 }
 
 /**
- * The batch with the reserved columns in front: `_id`, unique in the platform and in order of insertion (commit, chunk and
- * row in base 36, each of fixed width), and `_commit`, the commit's id as text.
+ * Adds the reserved columns in front: `_id`, unique in the platform and in order of insertion (commit, chunk and row in base 36, each of
+ * fixed width), and `_commit`, the commit's id as a string.
  */
-export function identified(batch: Batch, commitId: number, chunk: number): Identified {
+export function withRecordIds(batch: Batch, commitId: number, chunk: number): IdentifiedBatch {
   const { rows, data } = batch;
   const own = [ids(rows, commitId, chunk), repeated(rows, String(commitId))];
   const fields = [
@@ -43,7 +43,7 @@ export function identified(batch: Batch, commitId: number, chunk: number): Ident
   };
 }
 
-/** A column of texts, and the buffers that it lies in. */
+/** A string column and its buffers. */
 interface OwnColumn {
   readonly data: Data;
   readonly bytes: Uint8Array;
@@ -58,7 +58,7 @@ function ids(rows: number, commitId: number, chunk: number): OwnColumn {
   const first = idLength - rowDigits;
   for (let row = 0, at = first; row < rows; row++, at += idLength) {
     for (let i = 0; i < rowDigits; i++) bytes[at + i] = current[first + i]!;
-    // Counts up in place: 9 is followed by a, z by a carry.
+    // Increments the number in place: 9 is followed by a, z by 0 with a carry.
     for (let i = idLength - 1; i >= 0; i--) {
       const c = current[i]!;
       if (c === 122) current[i] = 48;
@@ -68,15 +68,15 @@ function ids(rows: number, commitId: number, chunk: number): OwnColumn {
       }
     }
   }
-  return text(rows, idLength, bytes);
+  return stringColumn(rows, idLength, bytes);
 }
 
 function repeated(rows: number, value: string): OwnColumn {
   const one = new TextEncoder().encode(value);
-  return text(rows, one.length, filled(rows, one));
+  return stringColumn(rows, one.length, filled(rows, one));
 }
 
-/** `one`, `rows` times; copied in doubling steps. */
+/** Returns a buffer with `rows` copies of `one`, copied in doubling steps. */
 function filled(rows: number, one: Uint8Array): Uint8Array {
   const size = rows * one.length;
   const bytes = acquire(Uint8Array, Math.max(1, size));
@@ -86,7 +86,7 @@ function filled(rows: number, one: Uint8Array): Uint8Array {
   return bytes;
 }
 
-function text(rows: number, width: number, bytes: Uint8Array): OwnColumn {
+function stringColumn(rows: number, width: number, bytes: Uint8Array): OwnColumn {
   const offsets = acquire(Int32Array, rows + 1);
   for (let row = 0; row <= rows; row++) offsets[row] = row * width;
   const data = makeData({

@@ -1,7 +1,7 @@
-/** Where a chunk's rejections are kept line by line, besides the findings, which count them. */
+/** Receives the errors of a chunk one by one, in addition to the findings, which count them. */
 export interface RejectionSink {
   add(line: number, code: number, field: string | null, message: string): void;
-  /** Forgets all: the reader begins the chunk again. */
+  /** Discards all errors: the reader starts the chunk again. */
   clear(): void;
 }
 
@@ -12,20 +12,20 @@ interface Rejection {
   readonly message: string;
 }
 
-/** The rejected records of one chunk as lines of JSON, in blocks. */
+/** The rejected records of one chunk: `records` lines of JSON, in blocks of whole lines. */
 export interface RejectedBytes {
   readonly blocks: readonly Uint8Array[];
   readonly records: number;
 }
 
-/** Further errors of the same record that are written out; `errors` counts all. */
-const shownErrors = 20;
+/** Errors of a record that are written after the first; `errors` counts all. */
+const maxFurtherErrors = 20;
 const blockBytes = 1 << 20;
 
 /**
- * The rejected records of one chunk, each with its reasons and its text, as lines of JSON up to `maxBytes`; the first that
- * does not fit and all after it are left out. Begins every line with `{"line":<number in the chunk>`: whoever joins the
- * chunks puts the file's number there (`shiftedLine`). Errors of one record have to come one after another.
+ * Writes the rejected records of one chunk as lines of JSON, each with its errors and its text, up to `maxBytes` in all; the first record
+ * that does not fit and all after it are left out. Each line begins with `{"line":<number in the chunk>`, which `shiftedLine` replaces
+ * when the chunks are joined. The errors of one record must be added one after the other.
  */
 export class RejectedLines implements RejectionSink {
   readonly #text: Uint8Array;
@@ -33,7 +33,7 @@ export class RejectedLines implements RejectionSink {
   readonly #maxTextBytes: number;
   readonly #endsAtReturn: boolean;
   #blocks: Uint8Array[] = [];
-  /** Rows that are not in a block yet. */
+  /** Lines of JSON that are not part of a block yet. */
   #rows: Uint8Array[] = [];
   #rowBytes = 0;
   #bytes = 0;
@@ -42,7 +42,7 @@ export class RejectedLines implements RejectionSink {
   #line = -1;
   #errors: Rejection[] = [];
   #count = 0;
-  /** A place in the text that is known: where this line begins. */
+  /** A line of the text whose start is known. */
   #known = { line: 1, at: 0 };
 
   constructor(
@@ -62,7 +62,7 @@ export class RejectedLines implements RejectionSink {
       this.#line = line;
     }
     this.#count++;
-    if (this.#errors.length <= shownErrors) this.#errors.push({ code, field, message });
+    if (this.#errors.length <= maxFurtherErrors) this.#errors.push({ code, field, message });
   }
 
   clear(): void {
@@ -108,12 +108,12 @@ export class RejectedLines implements RejectionSink {
     this.#rowBytes = 0;
   }
 
-  /** A line's text as far as the budget goes, and how many bytes the whole line has. */
+  /** The text of a line, up to `maxTextBytes`, and the size of the whole line in bytes. */
   #textOf(line: number): { readonly text: string; readonly bytes: number } {
     const from = this.#startOf(line);
     const end = this.#endOf(from);
     let to = Math.min(end, from + this.#maxTextBytes);
-    // Not in the middle of a character: its further bytes are 10xxxxxx.
+    // Do not cut within a character, whose continuation bytes are 10xxxxxx.
     while (to < end && to > from && (this.#text[to]! & 0xc0) === 0x80) to--;
     const text = new TextDecoder('utf-8', { ignoreBOM: true });
     return { text: text.decode(this.#text.subarray(from, to)), bytes: end - from };
@@ -127,17 +127,18 @@ export class RejectedLines implements RejectionSink {
     return at;
   }
 
-  /** Where the line behind the one that begins at `at` begins. */
+  /** The start of the line after the one that starts at `at`. */
   #next(at: number): number {
     const end = this.#text.indexOf(10, at);
-    const behind = end < 0 ? this.#text.length : end + 1;
-    if (!this.#endsAtReturn) return behind;
-    const back = this.#text.subarray(at, behind).indexOf(13);
-    if (back < 0) return behind;
-    return this.#text[at + back + 1] === 10 ? at + back + 2 : at + back + 1;
+    const next = end < 0 ? this.#text.length : end + 1;
+    if (!this.#endsAtReturn) return next;
+    const carriageReturn = this.#text.subarray(at, next).indexOf(13);
+    if (carriageReturn < 0) return next;
+    const after = at + carriageReturn + 1;
+    return this.#text[after] === 10 ? after + 1 : after;
   }
 
-  /** Where the text of the line that begins at `from` ends: before its line end. */
+  /** The end of the line that starts at `from`, without its line end. */
   #endOf(from: number): number {
     let end = this.#next(from);
     if (end > from && this.#text[end - 1] === 10) end--;
@@ -148,7 +149,7 @@ export class RejectedLines implements RejectionSink {
 
 const opening = Buffer.from('{"line":');
 
-/** A line of `RejectedLines` with its file's name and its line in the file. */
+/** Replaces the line number of a line of `RejectedLines` by the file's name and the line number in the file. */
 export function shiftedLine(row: Uint8Array, file: string, linesBefore: number): Uint8Array {
   const comma = row.indexOf(44, opening.length);
   const line = Number(Buffer.from(row.subarray(opening.length, comma)).toString()) + linesBefore;

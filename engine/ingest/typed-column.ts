@@ -95,7 +95,7 @@ export class ScalarColumn extends ValueColumn {
       this.#refuse({ code: 301, message: `a list in a list is not a valid ${this.#column.type}` });
       return null;
     }
-    this.context.warn(303, this.path, 'a list where one value is expected: its first is taken');
+    this.context.warn(303, this.path, 'a list where one value is expected: its first is stored');
     this.#listRow = this.length;
     return this;
   }

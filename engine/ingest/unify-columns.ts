@@ -2,31 +2,34 @@ import type { Column, Columns, StoredType } from '../core/types.js';
 import { PhysicalNames } from './physical-names.js';
 
 /**
- * What chunks saw becomes one set of columns.
+ * Unifies the columns found in the chunks of an import (`seen`) with the existing columns of the dataset.
  *
- * The types form a lattice: each stands for the values it can hold without loss, and two types meet in the smallest that
- * holds both. So the outcome depends neither on how the source was cut into chunks nor on which was read first; only the
- * order of the columns follows the order of the chunks. Existing columns are fixed: values are cast to them.
+ * The types form a lattice: two types are joined to the smallest type that holds the values of both without loss. So the result depends
+ * neither on how the source was split into chunks nor on their order, except for the order of the columns. Existing columns do not change:
+ * values are cast to their types.
  */
 export function unifyColumns(existing: Columns, seen: readonly Columns[]): Unified {
   const conflicts: Conflict[] = [];
-  const columns = settle(existing, seen.reduce(joinColumns, []), true, '', conflicts);
+  const columns = mergeColumns(existing, seen.reduce(joinColumns, []), true, '', conflicts);
   return { columns, conflicts };
 }
 
+/** The result of `unifyColumns`. */
 export interface Unified {
-  /** All columns of the dataset afterwards: the existing ones first, as they were. */
+  /** All columns of the dataset after the import: the existing ones first, unchanged. */
   readonly columns: Columns;
-  /** Where a chunk stored a type other than that of an existing column: it has to be read again. */
+  /** Existing columns for which a chunk stored values of another type; that chunk has to be read again. */
   readonly conflicts: readonly Conflict[];
 }
+
+/** A column whose type in a chunk, `from`, differs from that in the dataset, `to`. */
 export interface Conflict {
   readonly path: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** Whether a chunk has to be read again with the final columns, because its segment holds a column differently or not at all. */
+/** Whether a chunk has to be read again with the final columns, because its segment lacks a column or stores it with another type. */
 export function needsRewrite(chunk: Columns, final: Columns): boolean {
   const byName = new Map(final.map((column) => [column.name, column]));
   return chunk.some((column) => {
@@ -43,7 +46,7 @@ export function needsRewrite(chunk: Columns, final: Columns): boolean {
   });
 }
 
-/** The columns without those that bind nothing themselves: their members got their types when they were read. */
+/** The columns without open ones (`Column.isOpen`), whose types do not bind the values. */
 export function boundColumns(columns: Columns): Columns {
   return columns
     .filter((column) => column.isOpen === undefined)
@@ -52,7 +55,7 @@ export function boundColumns(columns: Columns): Columns {
     );
 }
 
-/** The columns that a chunk's segment really holds: those whose values could be stored, without their `seen` marks. */
+/** The columns that are stored in a chunk's segment: those without a `seen` mark. */
 export function storedColumns(seen: Columns): Columns {
   return seen
     .filter((column) => column.seen === undefined)
@@ -61,28 +64,28 @@ export function storedColumns(seen: Columns): Columns {
     );
 }
 
-/** Each type's upper bounds, itself included, smallest first; every type can be written as `json`. */
-const text: readonly StoredType[] = ['string', 'text', 'blob', 'json'];
-const upward: Readonly<Record<StoredType, readonly StoredType[]>> = {
-  boolean: ['boolean', ...text],
-  date: ['date', ...text],
-  integer: ['integer', 'long', 'double', ...text],
-  long: ['long', 'double', ...text],
-  float: ['float', 'double', ...text],
-  double: ['double', ...text],
-  string: text,
-  text: text.slice(1),
-  blob: text.slice(2),
+const stringTypes: readonly StoredType[] = ['string', 'text', 'blob', 'json'];
+/** The upper bounds of each type, including itself, smallest first; every value can be stored as `json`. */
+const upperBounds: Readonly<Record<StoredType, readonly StoredType[]>> = {
+  boolean: ['boolean', ...stringTypes],
+  date: ['date', ...stringTypes],
+  integer: ['integer', 'long', 'double', ...stringTypes],
+  long: ['long', 'double', ...stringTypes],
+  float: ['float', 'double', ...stringTypes],
+  double: ['double', ...stringTypes],
+  string: stringTypes,
+  text: stringTypes.slice(1),
+  blob: stringTypes.slice(2),
   object: ['object', 'json'],
   json: ['json'],
 };
 
-/** The smallest type that holds the values of both. */
+/** The smallest type that holds the values of both types. */
 export function joinTypes(a: StoredType, b: StoredType): StoredType {
-  return upward[a].find((type) => upward[b].includes(type)) ?? 'json';
+  return upperBounds[a].find((type) => upperBounds[b].includes(type)) ?? 'json';
 }
 
-/** What two chunks saw, together; still as seen, so that more can be joined. */
+/** Joins the columns found in two chunks; the result can be joined with further ones. */
 export function joinColumns(a: Columns, b: Columns): Columns {
   const joined = new Map(a.map((column) => [column.name, column]));
   for (const column of b) {
@@ -104,8 +107,8 @@ function joinColumn(a: Column, b: Column): Column {
   return { name, physical, type, isList, children };
 }
 
-/** Puts what was seen beside what exists and gives the new columns their physical names. */
-function settle(
+/** Merges the columns found with the existing ones and assigns physical names to the new ones. */
+function mergeColumns(
   existing: Columns,
   seen: Columns,
   isTop: boolean,
@@ -118,17 +121,22 @@ function settle(
   );
   const seenByName = new Map(seen.map((column) => [column.name, column]));
   const known = new Set(existing.map((column) => column.name));
-  const kept = existing.map((column) => {
+  const merged = existing.map((column) => {
     const other = seenByName.get(column.name);
-    return other ? keep(column, other, prefix, conflicts) : column;
+    return other ? mergeExisting(column, other, prefix, conflicts) : column;
   });
   const added = seen
     .filter((column) => !known.has(column.name))
-    .map((column) => settleNew(column, names.add(column.name), prefix, conflicts));
-  return [...kept, ...added];
+    .map((column) => mergeNew(column, names.add(column.name), prefix, conflicts));
+  return [...merged, ...added];
 }
 
-function keep(column: Column, seen: Column, prefix: string, conflicts: Conflict[]): Column {
+function mergeExisting(
+  column: Column,
+  seen: Column,
+  prefix: string,
+  conflicts: Conflict[],
+): Column {
   if (seen.seen === 'null') return column;
   const path = prefix + column.name;
   if (seen.type !== column.type || seen.isList !== column.isList) {
@@ -136,15 +144,21 @@ function keep(column: Column, seen: Column, prefix: string, conflicts: Conflict[
     return column;
   }
   if (column.type !== 'object') return column;
-  const children = settle(column.children ?? [], seen.children ?? [], false, `${path}.`, conflicts);
+  const children = mergeColumns(
+    column.children ?? [],
+    seen.children ?? [],
+    false,
+    `${path}.`,
+    conflicts,
+  );
   return { ...column, children };
 }
 
-function settleNew(seen: Column, physical: string, prefix: string, conflicts: Conflict[]): Column {
+function mergeNew(seen: Column, physical: string, prefix: string, conflicts: Conflict[]): Column {
   const { name, type, isList } = seen;
   if (type !== 'object') return { name, physical, type, isList };
-  const children = settle([], seen.children ?? [], false, `${prefix}${name}.`, conflicts);
-  // Parquet has no struct without members, so objects that were always empty are kept as text.
+  const children = mergeColumns([], seen.children ?? [], false, `${prefix}${name}.`, conflicts);
+  // Parquet has no struct without members, so objects that are always empty are stored as JSON text.
   if (children.length === 0) return { name, physical, type: 'json', isList: false };
   return { name, physical, type, isList, children };
 }

@@ -4,9 +4,9 @@ import type { Column } from '../core/types.js';
 import { allSet, withBit, withRoom } from './bitmap.js';
 import { ColumnBuilder } from './column-builder.js';
 
-/** Text: `string`, `text`, `blob` and `json`. */
+/** Strings: `string`, `text`, `blob` and `json`. */
 export class Utf8Builder extends ColumnBuilder {
-  /** Bytes of all values so far. Arrow's 32-bit offsets end at 2 GB; chunks are far smaller. */
+  /** Total size of the values in bytes. Arrow's 32-bit offsets limit it to 2 GiB; chunks are far smaller. */
   end = 0;
   #offsets = acquire(Int32Array, 1024);
   #bytes = acquire(Uint8Array, 8192);
@@ -32,13 +32,13 @@ export class Utf8Builder extends ColumnBuilder {
     const end = this.end + size;
     if (end > this.#bytes.length) this.#bytes = grown(this.#bytes, end);
     const bytes = this.#bytes;
-    // A plain loop beats `set` up to about forty bytes: no view object, no call into the runtime.
+    // Up to about forty bytes, a loop is faster than `set`, which needs a view and a call into the runtime.
     if (size <= 40) for (let i = from, at = this.end; i < to; i++) bytes[at++] = source[i]!;
     else bytes.set(source.subarray(from, to), this.end);
     this.commit(end);
   }
 
-  /** Appends values that lie behind each other in `source`; `ends` says where each ends. */
+  /** Appends the consecutive values of `source`, of which value i ends at `ends[i]`. */
   appendAll(source: Uint8Array, ends: Int32Array): void {
     const from = this.end;
     const i = this.length;
@@ -53,13 +53,13 @@ export class Utf8Builder extends ColumnBuilder {
     this.length = i + count;
   }
 
-  /** Room for a value of at most `size` bytes from `end` on, which the caller writes and then commits. */
+  /** Reserves `size` bytes and returns the buffer; the caller writes a value from `end` on and then calls `commit`. */
   reserve(size: number): Uint8Array {
     if (this.end + size > this.#bytes.length) this.#bytes = grown(this.#bytes, this.end + size);
     return this.#bytes;
   }
 
-  /** Ends a value written into reserved bytes; `end` is the position behind its last byte. */
+  /** Ends a value written into reserved memory; `end` is the position after its last byte. */
   commit(end: number): void {
     const i = this.length;
     if (i + 1 >= this.#offsets.length) this.#offsets = grown(this.#offsets, i + 2);
@@ -69,10 +69,7 @@ export class Utf8Builder extends ColumnBuilder {
     this.length = i + 1;
   }
 
-  /**
-   * Appends `count` values at once: the first `size` bytes of `source`, of which value i is what ends at `ends[i]`. Empty ones
-   * are nulls.
-   */
+  /** Appends `count` consecutive values, the first `size` bytes of `source`; value i ends at `ends[i]`. An empty value becomes null. */
   appendRun(source: Uint8Array, size: number, ends: Int32Array, count: number): void {
     const from = this.length;
     const { end } = this;

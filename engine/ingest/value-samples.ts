@@ -2,30 +2,31 @@ import type { Data } from 'apache-arrow';
 import type { Columns } from '../core/types.js';
 import type { Batch } from './batch.js';
 
-/** How many different values of each field are sampled, and which share of them may be. */
+/** The size of a sample of the distinct values of a field. */
 export interface SampleSize {
+  /** Maximum number of values. */
   readonly count: number;
-  /** Above 0, at most 1. */
+  /** Maximum share of the distinct values, above 0 and at most 1. */
   readonly rate: number;
 }
 
-/** Different values of one string field, those with the smallest hashes, in the order of their hashes. */
+/** A sample of the distinct values of one string field: those with the smallest hashes, in the order of their hashes. */
 export interface FieldSample {
   readonly path: readonly string[];
   readonly hashes: readonly number[];
-  /** Long values are cut. */
+  /** Truncated to 48 bytes. */
   readonly values: readonly string[];
 }
 
 /*
- * The values with the smallest hashes are a fair sample of all different values, and they are the same whatever the order
- * and the cutting of the records: the sample of a whole is made from the samples of its parts.
+ * The values with the smallest hashes are an unbiased sample of the distinct values. They depend neither on the order of the records nor on
+ * how the records are split into chunks: the sample of an import is merged from the samples of its chunks.
  */
 
-/** Bytes of a value that count; what lies behind them tells no entity type from another. */
+/** Bytes of a value that are sampled; further bytes do not help to detect its entity type. */
 const keyBytes = 48;
 
-/** Samples the string columns of a chunk, from the bytes of the finished columns. */
+/** Samples the string columns of a chunk. */
 export function sampleBatch(batch: Batch, size: SampleSize): readonly FieldSample[] {
   const samples: FieldSample[] = [];
   visit(batch.columns, batch.data.data.children, []);
@@ -46,12 +47,12 @@ function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
   const offsets = data.valueOffsets as Int32Array;
   const { length } = data;
   const found = new Smallest<number>(size);
-  // Most columns repeat themselves: what was met a moment ago is passed over.
+  // Most columns repeat values, so values whose hash was seen recently are skipped.
   const recent = new Float64Array(256).fill(-1);
   for (let row = 0; row < length; row++) {
     const from = offsets[row]!;
     const end = offsets[row + 1]!;
-    if (from === end) continue; // a null, or an empty text
+    if (from === end) continue; // null or an empty string
     const hash = hashOf(bytes, from, end - from > keyBytes ? from + keyBytes : end);
     if (hash > found.limit || recent[hash & 255] === hash) continue;
     recent[hash & 255] = hash;
@@ -65,8 +66,8 @@ function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
 }
 
 /**
- * Of a value's length and five of its bytes, because it is taken of every value. Values that agree in these count as one,
- * and the first of them in the source is taken for all.
+ * Hashes the length of a value and five of its bytes: it is computed for every value, so it has to be fast. Values that agree in these
+ * count as one, of which the first in the source is sampled.
  */
 function hashOf(bytes: Uint8Array, from: number, to: number): number {
   const last = to - 1;
@@ -78,9 +79,9 @@ function hashOf(bytes: Uint8Array, from: number, to: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Values by hash, no more than the smallest `count` of them. */
+/** A map of values by hash that retains the `count` smallest hashes. */
 class Smallest<T> {
-  /** Greater hashes need not be tried. */
+  /** Greater hashes are not part of the sample. */
   limit: number;
   readonly #values = new Map<number, T>();
   readonly #count: number;
@@ -90,11 +91,11 @@ class Smallest<T> {
     this.limit = Math.floor(rate * 0xffffffff);
   }
 
-  /** The value that came first with a hash stays. */
+  /** Adds a value unless its hash is known. */
   add(hash: number, value: T): void {
     if (hash > this.limit || this.#values.has(hash)) return;
     this.#values.set(hash, value);
-    // Thrown out many at a time: seldom, the more values went by.
+    // Trimmed in batches, which become rarer as the limit falls.
     if (this.#values.size > 4 * this.#count) this.#trim();
   }
 
@@ -111,7 +112,7 @@ class Smallest<T> {
   }
 }
 
-/** The samples of all parts of something, added in the order of the parts, as one. */
+/** Merges the samples of the chunks of an import, which are added in the order of the chunks. */
 export class SampleMerge {
   readonly #size: SampleSize;
   readonly #fields = new Map<

@@ -1,9 +1,10 @@
 import { InputError } from '../../engine/core/errors.js';
 import { parseJson } from '../../engine/core/json.js';
 import type { Reader } from '../reader.js';
+import { rejectUtf16 } from '../text/other-formats.js';
 import { JsonlParser } from './parser.js';
 
-/** JSONL: one JSON object per line, types found from the values. */
+/** JSON lines: one JSON object per line; the types of the fields are inferred from the values. */
 export const jsonl: Reader<null, null> = {
   name: 'json',
   extensions: ['json', 'jsonl', 'ndjson'],
@@ -27,7 +28,7 @@ export const jsonl: Reader<null, null> = {
   },
 };
 
-/** Whether the first line is a JSON object; one too long to be seen whole must at least begin like one. */
+/** Whether the first line is a JSON object, or begins like one if `start` does not contain all of it. */
 function beginsWithObject(start: string): boolean {
   const end = start.indexOf('\n');
   const line = end < 0 ? start : start.slice(0, end);
@@ -40,14 +41,9 @@ function beginsWithObject(start: string): boolean {
   }
 }
 
-/** Text that is certainly no JSONL is named once here, instead of line by line. */
+/** Throws InputError for text that is certainly not JSON lines: one message instead of one per line. */
 function rejectOtherFormats(name: string, bytes: Uint8Array): void {
-  const [a, b, c, d] = bytes;
-  if ((a === 0 && b! > 0 && c === 0) || (a! > 0 && b === 0 && d === 0))
-    throw new InputError(
-      { file: name, byte: 0 },
-      'this is UTF-16 text, not a UTF-8 file: save it as UTF-8',
-    );
+  rejectUtf16(name, bytes);
   if (
     /^\s*\{\s*"header"\s*:\s*\{\s*"annotator"/.test(Buffer.from(bytes).toString('latin1', 0, 256))
   )

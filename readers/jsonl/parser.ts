@@ -8,25 +8,25 @@ import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { afterLine, lineEnd } from '../text/lines.js';
-import { byte, Malformed, Scanner } from './scanner.js';
+import { byte, MalformedLine, Scanner } from './scanner.js';
 
 /**
- * Walks the bytes of JSONL straight into columns: no string, object or array per record. A key is guessed from the one
- * before it and compared in place, so records of one shape look nothing up; numbers are read from their digits; texts without
- * escapes are copied as bytes. A format that wraps one object per line in something else is a class on top of this one.
+ * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. Each key is first compared
+ * in place with the key that followed its predecessor in the record before, so records of one shape need no lookup by name. Strings without
+ * escapes are copied as bytes. Formats that wrap one object per line in other syntax are subclasses.
  */
 export class JsonlParser extends Scanner {
   readonly #out: BatchBuilder;
   readonly #report: Report;
   protected readonly fields: ObjectFields;
   protected readonly context: RecordContext;
-  /** The records end here, whatever follows. */
+  /** The records end at this line, whatever follows. */
   protected hasEnded = false;
-  /** Takes what is read past, for the sake of its faults; those are told of `#skippedPath`. */
+  /** Receives skipped values, so that their faults are reported: for the path `#skippedPath`. */
   readonly #skipped: ValueColumn;
   #skippedPath = '';
-  /** Members without a column that were met in a record. */
-  readonly #met = new Set<string>();
+  /** The members without a column that the record `#skippedRecord` has. */
+  readonly #skippedMembers = new Set<string>();
   #skippedRecord = -1;
 
   constructor(out: BatchBuilder, report: Report, columns: Columns) {
@@ -42,36 +42,37 @@ export class JsonlParser extends Scanner {
     });
   }
 
-  /** Reads whole lines; returns how many there were, blank ones included. */
+  /** Parses whole lines; returns their number, including blank ones. */
   read(chunk: Uint8Array): number {
     this.open(chunk, 0);
-    const isClean = isUtf8(chunk);
+    const isValidUtf8 = isUtf8(chunk);
     const { context } = this;
     for (context.line = 0; this.at < chunk.length && !this.#report.isStopped && !this.hasEnded;) {
       context.line++;
-      if (isClean || isUtf8(chunk.subarray(this.at, lineEnd(chunk, this.at)))) this.#line(false);
-      else this.#damagedLine(chunk);
+      if (isValidUtf8 || isUtf8(chunk.subarray(this.at, lineEnd(chunk, this.at))))
+        this.#line(false);
+      else this.#repairedLine(chunk);
     }
     if (this.hasEnded) this.#report.end();
     return context.line;
   }
 
-  /** Whether a record stands here; formats that wrap JSONL have lines of their own. */
+  /** Whether this line is a record; subclasses have other lines, too. */
   protected isRecord(): boolean {
     return true;
   }
 
-  /** Called before each value of a record's own fields. */
-  protected begins(_column: ValueColumn): void {}
+  /** Called before the value of each top-level field is parsed. */
+  protected onField(_column: ValueColumn): void {}
 
-  /** Called behind the closing bracket of a record: checks what may follow it. */
-  protected endsRecord(): void {
+  /** Called after the closing brace of a record: checks that the line ends. */
+  protected onRecordEnd(): void {
     if (!this.isLineEnd())
       this.fail(`each line must hold one JSON object, found ${this.show()} after it`);
   }
 
-  /** A line with bytes that are not UTF-8 is read from a copy where each is U+FFFD. */
-  #damagedLine(chunk: Uint8Array): void {
+  /** Parses a copy of a line that is not valid UTF-8, with U+FFFD instead of invalid bytes. */
+  #repairedLine(chunk: Uint8Array): void {
     const from = this.at;
     const to = lineEnd(chunk, from);
     this.open(encoder.encode(decoder.decode(chunk.subarray(from, to))), 0);
@@ -79,8 +80,8 @@ export class JsonlParser extends Scanner {
     this.open(chunk, afterLine(chunk, to));
   }
 
-  /** Reads one line, or passes it when it is blank or malformed, and stops at the start of the next. */
-  #line(isDamaged: boolean): void {
+  /** Parses one line, which may be blank or malformed, and moves to the start of the next. */
+  #line(isRepaired: boolean): void {
     this.lineStart = this.at;
     this.skipSpace();
     if (this.isLineEnd()) {
@@ -98,11 +99,11 @@ export class JsonlParser extends Scanner {
     this.hasLoneSurrogate = false;
     try {
       this.#record();
-      if (isDamaged) context.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+      if (isRepaired) context.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
       if (this.hasLoneSurrogate)
         context.warn(0, null, 'half a surrogate pair in an escape was replaced by U+FFFD');
     } catch (error) {
-      if (!(error instanceof Malformed)) throw error;
+      if (!(error instanceof MalformedLine)) throw error;
       context.reject(0, null, `column ${this.column()}: ${error.message}`);
       this.at = lineEnd(this.bytes, this.at);
     }
@@ -118,7 +119,7 @@ export class JsonlParser extends Scanner {
     this.fields.row = this.#out.rows;
     this.#object(this.fields);
     this.skipSpace();
-    this.endsRecord();
+    this.onRecordEnd();
     this.context.checkWidth();
   }
 
@@ -134,8 +135,8 @@ export class JsonlParser extends Scanner {
         if (previous === null) fields.first = column;
         else previous.next = column;
         previous = column;
-        this.#meet(column, row);
-        if (this.depth === 1) this.begins(column);
+        this.#startValue(column, row);
+        if (this.depth === 1) this.onField(column);
         this.#value(column);
       }
       const next = this.skipSpace();
@@ -146,12 +147,12 @@ export class JsonlParser extends Scanner {
     }
   }
 
-  /** Makes a column ready for its value in this row. */
-  #meet(column: ValueColumn, row: number): void {
+  /** Prepares a column for its value in this row. */
+  #startValue(column: ValueColumn, row: number): void {
     const { context } = this;
     if (column.length > row) {
       column.truncate(row);
-      this.#warnOfRepeated(column.path);
+      this.#warnRepeated(column.path);
     }
     column.padTo(row);
     if (column.lastRecord !== context.record) {
@@ -160,7 +161,7 @@ export class JsonlParser extends Scanner {
     }
   }
 
-  /** Reads a key and its colon; returns the field it names. `guess` is compared in place first. */
+  /** Parses a key and its colon; returns the column of the field. `guess` is compared in place first. */
   #key(fields: ObjectFields, guess: ValueColumn | null): ValueColumn | null {
     const { bytes } = this;
     if (bytes[this.at] !== byte.quote)
@@ -228,25 +229,25 @@ export class JsonlParser extends Scanner {
   #scalar(column: ValueColumn, first: number): void {
     switch (first) {
       case 116:
-        this.word('true');
+        this.literal('true');
         return column.addBoolean(true);
       case 102:
-        this.word('false');
+        this.literal('false');
         return column.addBoolean(false);
       case 110:
-        this.word('null');
+        this.literal('null');
         return column.appendNull();
-      // The tokens that are no JSON but that Python writes.
+      // Python writes NaN, Infinity and -Infinity, which are not JSON.
       case 78:
-        this.word('NaN');
+        this.literal('NaN');
         this.context.fault(304, this.#pathOf(column), 'the value is NaN');
         return column.appendNull();
       case 73:
-        this.word('Infinity');
+        this.literal('Infinity');
         return this.#addInfinity(column, Infinity);
       case byte.minus:
         if (this.bytes[this.at + 1] !== 73) return this.#number(column);
-        this.word('-Infinity');
+        this.literal('-Infinity');
         return this.#addInfinity(column, -Infinity);
       default:
         return this.#number(column);
@@ -287,7 +288,7 @@ export class JsonlParser extends Scanner {
     if (digits > 15 || hasExponent) this.#longNumber(column, from, decimals === 0 && !hasExponent);
     else if (decimals === 0) column.addInteger(isNegative ? 0 - mantissa : mantissa);
     else {
-      // Up to 15 digits and one division by an exact power of ten round as `Number` does.
+      // With up to 15 digits, one division by an exact power of ten rounds as `Number` does.
       const value = mantissa / powers[decimals]!;
       column.addDouble(isNegative ? -value : value);
     }
@@ -309,7 +310,7 @@ export class JsonlParser extends Scanner {
     else column.appendNull();
   }
 
-  /** A value of any kind that is kept as text, written the one way that equal values have. */
+  /** Stores a value of any kind as JSON text in a canonical form, so that equal values have equal text. */
   #json(column: ValueColumn): void {
     const from = this.at;
     this.#skip(column.path);
@@ -320,8 +321,8 @@ export class JsonlParser extends Scanner {
   }
 
   /**
-   * Checks a value and moves past it. What is told of its members is what would be told if they had columns, because in another
-   * piece of the source they may; null for what has no path.
+   * Validates a value and moves past it. Its members are reported as if they had columns, because they may have columns in other chunks of
+   * the source. `path` is null for a value whose field has no column because the import has too many.
    */
   #skip(path: string | null): void {
     const open = this.bytes[this.at]!;
@@ -341,7 +342,7 @@ export class JsonlParser extends Scanner {
         const { bytes, from, to } = this.string();
         const member = path === null ? null : `${path}.${decoder.decode(bytes.subarray(from, to))}`;
         this.#colon();
-        if (member !== null) this.#meetSkipped(member, members);
+        if (member !== null) this.#startSkipped(member, members);
         this.#skip(member);
       }
       const next = this.skipSpace();
@@ -353,18 +354,18 @@ export class JsonlParser extends Scanner {
     }
   }
 
-  /** As `#meet` does for a member that has no column; `members` are those met in its object. */
-  #meetSkipped(path: string, members: Set<string>): void {
-    if (members.has(path)) this.#warnOfRepeated(path);
+  /** Does for a member without a column what `#startValue` does; `members` are those of its object so far. */
+  #startSkipped(path: string, members: Set<string>): void {
+    if (members.has(path)) this.#warnRepeated(path);
     members.add(path);
-    if (this.#skippedRecord !== this.context.record) this.#met.clear();
+    if (this.#skippedRecord !== this.context.record) this.#skippedMembers.clear();
     this.#skippedRecord = this.context.record;
-    if (this.#met.has(path)) return;
-    this.#met.add(path);
+    if (this.#skippedMembers.has(path)) return;
+    this.#skippedMembers.add(path);
     if (this.bytes[this.at] !== byte.openObject) this.context.keys++;
   }
 
-  #warnOfRepeated(path: string): void {
+  #warnRepeated(path: string): void {
     const message = `the key ${JSON.stringify(path)} is repeated: its last value counts`;
     this.context.warn(0, path, message);
   }
@@ -374,7 +375,7 @@ export class JsonlParser extends Scanner {
   }
 }
 
-/** JSON text without escapes of half surrogate pairs, which other readers of JSON refuse. */
+/** Replaces escapes of lone surrogates, which other JSON parsers reject, by U+FFFD. */
 function wellFormed(json: string): string {
   return json.replace(/\\(?:\\|u(d[89a-f][0-9a-f]{2}))/g, (escape, half) =>
     half === undefined ? escape : '\ufffd',
@@ -383,5 +384,5 @@ function wellFormed(json: string): string {
 
 const powers = Array.from({ length: 16 }, (_, i) => 10 ** i);
 const encoder = new TextEncoder();
-// A byte order mark inside a text or a key is data.
+// A byte order mark within a string is data.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

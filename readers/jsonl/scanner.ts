@@ -1,16 +1,16 @@
 import { budgets } from '../../engine/core/budgets.js';
 
-/** What makes a line no JSON; caught per line, so it never leaves the reader. */
-export class Malformed extends Error {}
+/** Thrown for a line that is not JSON; the parser catches it and rejects the line. */
+export class MalformedLine extends Error {}
 
-/** A text found in a line: `bytes[from..to)`, valid until the next one is read. */
+/** A string of a line, `bytes[from..to)`; valid until the next one is scanned. */
 export interface Span {
   bytes: Uint8Array;
   from: number;
   to: number;
 }
 
-/** The bytes that mean something in JSON. */
+/** The structural characters of JSON. */
 export const byte = {
   quote: 34,
   comma: 44,
@@ -22,15 +22,15 @@ export const byte = {
   closeObject: 125,
 } as const;
 
-/** Moves through the bytes of JSONL, line by line; knows tokens, not values. */
+/** Scans the tokens of JSON lines. */
 export abstract class Scanner {
   protected bytes: Uint8Array = new Uint8Array(0);
   protected at = 0;
   protected end = 0;
   protected depth = 0;
-  /** Where the line now read begins, for messages. */
+  /** Start of the current line, for messages. */
   protected lineStart = 0;
-  /** A lone surrogate was met in an escape and became U+FFFD. */
+  /** The line has an escape of a lone surrogate, which became U+FFFD. */
   protected hasLoneSurrogate = false;
   readonly #span: Span = { bytes: this.bytes, from: 0, to: 0 };
   #scratch: Uint8Array = new Uint8Array(1024);
@@ -41,7 +41,7 @@ export abstract class Scanner {
     this.end = bytes.length;
   }
 
-  /** Passes spaces and tabs; returns the byte it stops at, which is no number at the very end. */
+  /** Skips spaces and tabs; returns the next byte, which is undefined at the end of the text. */
   protected skipSpace(): number {
     let c = this.bytes[this.at]!;
     while (c === 32 || c === 9) c = this.bytes[++this.at]!;
@@ -53,26 +53,28 @@ export abstract class Scanner {
     return c === 10 || c === 13 || this.at >= this.end;
   }
 
-  /** Goes one level down, past the bracket that opens it. */
+  /** Enters an object or list: moves past the opening bracket. */
   protected enter(): void {
     if (++this.depth > budgets.jsonDepth)
       this.fail(`nested deeper than ${budgets.jsonDepth} levels (budget jsonDepth)`);
     this.at++;
   }
 
+  /** Leaves an object or list: moves past the closing bracket. */
   protected leave(): void {
     this.depth--;
     this.at++;
   }
 
-  protected word(text: string): void {
+  /** Moves past a literal, such as `true`. */
+  protected literal(text: string): void {
     for (let i = 0; i < text.length; i++) {
       if (this.bytes[this.at + i] !== text.charCodeAt(i)) this.fail(`unexpected ${this.show()}`);
     }
     this.at += text.length;
   }
 
-  /** The text in quotes that begins here, escapes resolved. */
+  /** Scans the string that begins here; returns it without quotes and escapes. */
   protected string(): Span {
     const { bytes, end } = this;
     const from = this.at + 1;
@@ -90,18 +92,18 @@ export abstract class Scanner {
       if (c === 92) return this.#escapedString(from, at);
       if (c < 32) break;
     }
-    return this.#badText(at);
+    return this.#failInString(at);
   }
 
-  /** The slow way, from the first backslash on: into a scratch buffer, which the text never outgrows. */
+  /** Copies a string with escapes to the scratch buffer. The unescaped string is never longer. */
   #escapedString(from: number, firstEscape: number): Span {
     const { bytes, end } = this;
     let close = firstEscape;
     for (; close < end && bytes[close] !== byte.quote; close++) {
       if (bytes[close] === 92) close++;
-      else if (bytes[close]! < 32) this.#badText(close);
+      else if (bytes[close]! < 32) this.#failInString(close);
     }
-    if (close >= end) this.#badText(end);
+    if (close >= end) this.#failInString(end);
     if (this.#scratch.length < close - from) this.#scratch = new Uint8Array((close - from) * 2);
     const scratch = this.#scratch;
     scratch.set(bytes.subarray(from, firstEscape));
@@ -131,7 +133,7 @@ export abstract class Scanner {
         to = encodePoint(code, scratch, to);
       } else {
         const escaped = escapes[letter] ?? 0;
-        if (escaped === 0) this.failAt(at, 'a bad escape in a text');
+        if (escaped === 0) this.failAt(at, 'an invalid escape in a string');
         scratch[to++] = escaped;
         at += 2;
       }
@@ -148,22 +150,22 @@ export abstract class Scanner {
     let code = 0;
     for (let i = from; i < from + 4; i++) {
       const digit = hexDigits.indexOf(String.fromCharCode(this.bytes[i] ?? 0).toLowerCase());
-      if (digit < 0) this.failAt(from - 2, 'a bad escape in a text');
+      if (digit < 0) this.failAt(from - 2, 'an invalid escape in a string');
       code = code * 16 + digit;
     }
     return code;
   }
 
-  #badText(at: number): never {
+  #failInString(at: number): never {
     const c = this.bytes[at];
     const isLineEnd = at >= this.end || c === 10 || c === 13;
     return this.failAt(
       at,
-      isLineEnd ? 'the line ends inside a text' : 'a control character in a text, not escaped',
+      isLineEnd ? 'the line ends within a string' : 'an unescaped control character in a string',
     );
   }
 
-  /** What stands here, for a message. */
+  /** Shows the character at the current position in a message. */
   protected show(): string {
     if (this.isLineEnd()) return 'the end of the line';
     const text = decoder.decode(this.bytes.subarray(this.at, Math.min(this.at + 4, this.end)));
@@ -171,15 +173,15 @@ export abstract class Scanner {
   }
 
   protected fail(reason: string): never {
-    throw new Malformed(reason);
+    throw new MalformedLine(reason);
   }
 
   protected failAt(at: number, reason: string): never {
     this.at = at;
-    throw new Malformed(reason);
+    throw new MalformedLine(reason);
   }
 
-  /** Characters from the start of the line, counting from 1. */
+  /** The column of the current position in characters, counting from 1. */
   protected column(): number {
     return decoder.decode(this.bytes.subarray(this.lineStart, this.at)).length + 1;
   }
@@ -205,7 +207,7 @@ function encodePoint(code: number, into: Uint8Array, at: number): number {
 
 const hexDigits = '0123456789abcdef';
 
-/** By the letter after the backslash; 0 where there is no such escape. */
+/** The characters of escapes, by the byte after the backslash; 0 for an invalid escape. */
 const escapes = new Uint8Array(256);
 for (const [letter, text] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
   escapes[letter!.charCodeAt(0)] = text!.charCodeAt(0);

@@ -2,10 +2,11 @@ import type { JsonObject } from '../../engine/core/types.js';
 import { InputError } from '../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { HeaderSource } from '../reader.js';
+import { afterLine } from '../text/lines.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 
-/** The first line of a Nirvana file: what the header says, and where the positions begin. */
-export interface NirvanaHead {
+/** The first line of a Nirvana file: the header, and where the positions begin. */
+export interface NirvanaHeader {
   /** The header object; empty for an empty file. */
   readonly header: JsonObject;
   readonly isEmpty: boolean;
@@ -13,14 +14,14 @@ export interface NirvanaHead {
   readonly bodyLine: number;
 }
 
-/** The header names data sources and samples, so a few kilobytes are usual. */
+/** Limit of the first line. The header lists data sources and samples, usually in a few kilobytes. */
 const maxBytes = 16 << 20;
 
 /**
- * Reads `{"header":{…},"positions":[`. Nirvana writes it as the first line and each position on a line of its own, which is
- * what lets the positions be read in pieces; anything else is refused.
+ * Reads the first line, `{"header":{…},"positions":[`. Nirvana writes each position on a line of its own, so that positions can be read in
+ * chunks. Throws InputError for other layouts.
  */
-export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHead> {
+export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHeader> {
   const { bytes, end, isWhole } = await firstLine(source);
   const fail = (message: string) => new InputError({ file: source.name, line: 1 }, message);
   const line = decoder.decode(bytes.subarray(0, end)).trimEnd();
@@ -33,11 +34,12 @@ export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHe
   const opened = /"positions"\s*:\s*\[/g;
   for (let found = opened.exec(line); found !== null; found = opened.exec(line)) {
     const header = headerBefore(line.slice(0, opened.lastIndex));
-    if (header === undefined) continue; // the word stands in a text of the header
+    if (header === undefined) continue; // "positions" is part of a string of the header
     if (header === null)
       throw fail('there is no header object before the positions: Nirvana writes "header" first');
     const rest = line.slice(opened.lastIndex).trimStart();
-    if (rest === '') return { header, isEmpty: false, bodyOffset: behind(bytes, end), bodyLine: 1 };
+    if (rest === '')
+      return { header, isEmpty: false, bodyOffset: afterLine(bytes, end), bodyLine: 1 };
     if (!rest.startsWith(']'))
       throw fail('the positions must stand on lines of their own, as Nirvana writes them');
     const skipped = encoder.encode(line.slice(0, line.lastIndexOf(rest))).length;
@@ -48,13 +50,13 @@ export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHe
   );
 }
 
-/** The header in `{"header":{…},"positions":[`; null when it has none, undefined when the text is no JSON up to here. */
+/** The header in `{"header":{…},"positions":[`; null when it has none, undefined when the bracket does not open the positions. */
 function headerBefore(text: string): JsonObject | null | undefined {
   let value: unknown;
   try {
     value = parseJson(`${text}]}`);
   } catch {
-    return undefined; // the bracket closes nothing here
+    return undefined;
   }
   const { header, positions } = value as { header?: unknown; positions?: unknown };
   if (!Array.isArray(positions)) return undefined;
@@ -77,11 +79,6 @@ async function firstLine(
         `the first line is longer than ${maxBytes} bytes: Nirvana writes the header and each position on a line of its own`,
       );
   }
-}
-
-function behind(bytes: Uint8Array, end: number): number {
-  if (bytes[end] === 13 && bytes[end + 1] === 10) return end + 2;
-  return Math.min(end + 1, bytes.length);
 }
 
 const encoder = new TextEncoder();

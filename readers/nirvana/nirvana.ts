@@ -4,16 +4,16 @@ import type { Reader } from '../reader.js';
 import { readNirvanaHeader } from './header.js';
 import { NirvanaParser } from './parser.js';
 
-/** Reader parameters: `genome_build`, for headers that do not tell. */
+/** Reader parameters: `genome_build`, for headers that do not name the build. */
 export interface NirvanaParams {
   readonly build: GenomeBuild | undefined;
 }
 
 /**
- * Nirvana JSON, schema 4 to 6: one record per position with the keys that it has (contract 10.6). It shares `.json` with
- * JSONL: it is asked for by name, or known by its header.
+ * Nirvana JSON, schema 4 to 6: one record per position, with the keys of the position (contract 10.6). Its files have the extension `.json`
+ * like JSON lines, so the format is requested by name or recognized by its header.
  *
- * Choice: the header goes to the import's metadata, the genes behind the positions are left out; nothing behind the positions is read.
+ * Choice: the header of a Nirvana file becomes part of the import's metadata; the genes and anything else after the positions are not read.
  */
 export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null }> = {
   name: 'nirvana',

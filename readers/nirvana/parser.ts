@@ -7,12 +7,12 @@ import { byte } from '../jsonl/scanner.js';
 import { lineEnd } from '../text/lines.js';
 import type { Report } from '../reader.js';
 
-/** Reads the lines of `"positions":[`, each one object with a comma behind it, up to the bracket that closes them. */
+/** Parses the lines of `"positions":[`, each an object and a comma, up to the closing bracket. */
 export class NirvanaParser extends JsonlParser {
   readonly #out: BatchBuilder;
   readonly #build: GenomeBuild | null;
   #coordinates: Coordinates | null = null;
-  // Where those values of this record begin that say where it lies; -1 for what it has not.
+  // Offsets of the values of this record from which its coordinates are derived; -1 for a missing value.
   #chromosomeAt = -1;
   #positionAt = -1;
   #svEndAt = -1;
@@ -35,7 +35,7 @@ export class NirvanaParser extends JsonlParser {
     return true;
   }
 
-  protected override begins(column: ValueColumn): void {
+  protected override onField(column: ValueColumn): void {
     switch (column.name) {
       case 'chromosome':
         this.#chromosomeAt = this.at;
@@ -53,8 +53,8 @@ export class NirvanaParser extends JsonlParser {
     }
   }
 
-  protected override endsRecord(): void {
-    this.#locate();
+  protected override onRecordEnd(): void {
+    this.#addCoordinates();
     let c = this.bytes[this.at];
     if (c === byte.comma) {
       this.at++;
@@ -64,11 +64,11 @@ export class NirvanaParser extends JsonlParser {
       this.hasEnded = true;
       this.at = lineEnd(this.bytes, this.at);
     }
-    super.endsRecord();
+    super.onRecordEnd();
   }
 
   /** Adds the coordinates of the record just read. */
-  #locate(): void {
+  #addCoordinates(): void {
     const start = this.#integerAt(this.#positionAt);
     const isNamed = this.bytes[this.#chromosomeAt] === byte.quote;
     if (!isNamed || !(start >= 0)) {
@@ -78,7 +78,7 @@ export class NirvanaParser extends JsonlParser {
     const row = this.#out.rows;
     const coordinates = this.#coordinates;
     if (coordinates === null || coordinates.column.length > row) return;
-    // Choice: a position ends at `svEnd`, or with its reference allele, as a record of VCF does.
+    // Choice: a Nirvana position ends at `svEnd`, or else with its reference allele, as a VCF record does.
     const svEnd = this.#integerAt(this.#svEndAt);
     const stop = svEnd >= start ? svEnd : start + Math.max(1, this.#referenceBases()) - 1;
     const end = this.at;
@@ -88,7 +88,7 @@ export class NirvanaParser extends JsonlParser {
     this.at = end;
   }
 
-  /** The whole number that begins at `from`, NaN when there is none. */
+  /** The integer that begins at `from`; NaN when there is none. */
   #integerAt(from: number): number {
     if (from < 0) return NaN;
     let value = 0;

@@ -18,8 +18,8 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
     const text = inflate(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
     const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
     if (start === 0 && !ref.isFirst) return text.subarray(0, 0);
-    const tail = await restOfLineInBlocks(file, ref.to, ref.name, roomFor(text, start));
-    return followedBy(text.subarray(start), tail);
+    const tail = await restOfLineInBlocks(file, ref.to, ref.name, bytesLeft(text, start));
+    return joined(text.subarray(start), tail);
   } finally {
     await file.close();
   }
@@ -43,21 +43,21 @@ async function loadRange(
   const own = read.subarray(0, to - from);
   const start = isFirst ? skip : own.indexOf(10) + 1;
   if (start === 0 && !isFirst) return own.subarray(0, 0);
-  const room = roomFor(own, start);
+  const maxBytes = bytesLeft(own, start);
   const end = read.indexOf(10, own.length);
-  const isWhole = end >= 0 ? end - own.length <= room : from + read.length >= file.bytes;
-  if (isWhole && read.length - own.length <= room + 1) {
+  const isWhole = end >= 0 ? end - own.length <= maxBytes : from + read.length >= file.bytes;
+  if (isWhole && read.length - own.length <= maxBytes + 1) {
     return read.subarray(start, end < 0 ? read.length : end + 1);
   }
-  return followedBy(own.subarray(start), await restOfLine(file, to, name, room));
+  return joined(own.subarray(start), await restOfLine(file, to, name, maxBytes));
 }
 
-/** The largest size that the rest of the last line may have after this chunk, within the budget for lines. */
-function roomFor(text: Uint8Array, start: number): number {
+/** The number of bytes that the last line may have after this chunk, within the budget for lines. */
+function bytesLeft(text: Uint8Array, start: number): number {
   return budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
 }
 
-function followedBy(lines: Uint8Array, tail: Uint8Array): Uint8Array {
+function joined(lines: Uint8Array, tail: Uint8Array): Uint8Array {
   if (tail.length === 0) return lines;
   const all = new Uint8Array(lines.length + tail.length);
   all.set(lines);
@@ -66,10 +66,10 @@ function followedBy(lines: Uint8Array, tail: Uint8Array): Uint8Array {
 }
 
 /** Larger buffers are not reused for the next chunk. */
-const mostReused = 16 << 20;
+const maxReusedBytes = 16 << 20;
 
 function memoryFor(bytes: number): Uint8Array<ArrayBuffer> {
-  const all = bytes > mostReused ? new Uint8Array(bytes) : acquire(Uint8Array, bytes);
+  const all = bytes > maxReusedBytes ? new Uint8Array(bytes) : acquire(Uint8Array, bytes);
   return all.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
 }
 
@@ -83,18 +83,18 @@ async function loadRecords(
   return withoutDropped(bytes, dropped);
 }
 
-/** The bytes from `from` up to and including the first line end, which must come within `room` bytes. */
+/** The bytes from `from` up to and including the first line end, which must come within `maxBytes` bytes. */
 async function restOfLine(
   file: FileReader,
   from: number,
   name: string,
-  room: number,
+  maxBytes: number,
 ): Promise<Uint8Array> {
   for (let size = 64 << 10; ; size *= 4) {
-    const bytes = await file.read(from, Math.min(size, room + 1));
+    const bytes = await file.read(from, Math.min(size, maxBytes + 1));
     const end = bytes.indexOf(10);
     if (end >= 0) return bytes.subarray(0, end + 1);
-    if (bytes.length > room) throw lineTooLong(name);
+    if (bytes.length > maxBytes) throw lineTooLong(name);
     if (from + bytes.length >= file.bytes) return bytes;
   }
 }
@@ -104,7 +104,7 @@ async function restOfLineInBlocks(
   file: FileReader,
   from: number,
   name: string,
-  room: number,
+  maxBytes: number,
 ): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -124,7 +124,7 @@ async function restOfLineInBlocks(
     const end = text.indexOf(10);
     pieces.push(end < 0 ? text : text.subarray(0, end + 1));
     bytes += pieces.at(-1)!.length;
-    if (bytes > room + (end < 0 ? 0 : 1)) throw lineTooLong(name);
+    if (bytes > maxBytes + (end < 0 ? 0 : 1)) throw lineTooLong(name);
     if (end >= 0) break;
     at += size;
   }
@@ -147,8 +147,8 @@ function inflate(blocks: Uint8Array, name: string, byte: number): Uint8Array {
     at = end;
   }
   // A block holds at most 64 KiB of text, so a wrong length field cannot request more memory than that.
-  const most = Math.ceil(blocks.length / 28) * 65_536;
-  if (decodedBytes > most)
+  const maxDecoded = Math.ceil(blocks.length / 28) * 65_536;
+  if (decodedBytes > maxDecoded)
     throw new InputError(
       { file: name, byte },
       'a BGZF block names an impossible length: the file is damaged',

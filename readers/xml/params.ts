@@ -49,7 +49,7 @@ function text(input: Input, name: string, fallback: string): string {
   const isKey = typeof value === 'string' && value.isWellFormed() && value.length <= 100;
   // A text needs a key; a prefix may be empty.
   if (isKey && (value !== '' || name === 'attr_prefix')) return value;
-  throw wrong(name, 'expected a text of at most 100 characters', value);
+  throw wrong(name, 'expected a string of at most 100 characters', value);
 }
 
 function wrong(name: string, what: string, value: unknown): Error {

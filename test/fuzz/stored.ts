@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { RecordBatch, tableFromIPC, type Data } from 'apache-arrow';
 import { readParquet } from 'parquet-wasm/node';
 import { makeBatch, type Batch } from '../../engine/ingest/batch.js';
-import { identified } from '../../engine/ingest/record-ids.js';
+import { withRecordIds } from '../../engine/ingest/record-ids.js';
 import { writeSegment } from '../engine/store/write-segment.js';
 import { rowsOf } from '../readers/import-lines.js';
 import { Failure } from './outcome.js';
@@ -16,7 +16,7 @@ export async function isReadBack(batch: Batch): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-fuzz-'));
   try {
     const file = join(folder, 'segment.parquet');
-    const { rows } = await writeSegment(identified(batch, 123_456_789_012_345, 7), file);
+    const { rows } = await writeSegment(withRecordIds(batch, 123_456_789_012_345, 7), file);
     if (rows !== batch.rows) throw new Failure('stored', `${rows} rows of ${batch.rows}`);
     const table = readParquet(readFileSync(file));
     const read = tableFromIPC(table.intoIPCStream());

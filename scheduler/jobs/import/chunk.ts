@@ -3,7 +3,7 @@ import { writeStream } from '../../../engine/core/file-writer.js';
 import { BatchBuilder, type Batch } from '../../../engine/ingest/batch.js';
 import { withoutColumns } from '../../../engine/ingest/drop-columns.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
-import { identified } from '../../../engine/ingest/record-ids.js';
+import { withRecordIds } from '../../../engine/ingest/record-ids.js';
 import { RejectedLines } from '../../../engine/ingest/rejected-lines.js';
 import { sampleBatch } from '../../../engine/ingest/value-samples.js';
 import { writeUnflushed } from '../../../engine/store/segment.js';
@@ -65,7 +65,7 @@ export async function runChunk(
 
 async function writeBatch(batch: Batch, job: ChunkJob): Promise<Segment> {
   const { commitId, index, file } = job;
-  const whole = identified(batch, commitId, index);
+  const whole = withRecordIds(batch, commitId, index);
   const segment = await writeUnflushed(whole, file);
   whole.release();
   return segment;

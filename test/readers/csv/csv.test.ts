@@ -516,7 +516,7 @@ describe('types', () => {
   test('a cell beyond the limit of strings is an error that names the way out', async () => {
     const long = 'é'.repeat(16_384);
     expect((await read(`a\n${long}\n`)).error).toContain(
-      'it.csv, line 2: a text of 32768 bytes is longer',
+      'it.csv, line 2: a string of 32768 bytes is longer',
     );
     const validation = { ...lenient, disable: true };
     expect((await read(`a\n${long}\n`, {}, { validation })).rows).toEqual([{ a: long }]);

@@ -138,7 +138,7 @@ describe('F17: the length of strings (T0: stringBytes)', () => {
   test('the message says what to do', () => {
     const { findings } = importLines(`{"a":"ok"}\n${line('x'.repeat(40_000))}`);
     expect(errorMessage('f.json', findings)).toBe(
-      'f.json, line 2: a text of 40000 bytes is longer than 32766 bytes (budget stringBytes): declare the field as data type "text" (code 306, Max String Length for Field)',
+      'f.json, line 2: a string of 40000 bytes is longer than 32766 bytes (budget stringBytes): declare the field as data type "text" (code 306, Max String Length for Field)',
     );
   });
 });

@@ -119,7 +119,7 @@ describe('parameters', () => {
     [{ item_depth: 'x' }, 'item_depth'],
     [{ item_depth: 1.5 }, 'item_depth'],
     [{ required_keys: [1] }, 'required_keys: expected a list of keys, found [1]'],
-    [{ cdata_key: '' }, 'cdata_key: expected a text of at most 100 characters'],
+    [{ cdata_key: '' }, 'cdata_key: expected a string of at most 100 characters'],
     [{ attr_prefix: 5 }, 'attr_prefix'],
   ])('%j is refused', (params, message) => {
     expect(() => readerNamed('xml').params(params)).toThrow(message);
