@@ -3,8 +3,8 @@ import { ColumnBuilder, recordBatch } from '../engine/query/results/column-build
 import type { Writer } from './writer.js';
 
 /**
- * The streaming format of Arrow IPC: a message with the schema, one for each batch, and the end of the stream. Nothing is compressed,
- * because what apache-arrow 21 compresses is read wrongly by others.
+ * The Arrow IPC streaming format: a schema message, one message per batch, and an end-of-stream marker. Nothing is compressed, because
+ * other implementations read the compressed buffers of apache-arrow 21 incorrectly.
  */
 export const arrow: Writer<Uint8Array> = {
   format: 'arrow',
@@ -25,10 +25,10 @@ export const arrow: Writer<Uint8Array> = {
   },
 };
 
-/** A mark of four bytes, and the length 0. */
+/** The end-of-stream marker: the continuation marker of four bytes and the length 0. */
 const endOfStream = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 
-/** The messages of a stream of one batch. A message begins with that mark and the length of its metadata; the schema has nothing else. */
+/** Splits the stream of one batch. A message begins with the continuation marker and the length of its metadata; a schema has no body. */
 function messages(batch: RecordBatch): { readonly schema: Uint8Array; readonly batch: Uint8Array } {
   const stream = RecordBatchStreamWriter.writeAll([batch]).toUint8Array(true);
   const metadataBytes = new DataView(stream.buffer, stream.byteOffset).getInt32(4, true);

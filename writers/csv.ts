@@ -1,12 +1,12 @@
 import { delimitedWriter } from './delimited-writer.js';
 
 /**
- * CSV as RFC 4180 has it: a first line with the fields' titles, lines end with CR LF, a cell with a comma, a quote or a
- * line break is quoted. No value is an empty cell, an empty text is `""`. Lists and what else has parts stand in one
- * cell as JSON. Values are exact, so that the file can be imported again.
+ * CSV (RFC 4180): the first line has the titles of the fields, lines end with CR LF, and a cell with a comma, a quote or a line break
+ * is quoted. Null is an empty cell, and an empty string is `""`. Lists and objects are JSON in one cell. Values are exact, so that
+ * the file can be imported again.
  *
- * Choice: a spreadsheet runs cells that begin with `=`, `+`, `-`, `@`, TAB or CR as formulas. With `csv_safe` such
- * cells get a `'` in front, except numbers; without it they stay as they are (threats D3).
+ * Choice: a spreadsheet interprets cells that begin with `=`, `+`, `-`, `@`, TAB or CR as formulas. With `csv_safe`, a `'` is put
+ * before such cells unless they are numbers; without it they are unchanged (threats D3).
  */
 export const csv = delimitedWriter({
   format: 'csv',

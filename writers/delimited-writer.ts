@@ -1,11 +1,11 @@
 import { delimitedCell, type DelimitedLayout } from '../engine/query/results/delimited.js';
 import type { Writer, WriterOptions } from './writer.js';
 
-/** What tells one table of text from another. */
+/** The properties in which CSV and TSV differ. */
 export type DelimitedFormat = Pick<Writer, 'format' | 'extension' | 'mediaType' | 'description'> &
   Pick<DelimitedLayout, 'delimiter' | 'lineEnd'>;
 
-/** The writer of a table of text with a first line of titles. */
+/** Creates the writer of a delimited text format whose first line has the titles of the fields. */
 export function delimitedWriter(format: DelimitedFormat): Writer<Uint8Array> {
   const { delimiter, lineEnd } = format;
   const layout = ({ isFormulaSafe }: WriterOptions): DelimitedLayout => ({

@@ -8,7 +8,7 @@ import type { Writer } from './writer.js';
 /** Every export format. */
 export const writers: readonly Writer[] = [json, csv, tsv, parquet, arrow] as readonly Writer[];
 
-/** The writer of that format, whatever its letter case; undefined if there is none. */
+/** The writer of a format, whose name may be in any letter case; undefined if there is none. */
 export function writerNamed(format: string): Writer | undefined {
   return writers.find((writer) => writer.format === format.toLowerCase());
 }

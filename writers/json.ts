@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import type { Writer } from './writer.js';
 
-/** Two thirds of the default level's time for an eighth more bytes (lines of VCF records). */
+/** Takes two thirds of the default level's time and gives an eighth more bytes (lines of VCF records). */
 const gzipLevel = 4;
 
-/** JSON Lines in gzip: one record per line, as the import reads it (contract, section 11.5). */
+/** JSON Lines, compressed with gzip: one record per line, which an import reads back (contract, section 11.5). */
 export const json: Writer<Uint8Array> = {
   format: 'json',
   extension: 'json.gz',

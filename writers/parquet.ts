@@ -9,7 +9,7 @@ import { plainParquetColumns } from '../engine/store/arrow.js';
 import { createdBy } from '../engine/store/segment.js';
 import type { FileContext, Writer } from './writer.js';
 
-/** Parquet, compressed with zstd: each part is a row group. Columns have the names that they are stored under. */
+/** Parquet, compressed with zstd: each part is a row group. Columns have their stored names. */
 export const parquet: Writer<EncodedRowGroup> = {
   format: 'parquet',
   extension: 'parquet',

@@ -1,8 +1,8 @@
 import { delimitedWriter } from './delimited-writer.js';
 
 /**
- * Choice: TSV is written as CSV is, with TAB between cells and lines that end with LF: a cell with a TAB, a quote or a line break is
- * quoted, so that every value can be read back. `csv_safe` holds for it, too.
+ * Choice: TSV follows the rules of CSV, with TAB between cells and LF at the end of lines: a cell with a TAB, a quote or a line break
+ * is quoted, so that every value can be read back. `csv_safe` applies to it as well.
  */
 export const tsv = delimitedWriter({
   format: 'tsv',

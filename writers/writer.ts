@@ -2,54 +2,55 @@ import type { RecordBatch } from 'apache-arrow';
 import type { DelimitedLayout } from '../engine/query/results/delimited.js';
 import type { Projected } from '../engine/query/results/projection.js';
 
-/** One column of a table of text; the name of a nested one is dotted. */
+/** A column of a delimited text format; nested columns have dotted names. */
 export interface WriterColumn {
   readonly name: string;
   readonly title: string;
 }
 
-/** What a request may ask of a writer. */
+/** Options that a request may set. */
 export interface WriterOptions {
-  /** Cells that a spreadsheet would run as formulas get a quote in front (`csv_safe`). */
+  /** Put a quote before cells that a spreadsheet would interpret as formulas (`csv_safe`). */
   readonly isFormulaSafe: boolean;
 }
 
-/** Some records of an export, in order, in any of the forms that a writer can need. */
+/** The records of a part, in order, in each representation that a writer may need. */
 export interface RecordSource {
-  /** A line of JSON for each record. */
+  /** One line of JSON per record. */
   jsonLines(): Uint8Array;
-  /** A line of cells for each record. */
+  /** One line of delimited cells per record. */
   delimitedLines(layout: DelimitedLayout): Uint8Array;
-  /** The records as columns, under the fields' own names. */
+  /** The records as columns with the names of the fields. */
   arrowBatch(): RecordBatch;
-  /** The same under the names of the stored columns, of which no two differ by letter case alone. */
+  /** The records as columns with their stored names, no two of which differ only in letter case. */
   storedBatch(): RecordBatch;
 }
 
-/** What a whole file is made of beside its records. */
+/** The properties of a file other than its records. */
 export interface FileContext {
-  /** The columns of the records. */
+  /** Columns of the records. */
   readonly projection: readonly Projected[];
-  /** The columns of their cells. */
+  /** Columns of the delimited cells. */
   readonly columns: readonly WriterColumn[];
   readonly options: WriterOptions;
 }
 
 /**
- * Records to the bytes of a file, in two steps: parts are encoded in several threads, and joined in order in one. `Part` is plain
- * data. Adding a format is one file and one line in `index.ts`.
+ * Converts records to the bytes of a file in two steps: several threads encode parts, and one joins them in order. `Part` must be plain
+ * data. To add a format, add a file and a line in `index.ts`.
  */
 export interface Writer<Part = unknown> {
-  /** The name in requests, in lower case. */
+  /** Name of the format in requests, in lower case. */
   readonly format: string;
-  /** Extension of the file, without the first dot: `json.gz`. */
+  /** File extension without the first dot, such as `json.gz`. */
   readonly extension: string;
   readonly mediaType: string;
-  /** One sentence for the documentation. */
+  /** One sentence for the API documentation. */
   readonly description: string;
-  /** Records of one part, at most. */
+  /** Maximum number of records of a part. */
   readonly partRecords: number;
+  /** Encodes the records of a part. */
   encode(records: RecordSource, context: FileContext): Part;
-  /** The file's bytes, in order, also of no part at all. */
+  /** The bytes of the file, in order. Without parts, those of a valid file without records. */
   join(parts: AsyncIterable<Part>, context: FileContext): AsyncIterable<Uint8Array>;
 }

@@ -25,8 +25,8 @@ export const verify: Command = {
     try {
       const now = Date.now();
       const store = openStore(data);
-      const unnamedBefore = now - graceMs;
-      const found = await verifyFolder({ data, catalog, store, unnamedBefore, now });
+      const unreferencedBefore = now - graceMs;
+      const found = await verifyFolder({ data, catalog, store, unreferencedBefore, now });
       for (const { where, problem } of found) terminal.out(`${where}: ${problem}`);
       const { total } = await catalog.datasets.list({ access: null }, { limit: 0, offset: 0 });
       terminal.note(

@@ -4,26 +4,26 @@ import { importJob } from './import/import.js';
 import { mergeJob } from './merge/merge.js';
 import { tableJob } from './table/table.js';
 
-/** Every kind of job. A new kind is its declaration and a line here. */
+/** All kinds of job. To add one, write its declaration and add it here. */
 export const jobs = [importJob, exportJob, mergeJob, tableJob] as const;
 
-/** What the queue and the worker get: the list above, or one that tests have added to. */
+/** A list of declarations: the one above, or one of a test. */
 export type Jobs = readonly Job[];
 
 type Declared = (typeof jobs)[number];
 
-/** The kinds that are declared. */
+/** Names of the declared kinds. */
 export type JobKind = Declared['kind'];
 
-/** What `prepare` passes to `run`, for a kind. */
+/** Type of the parameters of a kind, which `prepare` returns and `run` receives. */
 export type ParamsOf<K extends JobKind> = Halves<Extract<Declared, { readonly kind: K }>>['params'];
 
-/** What `run` returns, for a kind. */
+/** Type of the result of a kind, which `run` returns and `publish` receives. */
 export type ResultOf<K extends JobKind> = Halves<Extract<Declared, { readonly kind: K }>>['result'];
 
 type Halves<J> = J extends Job<string, infer P, infer R> ? { params: P; result: R } : never;
 
-/** The declaration of a kind. */
+/** The declaration of a kind. Throws if there is none. */
 export function jobOf(list: Jobs, kind: string): Job {
   const found = list.find((job) => job.kind === kind);
   if (found === undefined) throw new Error(`no job of the kind ${kind} is declared`);

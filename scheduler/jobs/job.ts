@@ -9,69 +9,75 @@ import type { Pool } from '../worker/pool.js';
 import type { FetchSource } from './import/source.js';
 
 /**
- * A kind of job: the one declaration of all that the queue and the worker know of it. `run` is called in the worker
- * process, everything else in the API process. The worker loads this declaration too, but must not load the catalogue: what
- * needs more than types of `engine/catalog` is imported by `prepare` and `publish` when they are called.
+ * The declaration of a kind of job: everything that the queue and the worker know about it. `run` is called in the worker process, all
+ * other functions in the API process. The worker loads the declaration as well but must not load the catalogue, so `prepare` and
+ * `publish` import code that uses `engine/catalog` when they are called; types may be imported at the top.
  *
- * `P` is what `prepare` passes to `run`, `R` what `run` passes to `publish`. Both cross processes, so they are plain data.
+ * `P` is the type of the parameters, which `prepare` returns and `run` receives; `R` is that of the result, which `run` returns and
+ * `publish` receives. Both are sent between processes, so they must be plain data.
  */
 export interface Job<K extends string = string, P = unknown, R = unknown> {
+  /** Name of the kind in the catalogue. */
   readonly kind: K;
-  /** How clients see the kind: `task_type` and `task_display_name`. */
+  /** `task_type` in the HTTP interface. */
   readonly type: string;
+  /** `task_display_name` in the HTTP interface. */
   readonly displayName: string;
-  /** How the queue runs background tasks of this kind; kinds with a resource are queued by the catalogue with their resource. */
+  /** For kinds whose tasks the server adds with `Scheduler.perform`. Absent for kinds with a resource, which the catalogue queues. */
   readonly background?: BackgroundOptions;
-  /** How often the worker process may die under a task before it fails; `budgets.taskAttempts` unless given. */
+  /** Number of attempts before a task under which the worker process dies fails; `budgets.taskAttempts` by default. */
   readonly attempts?: number;
-  /** The scratch folders of ended attempts stay until the task ends: `RunContext.earlier`. */
+  /** The scratch folders of earlier attempts are kept until the task ends (`RunContext.earlier`). */
   readonly isResumable?: boolean;
 
-  /** Checks rights and collects what `run` needs. Null: nothing is left to do, and the task is completed without a run. */
+  /** Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run. */
   prepare(task: TaskRow, context: PublishContext): Promise<P | null>;
-  /** Does the work, in the worker: writes to its scratch folder only, and shows nothing to anybody. */
+  /** Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`. */
   run(params: P, context: RunContext): Promise<R>;
   /**
-   * Makes the result visible and completes the task, or asks for another run. A kind without it only returns its result to
-   * the caller of `perform`.
+   * Makes the result visible and completes the task, or returns `run again`. Without it, the result is only returned to the caller of
+   * `perform`.
    */
   publish?(task: TaskRow, result: R, context: PublishContext): Promise<Published>;
-  /** Called in place of `discard` for a task that failed, maybe several times: moves what is to outlive it out of its scratch folder. */
+  /**
+   * Moves files that are kept after a failure out of the scratch folder. Called for a failed task instead of `discard`, possibly more
+   * than once.
+   */
   salvage?(task: TaskRow, attempt: number, data: DataFolder): Promise<void>;
-  /** Removes what a task that did not complete has left outside its scratch folder. */
+  /** Removes the files of a task that did not complete from outside its scratch folder. */
   discard?(task: TaskRow, data: DataFolder): Promise<void>;
-  /** Removes what an ended task, completed or not, no longer needs outside its scratch folder. */
+  /** Removes files outside the scratch folder that a task no longer needs when it has ended in any way. */
   cleanUp?(task: TaskRow, data: DataFolder): Promise<void>;
-  /** The error of a task under which the worker process died too often; a general message unless declared. */
+  /** The error of a task that has used up its attempts because the worker process died; a general message by default. */
   poisoned?(task: TaskRow): AppError;
 
-  /** Whether something in the scratch folder that bears no task's id belongs to an open task of this kind. */
+  /** Whether an entry of the scratch folder whose name has no task id belongs to an open task of this kind. */
   ownsScratch?(name: string, catalog: Catalog): Promise<boolean>;
-  /** Removes files that no row of the catalogue names (any more); called before anything runs. */
+  /** Removes files that no row of the catalogue refers to; called at start, before any task runs. */
   sweepAtStart?(context: SweepContext): Promise<void>;
-  /** The same for files that expire; called at start and once an hour. */
+  /** Removes expired files; called at start and once an hour. */
   sweepHourly?(context: SweepContext): Promise<void>;
-  /** What this kind writes to the log of a dataset, for bringing the catalogue forward after a crash. */
+  /** The log entries of this kind, from which reconciliation updates the catalogue after a crash. */
   readonly logEntry?: LogEntryKind;
 }
 
-/** How the queue runs tasks that the server adds for itself. */
+/** How the queue runs background tasks of a kind. */
 export interface BackgroundOptions {
-  /** Lower runs first, among background tasks. */
+  /** Priority among background tasks; lower values run first. */
   readonly priority: number;
-  /** How many run at once, at most; never in a place that a user's task could have. */
+  /** Maximum number of tasks that run at the same time, for a pool of `threads` threads. */
   concurrency(threads: number): number;
-  /** A request for a task joins the one that is open for the same object. */
+  /** `perform` joins the open task for the same object instead of adding another one. */
   readonly isShared?: boolean;
-  /** Open tasks are removed at start: those who waited are gone. */
+  /** Open tasks are removed at start, because their callers ended with the last process. */
   readonly isTransient?: boolean;
 }
 
-/** Entries of a dataset's log that a kind has written. */
+/** The entries that a kind writes to the log of a dataset. */
 export interface LogEntryKind {
-  /** The key of the entry's `info`. */
+  /** Key of the entry's `info`. */
   readonly key: string;
-  /** Tells the catalogue what it missed; `info` is the value of the key. */
+  /** Applies an entry to a catalogue that lacks it; `info` is the value of the key. */
   replay(entry: {
     readonly catalog: Catalog;
     readonly datasetId: number;
@@ -82,60 +88,64 @@ export interface LogEntryKind {
 
 /** Progress of a task. */
 export interface Progress {
+  /** Number of records processed. */
   readonly records: number;
+  /** Null while it is not known. */
   readonly recordsTotal: number | null;
-  /** Bytes of the source, as it is on disk. */
+  /** Bytes of the sources, as on disk, that have been read. */
   readonly bytes: number;
   readonly bytesTotal: number;
-  /** Records with errors. */
+  /** Number of records with errors. */
   readonly errors: number;
-  /** Bytes received from other hosts; absent if nothing is fetched. */
+  /** Bytes received from other hosts; absent if nothing is downloaded. */
   readonly fetchedBytes?: number;
 }
 
-/** What the worker passes to `run`. */
+/** The context in which `run` is called. */
 export interface RunContext {
   readonly taskId: number;
   readonly attempt: number;
   readonly data: DataFolder;
-  /** The attempt's own folder, which exists. */
+  /** Scratch folder of this attempt; it exists. */
   readonly scratch: string;
-  /** The scratch folders of earlier attempts, latest first; finished files may be moved out of them. */
+  /** Scratch folders of earlier attempts, latest first. Files may be moved out of them. */
   readonly earlier: readonly string[];
   readonly pool: Pool;
   readonly signal: AbortSignal;
+  /** Reports the progress of the task. */
   progress(progress: Progress): void;
-  /** The only way to other hosts. */
+  /** Downloads a file; no other code may connect to other hosts. */
   readonly fetchSource: FetchSource;
   /** Runs `work` with the SQL engine of the worker's main thread. */
   withQueryEngine<T>(work: (engine: QueryEngine) => Promise<T>): Promise<T>;
 }
 
-/** What the queue passes to `prepare` and `publish`. */
+/** The context in which `prepare` and `publish` are called. */
 export interface PublishContext {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly data: DataFolder;
   readonly attempt: number;
-  /** The last reported progress, in the form of `metadata.progress`. */
+  /** The last progress, in the format of `metadata.progress`. */
   readonly progress: JsonObject;
-  /** Repeats work until it succeeds, for what must follow a commit to the log: only a failing disk can stop it. */
+  /** Repeats work that must follow a commit to the log until it succeeds; only a failing disk can make it fail. */
   persist(work: () => Promise<void>): Promise<void>;
   /** To be called after a commit to a dataset. */
   committed(datasetId: number): void;
   now(): number;
 }
 
+/** The context of the sweeps. */
 export interface SweepContext {
   readonly catalog: Catalog;
   readonly data: DataFolder;
   readonly now: number;
 }
 
-/** `run again`: the result is outdated, the task goes back to the queue. */
+/** `run again`: the result is outdated, and the task is queued again. */
 export type Published = 'published' | 'run again';
 
-/** A task that failed with metadata to keep, such as its validation report. */
+/** The error of a task with metadata to store, such as its validation report. */
 export class TaskFailure extends AppError {
   readonly metadata: JsonObject;
   constructor(error: AppError, metadata: JsonObject) {

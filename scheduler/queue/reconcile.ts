@@ -4,9 +4,9 @@ import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 
 /**
- * Brings the catalogue into line with the datasets' logs, which are the truth (threats C2b). A log that is ahead is
- * replayed: a kill came between the two writes. A catalogue that is ahead, or a log that cannot be read, means that
- * files are lost: the dataset becomes unavailable and the operator is told; nothing is cut to fit.
+ * Makes the catalogue agree with the logs of the datasets, which are authoritative (threats C2b). A log that is ahead, because the
+ * process was killed between the two writes, is replayed. A catalogue that is ahead, or an unreadable log, means that files were
+ * lost: the dataset becomes unavailable and the operator gets a report; no data is changed.
  */
 export async function reconcile(
   catalog: Catalog,
@@ -17,25 +17,25 @@ export async function reconcile(
   const known = await catalog.datasets.logVersions();
   for (const { id, logVersion } of known) {
     try {
-      await bringForward(catalog, store, id, logVersion, jobs);
+      await replayLog(catalog, store, id, logVersion, jobs);
     } catch (error) {
       report(`dataset ${id} is unavailable: ${toErrorValue(error).message}`);
       await catalog.datasets.update(id, { availability: 'unavailable' });
     }
   }
-  // Deleted, but a kill or a failing disk came before their files.
+  // Deleted datasets whose files are still there, because of a kill or a failing disk.
   for (const id of await catalog.datasets.dropped()) {
     await store.drop(id);
     await catalog.datasets.forget(id);
   }
-  // Newer than a catalogue that comes from a backup, say: not ours to decide.
+  // A dataset may be newer than a catalogue that was restored from a backup, so it is not removed.
   const ids = new Set(known.map(({ id }) => id));
   for (const id of await store.datasets()) {
     if (!ids.has(id)) report(`datasets/${id} holds a dataset that the catalogue does not know`);
   }
 }
 
-async function bringForward(
+async function replayLog(
   catalog: Catalog,
   store: Store,
   datasetId: number,
@@ -50,7 +50,7 @@ async function bringForward(
     );
   }
   for await (const entry of store.history(datasetId, knownVersion + 1)) {
-    // The first entry of a log describes the table alone, and belongs to no kind.
+    // The first entry of a log only describes the table and belongs to no kind.
     for (const { logEntry } of jobs) {
       const info = logEntry && entry.info[logEntry.key];
       if (info === undefined) continue;

@@ -7,7 +7,7 @@ import type { Tables } from '../../engine/catalog/catalog.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import { AppError } from '../../engine/core/errors.js';
 
-/** On whose behalf a task runs; throws if that user may not use the server any more. */
+/** The principal of a task's user. Throws `forbidden` if the user is no longer active. */
 export async function activePrincipal(tables: Tables, userId: number): Promise<Principal> {
   const principal = await principalOf(tables, userId);
   if (principal !== undefined) return principal;
@@ -15,8 +15,8 @@ export async function activePrincipal(tables: Tables, userId: number): Promise<P
 }
 
 /**
- * Rights are looked at when a task is created, started and published, because they may be taken away in between
- * (threats A4): the task then fails.
+ * Throws if the user has no such permission. Permissions are checked when a task is created, started and published, because they
+ * may be revoked in between (threats A4); the task then fails.
  */
 export async function checkRights(
   tables: Tables,

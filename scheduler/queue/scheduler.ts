@@ -15,59 +15,59 @@ import { JobQueue } from './queue.js';
 import { reconcile } from './reconcile.js';
 import { sweepAll, sweepExpired } from './sweep.js';
 
-/** What the scheduler works with; whatever is optional has a default, which tests change. */
+/** Dependencies and settings of the scheduler. Optional settings have defaults, which tests override. */
 export interface SchedulerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly data: DataFolder;
   readonly config: Pick<Config, 'threads' | 'workerMemoryMb'> &
     Partial<Pick<Config, 'allowAddresses'>>;
-  /** Receives what went wrong outside any task, for the operator; standard error unless given. */
+  /** Reports errors outside tasks to the operator; by default to standard error. */
   readonly report?: (message: string) => void;
   readonly now?: () => number;
   /** Heartbeat timeout: a worker that is silent for longer is killed. */
   readonly heartbeatTimeoutMs?: number;
-  /** How long a canceled task may go on before its worker is killed. */
+  /** Time after which the worker is killed if it has not stopped a canceled task. */
   readonly cancelMs?: number;
-  /** How long `close` lets tasks finish. */
+  /** Time that `close` gives tasks to finish. */
   readonly closeMs?: number;
-  /** A dataset without commits for so long has fewer segments merged, too; never, if it is not finite. */
+  /** Time without a commit after which even few segments of a dataset are merged; never if it is not finite. */
   readonly quietMs?: number;
-  /** Pause before what a failing disk has stopped is tried again. */
+  /** Delay before work that a failing disk has stopped is tried again. */
   readonly retryMs?: number;
-  /** Limits on fetches from other hosts; the budgets unless given. */
+  /** Limits of downloads from other hosts; those of the budgets by default. */
   readonly fetchLimits?: Partial<FetchLimits>;
-  /** Starts the worker; tests of faults run one in their own process. */
+  /** Starts the worker; tests replace it with a worker in their own process. */
   readonly startHost?: typeof startHost;
-  /** The kinds of job; the declared ones unless given. */
+  /** The kinds of job; the declared ones by default. */
   readonly jobs?: Jobs;
 }
 
-/** What the scheduler does at this moment. */
+/** The current state of the scheduler. */
 export interface Status {
   readonly workerPid: number | null;
-  /** Tasks that are neither queued nor ended. */
+  /** Ids of the tasks that are neither queued nor ended. */
   readonly running: readonly number[];
-  /** Those of them that the worker has. */
+  /** Ids of the tasks that are in the worker process. */
   readonly working: readonly number[];
 }
 
-/** Runs the tasks of the catalogue; one per data folder. */
+/** Runs the tasks of the catalogue. A data folder has one scheduler. */
 export interface Scheduler extends Pick<JobQueue, 'wake' | 'wait' | 'cancel' | 'perform'> {
-  /** Brings catalogue, log and folders into line after whatever happened, then starts the worker and the queue. */
+  /** Makes catalogue, logs and folders agree after any kind of shutdown, then starts the worker and the queue. */
   start(): Promise<void>;
   status(): Status;
-  /** Uploaded files as tables. */
+  /** The cache of uploaded files as tables. */
   readonly fileTables: FileTables;
-  /** Resolves when no segments are being merged and none are due. */
+  /** Resolves when no merge of segments is running or due. */
   compacted(): Promise<void>;
-  /** Stops claiming tasks, lets running ones finish for a while, and puts the rest back into the queue. */
+  /** Stops claiming tasks, lets running ones finish for `closeMs`, and queues the others again. */
   close(): Promise<void>;
 }
 
 const sweepMs = 3_600_000;
 
-/** The scheduler of one data folder; nothing runs before `start`. */
+/** Creates the scheduler of a data folder. Nothing runs before `start`. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const {
     catalog,
@@ -137,7 +137,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
           ),
       });
       queue.open();
-      await merges.lookAtAll();
+      await merges.checkAll();
     },
     wake: () => queue.wake(),
     wait: (taskId: number, signal?: AbortSignal): Promise<TaskRow> => queue.wait(taskId, signal),

@@ -7,12 +7,12 @@ import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { spillFolder } from '../worker/messages.js';
 import { isTerminal } from './waiting.js';
 
-/** Removes the scratch folders of all attempts of a task, none of which is running. */
+/** Removes the scratch folders of all attempts of a task. None of them may be running. */
 export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<void> {
   await sweep(data.scratch, (name) => !name.startsWith(`${task.id}-`));
 }
 
-/** At start, before anything runs: removes whatever belongs to no open task. */
+/** Removes everything that belongs to no open task; called at start, before any task runs. */
 export async function sweepAll(
   catalog: Catalog,
   data: DataFolder,
@@ -26,7 +26,7 @@ export async function sweepAll(
   for (const job of jobs) await job.sweepAtStart?.({ catalog, data, now });
 }
 
-/** Removes the files of the jobs that have expired; at start and once an hour. */
+/** Removes expired files of all kinds of job; called at start and once an hour. */
 export async function sweepExpired(
   catalog: Catalog,
   data: DataFolder,
@@ -36,7 +36,7 @@ export async function sweepExpired(
   for (const job of jobs) await job.sweepHourly?.({ catalog, data, now });
 }
 
-/** Whether something in the scratch folder belongs to an open task that goes on where its last attempt ended. */
+/** Whether an entry of the scratch folder belongs to an open task, whose next attempt will use it. */
 export async function isInUse(
   catalog: Catalog,
   name: string,
@@ -50,7 +50,7 @@ export async function isInUse(
 }
 
 async function sweepScratch(catalog: Catalog, data: DataFolder, jobs: Jobs): Promise<void> {
-  // This process's SQL engine is open already.
+  // The SQL engine of this process is already open.
   const used = new Set([basename(spillFolder(data, process.pid))]);
   for (const { name } of await list(data.scratch)) {
     if (await isInUse(catalog, name, jobs)) used.add(name);
@@ -58,7 +58,7 @@ async function sweepScratch(catalog: Catalog, data: DataFolder, jobs: Jobs): Pro
   await sweep(data.scratch, (name) => used.has(name));
 }
 
-/** Removes uploaded bytes that no object names: the upload ended early, or another has replaced them. */
+/** Removes uploaded files that no object refers to, because the upload was not finished or has been replaced. */
 async function sweepObjects(catalog: Catalog, data: DataFolder): Promise<void> {
   for (const { name } of await list(data.objects)) {
     const [id, revision] = name.split('-').map(Number);

@@ -13,52 +13,56 @@ import { droppedLog } from '../../engine/store/verify.js';
 import type { ImportReport } from '../jobs/import/import-report.js';
 import { isInUse } from './sweep.js';
 
-/** One thing that is not as it should be: `where` is a path below the data folder, or an id. */
+/** An inconsistency of a data folder. `where` is a path in the data folder, or a resource and its id. */
 export interface Difference {
   readonly where: string;
   readonly problem: string;
 }
 
-/** What `verifyFolder` looks at. */
+/** Options of `verifyFolder`. */
 export interface VerifyParts {
   readonly data: DataFolder;
   readonly catalog: Catalog;
   readonly store: Store;
-  /** Files that nothing names may be so young: something may be about to name them. */
-  readonly unnamedBefore: number;
+  /** Only files changed before this time are reported as unreferenced: newer ones may be referenced soon. */
+  readonly unreferencedBefore: number;
   readonly now: number;
 }
 
 /**
- * Compares a data folder that nobody works on with itself (threats, section 12: 2, 4 and 5): every file that log or catalogue
- * name is there and is what was written, nothing else has stayed, log and catalogue say the same, and counts agree.
+ * Checks a data folder that is not in use (threats, section 12: 2, 4 and 5): every file that the logs or the catalogue refer to exists
+ * and is undamaged, there are no other files, and logs, catalogue and record counts agree.
  */
 export async function verifyFolder(parts: VerifyParts): Promise<readonly Difference[]> {
   const found: Difference[] = [];
-  const note = (where: string, problem: string): void => void found.push({ where, problem });
+  const report = (where: string, problem: string): void => void found.push({ where, problem });
   const { rows } = await parts.catalog.datasets.list({ access: null }, wholeList);
-  for (const dataset of rows) await verifyDataset(parts, dataset, note);
-  await verifyUnknownDatasets(parts, new Set(rows.map(({ id }) => id)), note);
-  await verifyObjects(parts, note);
-  await verifyExports(parts, note);
-  await verifyRejected(parts, note);
-  await verifyScratch(parts, note);
+  for (const dataset of rows) await verifyDataset(parts, dataset, report);
+  await verifyUnknownDatasets(parts, new Set(rows.map(({ id }) => id)), report);
+  await verifyObjects(parts, report);
+  await verifyExports(parts, report);
+  await verifyRejected(parts, report);
+  await verifyScratch(parts, report);
   return found;
 }
 
-type Note = (where: string, problem: string) => void;
+type Report = (where: string, problem: string) => void;
 
-async function verifyDataset(parts: VerifyParts, dataset: DatasetRow, note: Note): Promise<void> {
-  const { store, catalog, unnamedBefore } = parts;
+async function verifyDataset(
+  parts: VerifyParts,
+  dataset: DatasetRow,
+  report: Report,
+): Promise<void> {
+  const { store, catalog, unreferencedBefore } = parts;
   const { id } = dataset;
   const where = `dataset ${id}`;
-  for (const { path, problem } of await store.verify(id, unnamedBefore)) {
-    note(`datasets/${id}/${path}`, problem);
+  for (const { path, problem } of await store.verify(id, unreferencedBefore)) {
+    report(`datasets/${id}/${path}`, problem);
   }
   const version = await store.version(id).catch(() => undefined);
-  if (version === undefined) return; // the log is damaged, and that has been noted
+  if (version === undefined) return; // the log is damaged, which has been reported
   if (version !== dataset.logVersion) {
-    note(where, `the log is at version ${version}, the catalogue at ${dataset.logVersion}`);
+    report(where, `the log is at version ${version}, the catalogue at ${dataset.logVersion}`);
   }
   const publications: Publication[] = [];
   for await (const { info } of store.history(id, 0)) {
@@ -70,54 +74,57 @@ async function verifyDataset(parts: VerifyParts, dataset: DatasetRow, note: Note
     const commit = known.get(publication.commitId);
     known.delete(publication.commitId);
     if (commit === undefined) {
-      note(where, `the log has commit ${publication.commitId}, the catalogue has not`);
+      report(where, `commit ${publication.commitId} is in the log but not in the catalogue`);
     } else if (commit.recordsModified !== publication.recordsModified) {
       const counts = `${publication.recordsModified} records, the catalogue ${commit.recordsModified}`;
-      note(where, `the log gives commit ${commit.id} ${counts}`);
+      report(where, `the log gives commit ${commit.id} ${counts}`);
     }
   }
   for (const commitId of known.keys()) {
-    note(where, `the catalogue has commit ${commitId}, the log has not`);
+    report(where, `commit ${commitId} is in the catalogue but not in the log`);
   }
-  await verifyCounts(parts, dataset, publications, note);
-  await verifyImports(parts, id, new Set(commits.rows.map((row) => row.parentJobId)), note);
+  await verifyCounts(parts, dataset, publications, report);
+  await verifyImports(parts, id, new Set(commits.rows.map((row) => row.parentJobId)), report);
 }
 
 async function verifyCounts(
   { store }: VerifyParts,
   dataset: DatasetRow,
   publications: readonly Publication[],
-  note: Note,
+  report: Report,
 ): Promise<void> {
   const where = `dataset ${dataset.id}`;
   const snapshot = await store.snapshot(dataset.id).catch(() => undefined);
-  if (snapshot === undefined) return; // a segment is damaged, and that has been noted
+  if (snapshot === undefined) return; // a segment is damaged, which has been reported
   const { rows, bytes } = snapshot;
   if (rows !== dataset.documentsCount) {
-    note(where, `its segments have ${rows} records, the catalogue says ${dataset.documentsCount}`);
+    report(
+      where,
+      `its segments have ${rows} records, the catalogue says ${dataset.documentsCount}`,
+    );
   }
   if (bytes !== dataset.bytes) {
-    note(where, `its segments have ${bytes} bytes, the catalogue says ${dataset.bytes}`);
+    report(where, `its segments have ${bytes} bytes, the catalogue says ${dataset.bytes}`);
   }
   const isAppended = publications.every(({ mode }) => mode === 'append');
   const sum = publications.reduce((total, { recordsModified }) => total + recordsModified, 0);
   if (isAppended && sum !== rows) {
-    note(where, `its segments have ${rows} records, its commits added ${sum}`);
+    report(where, `its segments have ${rows} records, its commits added ${sum}`);
   }
 }
 
-/** An import is completed when, and only when, it has a commit, or was a dry run. */
+/** Checks that exactly the completed imports have a commit, except dry runs. */
 async function verifyImports(
   { catalog }: VerifyParts,
   datasetId: number,
   committed: ReadonlySet<number>,
-  note: Note,
+  report: Report,
 ): Promise<void> {
   const { rows } = await catalog.imports.list({ access: null, datasetId }, wholeList);
   for (const { id, status, isDryRun } of rows) {
     const isCompleted = status === 'completed' && !isDryRun;
     if (isCompleted === committed.has(id)) continue;
-    note(
+    report(
       `import ${id}`,
       isCompleted ? 'is completed and has no commit' : `has a commit and is ${status}`,
     );
@@ -125,32 +132,33 @@ async function verifyImports(
 }
 
 async function verifyUnknownDatasets(
-  { data, catalog, unnamedBefore }: VerifyParts,
+  { data, catalog, unreferencedBefore }: VerifyParts,
   known: ReadonlySet<number>,
-  note: Note,
+  report: Report,
 ): Promise<void> {
   const dropped = new Set(await catalog.datasets.dropped()); // the next start removes these
   for (const { name } of await list(data.datasets)) {
     if (name === '_empty.parquet' || known.has(Number(name)) || dropped.has(Number(name))) continue;
     const inside = await list(data.path('datasets', name));
-    if (inside.some((entry) => entry.name === droppedLog)) continue; // kept for queries that run
-    const isOld = ((await modifiedAt(data.path('datasets', name))) ?? Infinity) < unnamedBefore;
-    if (isOld) note(`datasets/${name}`, 'is known to no catalogue entry');
+    if (inside.some((entry) => entry.name === droppedLog)) continue; // kept until running queries have ended
+    const isOld =
+      ((await modifiedAt(data.path('datasets', name))) ?? Infinity) < unreferencedBefore;
+    if (isOld) report(`datasets/${name}`, 'is not in the catalogue');
   }
 }
 
-async function verifyObjects(parts: VerifyParts, note: Note): Promise<void> {
+async function verifyObjects(parts: VerifyParts, report: Report): Promise<void> {
   const { data, catalog } = parts;
   const { rows } = await catalog.objects.list({ access: null }, wholeList);
   const files = rows.filter((row) => row.objectType === 'file' && row.revision > 0);
-  const named = new Set<string>();
+  const referenced = new Set<string>();
   for (const object of files) {
     const path = data.object(object.id, object.revision);
-    named.add(basename(path));
+    referenced.add(basename(path));
     const problem = await problemOf(path, object);
-    if (problem !== undefined) note(`objects/${basename(path)}`, problem);
+    if (problem !== undefined) report(`objects/${basename(path)}`, problem);
   }
-  await noteUnnamed(parts, 'objects', named, note);
+  await reportUnreferenced(parts, 'objects', referenced, report);
 }
 
 async function problemOf(
@@ -175,61 +183,61 @@ async function problemOf(
   }
 }
 
-async function verifyExports(parts: VerifyParts, note: Note): Promise<void> {
+async function verifyExports(parts: VerifyParts, report: Report): Promise<void> {
   const { data, catalog, now } = parts;
   const { rows } = await catalog.exports.list({ access: null }, wholeList);
   const files = (await list(data.exports)).map(({ name }) => name);
-  const named = new Set<string>();
+  const referenced = new Set<string>();
   for (const { id, status, expiresAt, bytes } of rows) {
     const name = files.find((file) => file.startsWith(`${id}.`));
-    if (name !== undefined) named.add(name);
+    if (name !== undefined) referenced.add(name);
     if (status !== 'completed' || (expiresAt ?? 0) <= now) continue;
     const stats = name === undefined ? undefined : await fileStats(data.path('exports', name));
-    if (stats === undefined) note(`export ${id}`, 'its file is missing');
+    if (stats === undefined) report(`export ${id}`, 'its file is missing');
     else if (stats.bytes !== bytes)
-      note(`exports/${name}`, `has ${stats.bytes} bytes, should be ${bytes}`);
+      report(`exports/${name}`, `has ${stats.bytes} bytes, should be ${bytes}`);
   }
-  await noteUnnamed(parts, 'exports', named, note);
+  await reportUnreferenced(parts, 'exports', referenced, report);
 }
 
-async function verifyRejected(parts: VerifyParts, note: Note): Promise<void> {
+async function verifyRejected(parts: VerifyParts, report: Report): Promise<void> {
   const { data, catalog } = parts;
   const { rows } = await catalog.imports.list({ access: null }, wholeList);
-  const named = new Set<string>();
+  const referenced = new Set<string>();
   for (const { id, status, metadata } of rows) {
     const receipt = metadata['receipt'] as ImportReport | undefined;
     const written = status === 'failed' ? receipt?.rejected_file : undefined;
     if (written === undefined || written === null) continue;
     const path = data.rejectedLines(id);
-    named.add(basename(path));
+    referenced.add(basename(path));
     const { bytes: size, md5 } = written;
     const problem = await problemOf(path, { size, md5 });
-    if (problem !== undefined) note(`rejected/${basename(path)}`, problem);
+    if (problem !== undefined) report(`rejected/${basename(path)}`, problem);
   }
-  await noteUnnamed(parts, 'rejected', named, note);
+  await reportUnreferenced(parts, 'rejected', referenced, report);
 }
 
-/** Inline records wait for their import, and chunks for its next attempt; all else belongs to something that ran. */
-async function verifyScratch(parts: VerifyParts, note: Note): Promise<void> {
+/** Checks that the scratch folder has only files of open tasks: inline records, and chunks of earlier attempts. */
+async function verifyScratch(parts: VerifyParts, report: Report): Promise<void> {
   const { data, catalog } = parts;
-  const named = new Set<string>();
+  const referenced = new Set<string>();
   for (const { name } of await list(data.scratch)) {
-    if (await isInUse(catalog, name)) named.add(name);
+    if (await isInUse(catalog, name)) referenced.add(name);
   }
-  await noteUnnamed(parts, 'scratch', named, note);
+  await reportUnreferenced(parts, 'scratch', referenced, report);
 }
 
-async function noteUnnamed(
-  { data, unnamedBefore }: VerifyParts,
+async function reportUnreferenced(
+  { data, unreferencedBefore }: VerifyParts,
   part: 'objects' | 'exports' | 'rejected' | 'scratch',
-  named: ReadonlySet<string>,
-  note: Note,
+  referenced: ReadonlySet<string>,
+  report: Report,
 ): Promise<void> {
   for (const { name } of await list(data.path(part))) {
-    if (named.has(name)) continue;
+    if (referenced.has(name)) continue;
     const changedAt = await modifiedAt(data.path(part, name));
-    if (changedAt !== undefined && changedAt < unnamedBefore) {
-      note(`${part}/${name}`, 'is named by nothing');
+    if (changedAt !== undefined && changedAt < unreferencedBefore) {
+      report(`${part}/${name}`, 'is not referenced');
     }
   }
 }

@@ -84,7 +84,7 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
       await rename(join(root, 'datasets', String(fixture.datasetId)), join(root, 'datasets', '7'));
       await makeOld(join(root, 'datasets', '7'));
     },
-    /^datasets\/7: is known to no catalogue entry$/m,
+    /^datasets\/7: is not in the catalogue$/m,
   ],
   [
     'an uploaded file with other bytes',
@@ -99,13 +99,13 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
   [
     'an old file in exports',
     () => stray('exports', '7.csv'),
-    /^exports\/7\.csv: is named by nothing$/,
+    /^exports\/7\.csv: is not referenced$/,
   ],
-  ['an old file in objects', () => stray('objects', '7-1'), /^objects\/7-1: is named by nothing$/],
+  ['an old file in objects', () => stray('objects', '7-1'), /^objects\/7-1: is not referenced$/],
   [
     'scratch that stayed',
     () => stray('scratch', 'upload-7'),
-    /^scratch\/upload-7: is named by nothing$/,
+    /^scratch\/upload-7: is not referenced$/,
   ],
   [
     'a count that is wrong',
@@ -120,7 +120,7 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
   [
     'a commit that is lost',
     () => change('DELETE FROM commits'),
-    /^dataset \d+: the log has commit \d+, the catalogue has not\nimport \d+: is completed and has no commit$/,
+    /^dataset \d+: commit \d+ is in the log but not in the catalogue\nimport \d+: is completed and has no commit$/,
   ],
 ];
 

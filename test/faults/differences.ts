@@ -6,7 +6,7 @@ import type { TestServer } from '../api/server.js';
 export async function differences({ catalog, data }: TestServer): Promise<readonly string[]> {
   const now = Date.now();
   const store = openStore(data); // one that remembers nothing
-  const found = await verifyFolder({ catalog, data, store, unnamedBefore: Infinity, now });
+  const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now });
   return found
     .filter(({ where }) => !where.startsWith('scratch/spill'))
     .map(({ where, problem }) => `${where}: ${problem}`);

@@ -11,7 +11,7 @@ import {
   runText,
   type QueryAnswer,
 } from '../../../engine/query/plan/query.js';
-import { visibleData, type Visible } from '../../../scheduler/jobs/export/visible.js';
+import { visibleData, type VisibleData } from '../../../scheduler/jobs/export/visible.js';
 import { queryHash, readCursor, writeCursor, type RequestedCursor } from './cursor.js';
 import type { AppContext } from '../../http/app-context.js';
 import { JsonText } from '../../http/reply.js';
@@ -182,7 +182,7 @@ async function readableData(
   context: AppContext,
   dataset: DatasetRow,
   version?: number,
-): Promise<Visible> {
+): Promise<VisibleData> {
   if (dataset.availability === 'available')
     return visibleData(context.catalog, context.store, dataset.id, version);
   throw new AppError(

@@ -4,7 +4,7 @@ import type { Job } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 import { runExport } from './run.js';
 
-/** Writes the records of a query into a file to download. */
+/** Exports the records of a query to a file for download. */
 export const exportJob: Job<'export', ExportParams, ExportResult> = {
   kind: 'export',
   type: 'datasets.DatasetExport',
@@ -23,7 +23,7 @@ export const exportJob: Job<'export', ExportParams, ExportResult> = {
       if (name.startsWith(`${task.resourceId}.`)) await removeFile(data.path('exports', name));
     }
   },
-  // Files of exports that are expired, gone, or neither finished nor being worked on.
+  // Removes the files of exports that have expired, were deleted, or ended without completing.
   async sweepHourly({ catalog, data, now }) {
     for (const { name } of await list(data.exports)) {
       const row = await catalog.exports.get(Number(/^\d+/.exec(name)?.[0] ?? -1));

@@ -2,10 +2,10 @@ import { invalid } from '../../../engine/core/errors.js';
 import { writerNamed, writers } from '../../../writers/index.js';
 import type { Writer } from '../../../writers/writer.js';
 
-/** The names of the formats, and what the documentation says of each. */
+/** Names and descriptions of the export formats. */
 export const exportFormats: readonly Pick<Writer, 'format' | 'description'>[] = writers;
 
-/** The writer of a requested format; an unknown one is refused with the request's field. */
+/** The writer of a format. Throws `invalid` with the field `format` if it is unknown. */
 export function checkFormat(format: string): Writer {
   const writer = writerNamed(format);
   if (writer !== undefined) return writer;

@@ -14,7 +14,7 @@ const exportMs = 24 * 3_600_000;
 /** Approximate bytes of segment files that the records of one part take: parts of wide records have fewer records. */
 const partBytes = 8 << 20;
 
-/** Number of rows that are processed before the generator yields. */
+/** Number of rows after which `acceptBatch` yields. */
 const rowsAtOnce = 4_096;
 
 /** Runs the query of an export and cuts the rows that it finds, in order, into parts. */

@@ -8,17 +8,17 @@ import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
 import { AppError } from '../../../engine/core/errors.js';
 
-/** Some records of an export, for a pool thread: plain data. */
+/** A part of an export, for a pool thread: plain data. */
 export interface PartJob {
   readonly format: string;
   readonly context: FileContext;
   /** Absolute paths of segments. */
   readonly files: readonly string[];
-  /** Pairs: the number of a file, and of a row in it. */
+  /** Pairs of an index into `files` and a row number in that file. */
   readonly rows: Int32Array;
 }
 
-/** Encodes the records of a part as the writer of its format does. */
+/** Encodes the records of a part with the writer of its format; returns the writer's `Part`. */
 export function encodePart({ format, context, files, rows }: PartJob): unknown {
   const writer = writerNamed(format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${format}`);

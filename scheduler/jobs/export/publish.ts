@@ -21,7 +21,7 @@ import type { PublishContext, Published } from '../job.js';
 import { visibleData } from './visible.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 
-/** Checks the rights on the dataset, and plans the query over the version that the catalogue has. */
+/** Checks the permission on the dataset and parses the query of an export, for the version that the catalogue has. */
 export async function prepareExport(
   task: TaskRow,
   { catalog, store }: PublishContext,
@@ -40,7 +40,7 @@ export async function prepareExport(
   return { format: writer.format, snapshot, request, file: { projection, columns, options } };
 }
 
-/** Moves the file to where downloads find it, and to the vault if the export names a path there. */
+/** Moves the file to the folder of exports, and links it into a vault if the export has a `target_full_path`. */
 export async function publishExport(
   task: TaskRow,
   result: ExportResult,
@@ -59,7 +59,7 @@ export async function publishExport(
     const target = await targetOf(tx, row, result, { file, extension, mediaType }, data);
     if (target !== undefined) blob = data.object(target.id, target.revision);
     await tx.exports.update(row.id, {
-      // Never looks at the dataset's name as a path: it only is the name that a browser saves under.
+      // The name under which a browser saves the file; it is never used as a path.
       filename: `${dataset?.filename ?? 'export'}-${row.id}.${extension}`,
       bytes: result.bytes,
       documentsCount: result.records,
@@ -67,11 +67,11 @@ export async function publishExport(
       targetObjectId: target?.id ?? null,
       expiresAt: time + budgets.exportUrlMs,
     });
-    const metadata = { progress: done(progress, result.records) };
+    const metadata = { progress: finalProgress(progress, result.records) };
     await tx.tasks.complete(task.id, { metadata, now: time });
   });
   await completed.catch(async (error: unknown) => {
-    if (blob !== undefined) await removeFile(blob).catch(() => undefined); // else the sweep at start does it
+    if (blob !== undefined) await removeFile(blob).catch(() => undefined); // otherwise the sweep at start removes it
     throw error;
   });
   return 'published';
@@ -84,17 +84,17 @@ async function exportOf(task: TaskRow, tables: Tables): Promise<ExportRow> {
   return row;
 }
 
-/** The last progress may be a moment old. */
-function done(progress: JsonObject, records: number): JsonObject {
+/** The final progress, because the last one reported may be outdated. */
+function finalProgress(progress: JsonObject, records: number): JsonObject {
   return { ...progress, processed_records: records, total_records: records, percent: 100 };
 }
 
-/** The file object at `target_full_path`, with bytes of its own: it stays when the export expires. */
+/** Creates the file object at `target_full_path`; undefined without one. Its file remains when the export expires. */
 async function targetOf(
   tx: Tables,
   row: ExportRow,
   result: ExportResult,
-  written: { readonly file: string; readonly extension: string; readonly mediaType: string },
+  exported: { readonly file: string; readonly extension: string; readonly mediaType: string },
   data: DataFolder,
 ): Promise<ObjectRow | undefined> {
   if (row.targetFullPath === null) return undefined;
@@ -102,7 +102,7 @@ async function targetOf(
     tx,
     row.userId,
     row.targetFullPath,
-    written.extension,
+    exported.extension,
   );
   const parent = await tx.objects.ensureFolder(vaultId, folder, row.userId);
   const object = await tx.objects.create({
@@ -111,15 +111,15 @@ async function targetOf(
     objectType: 'file',
     filename,
     userId: row.userId,
-    mimetype: written.mediaType,
+    mimetype: exported.mediaType,
     size: result.bytes,
     md5: result.md5,
   });
-  // A kill before the transaction's end leaves a blob without an object; the sweep at start knows those.
+  // A kill before the end of the transaction leaves a file without an object, which the sweep at start removes.
   const blob = data.object(object.id, 1);
-  await linkFile(written.file, blob);
+  await linkFile(exported.file, blob);
   await syncFolder(data.objects).catch(async (error: unknown) => {
-    await removeFile(blob).catch(() => undefined); // else the sweep at start does it
+    await removeFile(blob).catch(() => undefined); // otherwise the sweep at start removes it
     throw error;
   });
   return tx.objects.update(object.id, {
@@ -130,8 +130,8 @@ async function targetOf(
 }
 
 /**
- * Where `target_full_path` lies, if the user may write there; throws `invalid('target_full_path', …)` otherwise. The
- * extension is appended when the name lacks it.
+ * The vault, folder and file name of `target_full_path`. The extension is appended if it is missing. Throws
+ * `invalid('target_full_path', …)` if the user may not write there.
  */
 export async function exportTarget(
   tables: Tables,

@@ -10,7 +10,7 @@ import type { RunContext } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 import { partJobs } from './part-jobs.js';
 
-/** Writes the records of a query into a file of the scratch folder. */
+/** Writes the records of a query to a file in the scratch folder. */
 export async function runExport(params: ExportParams, context: RunContext): Promise<ExportResult> {
   const writer = writerNamed(params.format);
   if (writer === undefined) throw new AppError('internal', `no writer for ${params.format}`);
@@ -45,7 +45,7 @@ async function writeFile(
   }
 }
 
-/** The parts of the file in order. Pool threads encode some of them at the same time, and no more than those are in memory. */
+/** The encoded parts of the file, in order. Pool threads encode several parts at the same time; only these are in memory. */
 async function* encodedParts(
   params: ExportParams,
   writer: Writer,
@@ -55,11 +55,11 @@ async function* encodedParts(
 ): AsyncGenerator<unknown> {
   const { pool, signal } = context;
   const encoding: { readonly part: Promise<unknown>; readonly records: number }[] = [];
-  let found: number | null = null;
-  const tell = (): void =>
+  let total: number | null = null;
+  const report = (): void =>
     context.progress({
       records: progress.records,
-      recordsTotal: found,
+      recordsTotal: total,
       bytes: 0,
       bytesTotal: 0,
       errors: 0,
@@ -68,21 +68,21 @@ async function* encodedParts(
     const { part, records } = encoding.shift()!;
     const encoded = await part;
     progress.records += records;
-    tell();
+    report();
     return encoded;
   };
-  tell();
+  report();
   try {
     let records = 0;
     for await (const job of partJobs(params, writer, context, engine)) {
       records += job.rows.length / 2;
       const part = pool.run('part', () => job, signal, true);
-      // Looked at only when its turn comes; a failure before that is not an unhandled one.
+      // The promise is awaited later; until then a rejection must not count as unhandled.
       part.catch(() => undefined);
       encoding.push({ part, records: job.rows.length / 2 });
       while (encoding.length > pool.threads + 1) yield await next();
     }
-    found = records;
+    total = records;
     while (encoding.length > 0) yield await next();
   } finally {
     await Promise.allSettled(encoding.map(({ part }) => part));

@@ -3,23 +3,23 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { notFound } from '../../../engine/core/errors.js';
 import type { Snapshot, Store } from '../../../engine/store/store.js';
 
-/** What a query or an export of a dataset sees. */
-export interface Visible {
+/** A version of a dataset, with its fields. */
+export interface VisibleData {
   readonly snapshot: Snapshot;
   readonly fields: readonly FieldRow[];
 }
 
 /**
- * The version that the catalogue has, with its fields. A commit is in the log a moment before the catalogue knows of it, and for
- * that moment it must not show: its records would come without the fields that it brings (threats Q8, D11). A field
- * that is newer than the snapshot does no harm, it has no values there. With `version`, that one.
+ * The latest version of a dataset that the catalogue has, or `version`, with the dataset's fields. A commit is in the log for a
+ * moment before it is in the catalogue; it is not visible then, because its new fields would be missing (threats Q8, D11). A field
+ * that is newer than the snapshot is harmless: it has no values there. Throws `not-found` without the dataset.
  */
 export async function visibleData(
   catalog: Tables,
   store: Store,
   datasetId: number,
   version?: number,
-): Promise<Visible> {
+): Promise<VisibleData> {
   const newest = await store.snapshot(datasetId);
   const dataset = await catalog.datasets.get(datasetId);
   if (dataset === undefined) throw notFound();

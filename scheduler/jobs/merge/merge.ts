@@ -37,7 +37,7 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   type: 'datasets.SegmentMerge',
   displayName: 'Segment Merge',
   background: { priority: 90, concurrency: () => 1, isShared: true },
-  // The first death may have been caused by another task.
+  // A second attempt, because another task may have caused the death of the worker.
   attempts: 2,
 
   async prepare(task, { store }) {

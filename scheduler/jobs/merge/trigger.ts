@@ -3,26 +3,28 @@ import { toErrorValue } from '../../../engine/core/errors.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { JobQueue } from '../../queue/queue.js';
 
-/** What the trigger works with. */
+/** Options of a `MergeTrigger`. */
 export interface MergeTriggerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly queue: Pick<JobQueue, 'perform'>;
   report(message: string): void;
-  /** After so long without a commit, fewer segments are merged, too; never, if it is not finite. */
+  /** Time without a commit after which even few segments are merged, milliseconds; never if it is not finite. */
   readonly quietMs: number;
 }
 
 /**
- * Queues merges after commits: one at a time, and a task only where a merge is due, which is read from the log. A thousand
- * small commits cost a thousand such looks, and as many tasks as there are merges.
+ * Queues merges after commits, one at a time. A task is added only if the log shows that a merge is due, so a thousand small commits
+ * cost a thousand checks but only as many tasks as there are merges.
  */
 export class MergeTrigger {
   readonly #options: MergeTriggerOptions;
+  /** Datasets to be checked. */
   readonly #due = new Set<number>();
+  /** Datasets without a commit for `quietMs`. */
   readonly #quiet = new Set<number>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  /** Datasets whose merge failed for a reason that will not pass; they are left alone until the next start. */
+  /** Datasets whose merge failed permanently; they are not tried again before the next start. */
   readonly #failed = new Set<number>();
   #running: Promise<void> | null = null;
   #isClosing = false;
@@ -39,8 +41,8 @@ export class MergeTrigger {
     this.#startTimer(datasetId);
   }
 
-  /** Looks at all datasets; at start. */
-  async lookAtAll(): Promise<void> {
+  /** Checks all datasets; called at start. */
+  async checkAll(): Promise<void> {
     for (const { id } of await this.#options.catalog.datasets.logVersions()) this.committed(id);
   }
 
@@ -49,7 +51,7 @@ export class MergeTrigger {
     while (this.#running !== null) await this.#running;
   }
 
-  /** Stops; merges that are queued or running are the queue's business. */
+  /** Stops adding tasks. Merges that are queued or running are not affected. */
   close(): void {
     this.#isClosing = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
@@ -85,9 +87,9 @@ export class MergeTrigger {
       } catch (error) {
         if (this.#isClosing) return;
         const { code, message } = toErrorValue(error);
-        // The dataset or its segments were deleted, or an administrator canceled the merge: the next commit tries again.
+        // The dataset or its segments were deleted, or an administrator canceled the merge. The next commit tries again.
         if (code === 'conflict' || code === 'not-found' || code === 'canceled') continue;
-        // A disk may have room again when the next commit comes.
+        // Other errors, such as a full disk, may be gone at the next commit.
         if (code === 'damaged' || code === 'internal') this.#failed.add(datasetId);
         this.#options.report(`dataset ${datasetId}: segments were not merged: ${message}`);
       } finally {
@@ -96,7 +98,7 @@ export class MergeTrigger {
     }
   }
 
-  /** Waits for one merge; false when none is due. */
+  /** Runs one merge; false if none is due. */
   async #merge(datasetId: number): Promise<boolean> {
     const isQuiet = this.#quiet.has(datasetId);
     if ((await this.#options.store.mergeable(datasetId, isQuiet)) === undefined) return false;

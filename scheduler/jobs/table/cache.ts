@@ -8,53 +8,56 @@ import type { JobQueue } from '../../queue/queue.js';
 import { fieldsOf, type FileTable, type TableFile } from './file-table.js';
 import { schemaName, type TableResult } from './run.js';
 
-/** Uploaded files as tables that queries read; the worker makes them, and those used last are kept. */
+/** A cache of uploaded files as tables, which the worker creates on demand. */
 export interface FileTables {
   /**
-   * Works with a file's table, which is made if it is not there and stays for as long as the work takes. Whoever comes while
-   * it is being made waits for the same one; when all of them have left, the making ends.
+   * Calls `work` with the table of a file and returns its result; the table is not removed before that. Creates the table if it is
+   * not in the cache. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
    */
   use<T>(file: TableFile, signal: AbortSignal, work: (table: FileTable) => Promise<T>): Promise<T>;
-  /** The object has other bytes now, or none. */
+  /** To be called when the file of an object was replaced or deleted. */
   drop(objectId: number): Promise<void>;
 }
 
-/** What the tables need. */
+/** Options of a `TableCache`. */
 export interface FileTablesOptions {
   readonly data: DataFolder;
   readonly queue: Pick<JobQueue, 'perform'>;
   report(message: string): void;
 }
 
-/** What a table counts for beside its bytes, so that neither a million small ones nor their refusals pile up. */
-const leastBytes = 1 << 20;
+/** Bytes that each entry counts in addition to its files, so that the number of small tables and of rejected files is limited. */
+const entryBytes = 1 << 20;
 
 interface Entry {
   readonly file: TableFile;
   readonly abort: AbortController;
   table: Promise<FileTable>;
-  /** Who waits for it or works with it. */
+  /** Number of callers that wait for the table or use it. */
   users: number;
-  /** `refused`: the file cannot be read as a table, which stays so. */
-  state: 'making' | 'made' | 'refused';
-  /** Where it is, once it is made. */
+  /** `unreadable`: the file cannot be read as a table, and the error is cached. */
+  state: 'creating' | 'ready' | 'unreadable';
+  /** Folder of the table when it is ready. */
   folder: string | null;
   bytes: number;
-  /** Nobody new gets it. */
+  /** The entry is no longer in the cache; it is removed when its last user has left. */
   isDropped: boolean;
 }
 
-/** The API process's half. A table is in a folder of its own and is known here alone, so a start begins with none. */
+/**
+ * The cache in the API process, limited to `budgets.fileTableBytes`; the least recently used tables are removed first. Nothing else
+ * knows the folders of the tables, so a start begins with an empty cache.
+ */
 export class TableCache implements FileTables {
   readonly #options: FileTablesOptions;
-  /** The one used last comes last. */
+  /** Entries by file, the least recently used first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(options: FileTablesOptions) {
     this.#options = options;
   }
 
-  /** Removes what an earlier process has left. */
+  /** Removes the tables of an earlier process. */
   async start(): Promise<void> {
     await sweep(this.#options.data.fileTables);
   }
@@ -64,79 +67,79 @@ export class TableCache implements FileTables {
     signal: AbortSignal,
     work: (table: FileTable) => Promise<T>,
   ): Promise<T> {
-    const entry = this.#enter(file);
+    const entry = this.#acquire(file);
     try {
       return await work(await unlessAborted(entry.table, signal));
     } finally {
-      await this.#leave(entry);
+      await this.#release(entry);
     }
   }
 
   async drop(objectId: number): Promise<void> {
-    const gone = [...this.#entries.values()].filter(({ file }) => file.objectId === objectId);
-    for (const entry of gone) await this.#forget(entry);
+    const outdated = [...this.#entries.values()].filter(({ file }) => file.objectId === objectId);
+    for (const entry of outdated) await this.#drop(entry);
   }
 
-  #enter(file: TableFile): Entry {
-    // The name says how a file is read, and it can change.
+  #acquire(file: TableFile): Entry {
     const key = keyOf(file);
-    const entry = this.#entries.get(key) ?? this.#begin(file);
+    const entry = this.#entries.get(key) ?? this.#create(file);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     entry.users += 1;
     return entry;
   }
 
-  #begin(file: TableFile): Entry {
+  #create(file: TableFile): Entry {
     const entry: Entry = {
       file,
       abort: new AbortController(),
       table: undefined as never,
       users: 0,
-      state: 'making',
+      state: 'creating',
       folder: null,
-      bytes: leastBytes,
+      bytes: entryBytes,
       isDropped: false,
     };
     const { signal } = entry.abort;
-    entry.table = this.#make(entry).catch(async (error: unknown) => {
-      const isGone = entry.isDropped;
-      // The same bytes fail in the same way; anything else may go better next time.
-      if (isOfFile(error)) entry.state = 'refused';
-      else await this.#forget(entry);
-      throw isGone && !signal.aborted ? notFound() : error;
+    entry.table = this.#read(entry).catch(async (error: unknown) => {
+      const isDropped = entry.isDropped;
+      // An error of the file would occur again; any other may be temporary.
+      if (isFileError(error)) entry.state = 'unreadable';
+      else await this.#drop(entry);
+      throw isDropped && !signal.aborted ? notFound() : error;
     });
-    entry.table.catch(() => undefined); // everybody may have left
+    entry.table.catch(() => undefined); // every user may have left
     return entry;
   }
 
-  async #leave(entry: Entry): Promise<void> {
+  async #release(entry: Entry): Promise<void> {
     entry.users -= 1;
     if (entry.users > 0) return;
-    if (entry.isDropped || entry.state === 'making') await this.#forget(entry);
-    await this.#makeRoom();
+    if (entry.isDropped || entry.state === 'creating') await this.#drop(entry);
+    await this.#evict();
   }
 
-  /** Nobody new gets it; it goes when those who have it are done. */
-  async #forget(entry: Entry): Promise<void> {
+  /** Takes an entry out of the cache; removes its table when nobody uses it any more. */
+  async #drop(entry: Entry): Promise<void> {
     entry.isDropped = true;
     if (this.#entries.get(keyOf(entry.file)) === entry) this.#entries.delete(keyOf(entry.file));
     if (entry.users > 0) return;
-    entry.abort.abort(canceled()); // what is made already does not hear it
+    entry.abort.abort(canceled()); // without effect on a table that is ready
     await this.#remove(entry.folder);
   }
 
-  async #makeRoom(): Promise<void> {
+  /** Removes unused tables, the least recently used first, until the cache is within its budget. */
+  async #evict(): Promise<void> {
     let bytes = [...this.#entries.values()].reduce((sum, entry) => sum + entry.bytes, 0);
     for (const entry of this.#entries.values()) {
       if (bytes <= budgets.fileTableBytes) return;
       if (entry.users > 0) continue;
       bytes -= entry.bytes;
-      await this.#forget(entry);
+      await this.#drop(entry);
     }
   }
 
-  async #make(entry: Entry): Promise<FileTable> {
+  async #read(entry: Entry): Promise<FileTable> {
     const { objectId, revision, filename } = entry.file;
     const { signal } = entry.abort;
     const order = {
@@ -149,27 +152,28 @@ export class TableCache implements FileTables {
       await this.#remove(result.folder);
       throw canceled();
     }
-    entry.state = 'made';
+    entry.state = 'ready';
     entry.folder = result.folder;
     const table = tableOf(entry.file, task.id, result);
     entry.bytes += table.snapshot.bytes;
     return table;
   }
 
-  /** What stays, the next start takes. */
+  /** A folder that cannot be removed is left to the next start. */
   async #remove(folder: string | null): Promise<void> {
     if (folder === null) return;
     await removeTree(folder).catch((error: unknown) => this.#options.report(String(error)));
   }
 }
 
+/** Identifies a table: the revision, and how it is read, which depends on the name of the object. */
 function keyOf({ objectId, revision, filename }: TableFile): string {
   const { reader, readerParams } = tableFormatOf(filename);
   return `${objectId}-${revision} ${reader} ${JSON.stringify(readerParams)}`;
 }
 
-/** Whether the error tells something of the file, which stays as it is. */
-function isOfFile(error: unknown): boolean {
+/** Whether an error is caused by the content of the file. */
+function isFileError(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'input' || code === 'invalid' || code === 'budget';
 }
@@ -181,21 +185,21 @@ function tableOf(
 ): FileTable {
   const snapshot = looseSnapshot(
     { folder, schema: schemaName, columns, segments },
-    // A version never given twice, as what the SQL engine remembers of one needs.
+    // The task's id is unique; the SQL engine caches by dataset and version.
     { datasetId: file.objectId, version: taskId },
   );
   return { snapshot, fields: fieldsOf(columns), isAllText: tableFormatOf(file.filename).isAllText };
 }
 
-/** The promise's value, unless the signal comes first. */
+/** The value of the promise. Rejects with `canceled` if the signal aborts first. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) throw canceled();
-  const left = Promise.withResolvers<never>();
-  const leave = (): void => left.reject(canceled());
-  signal.addEventListener('abort', leave, { once: true });
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(canceled());
+  signal.addEventListener('abort', abort, { once: true });
   try {
-    return await Promise.race([promise, left.promise]);
+    return await Promise.race([promise, aborted.promise]);
   } finally {
-    signal.removeEventListener('abort', leave);
+    signal.removeEventListener('abort', abort);
   }
 }

@@ -6,15 +6,15 @@ import type { TableFile } from './file-table.js';
 import { runTable, type TableResult } from './run.js';
 
 /**
- * Reads an uploaded file into a table, for queries without an import. A query waits for the result, so the task never
- * waits behind merges, and its small files go before the chunks of imports. Tables live no longer than the process.
+ * Reads an uploaded file into a table, for queries without an import. A query waits for the result, so tables precede merges, and
+ * small files precede the chunks of imports. Tables are deleted when the process ends.
  */
 export const tableJob: Job<'table', TableFile, TableResult> = {
   kind: 'table',
   type: 'objects.FileTable',
   displayName: 'File Table',
   background: { priority: 10, concurrency: (threads) => threads, isTransient: true },
-  // The first death may have been caused by another task.
+  // A second attempt, because another task may have caused the death of the worker.
   attempts: 2,
 
   async prepare(task) {
@@ -25,7 +25,7 @@ export const tableJob: Job<'table', TableFile, TableResult> = {
     const { objectId, revision } = fileOf(task);
     await removeTree(data.fileTable(objectId, revision, task.id));
   },
-  // Of the code `input`, like other errors of the file: the same bytes would kill the next worker, too.
+  // The code `input`, because the cause is the file: the same bytes would kill the next worker as well.
   poisoned(task) {
     return new AppError(
       'input',
