@@ -47,7 +47,7 @@ export interface Client {
   delete(path: string): Promise<Answer>;
 }
 
-/** A whole server on a temporary data folder, in this process but for its worker. */
+/** A whole server on a temporary data folder, in this process but for its worker. Nothing else lies beside the data folder. */
 export interface TestServer {
   readonly url: string;
   readonly port: number;
@@ -72,8 +72,8 @@ export interface TestOptions {
 
 /** Starts a server; `close` removes everything. */
 export async function startServer(options: TestOptions = {}): Promise<TestServer> {
-  const root = await mkdtemp(join(tmpdir(), 'strandlake-api-'));
-  const data = await openDataFolder(root);
+  const folder = await mkdtemp(join(tmpdir(), 'strandlake-api-'));
+  const data = await openDataFolder(join(folder, 'data'));
   const key = await openSigningKey(data);
   const catalog = await openCatalog(data.catalog);
   const store = openStore(data, { checkEveryMs: 0 });
@@ -145,7 +145,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
       await scheduler.close();
       await queryEngine.close();
       await catalog.close();
-      await rm(root, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { cp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { main } from '../../cli/main.js';
@@ -13,7 +14,7 @@ let fixture: Fixture;
 beforeEach(async () => {
   const server = await startServer({ scheduler: { startHost: hostInProcess } });
   fixture = await makeFixture(await server.user('ann'));
-  root = `${server.data.root}-kept`;
+  root = await mkdtemp(join(tmpdir(), 'strandlake-verify-'));
   await server.catalog.transaction(async () => undefined); // all that was written is in the file or its journal
   await cp(server.data.root, root, { recursive: true });
   await server.close();

@@ -61,14 +61,7 @@ async function openObjects(): Promise<number> {
   return links.filter((link) => link.startsWith(server.data.objects)).length;
 }
 
-/** What lies beside the data folder and has the name of something that the test asks for. */
-async function outside(): Promise<readonly string[]> {
-  const names = await readdir(dirname(server.data.root));
-  return names.filter((name) => !name.startsWith('strandlake-'));
-}
-
 test('D1: no name of an export target or a file makes a file outside the data folder', async () => {
-  const parent = await outside();
   const names = ['../../out', '..\\out', '/etc/out', 'C:\\out', '%2e%2e%2fout', 'a/../../../out', 'CON', 'nul\u0000', '\u202etxt', 'x'.repeat(300), '.']; // prettier-ignore
   for (const name of names) {
     const body = { dataset_id: datasetId, format: 'csv', target_full_path: `Lab:/${name}` };
@@ -83,7 +76,7 @@ test('D1: no name of an export target or a file makes a file outside the data fo
   }
   for (const part of [server.data.objects, server.data.exports])
     for (const name of await readdir(part)) expect(name).toMatch(/^\d+[-.][\w.]+$/);
-  expect(await outside()).toEqual(parent);
+  expect(await readdir(dirname(server.data.root))).toEqual(['data']);
 });
 
 describe('D3: a CSV export', () => {
