@@ -3,7 +3,7 @@ import type { Kind } from '../../engine/catalog/access.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import type { Caller, ApiRequest } from './request.js';
 
-/** What the `:id` of a path may name; `engine/catalog/access.ts` has the access rule of each. */
+/** The kinds of resource that the `:id` of a path may name; `engine/catalog/access.ts` has the access rule of each. */
 export type ResourceKind = Kind;
 
 /**
@@ -20,14 +20,14 @@ export type AccessRule =
       readonly level: Permission;
     };
 
-/** The metadata key under which a handler's rule is kept; a handler without one is refused. */
+/** The metadata key of a handler's rule. Requests to a handler without a rule are refused. */
 export const accessKey = 'strandlake:access';
 
-/** Anyone, without credentials: a signed address, the description of the interface, the health check. */
+/** Admits anyone, without credentials: for signed addresses, the OpenAPI description and the health check. */
 export const Public = (): MethodDecorator & ClassDecorator =>
   SetMetadata(accessKey, { kind: 'public' } satisfies AccessRule);
 
-/** Any user; the token's scope must allow it, and with `resource` the user must hold `level` on what `:id` names. */
+/** Admits users whose token has the scope; with `resource`, only those with the permission `level` on the resource of `:id`. */
 export function Access(
   scope: 'read' | 'write',
   resource?: ResourceKind,

@@ -40,14 +40,14 @@ export interface CrudResource<K extends ResourceKind, Context, Filter, Values = 
   table(tables: Tables): CrudTable<Kinds[K], Filter>;
   /** Reads the filter of the list from the query string. */
   filter(query: QueryString, caller: Caller): Filter;
-  /** Lists by what the database cannot decide; the table's own list when absent. */
+  /** Lists rows by a filter that the database cannot evaluate; the table's list when absent. */
   list?(
     context: AppContext,
     caller: Caller,
     query: QueryString,
     page: Page,
   ): Promise<Listed<Kinds[K]>>;
-  /** What rows show besides their own properties. */
+  /** Looks up what the views of rows show besides the rows themselves. */
   contexts(
     context: AppContext,
     request: ApiRequest,
@@ -55,8 +55,8 @@ export interface CrudResource<K extends ResourceKind, Context, Filter, Values = 
     options?: { readonly isDeleted: boolean },
   ): Promise<readonly Context[]>;
   /**
-   * Looks up what the request names, beyond what the declaration reads; notes mistakes in the form. `row` is the
-   * resource to change, undefined for a create.
+   * Looks up rows that the request names, for fields that the declaration does not read; notes mistakes in the form. `row` is
+   * the resource to update, undefined for a create.
    */
   resolve?(
     context: AppContext,
@@ -198,7 +198,7 @@ export function crudController<K extends ResourceKind, Context, Filter, Values =
       return shown;
     }
   }
-  // The routes of all ordinary resources are told apart by it in stack traces and in tests.
+  // Stack traces and tests show this name.
   Object.defineProperty(CrudController, 'name', { value: `${declaration.schema.name}Controller` });
   return CrudController;
 }

@@ -34,7 +34,7 @@ export interface ErrorAnswer {
   readonly isBug: boolean;
 }
 
-/** Turns anything thrown into an answer. Of an error that is no AppError the client learns the status alone. */
+/** Turns anything thrown into an answer. For an error that is not an AppError, the answer has only the status. */
 export function answerTo(error: unknown): ErrorAnswer {
   const code = (error as { code?: unknown } | null)?.code;
   if (isAppError(error)) {

@@ -26,7 +26,7 @@ export type Replay = (
 export const operationKey = 'strandlake:operation';
 export const replayKey = 'strandlake:replay';
 
-/** Identifies this process: a request that another process began and did not end will never end. */
+/** Identifies this process. A request that a dead process began will never end, so its key may be taken over. */
 const owner = randomUUID();
 
 /**

@@ -12,7 +12,7 @@ export interface ResourceField<Row, Context> {
   readonly type: ValueType;
   readonly description?: string;
   readonly example: unknown;
-  /** Whether a request that creates the resource may or must give it; no request may when absent. */
+  /** Whether a create request may or must have the key; when absent, it has no effect there. */
   readonly create?: 'required' | 'optional';
   /** Whether a request may change it. */
   readonly update?: boolean;
@@ -24,7 +24,7 @@ export interface ResourceField<Row, Context> {
   readonly property?: string;
   /** The value in answers, if it is not that property of the row; null for a field that answers do not have. */
   readonly show?: ((row: Row, context: Context) => unknown) | null;
-  /** In answers only sometimes there; left out when undefined. */
+  /** May be absent from answers: left out when undefined. */
   readonly optional?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface ResourceDeclaration<Row, Context> {
   readonly name: string;
   readonly description: string;
   readonly fields: Readonly<Record<string, ResourceField<Row, Context>>>;
-  /** Request examples, where all fields together would make no sensible one. */
+  /** Request examples, where one of all fields together would make no sense. */
   readonly examples?: { readonly create?: object; readonly update?: object };
 }
 

@@ -10,7 +10,7 @@ export interface NamedSchema {
   readonly example: unknown;
 }
 
-/** How a value looks in JSON, and how a request body gives it. */
+/** The JSON schema of a value, and how it is read from a request body. */
 export interface ValueType {
   readonly schema: Schema;
   /** Reads the value of a key; notes a mistake in the form. Absent for types that only answers use. */
@@ -106,9 +106,9 @@ export interface Property {
   readonly description?: string;
   /** Left out of examples when absent. */
   readonly example?: unknown;
-  /** In a body: must be there. */
+  /** In a body: required. */
   readonly required?: boolean;
-  /** In an answer: only sometimes there. */
+  /** In an answer: may be absent. */
   readonly optional?: boolean;
 }
 type Properties = Readonly<Record<string, Property>>;

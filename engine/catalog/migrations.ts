@@ -5,8 +5,8 @@ import {
   dryRunSchema,
   firstSchema,
   globalBeaconSchema,
-  questionSchema,
-  requestKeySchema,
+  savedResourceSchema,
+  idempotencyKeySchema,
 } from './schema.js';
 import { constant, sql } from './sql.js';
 
@@ -21,13 +21,16 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'first release', statements: firstSchema },
   { version: 2, name: 'dry runs', statements: dryRunSchema },
-  { version: 3, name: 'keys of requests', statements: requestKeySchema },
-  { version: 4, name: 'saved queries and beacons', statements: questionSchema },
+  { version: 3, name: 'keys of requests', statements: idempotencyKeySchema },
+  { version: 4, name: 'saved queries and beacons', statements: savedResourceSchema },
   { version: 5, name: 'global beacons', statements: globalBeaconSchema },
   { version: 6, name: 'background tasks', statements: backgroundTaskSchema },
 ];
 
-/** The schema version of a catalogue; 0 if it has no tables yet. Throws if the file is not a catalogue of this or an older release. */
+/**
+ * The schema version of a catalogue; 0 if it has no tables yet. Throws if the file is not a catalogue of this or an older
+ * release.
+ */
 export async function schemaVersion(db: Database, known = migrations): Promise<number> {
   const tables = await db.all(sql`SELECT name FROM sqlite_master WHERE type = 'table'`);
   if (tables.length === 0) return 0;

@@ -1,18 +1,22 @@
 /*
- * Portable between SQLite and PostgreSQL: BIGINT ids and times (milliseconds), SMALLINT 0/1 for booleans, JSON as TEXT.
- * Columns that end in `_key` hold folded names (names.ts) and compare by code point: on PostgreSQL, COLLATE "C".
+ * The statements of the migrations, in the order in which migrations.ts runs them. A released statement never changes.
+ *
+ * The SQL is portable between SQLite and PostgreSQL: ids and times (milliseconds since 1970) are BIGINT, booleans SMALLINT 0 or
+ * 1, JSON is
+ * TEXT. Columns that end in `_key` hold case-folded names (names.ts), which compare by code point; PostgreSQL would need
+ * COLLATE "C".
  */
 
-const status = `TEXT NOT NULL CHECK (status IN
+const statusColumn = `TEXT NOT NULL CHECK (status IN
   ('pending', 'queued', 'running', 'completed', 'failed', 'canceled'))`;
 
 /** The columns that imports, exports and commits share. */
-const job = `
+const jobColumns = `
   id BIGINT NOT NULL PRIMARY KEY,
   task_id BIGINT REFERENCES tasks (id) ON DELETE SET NULL,
   dataset_id BIGINT NOT NULL REFERENCES datasets (id) ON DELETE CASCADE,
   user_id BIGINT NOT NULL REFERENCES users (id),
-  status ${status},
+  status ${statusColumn},
   error_message TEXT,
   metadata TEXT NOT NULL,
   timestamps TEXT NOT NULL,
@@ -113,7 +117,7 @@ export const firstSchema: readonly string[] = [
     tag TEXT NOT NULL,
     PRIMARY KEY (object_id, tag))`,
 
-  // Deleted datasets whose files may still exist, because the process was killed before it deleted them.
+  // Deleted datasets whose files may still exist, because the process was killed before it had removed them.
   `CREATE TABLE dropped_datasets (
     id BIGINT NOT NULL PRIMARY KEY,
     dropped_at BIGINT NOT NULL)`,
@@ -154,7 +158,7 @@ export const firstSchema: readonly string[] = [
     id BIGINT NOT NULL PRIMARY KEY,
     kind TEXT NOT NULL,
     resource_id BIGINT NOT NULL,
-    status ${status},
+    status ${statusColumn},
     description TEXT NOT NULL,
     priority INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
@@ -174,7 +178,7 @@ export const firstSchema: readonly string[] = [
   `CREATE INDEX tasks_target ON tasks (target_object_id)`,
   `CREATE INDEX tasks_source ON tasks (source_object_id)`,
 
-  `CREATE TABLE imports (${job},
+  `CREATE TABLE imports (${jobColumns},
     title TEXT NOT NULL,
     description TEXT,
     source TEXT NOT NULL,
@@ -194,7 +198,7 @@ export const firstSchema: readonly string[] = [
   `CREATE INDEX imports_dataset ON imports (dataset_id, id)`,
   `CREATE INDEX imports_task ON imports (task_id)`,
 
-  `CREATE TABLE exports (${job},
+  `CREATE TABLE exports (${jobColumns},
     format TEXT NOT NULL,
     params TEXT NOT NULL,
     target_fields TEXT,
@@ -212,7 +216,7 @@ export const firstSchema: readonly string[] = [
   `CREATE INDEX exports_task ON exports (task_id)`,
   `CREATE INDEX exports_target ON exports (target_object_id)`,
 
-  `CREATE TABLE commits (${job},
+  `CREATE TABLE commits (${jobColumns},
     title TEXT NOT NULL,
     description TEXT,
     mode TEXT NOT NULL,
@@ -234,7 +238,10 @@ export const dryRunSchema: readonly string[] = [
   `ALTER TABLE imports ADD COLUMN is_dry_run SMALLINT NOT NULL DEFAULT 0`,
 ];
 
-/** Tasks that the server starts for itself, and whose kind has no resource: merges of segments, tables of uploaded files. */
+/**
+ * Adds background tasks, which the server creates itself and whose kind has no resource: merges of segments, tables of uploaded
+ * files.
+ */
 export const backgroundTaskSchema: readonly string[] = [
   `ALTER TABLE tasks ADD COLUMN class TEXT NOT NULL DEFAULT 'standard'`,
   `ALTER TABLE tasks ADD COLUMN params TEXT`,
@@ -243,8 +250,8 @@ export const backgroundTaskSchema: readonly string[] = [
     AND resource_id IN (SELECT id FROM imports WHERE source = 'data_records')`,
 ];
 
-/** Adds the keys of creates with an `Idempotency-Key` header. */
-export const requestKeySchema: readonly string[] = [
+/** Adds the keys of create requests with an `Idempotency-Key` header; `made_id` is the id of the created resource. */
+export const idempotencyKeySchema: readonly string[] = [
   `CREATE TABLE request_keys (
     user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     request_key TEXT NOT NULL,
@@ -257,7 +264,8 @@ export const requestKeySchema: readonly string[] = [
   `CREATE INDEX request_keys_age ON request_keys (created_at)`,
 ];
 
-const owned = `
+/** The columns that saved queries and beacon sets share. */
+const ownedColumns = `
   id BIGINT NOT NULL PRIMARY KEY,
   user_id BIGINT NOT NULL REFERENCES users (id),
   account_id BIGINT NOT NULL REFERENCES accounts (id),
@@ -266,7 +274,7 @@ const owned = `
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL`;
 
-/** Adds global beacons: datasets that searches by entity include. */
+/** Adds global beacons: the datasets that a search by entity includes. */
 export const globalBeaconSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('global beacon', 0)`,
   `CREATE TABLE global_beacons (
@@ -276,15 +284,15 @@ export const globalBeaconSchema: readonly string[] = [
     created_at BIGINT NOT NULL)`,
 ];
 
-/** Adds saved queries, beacon sets and beacons. They outlive their dataset: its beacons then fail. */
-export const questionSchema: readonly string[] = [
+/** Adds saved queries, beacon sets and beacons. They remain when their dataset is deleted; queries of its beacons then fail. */
+export const savedResourceSchema: readonly string[] = [
   `INSERT INTO counters (name, value) VALUES ('saved query', 0), ('beacon set', 0), ('beacon', 0)`,
-  `CREATE TABLE saved_queries (${owned},
+  `CREATE TABLE saved_queries (${ownedColumns},
     name TEXT NOT NULL,
     params TEXT NOT NULL,
     dataset_id BIGINT)`,
   `CREATE INDEX saved_queries_owner ON saved_queries (account_id, user_id)`,
-  `CREATE TABLE beacon_sets (${owned},
+  `CREATE TABLE beacon_sets (${ownedColumns},
     title TEXT NOT NULL)`,
   `CREATE INDEX beacon_sets_owner ON beacon_sets (account_id, user_id)`,
   `CREATE TABLE beacons (

@@ -115,7 +115,7 @@ async function beaconContexts(
   );
 }
 
-/** The set that a beacon is to be in: one of the caller's own. */
+/** The beacon set of a request, which must be one of the caller's own. */
 function ownSet(
   context: AppContext,
   caller: Caller,
@@ -139,7 +139,7 @@ async function datasetOf(
   return dataset?.id;
 }
 
-/** What an id of the form names; an id that is none, or names nothing that the caller may read, is a mistake of the form. */
+/** Looks up the id under a key of the form. Notes a mistake if it is not an id, or if the caller may not read what it names. */
 async function orFail<T>(
   form: Form,
   key: string,

@@ -66,7 +66,7 @@ export const capacityField = {
   example: 'small',
 } as const;
 
-/** A dataset (contract 7.1); its name, place and description are those of its object. */
+/** A dataset (contract 7.1); its name, path and description are those of its object. */
 export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues>({
   name: 'Dataset',
   description: 'A dataset: a table of records with typed fields.',

@@ -12,7 +12,7 @@ import { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/request.js';
 import { exportFile, nameIn } from './signed-addresses.js';
 
-/** Where stored bytes leave: the signed address is the only credential (contract 6.6, 11.4). */
+/** Downloads of stored files; the signed address is the only credential (contract 6.6, 11.4). */
 @Controller()
 export class DownloadsController {
   constructor(private readonly context: AppContext) {}

@@ -7,25 +7,25 @@ import { readBoolean } from '../../http/form.js';
 import type { Query } from '../../http/page.js';
 import { dispositionParameter, type UrlSigner } from '../../http/signed-url.js';
 
-/** Where the bytes of a new file go: a signed address for this object and this revision alone. */
+/** The signed path to which the bytes of a new file are uploaded, valid for this object and revision only. */
 export function uploadTarget(signer: UrlSigner, object: ObjectRow): string {
   const expiresAt = Date.now() + budgets.uploadUrlMs;
   return signer.sign('PUT', `/v2/uploads/${object.id}/${object.revision + 1}`, expiresAt);
 }
 
-/** Where a file's bytes come from. */
+/** The signed path of a file's bytes. */
 export function downloadTarget(signer: UrlSigner, object: ObjectRow, expiresAt: number): string {
   const path = `/v2/downloads/objects/${object.id}/${object.revision}`;
   return signer.sign('GET', `${path}?${dispositionParameter(object.filename)}`, expiresAt);
 }
 
-/** Where an export's file comes from, until the export expires. */
+/** The signed path of an export's file, valid until the export expires. */
 export function exportTarget(signer: UrlSigner, row: ExportRow, expiresAt: number): string {
   const path = `/v2/downloads/exports/${row.id}`;
   return signer.sign('GET', `${path}?${dispositionParameter(row.filename ?? 'export')}`, expiresAt);
 }
 
-/** Where the records come from that an import rejected. */
+/** The signed path of the records that an import rejected. */
 export function rejectedTarget(signer: UrlSigner, row: ImportRow, expiresAt: number): string {
   const name = `rejected-${row.id}.jsonl.gz`;
   return signer.sign(
@@ -35,7 +35,7 @@ export function rejectedTarget(signer: UrlSigner, row: ImportRow, expiresAt: num
   );
 }
 
-/** The file's name that a signed address carries. */
+/** The file name in a signed address. */
 export function nameIn(disposition: unknown): string {
   const text = typeof disposition === 'string' ? disposition : '';
   return text.replace(/^attachment; filename=/, '');

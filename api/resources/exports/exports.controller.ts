@@ -17,7 +17,7 @@ import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { exportFile, exportTarget, isRedirect } from '../downloads/signed-addresses.js';
 
-/** Exports: what a query finds, as a file (contract 11). */
+/** Exports: the records that match a query, as a file (contract 11). */
 export class ExportsController extends jobController({
   kind: 'export',
   cancelPermission: 'read',

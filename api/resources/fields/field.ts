@@ -38,7 +38,7 @@ export const dataTypes: readonly DataType[] = [
 
 const written = { create: 'optional', update: true } as const;
 
-/** What a request may say of a field. */
+/** The fields of a definition that a request may set. */
 const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
   name: {
     type: filledText,

@@ -32,7 +32,7 @@ export const globalBeaconOperations = declareOperations('globalBeacons', 'Search
   },
 });
 
-/** Which datasets searches by entity look into (contract 14.4). */
+/** Global beacons: the datasets that searches by entity include (contract 14.4). */
 @Controller()
 export class GlobalBeaconsController {
   constructor(private readonly context: AppContext) {}

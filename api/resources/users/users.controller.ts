@@ -28,7 +28,7 @@ export const userOperations = declareOperations('users', 'Users', {
   },
 });
 
-/** The people of the caller's account. */
+/** The users of the caller's account. */
 @Controller()
 export class UsersController {
   constructor(private readonly context: AppContext) {}

@@ -51,7 +51,7 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
 function filter(query: QueryString, caller: Caller): VaultFilter {
   const type = anyOf(query, 'vault_type', ['user', 'personal', 'general'])?.[0];
   const wantedProvider = value(query, 'provider');
-  // All vaults have the one provider: any other finds none.
+  // All vaults have the same provider; any other matches none.
   const noIds = wantedProvider !== undefined && wantedProvider !== provider ? [0] : undefined;
   return {
     access: accessOf(caller),

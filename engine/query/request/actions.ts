@@ -17,7 +17,7 @@ import { tokenize } from '../../text/tokenizer.js';
 
 type Type = StoredType | 'auto';
 
-/** What `FIELD__ACTION` means: the types it applies to, and the predicate that it builds from a checked value. */
+/** A filter action, `FIELD__ACTION`: the types that it applies to, and the predicate that it builds from a value. */
 interface Action {
   readonly types: (type: Type) => boolean;
   readonly build: (field: FieldRef, value: unknown) => Predicate;
@@ -28,7 +28,7 @@ const written = (type: Type): boolean => type === 'string' || type === 'text';
 const ranged = (type: Type): boolean => isNumeric(type) || type === 'date';
 const valued = (type: Type): boolean => type !== 'object' && type !== 'json';
 
-/** The filter actions (query language 2.2); a new one is one entry here. */
+/** The filter actions (query language 2.2), by name. */
 const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['', { types: () => true, build: plain }],
   ['iexact', { types: written, build: (field, value) => equal(field, [value], true) }],
@@ -53,8 +53,8 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
 ]);
 
 /**
- * The actions on the number of a field's values, such as `__length__gte`: those on numbers, applied to that number. They read no
- * value, so they apply to every type.
+ * The actions on the number of a field's values, such as `__length__gte`: the numeric actions, applied to that number. They
+ * read no value of the field, so they apply to every type.
  */
 const lengthActions: ReadonlyMap<string, Action> = new Map(
   ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].map((name): [string, Action] => {
@@ -72,7 +72,7 @@ export function splitKey(
   key: string,
   isField: (name: string) => boolean,
 ): { readonly name: string; readonly action: string } {
-  // A field whose own name contains `__` is found by its whole name.
+  // The name of a field may itself contain `__`.
   if (isField(key)) return { name: key, action: '' };
   const cut = key.lastIndexOf('__');
   if (cut < 0) return { name: key, action: '' };
@@ -83,18 +83,21 @@ export function splitKey(
     : { name, action };
 }
 
-/** Whether an action compares numbers, or dates. */
+/** True for an action that compares by order. */
 export function isRangeAction(name: string): boolean {
   return actions.get(name)?.types === ranged;
 }
 
-/** The condition of one filter pair; throws a Problem for an unknown action, one that the type has not, or a wrong value. */
+/**
+ * The condition of one filter pair. Throws a `Problem` for an unknown action, an action that does not apply to the field's
+ * type, or an invalid value.
+ */
 export function condition(field: FieldRef, name: string, value: unknown): Predicate {
   const ofLength = lengthActions.get(name);
   if (ofLength) return ofLength.build(field, value);
   const action = actions.get(name);
   if (!action) throw new Problem(`Unknown action: ${name}`);
-  // A declared field without any value: nothing is known of its type, and every record misses it.
+  // A declared field without data: its type is not known yet, and it is missing in every record.
   if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
   if (!action.types(field.type)) {
     throw new Problem(
@@ -104,7 +107,7 @@ export function condition(field: FieldRef, name: string, value: unknown): Predic
   return action.build(field, value);
 }
 
-/** A condition on whole numbers as one on the number of a field's values. */
+/** Turns a condition on whole numbers into the same condition on the number of a field's values. */
 function lengths(field: FieldRef, numbers: Predicate): Predicate {
   const between = (from: number, to: number | null): Predicate =>
     to !== null && to < Math.max(from, 0)
@@ -131,7 +134,7 @@ function plain(field: FieldRef, value: unknown): Predicate {
     : equal(field, [value], true);
 }
 
-/** `null` among the values stands for a missing field. */
+/** A `null` among the values matches records without the field. */
 function equal(field: FieldRef, values: readonly unknown[], ignoreCase: boolean): Predicate {
   const present = values.filter((value) => value !== null);
   const parts: Predicate[] =
@@ -163,12 +166,15 @@ function equalPresent(field: FieldRef, values: readonly unknown[], ignoreCase: b
   return node({ kind: 'in', field, values: possible, ignoreCase: ignoreCase && isFolded(field) });
 }
 
-/** Letter case is ignored in strings and texts. Choice: not in blobs, and not in `_id` and `_commit`. */
+/**
+ * True if comparison with the field ignores letter case: for strings and texts. Choice: comparisons of blobs, of `_id` and of
+ * `_commit` are case-sensitive.
+ */
 function isFolded(field: FieldRef): boolean {
   return written(field.type) && !isReserved(field.path);
 }
 
-/** Chromosomes are stored without `chr`, so it is dropped from the value too. */
+/** Removes `chr` from the value of a chromosome field, because chromosomes are stored without it. */
 export function coordinate(field: FieldRef, value: unknown): unknown {
   const isChromosome = field.path.join('\n') === 'genomic_coordinates\nchromosome';
   return isChromosome && typeof value === 'string' ? value.replace(/^chr/i, '') : value;
@@ -203,7 +209,7 @@ function order(field: FieldRef, value: unknown): bigint | number {
   return field.type === 'date' ? momentOf(value).start : numberOf(value);
 }
 
-/** A range whose ends were written apart, each of them in or out, or open; throws a Problem as `condition` does. */
+/** A range from two ends, each inclusive, exclusive or open (null). Throws a `Problem` as `condition` does. */
 export function interval(field: FieldRef, from: Written | null, to: Written | null): Predicate {
   if (field.type === 'string') {
     const bound = (end: Written | null): Bound | null =>
@@ -219,13 +225,13 @@ export function interval(field: FieldRef, from: Written | null, to: Written | nu
   );
 }
 
-/** An end of a range as text. */
+/** One end of a range, as text of the request. */
 interface Written {
   readonly text: string;
   readonly inclusive: boolean;
 }
 
-/** `none` stands for a bound that no stored value can meet. */
+/** A bound of a range; `none` if no stored value can satisfy it. */
 type End = Bound | 'none';
 
 function range(field: FieldRef, from: End | null, to: End | null): Predicate {
@@ -241,7 +247,7 @@ function low(field: FieldRef, value: unknown, inclusive: boolean): End {
   }
   const number = numberOf(value);
   if (type === 'double' || type === 'float') return { value: floating(type, number), inclusive };
-  // Above 1.5 means above 1 among whole numbers.
+  // Among whole numbers, above 1.5 is above 1.
   if (typeof number === 'number') return low(field, BigInt(Math.floor(number)), false);
   const [smallest, largest] = limits(type);
   if (number > largest) return 'none';
@@ -272,7 +278,7 @@ function contains(field: FieldRef, value: unknown): Predicate {
       true,
     );
   }
-  // Choice: a value without a single word finds nothing.
+  // Choice: a value without a term matches nothing.
   return wanted.length === 0 ? none : node({ kind: 'words', field, words: wanted });
 }
 

@@ -5,17 +5,17 @@ import { all, and, node, none, or, type FieldRef, type Predicate } from '../pred
 import { Problem, problemAt, show } from './problem.js';
 import { scalarOf, textOf } from './values.js';
 
-/** What knows other names of genes. */
+/** Resolves names of genes. */
 export interface GeneNames {
-  /** The approved symbol for a symbol or alias, whatever its letter case. */
+  /** The approved symbol of a symbol or alias, ignoring case; undefined for any other text. */
   resolve(text: string): string | undefined;
   /** The other names of an approved symbol. */
   synonyms?(symbol: string): readonly string[];
 }
 
 /**
- * Parses `entities` (query language 5): pairs of a type and a value or list of values. Pairs of one type are alternatives,
- * different types must all be met. Throws a 400 under the key `entities` that names the pair.
+ * Parses `entities` (query language 5): pairs of a type and a value or list of values. A record must have one of the values of
+ * each type. Throws a 400 under the key `entities` that names the pair.
  */
 export function parseEntities(input: unknown, fields: FieldIndex, genes?: GeneNames): Predicate {
   if (input === undefined || input === null || input === '') return all;
@@ -34,13 +34,13 @@ export function parseEntities(input: unknown, fields: FieldIndex, genes?: GeneNa
   return and([...byType.values()].map(or));
 }
 
-/** A pair of `entities`: any of the values is enough. */
+/** The values of one type in `entities`, one of which a record must have. */
 export interface AskedEntity {
   readonly type: EntityType;
   readonly values: readonly unknown[];
 }
 
-/** The pairs of `entities`, checked without a dataset, as a list of values for each; a 400 that names the pair otherwise. */
+/** Reads the pairs of `entities` without the fields of a dataset. Throws an `invalid` error that names the pair. */
 export function readEntities(input: unknown): readonly AskedEntity[] {
   if (input === undefined || input === null || input === '') return [];
   return pairsOf(input).map((pair, i) => {
@@ -55,7 +55,7 @@ export function readEntities(input: unknown): readonly AskedEntity[] {
   });
 }
 
-/** A list of pairs, or one pair in its place. */
+/** The pairs of a request, which is a list of pairs or a single pair. */
 function pairsOf(input: unknown): readonly unknown[] {
   const isPair = Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';
   const pairs: unknown = isPair ? [input] : input;
@@ -117,7 +117,7 @@ function nameOf(value: unknown): string {
   return name;
 }
 
-/** The field of that type has one of these values, whatever their letter case. */
+/** Matches records that have one of these names in a field of the entity type, ignoring case. */
 function among(fields: FieldIndex, type: EntityType, names: readonly string[]): Predicate {
   const found = fieldsOf(fields, type);
   if (found.length === 0) throw new Problem(`The dataset has no field of the entity type ${type}`);
@@ -155,7 +155,7 @@ function variantForms(name: string): readonly string[] {
   return [`${build}-${rest}`, `${build}-CHR${rest}`];
 }
 
-/** Coordinates are 1-based and closed. */
+/** A genomic region; coordinates are 1-based and inclusive. */
 interface Region {
   readonly build: string | null;
   readonly chromosome: string;
@@ -206,7 +206,7 @@ function wholeNumber(value: unknown): bigint {
   return number;
 }
 
-/** Records whose coordinates, or whose text of a region or variant, share a base with the region. */
+/** Records that share a base with the region: by their genomic coordinates, or by a field that names a region or variant. */
 function overlapping(region: Region, fields: FieldIndex): Predicate {
   const conditions = fieldsOf(fields, 'genomic_region', 'variant')
     .filter(({ type }) => type === 'string' || type === 'text')

@@ -3,15 +3,15 @@ import { Problem, show } from './problem.js';
 import { isNumeric } from './values.js';
 
 const dateUnits = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
-/** What a histogram of dates counts by. */
+/** The unit of the bins of a histogram of dates. */
 export type DateUnit = (typeof dateUnits)[number];
 
-/** How a histogram cuts the values of its field into bins. */
+/** The bins of a histogram. */
 export type Bins =
   | { readonly kind: 'date'; readonly unit: DateUnit }
-  /** Of whole numbers: the multiples of `digits / 10^scale`, exact at any size. */
+  /** Whole numbers: bins begin at the multiples of `digits / 10^scale`, computed exactly. */
   | { readonly kind: 'whole'; readonly digits: bigint; readonly scale: number }
-  /** Of doubles: edge `i` is the double `i * numerator / denominator`. */
+  /** Doubles: bin `i` begins at the double `i * numerator / denominator`. */
   | { readonly kind: 'real'; readonly numerator: number; readonly denominator: number }
   /**
    * Powers of ten: bin `first + i` begins at `starts[i]` and is shown as `keys[i]`, the power of ten of `(first + i) * step`.
@@ -45,7 +45,7 @@ export function parseBins(interval: unknown, scale: unknown, type: StoredType | 
   return isWhole ? wholeBins(size, interval) : realBins(size, interval);
 }
 
-/** The JSON text of a bin's key, from the text of what the statement grouped by. */
+/** The JSON text of a bin's key, from the text of the value that the statement groups by. */
 export function binKey(bins: Bins, text: string): string {
   if (bins.kind === 'whole') return decimalText(BigInt(text) * bins.digits, bins.scale);
   if (bins.kind !== 'log') return text;
@@ -54,7 +54,7 @@ export function binKey(bins: Bins, text: string): string {
   return String(Math.sign(bin) * bins.keys[Math.abs(bin) - 1]!);
 }
 
-/** `digits / 10^scale`, above zero. */
+/** A positive decimal number, `digits / 10^scale`. */
 interface Decimal {
   readonly digits: bigint;
   readonly scale: number;
@@ -105,7 +105,7 @@ function logBins({ digits, scale }: Decimal, isWhole: boolean, input: unknown): 
       `interval of a log scale lies from ${smallestStep} to ${largestStep}, not ${show(input)}`,
     );
   }
-  // From the smallest double to the largest one, or from 1 to the largest long.
+  // From the smallest to the largest double, or from 1 to the largest long.
   const first = isWhole ? 0 : Math.floor(-323.5 / step);
   const last = Math.floor((isWhole ? 18.96 : 308.25) / step);
   const keys = Array.from({ length: last - first + 1 }, (_, index) =>

@@ -7,7 +7,7 @@ import type { FieldRef } from '../predicate/predicate.js';
 import { Problem, problemAt, show } from './problem.js';
 import { isNumeric, numberOf } from './values.js';
 
-/** A checked facet: what to compute of one field over the matching records. */
+/** A parsed facet: an aggregation of one field over the matching records. */
 export type Facet =
   | {
       readonly kind: 'terms';
@@ -30,17 +30,17 @@ export type Facet =
       readonly percents: readonly number[];
     };
 
-/** A facet of buckets, which others nest under. */
+/** A facet of buckets, under which other facets may nest. */
 export type BucketFacet = Extract<Facet, { kind: 'terms' | 'histogram' }>;
 
-/** True for a facet that others nest under. */
+/** True for a facet under which others may nest. */
 export function hasBuckets(facet: Facet): facet is BucketFacet {
   return facet.kind === 'terms' || facet.kind === 'histogram';
 }
 
 /**
- * Parses `facets` (query language 3.1): an object from field name to options, a list of names or one name. Null if none is
- * asked for; a 400 under `facets` that names what is wrong.
+ * Parses `facets` (query language 3.1): an object from field name to options, a list of names or one name. Returns null if the
+ * request has none. Throws an `invalid` error under the key `facets`.
  */
 export function parseFacets(input: unknown, fields: FieldIndex): readonly Facet[] | null {
   return parse(input, fields, 'facets', 1, { total: 0 });

@@ -2,15 +2,15 @@ import type { DatasetField } from '../../core/dataset-field.js';
 import type { DataType } from '../../core/types.js';
 import type { FieldRef } from '../predicate/predicate.js';
 
-/** The fields that a request may name; the one door from a name in a request to a stored column. */
+/** The fields that a request may name. Names of a request become stored columns nowhere else. */
 export interface FieldIndex {
   find(name: string): DatasetField | undefined;
   readonly rows: readonly DatasetField[];
 }
 
 /**
- * Indexes the fields of a dataset by name. A field whose own name holds a dot is found before one inside an object, and the
- * reserved `_id` and `_commit` are there unless `hasReserved` is false.
+ * Indexes the fields of a dataset by name. A field whose own name contains a dot takes precedence over a field inside an
+ * object. The reserved fields `_id` and `_commit` are included unless `hasReserved` is false.
  */
 export function indexFields(rows: readonly DatasetField[], hasReserved = true): FieldIndex {
   const known = hasReserved ? indexes.get(rows) : undefined;
@@ -20,7 +20,7 @@ export function indexFields(rows: readonly DatasetField[], hasReserved = true): 
   return index;
 }
 
-/** The catalogue gives the same list until something in it changes, and every query names fields. */
+/** Cached, because the catalogue returns the same list until a field changes. */
 const indexes = new WeakMap<readonly DatasetField[], FieldIndex>();
 
 function newIndex(rows: readonly DatasetField[], hasReserved: boolean): FieldIndex {
@@ -43,7 +43,7 @@ export function isReserved(path: readonly string[]): boolean {
   return path.length === 1 && (path[0] === '_id' || path[0] === '_commit');
 }
 
-/** A field that no catalogue keeps: one of a file, of a dry run or of search, or one that every dataset has. */
+/** A field that is not in the catalogue: of a file, of a dry run, of a search, or a reserved one. */
 export function looseField(
   path: readonly string[],
   dataType: DataType,

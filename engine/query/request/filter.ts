@@ -17,11 +17,11 @@ export function parseFilters(
   return and(items(input, 'filters', 1, { fields, rules, nodes: 0 }));
 }
 
-/** How conditions on something other than a dataset differ. */
+/** How filters on something other than a dataset differ from those on a dataset. */
 export interface FilterRules {
-  /** Actions that it does not take. */
+  /** Actions that are not available. */
   readonly refused: ReadonlySet<string>;
-  /** All its values are texts, so actions on numbers look at the numbers that they write. */
+  /** All values are strings, so numeric actions compare the numbers that the strings spell. */
   readonly isAllText: boolean;
 }
 
@@ -33,7 +33,7 @@ interface Parsing {
   nodes: number;
 }
 
-/** A list of items, or a single bare pair or object in its place. */
+/** The items of a list; a single pair or object stands for a list of one. */
 function items(input: unknown, path: string, depth: number, parsing: Parsing): Predicate[] {
   if (isPair(input) || !Array.isArray(input)) return [item(input, path, depth, parsing)];
   return input.map((member, index) => item(member, `${path}[${index}]`, depth, parsing));

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.js';
 
-/** Something wrong at one node of a request; the parser that knows the node's path turns it into an AppError. */
+/** A mistake at one node of a request. The parser that knows the path of the node turns it into an AppError. */
 export class Problem extends Error {
   readonly budget: boolean;
   constructor(message: string, budget = false) {

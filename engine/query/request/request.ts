@@ -20,12 +20,12 @@ import type { CursorProgress } from '../plan/position.js';
 import { scoresOf } from '../text/relevance.js';
 import { parseQueryString } from './query-string/query-string.js';
 
-/** A checked query: nothing in it needs to be looked at again. */
+/** A parsed query. All its parts have been checked against the fields of the dataset. */
 export interface QueryRequest {
   readonly predicate: Predicate;
-  /** What ranks the records when there is no ordering. */
+  /** The clauses that rank the records if there is no ordering. */
   readonly scores: readonly Score[];
-  /** Paths to return, in the order asked; null = all, with `_id` and `_commit`. */
+  /** The paths to return, in the order of the request; null: all fields, with `_id` and `_commit`. */
   readonly fields: readonly (readonly string[])[] | null;
   readonly excludeFields: readonly (readonly string[])[];
   readonly ordering: readonly OrderKey[];
@@ -33,9 +33,9 @@ export interface QueryRequest {
   readonly offset: number;
   /** How far the client has read with a cursor; absent for a single page. */
   readonly cursor?: CursorProgress;
-  /** Null = none asked for. */
+  /** Null if the request has none. */
   readonly facets: readonly Facet[] | null;
-  /** The conditions in the words of the request, if the answer is to be explained. */
+  /** The conditions as the request writes them, if the answer is to be explained. */
   readonly explain?: Explaining;
 }
 
@@ -46,8 +46,8 @@ export interface OrderKey {
 }
 
 /**
- * Parses the body of a query (contract 8.1). Unknown keys are ignored; everything else that is wrong is reported together, as a
- * 400 with one key for each part of the request.
+ * Parses the body of a query (contract 8.1). Unknown keys are ignored. All mistakes are reported together in one `invalid` or
+ * `budget` error with one key per part of the request.
  */
 export function parseQuery(
   body: unknown,
@@ -57,14 +57,17 @@ export function parseQuery(
   return parse(body, fields, genes, pageRule);
 }
 
-/** What a query of a file does not have (contract 6.7). */
+/** The parts that a query of a file does not support (contract 6.7). */
 const notOfFiles = ['query', 'entities', 'facets', 'cursor'] as const;
 const outputFormats = ['json', 'csv', 'tsv'] as const;
 
-/** What the results of a query of a file are. */
+/** The format of the results of a query of a file. */
 export type OutputFormat = (typeof outputFormats)[number];
 
-/** Checks what a query of a file asks for beside its fields, before the file is looked at. */
+/**
+ * Reads the output format of a query of a file and refuses unsupported parts. Needs no fields, so it runs before the file is
+ * opened.
+ */
 export function parseOutput(input: unknown): OutputFormat {
   const body = asBody(input);
   const refused = notOfFiles.filter((key) => isGiven(body[key]));
@@ -85,8 +88,9 @@ export function parseOutput(input: unknown): OutputFormat {
 
 /**
  * Parses the body of a query of a file: a query without the parts that `parseOutput` refuses, regular expressions, and the
- * reserved fields. Choice: where all values are texts, `gt`, `gte`, `lt`, `lte`, `range` and `between` compare the
- * numbers that they write; a cell that is no number satisfies none of them. `ordering` works as for a dataset.
+ * reserved fields. Choice: in a query of a file whose values are all strings, `gt`, `gte`, `lt`, `lte`, `range` and `between`
+ * compare the numbers that the strings spell, and a cell that is not a number satisfies none of them. `ordering` works as for a
+ * dataset.
  */
 export function parseFileQuery(
   body: unknown,
@@ -100,13 +104,13 @@ export function parseFileQuery(
 
 const pageRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
 
-/** Parses the body of a search, over fields that are not those of a dataset: `entities`, `genome_build` and `explain` are no parts of it. */
+/** Parses the body of a search, over fields that are not those of a dataset: without `entities`, `genome_build` and `explain`. */
 export function parseDocumentQuery(body: unknown, index: FieldIndex): QueryRequest {
   const given = { ...asBody(body), entities: null, genome_build: null, explain: null };
   return parseOver(given, index, undefined, pageRule);
 }
 
-/** Parses the `params` of an export: a query without facets and offset, whose default is every record. */
+/** Parses the `params` of an export: a query without facets and offset, which by default returns every record. */
 export function parseExportParams(
   params: unknown,
   fields: readonly DatasetField[],
@@ -135,7 +139,7 @@ type Body = Readonly<Record<string, unknown>>;
 interface LimitRule {
   readonly limit: number;
   readonly smallest: number;
-  /** The budget above which a number is refused, if there is one. */
+  /** The budget that limits the number, if any. */
   readonly largest?: 'pageLimit' | 'exportLimit';
 }
 
@@ -160,7 +164,7 @@ function parseOver(
   const started = performance.now();
   const body = asBody(input);
   const errors: AppError[] = [];
-  // Every part is parsed, so that a client learns of all its mistakes at once.
+  // Every part is parsed even after a mistake, so that one answer reports all mistakes.
   const part = <T>(work: () => T): T => {
     try {
       return work();
@@ -197,7 +201,7 @@ function parseOver(
   return { ...request, explain: { ...context, root, parseMs: performance.now() - started } };
 }
 
-/** `true`, `false` or those words; false if not given. */
+/** A boolean, also as the string `true` or `false`; false when absent. */
 function flag(key: string, input: unknown): boolean {
   if (input === undefined || input === null || input === '') return false;
   const word = typeof input === 'string' ? input.toLowerCase() : input;
@@ -206,14 +210,14 @@ function flag(key: string, input: unknown): boolean {
   throw invalid(key, `Expected true or false, not ${show(input)}`);
 }
 
-/** Known keys of the interface that later releases serve: refused, never silently ignored. */
+/** Keys of the interface that are not supported yet: refused rather than silently ignored. */
 const notYet = ['target_fields'] as const;
 
 function refuse(key: string, value: unknown): void {
   if (isGiven(value)) throw invalid(key, `${key} is not supported yet`);
 }
 
-/** `null`, an empty text and an empty list all mean "not given": clients send them for every optional part. */
+/** True unless the value is null, an empty string or an empty list, which clients send for optional parts that they do not use. */
 function isGiven(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false;
   if (typeof value === 'object') return Object.keys(value).length > 0;
@@ -237,7 +241,7 @@ function merged(errors: readonly AppError[]): AppError {
   return new AppError(errors[0]!.code, errors.map((error) => error.message).join('; '), fields);
 }
 
-/** A list of names, or one name; null if not given. */
+/** A list of names; a single name stands for a list of one. Null when absent. */
 function names(key: string, input: unknown): readonly string[] | null {
   if (!isGiven(input)) return null;
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
@@ -302,7 +306,7 @@ function count(key: string, input: unknown, rule: LimitRule): number {
   return number;
 }
 
-/** Records of another build are left out; records and datasets without a build are not restricted. */
+/** Excludes records of another genome build. Records and datasets without a build are not restricted. */
 function genomeBuild(input: unknown, index: FieldIndex): Predicate {
   if (!isGiven(input)) return all;
   const build = typeof input === 'string' ? input.toUpperCase() : '';

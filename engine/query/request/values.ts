@@ -2,16 +2,16 @@ import type { StoredType } from '../../core/types.js';
 import type { Scalar } from '../predicate/predicate.js';
 import { Problem, show } from './problem.js';
 
-/** A number as a client wrote it: exact if it is whole. */
+/** A number of a request; a whole number is a bigint, so that it is exact. */
 export type Numeric = bigint | number;
 
-/** A stretch of time in microseconds, `end` excluded: a whole day, or a single instant. */
+/** A half-open interval of time in microseconds since 1970, `end` excluded: a whole day, or one microsecond. */
 export interface Moment {
   readonly start: bigint;
   readonly end: bigint;
 }
 
-/** True for the types that numbers compare with. */
+/** True for types whose values compare with numbers. */
 export function isNumeric(type: StoredType | 'auto'): boolean {
   return type === 'integer' || type === 'long' || type === 'double' || type === 'float';
 }
@@ -21,7 +21,7 @@ export function limits(type: StoredType | 'auto'): readonly [bigint, bigint] {
   return type === 'integer' ? [-(2n ** 31n), 2n ** 31n - 1n] : [-(2n ** 63n), 2n ** 63n - 1n];
 }
 
-/** Text of a string field's value; numbers compare as their text. */
+/** A value to compare with a string field; a number becomes its text. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value)))
@@ -29,7 +29,7 @@ export function textOf(value: unknown): string {
   throw new Problem(`Expected text, not ${show(value)}`);
 }
 
-/** A number, or text that reads as one. */
+/** A number, or the number that a string spells. Throws a `Problem` for anything else. */
 export function numberOf(value: unknown): Numeric {
   if (typeof value === 'bigint') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return whole(value);
@@ -44,12 +44,12 @@ export function numberOf(value: unknown): Numeric {
   throw new Problem(`Expected a number, not ${show(value)}`);
 }
 
-/** The number as a float field holds it: filters compare what is stored, so 0.1 finds a 32-bit 0.1. */
+/** The number as a field of this type stores it, so that 0.1 matches a stored 32-bit 0.1. */
 export function floating(type: StoredType | 'auto', value: Numeric): number {
   return type === 'float' ? Math.fround(Number(value)) : Number(value);
 }
 
-/** `true`, `false` or those words. */
+/** A boolean, also as the string `true` or `false`. Throws a `Problem` for anything else. */
 export function booleanOf(value: unknown): boolean {
   if (typeof value === 'boolean') return value;
   const word = typeof value === 'string' ? value.toLowerCase() : '';
@@ -58,7 +58,7 @@ export function booleanOf(value: unknown): boolean {
   throw new Problem(`Expected true or false, not ${show(value)}`);
 }
 
-/** A date stands for its whole day, a date with a time for that instant; without an offset it is UTC. */
+/** The interval of a date: the whole day of a date alone, one instant of a date with a time. Without an offset, the time is UTC. */
 export function momentOf(value: unknown): Moment {
   const match = typeof value === 'string' ? datePattern.exec(value.trim()) : null;
   if (!match)

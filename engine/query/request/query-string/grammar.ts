@@ -3,23 +3,23 @@ import type { WildPart } from '../../predicate/predicate.js';
 import { Problem } from '../problem.js';
 import { at, tokens, type RangeEnd, type Token } from './tokens.js';
 
-/** What values must be like; `field` null means all string and text fields. */
+/** A condition on the values of a field; with `field` null, on those of all string and text fields. */
 export type ValueAtom = { readonly field: string | null } & (
   | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
   | { readonly kind: 'phrase'; readonly text: string }
   | { readonly kind: 'range'; readonly low: RangeEnd | null; readonly high: RangeEnd | null }
 );
 
-/** What one clause asks for. */
+/** The condition of one clause. */
 export type Atom =
   | ValueAtom
   | { readonly kind: 'exists'; readonly field: string }
   | { readonly kind: 'missing'; readonly field: string }
   | { readonly kind: 'group'; readonly level: Level };
 
-/** An atom with what stands before and behind it. */
+/** An atom with its sign and boost. */
 export interface Clause {
-  /** `not` where NOT negates it inside an AND or OR; `prohibited` for `-`, and for NOT without an operator beside it. */
+  /** `not` if NOT negates the clause inside an AND or OR; `prohibited` for `-`, and for NOT without AND or OR beside it. */
   readonly sign: 'none' | 'required' | 'prohibited' | 'not';
   readonly atom: Atom;
   readonly boost: number;
@@ -30,7 +30,7 @@ export interface Level {
   readonly alternatives: readonly (readonly Clause[])[];
 }
 
-/** Parses a query string that is not blank; throws a Problem that names the place. */
+/** Parses a query string that is not blank. Throws a `Problem` that names the position. */
 export function parseGrammar(text: string): Level {
   if (Buffer.byteLength(text) > budgets.queryBytes)
     throw new Problem(`A query string takes at most ${budgets.queryBytes} bytes (budget queryBytes)`, true); // prettier-ignore
@@ -56,7 +56,7 @@ class Parser {
 
   constructor(readonly words: readonly Token[]) {}
 
-  /** Clauses up to a closing bracket or the end. */
+  /** Parses clauses up to a closing bracket or the end of the string. */
   level(field: string | null, depth: number): Level {
     if (depth > budgets.filterDepth)
       throw new Problem(`A query string nests at most ${budgets.filterDepth} levels (budget filterDepth)`, true); // prettier-ignore
@@ -153,8 +153,8 @@ function literal(parts: readonly WildPart[]): string | undefined {
 }
 
 /**
- * Groups clauses by their operators. Choice: NOT beside AND or OR negates its clause there; between mere terms it excludes, as
- * `-` does: `cancer NOT breast` finds what has the one and lacks the other.
+ * Groups clauses by their operators. Choice: in a query string, NOT beside AND or OR negates its clause; between terms without
+ * operators it excludes, as `-` does: `cancer NOT breast` matches records that have the first term and not the second.
  */
 function joined(clauses: readonly { clause: Clause; before: Operator }[]): Level {
   const alternatives: Clause[][] = [];

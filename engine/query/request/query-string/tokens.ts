@@ -1,16 +1,16 @@
 import type { WildPart } from '../../predicate/predicate.js';
 import { Problem } from '../problem.js';
 
-/** One end of a range as written; null where it is open (`*`). */
+/** One end of a range, as text of the query string. */
 export interface RangeEnd {
   readonly text: string;
   readonly inclusive: boolean;
 }
 
-/** A word of the query-string grammar (query language 4.1); `at` is its place, counted from 0. */
+/** A token of the query-string grammar (query language 4.1); `at` is its position, counted from 0. */
 export type Token = { readonly at: number } & (
   | { readonly kind: '(' | ')' | '+' | '-' | 'not' | 'and' | 'or' | 'end' }
-  /** `name:`; what follows belongs to the field. Null for `*:`, any field. */
+  /** `name:`, which applies to the value or group that follows; null for `*:`, any field. */
   | { readonly kind: 'field'; readonly name: string | null }
   | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
   | { readonly kind: 'phrase'; readonly text: string }
@@ -18,18 +18,18 @@ export type Token = { readonly at: number } & (
   | { readonly kind: 'boost'; readonly factor: number }
 );
 
-/** The place in a query string, as people count. */
+/** A position in a query string for a message, counted from 1. */
 export function at(index: number): string {
   return `at character ${index + 1}`;
 }
 
-/** Splits a query string into words; throws a Problem that names the place. */
+/** Splits a query string into tokens. Throws a `Problem` that names the position. */
 export function tokens(text: string): readonly Token[] {
   return [...new Lexer(text).all()];
 }
 
 const blank = /[\s\u3000]/;
-/** What ends a term unless a backslash stands before it. */
+/** The characters that end a term unless a backslash precedes them. */
 const special = new Set(['(', ')', '[', ']', '{', '}', '"', '^', '~']);
 const operators: Readonly<Record<string, 'and' | 'or' | 'not'>> = {
   AND: 'and',
@@ -39,7 +39,7 @@ const operators: Readonly<Record<string, 'and' | 'or' | 'not'>> = {
 
 class Lexer {
   #at = 0;
-  /** Behind `field:` a sign belongs to the value: `stars:-5`. */
+  /** True after `field:`, where a sign belongs to the value: `stars:-5`. */
   #isValue = false;
 
   constructor(readonly text: string) {}
@@ -109,7 +109,7 @@ class Lexer {
     return { kind: 'field', name, at: start };
   }
 
-  /** The characters up to a blank or one that `ends`; a backslash takes the next one as it is. */
+  /** Reads characters up to a blank or a character that `ends`; a backslash escapes the next character. */
   #parts(ends: (char: string) => boolean): readonly WildPart[] {
     const parts: WildPart[] = [];
     let literal = '';
@@ -135,7 +135,7 @@ class Lexer {
     return parts;
   }
 
-  /** The character behind the backslash; steps onto it. */
+  /** Reads the character after a backslash. */
   #escaped(): string {
     this.#at += 1;
     const char = this.text[this.#at];
@@ -144,7 +144,7 @@ class Lexer {
     return char;
   }
 
-  /** The text between quotation marks; steps behind the closing one. */
+  /** Reads the text between quotation marks, and the closing mark. */
   #phrase(): string {
     const start = this.#at;
     let phrase = '';
@@ -183,7 +183,7 @@ class Lexer {
     };
   }
 
-  /** A value inside a range; null for `*`, `TO` for that word. */
+  /** Reads a value inside a range: null for `*`, `TO` for the keyword. */
   #bound(start: number): { readonly text: string } | 'TO' | null {
     while (this.#at < this.text.length && blank.test(this.text[this.#at]!)) this.#at += 1;
     if (this.text[this.#at] === '"') return { text: this.#phrase() };
@@ -201,7 +201,7 @@ class Lexer {
     return raw === '*' ? null : { text: bound };
   }
 
-  /** `>10` and the like: a range with one open end. */
+  /** Reads a comparison such as `>10`: a range with one open end. */
   #comparison(): Token {
     const start = this.#at;
     const isLow = this.text[start] === '>';
