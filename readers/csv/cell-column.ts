@@ -6,17 +6,17 @@ import { acquire, grown, release } from '../../engine/core/buffers.js';
 import type { Column, StoredType } from '../../engine/core/types.js';
 import { floatAt } from '../text/numbers.js';
 
-/** A column whose type its cells decide: doubles while all of them are numbers, else text as it stands in the file. */
+/** A column whose type is inferred from its cells: double if all of them are numbers, else string with the text of the cells. */
 export class CellColumn extends ColumnBuilder {
   readonly name: string;
-  /** Text was met; also in a row that was then rejected, so that the type does not depend on how the file is cut. */
+  /** A cell was not a number. Cells of rejected rows count, so that the type does not depend on how the file is split. */
   isText: boolean;
-  /** Where the cell of each number begins, in case text comes later: then the numbers' own text is wanted. */
-  #places: Int32Array | null = null;
+  /** Where the cell of each number begins: if a later cell is not a number, the text of the earlier ones is needed. */
+  #cellStarts: Int32Array | null = null;
   readonly #physical: string;
-  // Made when first needed: a file may have thousands of columns.
+  // Created on first use, because a file may have thousands of columns.
   #numbers: DoubleBuilder | null = null;
-  #texts: Utf8Builder | null = null;
+  #strings: Utf8Builder | null = null;
 
   constructor(name: string, physical: string, isText: boolean) {
     super();
@@ -29,8 +29,8 @@ export class CellColumn extends ColumnBuilder {
     return (this.#numbers ??= new DoubleBuilder(this.#as('double')));
   }
 
-  get texts(): Utf8Builder {
-    return (this.#texts ??= new Utf8Builder(this.#as('string')));
+  get strings(): Utf8Builder {
+    return (this.#strings ??= new Utf8Builder(this.#as('string')));
   }
 
   get hasNumbers(): boolean {
@@ -38,11 +38,11 @@ export class CellColumn extends ColumnBuilder {
     return numbers !== null && numbers.length > numbers.nullCount;
   }
 
-  /** Room to note where the cells of rows before `rows` begin. */
-  places(rows: number): Int32Array {
-    const places = (this.#places ??= acquire(Int32Array, Math.max(1024, rows)));
-    if (places.length < rows) this.#places = grown(places, rows);
-    return this.#places!;
+  /** The starts of the cells by row, with room for `rows` rows. */
+  cellStarts(rows: number): Int32Array {
+    const starts = (this.#cellStarts ??= acquire(Int32Array, Math.max(1024, rows)));
+    if (starts.length < rows) this.#cellStarts = grown(starts, rows);
+    return this.#cellStarts!;
   }
 
   column(): Column {
@@ -56,18 +56,18 @@ export class CellColumn extends ColumnBuilder {
 
   override truncate(length: number): void {
     this.#numbers?.truncate(length);
-    this.#texts?.truncate(length);
+    this.#strings?.truncate(length);
     if (length < this.length) this.length = length;
   }
 
   finish(length: number): Data {
-    return (this.isText ? this.texts : this.numbers).finish(length);
+    return (this.isText ? this.strings : this.numbers).finish(length);
   }
 
   override release(): void {
     this.#numbers?.release();
-    this.#texts?.release();
-    if (this.#places !== null) release(this.#places);
+    this.#strings?.release();
+    if (this.#cellStarts !== null) release(this.#cellStarts);
   }
 
   #as(type: StoredType): Column {
@@ -76,8 +76,8 @@ export class CellColumn extends ColumnBuilder {
 }
 
 /**
- * The number in a cell; NaN when the cell is text, as `nan`, `inf` and numbers beyond the range of a double are. Choice: a number
- * with blanks around it is a number.
+ * The number in a cell; NaN for other text, including `nan`, `inf` and numbers out of the range of a double. Choice: a number with blanks
+ * around it in a CSV cell is a number.
  */
 export function numberIn(bytes: Uint8Array, from: number, to: number): number {
   let start = from;

@@ -1,24 +1,24 @@
 import type { CsvParams } from './params.js';
 
 /**
- * Walks text cell by cell. Choice: a cell that begins with the quote character is quoted: it goes up to the next quote that is not
- * doubled, line ends included, and a doubled quote in it stands for one. Anywhere else a quote is a character like others,
- * so what follows a closing quote up to the delimiter belongs to the cell as it stands; lines end with LF, CRLF or CR.
+ * Scans text cell by cell. Choice: a CSV cell that begins with the quote character is quoted: it extends to the next quote that is not
+ * doubled, across line ends, and a doubled quote in it stands for one. Elsewhere a quote is an ordinary character, so text between a
+ * closing quote and the delimiter is part of the cell. Lines end with LF, CRLF or CR.
  */
 export class CellScanner {
   /** Ends with a line end, so that an unquoted cell needs no check for the end of the text. */
   protected bytes: Uint8Array = new Uint8Array(0);
-  /** The number of the line that is being read, from 1. */
+  /** The number of the current line, from 1. */
   line = 0;
   /** The last cell is `source[from..to)`. */
   source: Uint8Array = this.bytes;
   from = 0;
   to = 0;
-  /** The line where a quote was opened that the text does not close; 0 otherwise. */
+  /** The line of an unclosed quote; 0 for none. */
   openedOnLine = 0;
   protected readonly delimiter: Uint8Array;
   readonly #quote: Uint8Array;
-  /** First bytes, -1 when there is none. */
+  // The first byte of the delimiter and of the quote; -1 without a quote.
   protected readonly delimiterByte: number;
   readonly #quoteByte: number;
   readonly #comment: Uint8Array;
@@ -34,14 +34,14 @@ export class CellScanner {
     for (const byte of [this.delimiterByte, 10, 13]) this.#stops[byte] = 1;
   }
 
-  /** Begins a text at the start of a line; `linesBefore` have gone before it. */
+  /** Sets the text, which starts at the start of a line after `linesBefore` lines. */
   open(text: Uint8Array, linesBefore = 0): void {
     this.bytes = withLineEnd(text);
     this.line = linesBefore;
     this.openedOnLine = 0;
   }
 
-  /** Reads the cell that begins at `at`; returns the position of the delimiter or line end behind it. */
+  /** Scans the cell that begins at `at`; returns the position of the delimiter or line end after it. */
   cell(at: number): number {
     const { bytes } = this;
     if (bytes[at] === this.#quoteByte && matches(bytes, at, this.#quote)) {
@@ -54,12 +54,12 @@ export class CellScanner {
     return end;
   }
 
-  /** Whether the delimiter stands at the end of a cell; else a line end does. */
+  /** Whether the cell that ends at `at` is followed by the delimiter, not by a line end. */
   isDelimiter(at: number): boolean {
     return this.bytes[at] === this.delimiterByte;
   }
 
-  /** The position behind the delimiter at `at`. */
+  /** The position after the delimiter at `at`. */
   afterDelimiter(at: number): number {
     return at + this.delimiter.length;
   }
@@ -74,7 +74,7 @@ export class CellScanner {
     return comment.length > 0 && matches(this.bytes, at, comment);
   }
 
-  /** The position of the first line end from `at` on, without a look at quotes. */
+  /** The position of the first line end from `at` on, whether quoted or not. */
   lineEnd(at: number): number {
     const { bytes } = this;
     let end = at;
@@ -82,7 +82,7 @@ export class CellScanner {
     return end;
   }
 
-  /** The position behind the line end at `at`. */
+  /** The position after the line end at `at`. */
   afterLineEnd(at: number): number {
     return this.bytes[at] === 13 && this.bytes[at + 1] === 10 ? at + 2 : at + 1;
   }
@@ -99,7 +99,7 @@ export class CellScanner {
     }
   }
 
-  /** The quoted cell whose text begins at `start`. */
+  /** Scans the quoted cell whose text begins at `start`; returns the position after it. */
   #quoted(start: number): number {
     const { bytes } = this;
     const quote = this.#quote;
@@ -121,14 +121,14 @@ export class CellScanner {
       this.openedOnLine = openLine;
       return bytes.length;
     }
-    const behind = at + quote.length;
-    const end = this.#plainEnd(behind);
-    if (hasDoubled || end > behind) this.#copy(start, at, behind, end);
+    const afterQuote = at + quote.length;
+    const end = this.#plainEnd(afterQuote);
+    if (hasDoubled || end > afterQuote) this.#copy(start, at, afterQuote, end);
     return end;
   }
 
-  /** Puts the cell's text together: what was quoted, its doubled quotes as one, and what follows it. */
-  #copy(start: number, close: number, behind: number, end: number): void {
+  /** Copies the text of a cell: the quoted part with single instead of doubled quotes, and the text after the closing quote. */
+  #copy(start: number, close: number, afterQuote: number, end: number): void {
     const { bytes } = this;
     const quote = this.#quote;
     const copy = new Uint8Array(end - start);
@@ -139,14 +139,14 @@ export class CellScanner {
       for (let i = 1; i < quote.length; i++) copy[length++] = quote[i]!;
       at += 2 * quote.length - 1;
     }
-    copy.set(bytes.subarray(behind, end), length);
+    copy.set(bytes.subarray(afterQuote, end), length);
     this.source = copy;
     this.from = 0;
-    this.to = length + end - behind;
+    this.to = length + end - afterQuote;
   }
 }
 
-/** Whether `bytes` hold `wanted` at `at`. */
+/** Whether `bytes` contains `wanted` at `at`. */
 export function matches(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
   for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
   return true;

@@ -9,8 +9,8 @@ import type { CsvParams } from './params.js';
  */
 export class FastRows {
   readonly window: ScanBuffer = scanBuffer();
-  /** Rows of a run at most. Cell r of column k is `bytes[from[k * most + r]..to[k * most + r])` of the window. */
-  readonly most: number;
+  /** Maximum number of rows of a run. Cell r of column k is `bytes[from[k * maxRows + r]..to[k * maxRows + r])` of the window. */
+  readonly maxRows: number;
   /** Offset in the text of the row after the run. */
   next = 0;
   /** Number of lines of the run. */
@@ -43,7 +43,7 @@ export class FastRows {
     this.#quote = quote === '' ? -1 : quote.charCodeAt(0);
     this.#comment = new TextEncoder().encode(comment);
     this.#searched = new ByteSet([this.#delimiter, ...(quote === '' ? [] : [this.#quote]), 10, 13]);
-    this.most = Math.floor(scanCells / width);
+    this.maxRows = Math.floor(scanCells / width);
     this.window.length = 0;
   }
 
@@ -52,15 +52,15 @@ export class FastRows {
     return width > 0 && width <= scanCells && delimiter <= '\x7f' && quote <= '\x7f';
   }
 
-  /** Finds a run of up to `most` rows from the row at `at` on; returns how many. */
-  find(at: number, most: number): number {
+  /** Finds a run of up to `maxRows` rows from the row at `at` on; returns the number of rows. */
+  find(at: number, maxRows: number): number {
     const last = this.base + this.window.length;
     if (at < this.base || at >= last || this.window.length === 0) this.#open(at);
-    let found = this.#findHere(at, Math.min(most, this.most));
+    let found = this.#findHere(at, Math.min(maxRows, this.maxRows));
     // The row does not end in this window; a window that starts with it may hold it.
     if (found === 0 && this.#isCut && at > this.base) {
       this.#open(at);
-      found = this.#findHere(at, Math.min(most, this.most));
+      found = this.#findHere(at, Math.min(maxRows, this.maxRows));
     }
     return found;
   }
@@ -81,9 +81,9 @@ export class FastRows {
     this.#position = 0;
   }
 
-  #findHere(at: number, most: number): number {
+  #findHere(at: number, maxRows: number): number {
     const { bytes, positions, length, from, to } = this.window;
-    const stride = this.most;
+    const stride = this.maxRows;
     const count = this.#positionCount;
     const width = this.#width;
     const [delimiter, quote, maxCell] = [this.#delimiter, this.#quote, this.#maxCell];
@@ -96,7 +96,7 @@ export class FastRows {
     let doubled = 0;
     this.#isCut = false;
     this.#doubled = 0;
-    search: while (rows < most && rowStart < length) {
+    search: while (rows < maxRows && rowStart < length) {
       if (bytes[rowStart] === 10 || bytes[rowStart] === 13) break;
       if (hasComment && matches(this.#text, this.base + rowStart, this.#comment)) break;
       let next = position;

@@ -7,27 +7,28 @@ import { CellScanner } from './cell-scanner.js';
 import { numberIn } from './cell-column.js';
 import type { CsvParams } from './params.js';
 
-/** What every chunk needs to know. */
+/** The columns of the file, which every chunk needs: plain data. */
 export interface CsvHeader {
-  /** One for each cell of a row, in order; null where the cell is not read. */
+  /** The columns in the order of the cells; null for a cell that is not read. */
   readonly columns: readonly (CsvColumn | null)[];
   /** Lines before the first record. */
   readonly bodyLine: number;
 }
 
+/** A column of the file. */
 export interface CsvColumn {
   readonly name: string;
-  /** Text was found in it in the first rows, so that it is a text in every chunk. */
+  /** One of the first rows has a cell that is not a number, so the column is a string in every chunk. */
   readonly holdsText: boolean;
 }
 
-/** What is said of a quote; the place is said beside it. */
+/** The message for an unclosed quote; the error has its line. */
 export const neverClosed = 'a quote that is opened here is never closed';
 
-/** Rows of the head that are looked at for text, as far as they have been read anyway. */
+/** Maximum number of rows from which the types of columns are guessed, as far as they are part of the bytes read. */
 const sampledRows = 500;
 
-/** Finds the names of the columns and where the records begin. */
+/** Reads the names of the columns and finds the first record. */
 export async function readCsvHeader(
   source: HeaderSource,
   params: CsvParams,
@@ -35,8 +36,8 @@ export async function readCsvHeader(
   for (let wanted = 64 << 10; ; wanted *= 4) {
     const { bytes, isWhole } = await source.bytes(wanted);
     rejectOtherFormats(source.name, bytes);
-    const head = new HeaderRows(source.name, bytes, isWhole, params).read();
-    if (head !== undefined) return head;
+    const header = new HeaderRows(source.name, bytes, isWhole, params).read();
+    if (header !== undefined) return header;
     if (bytes.length > budgets.lineBytes)
       throw new InputError(
         { file: source.name },
@@ -45,13 +46,15 @@ export async function readCsvHeader(
   }
 }
 
+/** A row of the start of the file. */
 interface HeaderRow {
   readonly cells: readonly string[];
-  /** The line where it begins, from 1. */
+  /** The line at which the row begins, from 1. */
   readonly line: number;
+  /** Offset of the next row, and the number of lines before it. */
   readonly next: number;
   readonly linesBefore: number;
-  /** The line of a quote that nothing closes; 0 otherwise. */
+  /** The line of an unclosed quote; 0 for none. */
   readonly openedOnLine: number;
 }
 
@@ -68,7 +71,7 @@ class HeaderRows {
     this.#params = params;
   }
 
-  /** The head; undefined when more bytes are needed. */
+  /** Returns the header; undefined when more bytes are needed. */
   read(): Header<CsvHeader> | undefined {
     const { header, names } = this.#params;
     const headerRow = header === 'infer' ? (names === null ? 0 : null) : header;
@@ -111,7 +114,7 @@ class HeaderRows {
   ): (CsvColumn | null)[] {
     const { names, skippedColumns } = this.#params;
     const width = first.cells.length;
-    // Checked against the rows that will be read, not against a header that is to be replaced.
+    // Compared with the first row of data, not with the header row that the names replace.
     if (names !== null && names.length !== width)
       throw new InputError(
         { file: this.#name, line: first.line },
@@ -163,7 +166,7 @@ class HeaderRows {
     };
   }
 
-  /** The whole rows among the bytes; comments, blank lines and lines to skip are none. */
+  /** Yields the whole rows among the bytes, without comments, blank lines and skipped lines. */
   *#rows(): Generator<HeaderRow, void> {
     const bytes = this.#bytes;
     const skipped = new Set(this.#params.skippedLines);
@@ -202,8 +205,8 @@ class HeaderRows {
 }
 
 /**
- * Names that differ; null stays null. Choice: a column without a name is `column_<number>`, counted from 0 as `skipcols`
- * does; a repeated name gets `_2`, `_3`… behind it.
+ * Makes the names unique; null remains null. Choice: a CSV column without a name is named `column_<number>`, counting from 0 as `skipcols`
+ * does; `_2`, `_3` and so on are appended to repeated names.
  */
 export function uniqueNames(names: readonly (string | null)[]): (string | null)[] {
   const all = new Set(names);

@@ -3,19 +3,19 @@ import { invalid } from '../../engine/core/errors.js';
 /** Reader parameters (specification, "CSV/TSV parameters"). */
 export interface CsvParams {
   readonly delimiter: string;
-  /** Empty: nothing is quoted. */
+  /** The quote character; empty if cells are never quoted. */
   readonly quote: string;
   /**
-   * The row with the names; null when there is none; `infer`: the first one unless `names` are given. Choice: comments, blank
-   * lines and skipped lines are no rows, and what stands before the header row is not read.
+   * The number of the row with the column names; null for no such row; `infer` for the first row unless `names` are given. Choice: comments,
+   * blank lines and skipped lines of CSV files do not count as rows, and rows before the header row are not read.
    */
   readonly header: 'infer' | number | null;
   readonly names: readonly string[] | null;
-  /** Empty: no line is a comment. Choice: within quotes a line is part of its cell, whatever it begins with. */
+  /** The beginning of comment lines; empty for none. Choice: a line within quotes is part of its cell, never a comment. */
   readonly comment: string;
   /**
-   * Ascending. Choice: lines are counted as they stand in the file, all of them; one is skipped where a row could begin, so a
-   * line within a quoted cell stays part of its cell, and quotes in a skipped line mean nothing.
+   * Ascending line numbers, from 0. Choice: `skiprows` counts all lines of the file. A line is skipped only where a row can begin, so a
+   * line within a quoted cell remains part of the cell; quotes in a skipped line have no meaning.
    */
   readonly skippedLines: readonly number[];
   readonly skippedColumns: readonly number[];
@@ -23,7 +23,7 @@ export interface CsvParams {
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** The parameters of a reader whose cells end at `delimiter` unless something else is asked for. */
+/** Parses `reader_params`; `delimiter` is the default. Throws `invalid('reader_params', …)`. */
 export function csvParams(input: Input, delimiter: string): CsvParams {
   const params: CsvParams = {
     delimiter: character(input, 'delimiter', delimiter),
@@ -48,7 +48,7 @@ function character(input: Input, name: string, fallback: string): string {
   return value;
 }
 
-/** Choice: `header: null` says that there is no header row, as the text `None` does; only a missing `header` is inferred. */
+/** Choice: `header: null` means that there is no header row, as the string `None` does; only a missing `header` is inferred. */
 function headerRow(value: unknown): CsvParams['header'] {
   if (value === undefined) return 'infer';
   if (value === null) return null;

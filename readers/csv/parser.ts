@@ -17,16 +17,16 @@ import type { CsvParams } from './params.js';
 import { FastRows } from './fast-rows.js';
 
 /**
- * Reads the rows of one chunk into columns. Rows without anything special are taken in runs, column by column; the others one
- * by one and cell by cell. Nothing is made per row.
+ * Parses the rows of one chunk into columns. Ordinary rows are appended in runs, column by column (`FastRows`); other rows one by one, cell
+ * by cell. No object is created per row.
  */
 export class CsvParser extends CellScanner {
   readonly #params: CsvParams;
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #context: RecordContext;
-  /** One for each cell of a row: a column found here, one declared, or undefined where nothing is read. */
-  readonly #found: (CellColumn | undefined)[] = [];
+  // By index of the cell in its row: a column of inferred type, a column of the dataset, or neither for a cell that is not read.
+  readonly #inferred: (CellColumn | undefined)[] = [];
   readonly #declared: (ValueColumn | undefined)[] = [];
   readonly #width: number;
   readonly #keys: number;
@@ -59,8 +59,8 @@ export class CsvParser extends CellScanner {
       const declared = byName.get(name);
       if (declared) this.#declare(k, declared);
       else {
-        this.#found[k] = new CellColumn(name, names.add(name), holdsText);
-        out.add(name, this.#found[k]);
+        this.#inferred[k] = new CellColumn(name, names.add(name), holdsText);
+        out.add(name, this.#inferred[k]);
       }
     }
   }
@@ -70,26 +70,26 @@ export class CsvParser extends CellScanner {
     this.#out.add(column.name, this.#declared[k]);
   }
 
-  /** Reads all rows; returns how many lines there were. */
+  /** Parses all rows; returns the number of lines. */
   read(chunk: Uint8Array): number {
     this.open(chunk);
     this.#isDamaged = !isUtf8(chunk);
     const { length } = this.bytes;
     const plain = this.#fastRows();
-    let most = plain?.most ?? 0;
+    let maxRows = plain?.maxRows ?? 0;
     for (let at = 0; at < length && !this.#report.isStopped;) {
-      const found = plain === null ? 0 : plain.find(at, most);
+      const found = plain === null ? 0 : plain.find(at, maxRows);
       if (plain !== null && found > 0) {
-        const taken = this.#run(plain, found);
-        if (taken === found) {
+        const appended = this.#run(plain, found);
+        if (appended === found) {
           at = plain.next;
           this.line += plain.lines;
-          most = Math.min(2 * most, plain.most);
+          maxRows = Math.min(2 * maxRows, plain.maxRows);
           continue;
         }
-        // A cell has to be looked at: rows up to it next time, then that one by itself.
-        most = Math.max(1, taken);
-        if (taken > 0) continue;
+        // A cell needs the general path: first the rows before it are appended, then its row by itself.
+        maxRows = Math.max(1, appended);
+        if (appended > 0) continue;
       }
       this.line++;
       if (this.isLineEnd(at)) at = this.afterLineEnd(at);
@@ -99,7 +99,7 @@ export class CsvParser extends CellScanner {
     return this.line;
   }
 
-  /** Null when every cell has to be looked at by itself. */
+  /** Creates the fast path; null when every cell needs the general path. */
   #fastRows(): FastRows | null {
     const isPlain =
       !this.#isDamaged &&
@@ -110,8 +110,8 @@ export class CsvParser extends CellScanner {
   }
 
   /**
-   * Takes `count` rows, or none when a cell is not what its column is declared to hold; then returns how many rows are before
-   * it, without having taken them.
+   * Appends `count` rows and returns `count`. If a cell does not have the declared type of its column, appends nothing and returns the number
+   * of rows before that cell.
    */
   #run(plain: FastRows, count: number): number {
     const row = this.#out.rows;
@@ -125,8 +125,8 @@ export class CsvParser extends CellScanner {
     plain.unescape();
     for (let k = 0; k < this.#width; k++) {
       const declared = this.#declared[k];
-      const found = this.#found[k];
-      if (found !== undefined) this.#runOf(found, plain, k, row, count);
+      const inferred = this.#inferred[k];
+      if (inferred !== undefined) this.#appendRun(inferred, plain, k, row, count);
       else if (declared !== undefined) {
         const { builder } = declared;
         if (builder instanceof DoubleBuilder) builder.commitRun(count);
@@ -139,36 +139,36 @@ export class CsvParser extends CellScanner {
     return count;
   }
 
-  #runOf(column: CellColumn, plain: FastRows, k: number, row: number, count: number): void {
+  #appendRun(column: CellColumn, plain: FastRows, k: number, row: number, count: number): void {
     if (!column.isText) {
       if (!column.hasNumbers && isEmpty(plain, k, count)) return;
       const { numbers } = column;
       numbers.padTo(row);
       if (readNumbers(plain, k, count, numbers.reserveRun(count)) === count) {
         numbers.commitRun(count);
-        noteCellStarts(plain, k, count, column.places(row + count), row, this.#params.quote);
+        noteCellStarts(plain, k, count, column.cellStarts(row + count), row, this.#params.quote);
         return;
       }
       this.#becomeText(column);
     }
-    appendStrings(plain, k, row, count, column.texts);
+    appendStrings(plain, k, row, count, column.strings);
   }
 
-  /** Fetches the text of the numbers so far from where they stand. */
+  /** Makes the column one of strings: the numbers so far are replaced by the text of their cells. */
   #becomeText(column: CellColumn): void {
     column.isText = true;
     if (!column.hasNumbers) return;
-    const { numbers, texts } = column;
-    const places = column.places(numbers.length);
+    const { numbers, strings } = column;
+    const starts = column.cellStarts(numbers.length);
     for (let row = 0; row < numbers.length; row++) {
       if (!numbers.isFilled(row)) continue;
-      this.cell(places[row]!);
-      texts.padTo(row);
-      texts.appendBytes(this.source, this.from, this.to);
+      this.cell(starts[row]!);
+      strings.padTo(row);
+      strings.appendBytes(this.source, this.from, this.to);
     }
   }
 
-  /** Reads the row that begins at `at`; returns where the next line begins. */
+  /** Parses the row that begins at `start`; returns the start of the next line. */
   #record(start: number): number {
     const context = this.#context;
     context.line = this.line;
@@ -182,8 +182,8 @@ export class CsvParser extends CellScanner {
       const end = this.cell(at);
       if (this.to > this.from) {
         if (k >= this.#width) surplus++;
-        else if (this.#found[k] !== undefined) this.#cellOf(this.#found[k]!, row, at);
-        else if (this.#declared[k] !== undefined) this.#cellOfDeclared(this.#declared[k]!, row);
+        else if (this.#inferred[k] !== undefined) this.#appendCell(this.#inferred[k]!, row, at);
+        else if (this.#declared[k] !== undefined) this.#appendDeclared(this.#declared[k]!, row);
       }
       at = end;
       if (!this.isDelimiter(at)) break;
@@ -195,14 +195,14 @@ export class CsvParser extends CellScanner {
     return this.afterLineEnd(at);
   }
 
-  /** Puts the cell that was just scanned, which begins at `at` and is not empty, into its column. */
-  #cellOf(column: CellColumn, row: number, at: number): void {
+  /** Appends the scanned cell, which begins at `at` and is not empty, to a column of inferred type. */
+  #appendCell(column: CellColumn, row: number, at: number): void {
     if (!column.isText) {
       const value = numberIn(this.source, this.from, this.to);
       if (value === value) {
         column.numbers.padTo(row);
         column.numbers.append(value);
-        column.places(row + 1)[row] = at;
+        column.cellStarts(row + 1)[row] = at;
         return;
       }
       const { source, from, to } = this;
@@ -212,11 +212,11 @@ export class CsvParser extends CellScanner {
     if (this.#isDamaged) this.#repair(column.name);
     const size = this.to - this.from;
     if (size > this.#maxText) return this.#tooLong(column.name, size);
-    column.texts.padTo(row);
-    column.texts.appendBytes(this.source, this.from, this.to);
+    column.strings.padTo(row);
+    column.strings.appendBytes(this.source, this.from, this.to);
   }
 
-  #cellOfDeclared(column: ValueColumn, row: number): void {
+  #appendDeclared(column: ValueColumn, row: number): void {
     if (this.#isDamaged) this.#repair(column.name);
     const size = this.to - this.from;
     if (size > budgets.textBytes) return this.#tooLong(column.name, size);
@@ -237,7 +237,7 @@ export class CsvParser extends CellScanner {
     } else this.#context.fault(306, field, tooLong(size).message);
   }
 
-  /** Bytes that are no UTF-8 give way to U+FFFD. */
+  /** Replaces bytes of the cell that are not UTF-8 by U+FFFD. */
   #repair(field: string): void {
     const cell = this.#cell();
     if (isUtf8(cell)) return;
@@ -252,7 +252,7 @@ export class CsvParser extends CellScanner {
   }
 
   /**
-   * Choice: a row with more cells than columns is an error unless the cells beyond are empty; in a row with fewer the missing
+   * Choice: a CSV row with more cells than columns is an error unless the surplus cells are empty; in a row with fewer cells, the missing
    * ones are null, with a warning.
    */
   #checkRow(cells: number, surplus: number): void {
@@ -269,9 +269,9 @@ export class CsvParser extends CellScanner {
   }
 
   #checkWidth(): void {
-    const { recordKeysError: most } = budgets;
-    const message = `the record has ${this.#keys} columns, ${most} `;
-    if (this.#keys >= most) this.#context.fault(400, null, `${message}are too many`);
+    const { recordKeysError: limit } = budgets;
+    const message = `the record has ${this.#keys} columns, ${limit} `;
+    if (this.#keys >= limit) this.#context.fault(400, null, `${message}are too many`);
     else this.#context.warn(400, null, `${message}would be too many`);
   }
 }
@@ -280,19 +280,19 @@ function acceptsRuns(builder: ValueColumn['builder']): boolean {
   return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
 }
 
-function isEmpty({ window: { from, to }, most }: FastRows, k: number, count: number): boolean {
-  for (let i = k * most; i < k * most + count; i++) if (from[i] !== to[i]) return false;
+function isEmpty({ window: { from, to }, maxRows }: FastRows, k: number, count: number): boolean {
+  for (let i = k * maxRows; i < k * maxRows + count; i++) if (from[i] !== to[i]) return false;
   return true;
 }
 
-/** Puts a column's numbers into `into`, NaN for empty cells; stops at the first cell that is none and returns its row. */
+/** Parses the numbers of a column into `into`, NaN for empty cells. Returns `count`, or the row of the first cell that is not a number. */
 function readNumbers(
-  { window: { bytes, from, to }, most }: FastRows,
+  { window: { bytes, from, to }, maxRows }: FastRows,
   k: number,
   count: number,
   into: Float64Array,
 ): number {
-  const first = k * most;
+  const first = k * maxRows;
   for (let i = 0; i < count; i++) {
     const start = from[first + i]!;
     const end = to[first + i]!;
@@ -310,30 +310,30 @@ function appendStrings(
   count: number,
   into: Utf8Builder,
 ): void {
-  const { window, most } = plain;
+  const { window, maxRows } = plain;
   into.padTo(row);
-  const size = window.gather(k * most, count);
+  const size = window.gather(k * maxRows, count);
   into.appendRun(window.gathered, size, window.ends, count);
 }
 
-/** Notes where the cells begin, opening quotes included. */
+/** Writes the offsets at which the cells of a column begin, opening quotes included, to `starts`. */
 function noteCellStarts(
-  { window: { bytes, from }, most, base }: FastRows,
+  { window: { bytes, from }, maxRows, base }: FastRows,
   k: number,
   count: number,
-  places: Int32Array,
+  starts: Int32Array,
   row: number,
   quote: string,
 ): void {
-  const first = k * most;
-  const mark = quote === '' ? -1 : quote.charCodeAt(0);
+  const first = k * maxRows;
+  const quoteByte = quote === '' ? -1 : quote.charCodeAt(0);
   for (let i = 0; i < count; i++) {
     const start = from[first + i]!;
     // Before an unquoted cell there is a delimiter or a line end, if anything.
-    places[row + i] = base + start - (bytes[start - 1] === mark ? 1 : 0);
+    starts[row + i] = base + start - (bytes[start - 1] === quoteByte ? 1 : 0);
   }
 }
 
 const encoder = new TextEncoder();
-// A byte order mark inside a cell is data.
+// A byte order mark within a cell is data.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -5,8 +5,8 @@ import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
 import type { CsvParams } from './params.js';
 
 /**
- * Finds the last record that ends within some bytes. Only quotes can hide a line end, so the search goes from
- * quote to quote and from line to line and looks at nothing else; without quotes it is a look at the last line.
+ * Finds the last record boundary within some bytes. Only quotes can contain line ends that do not end a record, so the search examines
+ * quotes and line ends alone; for files without quotes it examines only the last line.
  */
 export class CsvSplitter implements Splitter {
   readonly #scanner: CellScanner;
@@ -16,7 +16,7 @@ export class CsvSplitter implements Splitter {
   readonly #comment: Uint8Array;
   readonly #searched: ByteSet;
   readonly #window = scanBuffer();
-  /** Lines before the bytes to be seen next, counted as long as there are lines to skip. */
+  /** Number of lines before the next bytes, counted as long as there are lines to skip. */
   #linesBefore: number;
 
   constructor(params: CsvParams, bodyLine: number) {
@@ -31,29 +31,29 @@ export class CsvSplitter implements Splitter {
 
   next(bytes: Uint8Array, isLast: boolean): Split | SplitFault {
     const lastSkipped = this.#skippedLines.at(-1) ?? -1;
-    const skipping =
+    const counted =
       lastSkipped < this.#linesBefore
         ? { end: 0, line: this.#linesBefore, dropped: [] }
         : this.#skip(bytes, isLast, lastSkipped);
-    const { end, line, dropped } = skipping;
-    const found = this.#lastBorder(bytes, end, isLast);
+    const { end, line, dropped } = counted;
+    const found = this.#lastBoundary(bytes, end, isLast);
     if (typeof found !== 'number') return found;
-    // While lines are still counted, the bytes end where the counting did.
-    const border = line <= lastSkipped ? end : found;
-    if (border > 0) this.#linesBefore = line;
-    return { kind: 'split', end: border, dropped };
+    // While there are lines to skip, the split is where the count of lines ended.
+    const boundary = line <= lastSkipped ? end : found;
+    if (boundary > 0) this.#linesBefore = line;
+    return { kind: 'split', end: boundary, dropped };
   }
 
-  /** Goes record by record until no lines are left to skip; returns the last border and how many lines are before it. */
+  /** Scans record by record until no lines are left to skip; returns the last boundary and the number of lines before it. */
   #skip(bytes: Uint8Array, isLast: boolean, lastSkipped: number) {
     const scanner = this.#scanner;
     const skipped = new Set(this.#skippedLines);
     const dropped: [from: number, to: number][] = [];
     scanner.open(bytes, this.#linesBefore);
-    let border = 0;
+    let boundary = 0;
     let line = this.#linesBefore;
-    while (border < bytes.length && line <= lastSkipped) {
-      let end = border;
+    while (boundary < bytes.length && line <= lastSkipped) {
+      let end = boundary;
       const isSkipped = skipped.has(line);
       scanner.line = line + 1;
       if (isSkipped || scanner.isComment(end)) end = scanner.lineEnd(end);
@@ -61,29 +61,28 @@ export class CsvSplitter implements Splitter {
         for (end = scanner.cell(end); scanner.isDelimiter(end);)
           end = scanner.cell(scanner.afterDelimiter(end));
       const next = Math.min(scanner.afterLineEnd(end), bytes.length);
-      // At the end of the bytes the record may go on, or a LF follow the CR.
+      // At the end of the bytes, the record may continue, or a LF may follow the CR.
       const isWhole = isLast || next < bytes.length || bytes[next - 1] === 10;
       if (!isWhole || (scanner.openedOnLine > 0 && !isLast)) break;
-      // Without the text between them, the CR before and the LF behind would be one line end: cut there.
-      if (isSkipped && border > 0 && bytes[border - 1] === 13 && bytes[end] === 10) break;
-      if (isSkipped) dropped.push([border, Math.min(end, bytes.length)]);
-      border = next;
+      // If the line between a CR and a LF were dropped, these would become one line end: split before it.
+      if (isSkipped && boundary > 0 && bytes[boundary - 1] === 13 && bytes[end] === 10) break;
+      if (isSkipped) dropped.push([boundary, Math.min(end, bytes.length)]);
+      boundary = next;
       line = scanner.line;
     }
-    return { end: border, line, dropped };
+    return { end: boundary, line, dropped };
   }
 
-  /** The position behind the last record that ends in the bytes, of which one begins at `start`. */
-  #lastBorder(bytes: Uint8Array, start: number, isLast: boolean): number | SplitFault {
+  /** The end of the last record that ends within the bytes; a record begins at `start`. */
+  #lastBoundary(bytes: Uint8Array, start: number, isLast: boolean): number | SplitFault {
     const { length } = bytes;
     const quote = this.#quote;
     if (isLast && length - start <= budgets.textBytes) return length;
     if (quote.length === 0) return isLast ? length : lastLineEnd(bytes, start);
-    let border = start;
-    /** Where the quote stands that is open, -1 when none is; behind the last closing one; what has been looked at already. */
-    let open = -1;
-    let closed = start;
-    let seen = start;
+    let boundary = start;
+    let open = -1; // position of the open quote, -1 for none
+    let closed = start; // end of the last closing quote
+    let seen = start; // end of what has been examined
     let inComment = this.#isComment(bytes, start);
     const { positions } = this.#window;
     for (let from = start; from < length; from += this.#window.length) {
@@ -94,33 +93,33 @@ export class CsvSplitter implements Splitter {
         if (at < seen) continue;
         const c = bytes[at]!;
         if (c === 10 || c === 13) {
-          // Behind a CR as the very last byte a LF may follow.
+          // A LF may follow a CR that is the last byte.
           if (open >= 0 || (c === 13 && at === length - 1)) continue;
-          border = at + 1;
-          inComment = this.#isComment(bytes, border);
+          boundary = at + 1;
+          inComment = this.#isComment(bytes, boundary);
         } else if (inComment || !matches(bytes, at, quote)) continue;
         else if (open < 0) {
           if (this.#isCellStart(bytes, at, closed, start)) open = at;
           seen = open < 0 ? seen : at + quote.length;
         } else {
-          const behind = at + quote.length;
-          seen = behind;
-          const isWhole = behind + quote.length <= length;
-          if (isWhole && matches(bytes, behind, quote)) seen += quote.length;
+          const after = at + quote.length;
+          seen = after;
+          const isWhole = after + quote.length <= length;
+          if (isWhole && matches(bytes, after, quote)) seen += quote.length;
           else if (isWhole || isLast) {
-            if (this.#isTooLong(open, behind)) return tooLong(open);
+            if (this.#isTooLong(open, after)) return tooLong(open);
             open = -1;
-            closed = behind;
+            closed = after;
           }
         }
       }
     }
     if (open >= 0 && this.#isTooLong(open, length)) return tooLong(open);
-    return isLast ? length : border;
+    return isLast ? length : boundary;
   }
 
-  #isTooLong(open: number, behind: number): boolean {
-    return behind - open > budgets.textBytes + 2 * this.#quote.length;
+  #isTooLong(open: number, end: number): boolean {
+    return end - open > budgets.textBytes + 2 * this.#quote.length;
   }
 
   #isComment(bytes: Uint8Array, at: number): boolean {
@@ -136,14 +135,14 @@ export class CsvSplitter implements Splitter {
   }
 }
 
-/** Behind the last line end in `[from, at)`, or `from` when there is none. */
+/** The position after the last line end in `[from, at)`; `from` when there is none. */
 function startOfLine(bytes: Uint8Array, at: number, from: number): number {
   let start = at;
   while (start > from && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
   return start;
 }
 
-/** Behind the last line end from `from` on; a CR as the very last byte is none yet, because a LF may follow. */
+/** The position after the last line end from `from` on. A CR that is the last byte does not count, because a LF may follow. */
 function lastLineEnd(bytes: Uint8Array, from: number): number {
   const end = bytes.at(-1) === 13 ? bytes.length - 1 : bytes.length;
   return startOfLine(bytes, end, from);
