@@ -1,6 +1,6 @@
 import type { Terminal } from '../../cli/terminal.js';
 
-/** A terminal that keeps what was written. */
+/** A terminal that collects its output. */
 export interface Collected extends Terminal {
   readonly outs: string[];
   readonly notes: string[];

@@ -6,18 +6,18 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What the answers have that the test looks at. */
+/** The parts of the responses that the test uses. */
 interface Answer {
   readonly total?: number;
   readonly results?: readonly unknown[];
   readonly facets?: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** A server as a person starts it, and what it has printed. */
+/** A server started by the command line, and its output. */
 interface Served {
   readonly child: ChildProcess;
   readonly printed: () => string;
-  /** The match of a pattern in what was printed, as soon as it is there. */
+  /** Resolves with the match of a pattern in the output as soon as it is there. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }

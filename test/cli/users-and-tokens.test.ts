@@ -68,7 +68,7 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
 
   beforeEach(async () => {
     await withData(config.data, (data) => prepare(data, config));
-    // What a running server has open: the catalogue, with the lock that keeps a second server out.
+    // A running server holds the catalogue open, with the lock that excludes a second server.
     const server =
       state === 'running' ? await openCatalog(join(config.data, 'catalog.sqlite')) : null;
     stop = async () => server?.close();

@@ -80,7 +80,7 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
     /abc-0123456789ab-00000\.parquet: is named by no version$/,
   ],
   [
-    'a dataset nobody knows',
+    'a dataset that is not in the catalogue',
     async () => {
       await rename(join(root, 'datasets', String(fixture.datasetId)), join(root, 'datasets', '7'));
       await makeOld(join(root, 'datasets', '7'));
@@ -104,12 +104,12 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
   ],
   ['an old file in objects', () => stray('objects', '7-1'), /^objects\/7-1: is not referenced$/],
   [
-    'scratch that stayed',
+    'an old scratch file',
     () => stray('scratch', 'upload-7'),
     /^scratch\/upload-7: is not referenced$/,
   ],
   [
-    'a count that is wrong',
+    'a wrong count',
     () => change('UPDATE datasets SET documents_count = 3'),
     /^dataset \d+: its segments have 2 records, the catalogue says 3$/,
   ],
@@ -119,7 +119,7 @@ const damages: readonly (readonly [string, () => Promise<void> | void, RegExp])[
     /^dataset \d+: the log is at version 0, the catalogue at 1$/,
   ],
   [
-    'a commit that is lost',
+    'a lost commit',
     () => change('DELETE FROM commits'),
     /^dataset \d+: commit \d+ is in the log but not in the catalogue\nimport \d+: is completed and has no commit$/,
   ],

@@ -15,7 +15,7 @@ import { openDataFolder } from '../../engine/core/files.js';
 import { openStore } from '../../engine/store/open.js';
 import type { Store } from '../../engine/store/store.js';
 
-/** A data folder in the temporary folder with a user in it. */
+/** A data folder with a user, in the temporary folder. */
 export class Lake {
   readonly #opened: { data: DataFolder; catalog: Catalog; store: Store };
   user!: UserRow;
@@ -68,17 +68,17 @@ export class Lake {
 
   async dataset(filename = 'variants'): Promise<number> {
     const { dataset } = await this.catalog.datasets.create({
-      ...this.place(),
+      ...this.location(),
       filename,
       storageClass: 'Standard',
     });
     return dataset.id;
   }
 
-  /** A file object with these bytes. */
+  /** Creates a file object with the given bytes; returns its id. */
   async file(filename: string, bytes: string | Uint8Array): Promise<number> {
     const { id } = await this.catalog.objects.create({
-      ...this.place(),
+      ...this.location(),
       objectType: 'file',
       filename,
     });
@@ -133,7 +133,7 @@ export class Lake {
     return this.catalog.tasks.get(id);
   }
 
-  /** The records of a dataset, as an engine of its own reads the files of the current version. */
+  /** The records of a dataset, as a separate DuckDB reads the files of the current version. */
   async records(
     datasetId: number,
   ): Promise<{ rows: number; ids: number; commits: readonly string[] }> {
@@ -155,7 +155,7 @@ export class Lake {
     }
   }
 
-  /** What has to hold after everything has ended, whatever happened before (threats, section 12). */
+  /** The inconsistencies of the data folder after all tasks have ended, which must be none (threats, section 12). */
   async damage(): Promise<readonly string[]> {
     const found: string[] = [];
     const tasks = await this.catalog.tasks.list({ access: null }, { limit: 1_000, offset: 0 });
@@ -199,7 +199,7 @@ export class Lake {
     return found;
   }
 
-  /** A failed import has its rejected records, and no other has any. */
+  /** Checks that exactly the failed imports have a file of rejected records. */
   private async rejectedDamage(): Promise<readonly string[]> {
     const { rows } = await this.catalog.imports.list({ access: null }, { limit: 1_000, offset: 0 });
     const wanted = rows.flatMap(({ id, status, metadata }) => {
@@ -211,7 +211,7 @@ export class Lake {
     return [`rejected/ holds ${found}, the receipts name ${wanted}`];
   }
 
-  private place(): { vaultId: number; parentId: null; userId: number } {
+  private location(): { vaultId: number; parentId: null; userId: number } {
     return { vaultId: this.vault.id, parentId: null, userId: this.user.id };
   }
 
@@ -220,7 +220,7 @@ export class Lake {
   }
 }
 
-/** A VCF of `rows` single-letter variants, about 60 bytes each; `extra` lines are put in the middle. */
+/** A VCF of `rows` single-nucleotide variants, about 60 bytes each, with the `extra` lines in the middle. */
 export function vcfOf(rows: number, extra = ''): string {
   const lines = [
     '##fileformat=VCFv4.2',

@@ -49,7 +49,7 @@ afterAll(() => bench.close());
 const whole: QueryRequest = { predicate: all, scores: [], fields: null, excludeFields: [], ordering: [], limit: 10_000_000, offset: 0, facets: null }; // prettier-ignore
 let last = 0;
 
-/** A dataset of two segments with these values, column by column. */
+/** A dataset of two segments with the given values, by column. */
 async function dataset(columns: Columns, values: readonly (readonly Value[])[]): Promise<Dataset> {
   const id = ++last;
   const files = [join(folder, `schema-${id}.parquet`)];
@@ -83,7 +83,7 @@ function contextOf(
   return { projection, columns, options: { isFormulaSafe } };
 }
 
-/** The file of a dataset in this format, in parts of seven hundred records. */
+/** The export of a dataset in a format, in parts of 700 records. */
 async function written(format: string, from: Dataset, wanted: Wanted = {}): Promise<Buffer> {
   const writer = writerNamed(format)!;
   const { snapshot } = from;
@@ -93,7 +93,7 @@ async function written(format: string, from: Dataset, wanted: Wanted = {}): Prom
     const files = snapshot.files.slice(1).map((path) => realpathSync(path));
     for (let at = 0; at < refs.length; at += 700) {
       const rows = Int32Array.from(refs.slice(at, at + 700).flat());
-      // As between threads.
+      // Parts are sent between threads.
       yield structuredClone(encodePart(structuredClone({ format, context, files, rows })));
     }
   }
@@ -102,7 +102,7 @@ async function written(format: string, from: Dataset, wanted: Wanted = {}): Prom
   return Buffer.concat(pieces);
 }
 
-/** The records of a Parquet file as JSON, as another reader has them. */
+/** The records of a Parquet file as JSON, as DuckDB reads them. */
 async function readBack(bytes: Uint8Array, columns: Columns): Promise<string[]> {
   const path = join(folder, `back-${++last}.parquet`);
   writeFileSync(path, bytes);
@@ -117,7 +117,7 @@ async function readBack(bytes: Uint8Array, columns: Columns): Promise<string[]> 
   });
 }
 
-/** RFC 4180: null for an empty cell, '' for an empty quoted one. */
+/** Parses RFC 4180: null for an empty cell, '' for an empty quoted one. */
 function parseCells(text: string, delimiter: string, lineEnd: string): (string | null)[][] {
   const rows: (string | null)[][] = [];
   let row: (string | null)[] = [];
@@ -136,7 +136,7 @@ function parseCells(text: string, delimiter: string, lineEnd: string): (string |
   return rows;
 }
 
-/** The cells of a value as the SQL engine hands it over. */
+/** The cells of a value as the SQL engine returns it. */
 function naiveCells(each: Column, value: unknown): (string | null)[] {
   if (each.isList) return [naiveJson(each, value) ?? null];
   if (each.type === 'object') {
@@ -156,7 +156,7 @@ async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 const lines = (file: Uint8Array): string[] => file.length === 0 ? [] : Buffer.from(file).toString().replace(/\n$/, '').split('\n'); // prettier-ignore
 
-test('the formats are these', () => {
+test('the list of formats', () => {
   expect(writers.map(({ format, extension, mediaType }) => [format, extension, mediaType])).toEqual(
     [
       ['json', 'json.gz', 'application/gzip'],
@@ -170,7 +170,7 @@ test('the formats are these', () => {
   expect(writerNamed('xlsx')).toBeUndefined();
 });
 
-test(`every format gives random records back (STRANDLAKE_SEED=${seed})`, async () => {
+test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async () => {
   const next = random(seed);
   for (const rows of [1, 300, 2_000, 3_000]) {
     const columns = randomColumns(next, 5, 3);
@@ -180,7 +180,7 @@ test(`every format gives random records back (STRANDLAKE_SEED=${seed})`, async (
     });
     const from = await dataset(columns, values);
     const texts = await naiveTexts(bench, from, whole);
-    // Not split into lines: the random values of columns of JSON hold line ends.
+    // Not split into lines, because random values of JSON columns contain line ends.
     const json = gunzipSync(await written('json', from)).toString();
     expect(json).toBe(texts.map((text) => `${text}\n`).join(''));
     const { projection, rows: raw } = await rawRecords(bench, from, whole);
@@ -202,7 +202,7 @@ test(`every format gives random records back (STRANDLAKE_SEED=${seed})`, async (
   }
 }, 120_000);
 
-test('values have the same form in every format', async () => {
+test('values have the same representation in every format', async () => {
   const columns = [column('d', 'double'), column('f', 'float'), column('n', 'long'), column('day', 'date'), column('o', 'object', [column('flag', 'boolean'), listOf(column('tags', 'string'))])]; // prettier-ignore
   const from = await dataset(columns, [[1, 1e21, NaN], [Math.fround(0.1), 16_777_216, -0], [2n ** 63n - 1n, null, 0n], [0n, 1_500_000n, null], [{ flag: true, tags: ['a,b', null] }, { flag: null, tags: [] }, null]]); // prettier-ignore
   const request = { excludeFields: [['_id'], ['_commit']] };
@@ -222,7 +222,7 @@ test('values have the same form in every format', async () => {
   );
 });
 
-test('no records are a file all the same', async () => {
+test('a file without records is valid', async () => {
   const from: Dataset = { ...(await dataset([column('a', 'string')], [['x']])) };
   const empty = { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } };
   expect(gunzipSync(await written('json', empty))).toHaveLength(0);
@@ -233,7 +233,7 @@ test('no records are a file all the same', async () => {
   expect([table.numRows, table.schema.fields.map(({ name }) => name)]).toEqual([0, ['_id', '_commit', 'a']]); // prettier-ignore
 });
 
-test('fields that no record has are nulls, and Parquet needs a field', async () => {
+test('fields without values are null, and Parquet needs at least one field', async () => {
   const from = await dataset([column('a', 'string')], [['x', 'y']]);
   const fields = [...from.fields, { ...from.fields[0]!, name: 'later', path: ['later'], title: 'later', dataType: 'long' as const }]; // prettier-ignore
   const more = { ...from, fields };
@@ -249,17 +249,17 @@ test('fields that no record has are nulls, and Parquet needs a field', async () 
   await expect(written('parquet', from, { request: none })).rejects.toThrow('at least one field');
 });
 
-describe('tables of text', () => {
+describe('delimited text', () => {
   const values = ['plain', 'with, comma', 'with "quotes"', 'two\r\nlines', 'a\nb', '', null, ' x ', '=1+1', '-5', '雪', '"', 'a\tb', '""']; // prettier-ignore
 
-  test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s gives back what needs quotes', async (format, delimiter, lineEnd) => {
+  test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s reproduces values that need quotes', async (format, delimiter, lineEnd) => {
     const from = await dataset([column('The "title"', 'string'), column('n', 'long')], [values, values.map((_, i) => BigInt(i))]); // prettier-ignore
     const text = (await written(format, from, { request: { excludeFields: [['_id'], ['_commit']] } })).toString(); // prettier-ignore
     expect(text.startsWith(`"The ""title"""${delimiter}n${lineEnd}plain${delimiter}0${lineEnd}`)).toBe(true); // prettier-ignore
     expect(parseCells(text, delimiter, lineEnd).slice(1)).toEqual(values.map((value, i) => [value, String(i)])); // prettier-ignore
   }); // prettier-ignore
 
-  test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s has a quote before formulas, and only there, when asked (D3)', async (format, delimiter, lineEnd) => {
+  test.each([['csv', ',', '\r\n'], ['tsv', '\t', '\n']])('%s has a quote before formulas, and only there, with csv_safe (D3)', async (format, delimiter, lineEnd) => {
     const cells = ['=1+1', '@x', '+cmd', '-2+3', '\tx', '-5', '+1.5e3', 'a=b', '.5', '=a,"b"'];
     const from = await dataset([column('=title', 'string')], [cells]);
     const request = { excludeFields: [['_id'], ['_commit']] };

@@ -8,37 +8,37 @@ import { openFetcher, type FetchRequest } from '../../../scheduler/fetch/fetcher
 import type { FetchLimits } from '../../../scheduler/fetch/limits.js';
 import { systemNetwork, type Network } from '../../../scheduler/fetch/network.js';
 
-/** A host on this machine that answers as the test likes, well or badly. */
+/** An HTTP host on this machine whose responses are scripted by the test. */
 export interface Host {
   readonly port: number;
-  /** `http(s)://127.0.0.1:<port>`, and a path. */
+  /** The URL of a path: `http(s)://127.0.0.1:<port><path>`. */
   url(path: string): string;
-  /** Connections so far. */
+  /** Number of connections so far. */
   connections: number;
-  /** The heads of all requests. */
+  /** The headers of all requests. */
   readonly requests: string[];
   close(): Promise<void>;
 }
 
-/** Of `files.example` and 127.0.0.1, signed by itself. */
+/** A self-signed certificate of `files.example` and 127.0.0.1. */
 export const certificate = readFileSync('test/fixtures/tls/cert.pem', 'utf8');
 const key = readFileSync('test/fixtures/tls/key.pem', 'utf8');
 
-/** Answers the nth request (from 1) by writing whatever it likes to the socket. */
+/** Responds to the nth request (from 1) by writing to the socket. */
 export type Script = (socket: Socket, head: string, nth: number) => void;
 
-/** Listens on a free port; a script that throws or ends the socket is its own business. */
+/** Starts a host on a free port. A script may throw or end the socket. */
 export async function startHost(
   script: Script,
   address = '127.0.0.1',
   scheme: 'http' | 'https' = 'http',
 ): Promise<Host> {
   const open = new Set<Socket>();
-  const hear = (socket: Socket): void => {
+  const accept = (socket: Socket): void => {
     host.connections += 1;
     open.add(socket);
     socket.on('close', () => open.delete(socket));
-    socket.on('error', () => undefined); // the other side leaves when it has had enough
+    socket.on('error', () => undefined); // the client may close the connection early
     let text = '';
     socket.on('data', (bytes) => {
       text += bytes.toString('latin1');
@@ -50,7 +50,9 @@ export async function startHost(
     });
   };
   const server: Server =
-    scheme === 'http' ? createServer(hear) : createSecureServer({ cert: certificate, key }, hear);
+    scheme === 'http'
+      ? createServer(accept)
+      : createSecureServer({ cert: certificate, key }, accept);
   await new Promise<void>((resolve) => server.listen(0, address, resolve));
   const { port } = server.address() as AddressInfo;
   const host: Host = {
@@ -66,7 +68,7 @@ export async function startHost(
   return host;
 }
 
-/** A whole answer; its length is told unless the headers say something of the kind. */
+/** A complete response, with a `Content-Length` unless the headers determine the end of the body. */
 export function answer(body: string | Uint8Array, headers: readonly string[] = []): Buffer {
   const bytes = Buffer.from(body);
   const isFramed = headers.some((one) => /^(content-length|transfer-encoding):/i.test(one));
@@ -74,12 +76,12 @@ export function answer(body: string | Uint8Array, headers: readonly string[] = [
   return Buffer.concat([Buffer.from(head(200, [...length, ...headers])), bytes]);
 }
 
-/** The lines before a body. */
+/** The status line and the headers of a response. */
 export function head(status: number, headers: readonly string[]): string {
   return `HTTP/1.1 ${status} Some Reason\r\n${headers.map((one) => `${one}\r\n`).join('')}\r\n`;
 }
 
-/** Limits for tests: short pauses between tries, and times that even a busy machine does not reach. */
+/** Limits for tests: short delays between attempts, and timeouts that a busy machine does not reach. */
 export const patientLimits: Partial<FetchLimits> = {
   connectMs: 300_000,
   firstByteMs: 300_000,
@@ -89,14 +91,14 @@ export const patientLimits: Partial<FetchLimits> = {
   longestPauseMs: 20,
 };
 
-/** What came of a fetch: the bytes, or the error's words and that nothing is left. */
+/** The outcome of a download: the bytes, or the error message and whether a file is left. */
 export interface Outcome {
   readonly bytes?: Buffer;
   readonly error?: string;
   readonly isLeft: boolean;
 }
 
-/** A fetcher with a folder of its own, which `remove` takes away. */
+/** A fetcher with a folder of its own, which `remove` deletes. */
 export function fetching(
   allow: readonly string[],
   limits: Partial<FetchLimits> = {},

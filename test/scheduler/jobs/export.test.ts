@@ -34,7 +34,7 @@ async function open(): Promise<void> {
   await scheduler.start();
 }
 
-/** A dataset of these records, in JSON. */
+/** Imports the records, as JSON, into a new dataset; returns its id. */
 async function datasetOf(records: readonly object[]): Promise<number> {
   const datasetId = await lake.dataset();
   const task = await lake.inline(
@@ -62,7 +62,7 @@ const records = [
   { name: null, n: -3 },
 ];
 
-test('json gives every record back, in order, and says what it did', async () => {
+test('json contains every record, in order, and the export has the counts of its file', async () => {
   const datasetId = await datasetOf(records);
   const row = await exported(datasetId, 'json');
   expect(row).toMatchObject({
@@ -86,7 +86,7 @@ test('json gives every record back, in order, and says what it did', async () =>
   expect(await lake.damage()).toEqual([]);
 });
 
-test('csv has the titles and the exact values of the chosen fields', async () => {
+test('csv contains the titles and the exact values of the selected fields', async () => {
   const datasetId = await datasetOf(records);
   const row = await exported(datasetId, 'csv', {
     params: { fields: ['name', 'n', 'tags', 'place.start'] },
@@ -101,14 +101,14 @@ test('csv has the titles and the exact values of the chosen fields', async () =>
   ]);
 });
 
-test('filters, ordering and limit decide what is in it', async () => {
+test('filters, ordering and limit select the records', async () => {
   const datasetId = await datasetOf(Array.from({ length: 50 }, (_, i) => ({ n: i })));
   const params = { filters: [['n__gte', 10]], ordering: '-n', limit: 3, fields: ['n'] };
   const row = await exported(datasetId, 'json', { params });
   expect(gunzipSync(await readFile(fileOf(row))).toString()).toBe('{"n":49}\n{"n":48}\n{"n":47}\n');
 });
 
-test('keeps the order of a large dataset, whatever the threads did', async () => {
+test('keeps the order of a large dataset, in whatever order threads finish', async () => {
   const datasetId = await datasetOf([]);
   const file = await lake.file('a.vcf', vcfOf(60_000));
   const task = await lake.import(datasetId, file);
@@ -127,7 +127,7 @@ test('keeps the order of a large dataset, whatever the threads did', async () =>
   expect(starts.map(Number)).toEqual(Array.from({ length: 60_000 }, (_, i) => 60_000 - i));
 });
 
-test('target_full_path makes a file object with folders above, that outlives the export', async () => {
+test('target_full_path creates a file object and its folders, which remain when the export expires', async () => {
   const datasetId = await datasetOf(records);
   const row = await exported(datasetId, 'csv', { targetFullPath: `~/out/2026/all` });
   expect(row).toMatchObject({ status: 'completed', errorMessage: null });
@@ -150,7 +150,7 @@ test('target_full_path makes a file object with folders above, that outlives the
   expect(await readFile(lake.data.object(object?.id as number, 1))).toEqual(bytes);
 });
 
-test('fails with a reason where the user may not write, and leaves no file (A5)', async () => {
+test('fails with a reason if the user may not write to the target, and leaves no file (A5)', async () => {
   const datasetId = await datasetOf(records);
   const row = await exported(datasetId, 'csv', { targetFullPath: `nobody:${randomUUID()}:/x` });
   expect(row).toMatchObject({ status: 'failed', filename: null });

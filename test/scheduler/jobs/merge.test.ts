@@ -19,15 +19,14 @@ import { killed, KillableServer } from '../processes/killable.js';
 import { byTier } from '../../tier.js';
 
 /*
- * A merge that is killed, or that the disk fails, at every step: afterwards the records are the same in the same order, no
- * commit is lost, and nothing is left over. Each case begins with fifteen commits and an import that waits, the one that
- * makes a merge due.
+ * Kills a merge, or makes the disk fail, at every step. Afterwards the records and their order are unchanged, no commit is lost and no
+ * file is left over. Each case begins with fifteen commits and a queued import, whose commit makes a merge due.
  */
 const commits = 15;
 const allRecords = Array.from({ length: 32 }, (_, i) => BigInt(i));
 let template: string;
 let datasetId: number;
-const made: string[] = [];
+const copies: string[] = [];
 let lake: Lake;
 let scheduler: Scheduler | undefined;
 
@@ -39,7 +38,7 @@ function start(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
     config: { threads: 1, workerMemoryMb: 512 },
     report: (message) => reports.push(message),
     startHost: hostInProcess,
-    quietMs: Infinity, // when merges are due must not depend on how busy the machine is
+    quietMs: Infinity, // so that merges do not depend on the load of the machine
     ...options,
   });
   return scheduler.start().then(() => scheduler!);
@@ -67,18 +66,18 @@ afterEach(async () => {
   await lake.close();
 });
 afterAll(async () => {
-  for (const root of [template, ...made]) await rm(root, { recursive: true });
+  for (const root of [template, ...copies]) await rm(root, { recursive: true });
 });
 
-/** A copy of the folder to begin with; the tests let go of it while another process has it. */
+/** Copies the initial data folder. A test closes its copy while another process uses it. */
 async function copy(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'strandlake-compaction-'));
-  made.push(root);
+  copies.push(root);
   await cp(template, root, { recursive: true });
   return root;
 }
 
-/** All records, merged into one segment, and nothing else. */
+/** Checks that all records are in one segment and that nothing is damaged or left over. */
 async function expectMerged(): Promise<void> {
   expect(await lake.damage()).toEqual([]);
   const { files, segments } = await lake.store.snapshot(datasetId);
@@ -93,11 +92,11 @@ async function recovered(root: string): Promise<void> {
     await server.exit();
     if (server.isIdle) return;
   }
-  throw new Error('the server does not come to rest');
+  throw new Error('the server does not become idle');
 }
 
 describe('a merge that is killed at', () => {
-  // The import passes the places of every commit first.
+  // `:2`, because the commit of the import passes the same crash points first.
   const inServer = byTier(
     ['log.linked:2'],
     [
@@ -108,7 +107,7 @@ describe('a merge that is killed at', () => {
       'compact.after-catalog',
     ],
   );
-  test.each(inServer)('%s is done after the next start (C1)', async (point) => {
+  test.each(inServer)('%s is repeated after the next start (C1)', async (point) => {
     const root = await copy();
     const crashing = new KillableServer(root, point);
     await crashing.exit();
@@ -119,7 +118,7 @@ describe('a merge that is killed at', () => {
   });
 
   test.each(byTier(['segment.flushed:2'], ['segment.partial:3', 'segment.flushed:2']))(
-    '%s in the worker is done by the next worker',
+    '%s in the worker is repeated by the next worker',
     async (point) => {
       const root = await copy();
       const server = new KillableServer(root, point, 'worker');
@@ -131,7 +130,7 @@ describe('a merge that is killed at', () => {
   );
 
   const seed = Number(process.env['STRANDLAKE_SEED'] ?? 3);
-  test(`random moments is done after the next start (seed ${seed})`, async () => {
+  test(`random moments is repeated after the next start (seed ${seed})`, async () => {
     const next = random(seed);
     const root = await copy();
     for (let i = 0; i < 2; i++) {
@@ -147,7 +146,7 @@ describe('a merge that is killed at', () => {
   });
 });
 
-test('when no commit comes for a while, fewer segments are merged, too', async () => {
+test('merges fewer segments after some time without a commit', async () => {
   lake = await Lake.open(await copy());
   const { rows } = await lake.catalog.tasks.list({ access: null }, { limit: 1, offset: 0 });
   await lake.catalog.tasks.cancel(rows[0]!.id);
@@ -164,8 +163,8 @@ test('when no commit comes for a while, fewer segments are merged, too', async (
   expect(columns[0]).toEqual(allRecords.slice(0, 30));
 });
 
-describe('a merge on a disk that fails', () => {
-  /** Arms the fault when the merge begins. */
+describe('a merge on a failing disk', () => {
+  /** Starts a host that arms the fault when the merge begins. */
   const failing =
     (fault: Fault): typeof startHost =>
     (...args) => {
@@ -186,7 +185,7 @@ describe('a merge on a disk that fails', () => {
     { code: 'EIO', operations: ['flush', 'link', 'remove'] },
   ];
   test.each(faults)(
-    `$code at ${byTier('every third', 'any')} step, changes no record and is done later (R5)`,
+    `$code at ${byTier('every third', 'any')} step changes no record, and the merge is repeated (R5)`,
     async (fault) => {
       for (let nth = 1; ; nth += byTier(3, 1)) {
         const root = await copy();

@@ -4,16 +4,16 @@ import { fileURLToPath } from 'node:url';
 
 const script = fileURLToPath(new URL('./server.js', import.meta.url));
 
-/** A server on a data folder that only one process may open, to be killed from within (a crash point) or from outside. */
+/** A server process for tests, which is killed at a crash point or from outside. Only one process may open a data folder. */
 export class KillableServer {
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;
   #out = '';
   #told: (() => void) | undefined;
 
-  constructor(root: string, crashPoint?: string, place: 'server' | 'worker' = 'server') {
+  constructor(root: string, crashPoint?: string, target: 'server' | 'worker' = 'server') {
     const env = { ...process.env, ...(crashPoint && { STRANDLAKE_CRASH_POINT: crashPoint }) };
-    this.#child = spawn(process.execPath, [script, root, place], {
+    this.#child = spawn(process.execPath, [script, root, target], {
       env,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -28,7 +28,7 @@ export class KillableServer {
     return this.#out.includes('idle');
   }
 
-  /** Resolves with the worker's pid, or undefined when the server died before it had one. */
+  /** Resolves with the worker's pid, or undefined if the server died before it had started a worker. */
   async ready(): Promise<number | undefined> {
     const ready = new Promise<void>((resolve) => {
       this.#told = () => this.#out.includes('ready') && resolve();
@@ -39,7 +39,7 @@ export class KillableServer {
     return pid === undefined ? undefined : Number(pid);
   }
 
-  /** Server and worker at once, or the server alone: then its worker may outlive it by a moment. */
+  /** Kills the server, and the worker if its pid is given; otherwise the worker may live a moment longer. */
   async kill(workerPid: number | undefined): Promise<void> {
     const exit = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');

@@ -4,8 +4,8 @@ import { isTerminal } from '../../../scheduler/queue/waiting.js';
 import { Lake } from '../lake.js';
 
 /*
- * The API process as far as tasks are concerned, to be killed by tests: opens the data folder of its argument, starts the
- * scheduler, prints `ready <worker pid>`, waits for the end of every task and merge, prints `idle` and ends.
+ * The part of the API process that runs tasks, to be killed by tests: opens the data folder of its argument, starts the scheduler,
+ * prints `ready <worker pid>`, waits until all tasks and merges have ended, prints `idle` and exits.
  */
 const lake = await Lake.open(process.argv[2] as string);
 const isArmedInWorker = process.argv[3] === 'worker';
@@ -16,7 +16,7 @@ const scheduler = createScheduler({
   quietMs: Infinity, // when merges are due must not depend on how busy the machine is
   config: { threads: 2, workerMemoryMb: 1024 },
   report: (message) => {
-    // A crash point of the worker shall kill the first worker alone.
+    // The crash point of the worker kills only the first worker.
     if (isArmedInWorker) delete process.env['STRANDLAKE_CRASH_POINT'];
     writeSync(2, `${message}\n`);
   },

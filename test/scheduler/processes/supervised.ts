@@ -3,8 +3,8 @@ import { supervise } from '../../../scheduler/worker/supervisor.js';
 import { fileURLToPath } from 'node:url';
 
 /*
- * A supervisor for tests. As a parent it supervises itself as a child; what the child does stands in its argument.
- * It prints `child <pid>` when a child has started.
+ * A supervisor for tests. The parent supervises this file as its child, whose behaviour is the argument. The child prints `child <pid>`
+ * when it has started.
  */
 const [role, behaviour = ''] = process.argv.slice(2);
 const self = fileURLToPath(import.meta.url);

@@ -30,7 +30,7 @@ afterEach(async () => {
   await lake.remove();
 });
 
-test('C7: at any moment of an import: canceled and nothing is there, or completed and all is', async () => {
+test('C7: at any moment of an import, leaves it canceled with no record or completed with all records', async () => {
   const datasetId = await lake.dataset();
   const objectId = await lake.file('a.vcf', vcfOf(rowsPerImport));
   const next = random(seed);
@@ -62,7 +62,7 @@ test('C7: at any moment of an import: canceled and nothing is there, or complete
   console.log(`cancel, seed ${seed}: ${JSON.stringify(ends)}`);
 });
 
-test('C7: before a task starts takes it out of the queue; twice at once gives one end', async () => {
+test('C7: removes a task that has not started from the queue; two requests at once end it once', async () => {
   const datasetId = await lake.dataset();
   const objectId = await lake.file('a.vcf', vcfOf(200_000));
   const tasks: number[] = [];
@@ -79,7 +79,7 @@ test('C7: before a task starts takes it out of the queue; twice at once gives on
   expect(await lake.damage()).toEqual([]);
 });
 
-test('C7: ends a worker that does not listen, and its other tasks lose no attempt', async () => {
+test('C7: kills a worker that does not respond, and its other tasks lose no attempt', async () => {
   const datasetId = await lake.dataset();
   const objectId = await lake.file('a.vcf', vcfOf(200_000));
   const first = await lake.import(datasetId, objectId);

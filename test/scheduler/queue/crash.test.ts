@@ -7,8 +7,8 @@ import { random } from '../../random.js';
 import { byTier } from '../../tier.js';
 
 /*
- * Kills at every named crash point and at random moments. Afterwards the server is started again on what is left, until it
- * has nothing more to do: then every task has ended, and `Lake.damage` looks for anything lost, doubled or left over.
+ * Kills the server at every named crash point and at random moments. Afterwards the server is started again until it is idle. Then every
+ * task has ended, and `Lake.damage` finds nothing that is lost, duplicated or left over.
  */
 
 /** Number of kills at random moments; STRANDLAKE_CRASH_RUNS overrides it. */
@@ -20,9 +20,9 @@ let lake: Lake;
 let root: string;
 let datasetId: number;
 let objectId: number;
-/** Imports that have to be in the dataset so far. */
+/** Number of imports that must be in the dataset. */
 let imports = 0;
-/** How long a server takes from its start until it has imported the file once. */
+/** Time from the start of a server until it has imported the file once, milliseconds. */
 let wholeMs: number;
 
 beforeAll(async () => {
@@ -35,30 +35,30 @@ beforeAll(async () => {
   await away(recovered);
   wholeMs = performance.now() - startedAt;
 });
-/** All that was ever imported is there, once, and nothing else. */
+/** Every imported record is stored exactly once, and nothing else is. */
 afterEach(async () => {
   expect((await lake.store.snapshot(datasetId)).rows).toBe(rows * imports);
   expect(await lake.damage()).toEqual([]);
 });
 afterAll(() => lake.remove());
 
-/** Starts the server again and again until it comes to an end by itself. */
+/** Starts the server repeatedly until it becomes idle and ends by itself. */
 async function recovered(): Promise<void> {
   for (let start = 0; start < 5; start++) {
     const server = new KillableServer(root);
     await server.exit();
     if (server.isIdle) return;
   }
-  throw new Error('the server does not come to rest');
+  throw new Error('the server does not become idle');
 }
 
-/** One more import that waits. */
+/** Queues another import; returns the id of its task. */
 async function queued(): Promise<number> {
   imports += 1;
   return (await lake.import(datasetId, objectId)).id;
 }
 
-/** Does something while the test has let go of the data folder. */
+/** Closes the data folder while `work` runs, so that another process can open it. */
 async function away(work: () => Promise<void>): Promise<void> {
   await lake.close();
   try {
@@ -122,13 +122,13 @@ describe('C1: killed at', () => {
   test.each([
     ['export.partial', 'worker'],
     ['export.renamed', 'server'],
-  ] as const)('C2: %s, the export is written again', async (point, place) => {
+  ] as const)('C2: %s, the export is written again', async (point, victim) => {
     const task = await lake.export(datasetId, 'csv', {
       targetFullPath: '~/out',
       params: { fields: ['allele'] },
     });
     await away(async () => {
-      await new KillableServer(root, point, place).exit();
+      await new KillableServer(root, point, victim).exit();
       await recovered();
     });
     expect(await lake.task(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
@@ -147,7 +147,7 @@ describe('C1: killed at', () => {
 });
 
 describe('C1: killed at random', () => {
-  test('moments, the server with or without its worker: nothing is lost, doubled or left', async () => {
+  test('moments, the server with or without its worker: nothing is lost, duplicated or left over', async () => {
     const next = random(seed);
     const attempts: number[] = [];
     for (let run = 0; run < runs; run++) {
@@ -155,7 +155,7 @@ describe('C1: killed at random', () => {
       const afterMs = next() * wholeMs * 1.2;
       await away(async () => {
         const server = new KillableServer(root);
-        // From the very start of the process, so that its recovery is hit as well.
+        // Counted from the start of the process, so that kills hit its recovery as well.
         const pid = server.ready();
         await new Promise((resolve) => setTimeout(resolve, afterMs));
         const worker = await Promise.race([pid, Promise.resolve(undefined)]);
@@ -173,7 +173,7 @@ describe('C1: killed at random', () => {
     console.log(`crash, seed ${seed}: attempts ${attempts.join(' ')}`);
   });
 
-  test('moments, the worker alone: the server goes on and completes everything', async () => {
+  test('moments, the worker alone: the server continues and completes everything', async () => {
     const next = random(seed + 1);
     const tasks: number[] = [];
     for (let run = 0; run < runs; run++) tasks.push(await queued());

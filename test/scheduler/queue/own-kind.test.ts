@@ -10,8 +10,7 @@ import { until } from '../../until.js';
 import { Lake } from '../lake.js';
 
 /*
- * A kind of job that the product does not have: its declaration and a line in the list are all that queue, worker and sweep
- * need to run it.
+ * Declares a kind of job that the product does not have. Queue, worker and sweeps need only the declaration and its entry in the list.
  */
 
 interface CountParams {
@@ -95,7 +94,7 @@ test('a declared kind runs in the worker, publishes and returns its result', asy
   expect(events).toEqual(['published 6', 'cleaned up']);
 });
 
-test('its error is the error of the caller and of the row', async () => {
+test('an error of its run reaches the caller and the row', async () => {
   await expect(scheduler.perform('count', order({ text: '' }))).rejects.toMatchObject({
     code: 'input',
     message: 'text: is empty',
@@ -109,7 +108,7 @@ test('its error is the error of the caller and of the row', async () => {
   expect(events).not.toContain('published 0');
 });
 
-test('whoever gives up cancels it, and the next one of the same object replaces its row', async () => {
+test('aborting the signal cancels it, and the next task of the same object replaces its row', async () => {
   const abort = new AbortController();
   const waiting = scheduler.perform('count', order({ text: 'wait' }), abort.signal);
   const refused = expect(waiting).rejects.toMatchObject({ code: 'canceled' });

@@ -49,7 +49,7 @@ test.each([
   ['is torn', (file: string) => truncate(file, 100)],
   ['is empty', (file: string) => truncate(file, 0)],
 ])(
-  'C2b: a dataset whose last log entry %s becomes unavailable, others do not',
+  'C2b: a dataset whose last log entry %s becomes unavailable; others do not',
   async (_, damage) => {
     const damaged = await dataset('damaged');
     const whole = await dataset('whole');
@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test('leftovers of every kind are swept at start, and what is in use is not', async () => {
+test('files of no open task are swept at start; files in use are not', async () => {
   const datasetId = await dataset('a');
   const file = await lake.file('a.vcf', 'kept');
   const { data } = lake;
@@ -95,7 +95,7 @@ test('C2: a dataset that was deleted right before a kill is dropped by the next 
   expect(reports).toEqual([]);
 });
 
-test('a dataset that the catalogue has never known is reported and left alone', async () => {
+test('a dataset that is not in the catalogue is reported and left unchanged', async () => {
   const datasetId = await dataset('a');
   await lake.catalog.objects.delete(datasetId);
   await lake.catalog.datasets.forget(datasetId); // as in a backup from before it was made

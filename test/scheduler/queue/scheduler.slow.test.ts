@@ -52,7 +52,7 @@ async function working(taskId: number): Promise<void> {
 }
 
 describe('an import', () => {
-  test('becomes a commit with all records, fields and its progress', async () => {
+  test('creates a commit with all records, fields and the final progress', async () => {
     await start();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(500)));
@@ -91,7 +91,7 @@ describe('an import', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('with a bad line fails, names file, line and cause, and changes nothing', async () => {
+  test('with a bad line fails with file, line and cause, and changes nothing', async () => {
     await start();
     const datasetId = await lake.dataset();
     const first = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(10)));
@@ -110,7 +110,7 @@ describe('an import', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('that raises on errors stops at the first', async () => {
+  test('with raise_on_errors stops at the first error', async () => {
     await start();
     const datasetId = await lake.dataset();
     const lines = Array.from({ length: 5 }, () => 'chr1\tx\t.\tA\tG\t.\tPASS\tDP=1').join('\n');
@@ -124,7 +124,7 @@ describe('an import', () => {
     expect(job?.status).toBe('failed');
   });
 
-  test('adds to what is there; types that differ in later chunks are settled over all of them', async () => {
+  test('appends records; types that differ in later chunks are unified over all chunks', async () => {
     await start();
     const datasetId = await lake.dataset();
     // 16 MB of whole numbers, then one fraction: the first chunks have to be written again.
@@ -145,11 +145,11 @@ describe('an import', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('C5: that meets another with other types at the same time is run again, and gives what some order gives', async () => {
+  test('C5: is run again if a concurrent import has other types, with the result of one of the two orders', async () => {
     await start({ threads: 2 });
     for (let round = 0; round < 6; round++) {
       const datasetId = await lake.dataset(`round ${round}`);
-      // Which of the two publishes first depends on their sizes and on luck.
+      // Either of the two may publish first.
       const numbers = Array.from({ length: round % 2 === 0 ? 2 : 4_000 }, (_, i) => `{"a":${i}}`);
       const words = Array.from({ length: round % 2 === 0 ? 4_000 : 2 }, (_, i) => `{"a":"w${i}"}`);
       const tasks = [
@@ -159,7 +159,7 @@ describe('an import', () => {
       scheduler?.wake();
       const [first, second] = await Promise.all(tasks.map((task) => ended(task.id)));
       const { columns, rows } = await lake.store.snapshot(datasetId);
-      // Words first: the numbers become text. Numbers first: words do not fit.
+      // If the strings are first, the numbers become strings. If the numbers are first, the strings are errors.
       const isText = columns[0]?.type === 'string';
       expect(first).toMatchObject({ status: 'completed' });
       expect(second?.status).toBe(isText ? 'completed' : 'failed');
@@ -212,7 +212,7 @@ describe('the queue', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('lets inline records past long imports', async () => {
+  test('runs imports of inline records before long imports', async () => {
     await start({ threads: 1 });
     const datasetId = await lake.dataset();
     const long = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(900_000)));
@@ -226,7 +226,7 @@ describe('the queue', () => {
     await scheduler?.cancel(long.id);
   });
 
-  test('C3: puts a running task back when the server closes, without counting the attempt', async () => {
+  test('C3: queues a running task again when the server closes, without counting the attempt', async () => {
     await start();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
@@ -239,7 +239,7 @@ describe('the queue', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('wait rejects for a task that is gone, and when the caller gives up', async () => {
+  test('wait rejects for a deleted task, and when the signal aborts', async () => {
     await start();
     await expect(scheduler?.wait(1)).rejects.toMatchObject({ code: 'not-found' });
     const task = await lake.import(await lake.dataset(), await lake.file('a.vcf', vcfOf(1)));
@@ -264,12 +264,12 @@ describe('a worker that dies', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('R2: three times under one task makes it fail as poison; other tasks go on', async () => {
+  test('R2: three times under one task makes it fail as poison; other tasks continue', async () => {
     await start();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(200_000)));
     scheduler?.wake();
-    // A death before the worker has heard of the task is no fault of the task and does not count.
+    // A death before the worker has received the task does not count as an attempt.
     const status = (): Promise<string | undefined> => lake.task(task.id).then((row) => row?.status);
     while ((await until(async () => (await status()) !== 'queued' && status())) === 'running') {
       const pid = await until(() => scheduler?.status().workerPid ?? undefined);
@@ -287,7 +287,7 @@ describe('a worker that dies', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('C4: or is stopped is killed, and its task is done once', async () => {
+  test('C4: or is stopped is killed, and its task is completed once', async () => {
     await start({ heartbeatTimeoutMs: 500 });
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
@@ -300,8 +300,8 @@ describe('a worker that dies', () => {
   });
 });
 
-describe('rights (A4)', () => {
-  test('that were lost while a task waited make it fail', async () => {
+describe('permissions (A4)', () => {
+  test('that are revoked while a task waits make it fail', async () => {
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(5)));
     await lake.catalog.users.update(lake.user.id, { isActive: false });
@@ -312,7 +312,7 @@ describe('rights (A4)', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('that were lost while a task ran make it fail with nothing visible', async () => {
+  test('that are revoked while a task runs make it fail with nothing visible', async () => {
     await start();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));
@@ -324,7 +324,7 @@ describe('rights (A4)', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('C9: and all else are gone when the dataset is deleted under a running task', async () => {
+  test('C9: and all files are removed when the dataset of a running task is deleted', async () => {
     await start();
     const datasetId = await lake.dataset();
     const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(150_000)));

@@ -25,7 +25,7 @@ test.each([
 });
 
 (process.platform === 'linux' ? test : test.skip)(
-  'the thread state tells a stopped process from one that works',
+  'the thread state distinguishes a stopped process from a working one',
   async () => {
     const child = spawn(process.execPath, ['-e', 'console.log(1); for (;;);']);
     await once(child.stdout, 'data');

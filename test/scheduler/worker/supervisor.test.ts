@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const script = fileURLToPath(new URL('../processes/supervised.js', import.meta.url));
 
-/** Runs the supervisor over a child that behaves so; `until` resolves with a line that matches. */
+/** Runs the supervisor with a child of the given behaviour; `until` resolves with a line that matches. */
 function supervised(behaviour: string) {
   const child = spawn(process.execPath, [script, 'parent', behaviour], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -49,7 +49,7 @@ test('starts a killed child again, and passes SIGTERM on (W5)', async () => {
   expect(run.lines).toContain('stopping');
 });
 
-test('gives up with a clear text when the child keeps dying at its start', async () => {
+test('gives up with a clear message when the child keeps dying at its start', async () => {
   const run = supervised('fail');
   expect(await run.exit).toBe(7);
   expect(run.lines.filter((line) => line.startsWith('child'))).toHaveLength(3);
@@ -58,7 +58,7 @@ test('gives up with a clear text when the child keeps dying at its start', async
   );
 });
 
-test('does not start a child again that refused to run, or had nothing more to do', async () => {
+test('does not restart a child that refused to run or ended successfully', async () => {
   const refused = supervised('refuse');
   expect(await refused.exit).toBe(78);
   expect(refused.lines).toHaveLength(1);

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { Source } from '../../../../readers/source/source.js';
 import { ChunkFlow, type ChunkOutcome } from '../../../../scheduler/jobs/import/chunk-flow.js';
 
-/** Pieces of a source that fails behind the last of them when `isDamaged`. */
-async function* piecesOf(count: number, isDamaged: boolean): ReturnType<Source['chunks']> {
+/** Yields `count` chunks; throws after the last one if `isDamaged`. */
+async function* chunksOf(count: number, isDamaged: boolean): ReturnType<Source['chunks']> {
   for (let i = 0; i < count; i++)
     yield { ref: { kind: 'bytes', name: 'x', bytes: new Uint8Array(1) }, sourceBytes: i + 1 };
   if (isDamaged) throw new Error('a line is too long');
@@ -14,10 +14,10 @@ interface Flow {
   readonly error: string | null;
 }
 
-/** Runs the pieces, of which the later ones are done first; `outcomes` by index, the others go on. */
+/** Processes chunks, later ones of those in progress first. `outcomes` are by index; the default is `continue`. */
 async function flow(
   outcomes: Readonly<Record<number, ChunkOutcome | Error>>,
-  { pieces = 20, parallel = 4, isDamaged = false, last = Infinity } = {},
+  { count = 20, parallel = 4, isDamaged = false, last = Infinity } = {},
 ): Promise<Flow> {
   const begun: number[] = [];
   const done: (() => void)[] = [];
@@ -31,12 +31,12 @@ async function flow(
     if (typeof outcome === 'object') throw outcome;
     return outcome;
   };
-  const source = piecesOf(pieces, isDamaged);
+  const source = chunksOf(count, isDamaged);
   const chunks = new ChunkFlow(parallel, new AbortController().signal);
   try {
     await chunks.feed(
       () => source,
-      (piece) => work(piece.index),
+      (chunk) => work(chunk.index),
       { last },
     );
     await chunks.settled();
@@ -47,41 +47,41 @@ async function flow(
 }
 
 describe('a source whose records end before it does', () => {
-  test('is read no further once a piece has told, but for those under way', async () => {
+  test('starts no further chunk after the outcome `end`; those in progress are finished', async () => {
     const { begun, error } = await flow({ 5: 'end' });
     expect(error).toBeNull();
     expect(begun).toEqual(expect.arrayContaining([0, 1, 2, 3, 4, 5]));
     expect(Math.max(...begun)).toBeLessThan(10);
   });
 
-  test('may be damaged behind the end, but not before', async () => {
+  test('may be damaged after the end, but not before', async () => {
     const late = { 2: 'end', 3: new Error('third'), 4: new Error('fourth') } as const;
     expect((await flow(late)).error).toBeNull();
-    expect((await flow({ 2: 'end' }, { pieces: 4, isDamaged: true })).error).toBeNull();
+    expect((await flow({ 2: 'end' }, { count: 4, isDamaged: true })).error).toBeNull();
     expect((await flow({ 1: new Error('first'), 2: 'end' })).error).toBe('first');
-    expect((await flow({}, { pieces: 4, isDamaged: true })).error).toBe('a line is too long');
+    expect((await flow({}, { count: 4, isDamaged: true })).error).toBe('a line is too long');
   });
 
-  test('is asked for no more than the last piece that is needed', async () => {
-    const { begun, error } = await flow({}, { pieces: 4, isDamaged: true, last: 3 });
+  test('is enumerated only up to the last chunk that is needed', async () => {
+    const { begun, error } = await flow({}, { count: 4, isDamaged: true, last: 3 });
     expect([begun, error]).toEqual([[0, 1, 2, 3], null]);
   });
 });
 
-test('the first failure in the order of the source is the reason', async () => {
+test('throws the first failure in the order of the source', async () => {
   const { error } = await flow({ 1: new Error('early'), 2: new Error('late') });
   expect(error).toBe('early');
 });
 
 describe('several sources', () => {
-  /** Sources of so many pieces; each piece waits until it is let go by its name. */
+  /** A flow, and a function that feeds a source of `count` chunks. Held chunks wait until `held` releases them by name. */
   function sources(outcomes: Readonly<Record<string, ChunkOutcome | Error>> = {}) {
     const chunks = new ChunkFlow(3, new AbortController().signal);
     const begun: string[] = [];
     const held = new Map<string, () => void>();
-    const feed = (name: string, pieces: number, isHeld = false, isDamaged = false) =>
+    const feed = (name: string, count: number, isHeld = false, isDamaged = false) =>
       chunks.feed(
-        () => piecesOf(pieces, isDamaged),
+        () => chunksOf(count, isDamaged),
         async ({ index }) => {
           const key = `${name}${index}`;
           begun.push(key);
@@ -95,7 +95,7 @@ describe('several sources', () => {
     return { chunks, begun, held, feed };
   }
 
-  test('overlap: the next begins while pieces of the one before are under way', async () => {
+  test('overlap: a source begins while chunks of the one before are in progress', async () => {
     const { chunks, begun, held, feed } = sources();
     expect(await feed('a', 1, true)).toBe(1);
     expect(await feed('b', 2)).toBe(2);
@@ -104,7 +104,7 @@ describe('several sources', () => {
     await chunks.settled();
   });
 
-  test('end each for itself, and are counted whole for it', async () => {
+  test('end independently, and all of their chunks are counted', async () => {
     const { chunks, begun, feed } = sources({ a0: 'end' });
     expect(await feed('a', 9)).toBe(9);
     expect(await feed('b', 2)).toBe(2);
@@ -113,7 +113,7 @@ describe('several sources', () => {
     expect(begun.slice(-2)).toEqual(['b0', 'b1']);
   });
 
-  test('give the first failure in their order, whichever came first', async () => {
+  test('throw the first failure in their order, whichever came first', async () => {
     const { chunks, held, feed } = sources({ a0: new Error('early') });
     await feed('a', 1, true);
     await feed('b', 1, false, true);
@@ -121,7 +121,7 @@ describe('several sources', () => {
     await expect(chunks.settled()).rejects.toThrow('early');
   });
 
-  test('stop with the first that fails', async () => {
+  test('stop at the first failure', async () => {
     const { chunks, begun, feed } = sources({ a0: new Error('no') });
     await feed('a', 2);
     expect(chunks.isStopped).toBe(true);

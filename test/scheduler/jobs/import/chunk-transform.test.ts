@@ -39,7 +39,7 @@ async function jobOf(text: string): Promise<ChunkJob> {
   throw new Error('no chunk');
 }
 
-test('the transforms of a chunk see its columns in their order, and what they make is stored', async () => {
+test('transforms are applied to the columns of a chunk in order, and their result is stored', async () => {
   const job = await jobOf('{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n');
   const seen: string[][] = [];
   const result = await runChunk(job, [

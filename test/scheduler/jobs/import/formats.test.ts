@@ -6,8 +6,8 @@ import { canImport } from '../../../../scheduler/jobs/import/check.js';
 import { Lake } from '../../lake.js';
 
 /*
- * Every fixture through the whole path, each into a dataset of its own. Real files complete, broken ones fail with their
- * name in the message and change nothing; what exactly is in them is the readers' tests' affair.
+ * Imports every fixture into a dataset of its own. Real files complete; broken ones fail with their name in the message and change
+ * nothing. The tests of the readers compare the records.
  */
 
 let lake: Lake;
@@ -42,21 +42,24 @@ async function imported(folder: string, name: string): Promise<{ row: ImportRow;
   return { row: (await lake.catalog.imports.get(task.resourceId)) as ImportRow, rows };
 }
 
-/** Other odd ones can be read, with a warning. */
+/** Files that cannot be imported. Other irregular files are imported with a warning. */
 const isBroken = (name: string): boolean =>
   /pos_empty|spaces_in|truncated|invalid_header|missing_sample/.test(name);
 const vcfs = readdirSync('test/fixtures/vcf').filter(canImport);
 
-test.each(vcfs.filter((name) => !isBroken(name)))('%s becomes a commit', async (name) => {
+test.each(vcfs.filter((name) => !isBroken(name)))('%s is imported', async (name) => {
   const { row, rows } = await imported('test/fixtures/vcf', name);
   expect([row.errorMessage, row.status]).toEqual([null, 'completed']);
   expect(rows).toBeGreaterThan(0);
   expect((row.metadata['progress'] as { processed_records: number }).processed_records).toBe(rows);
 });
 
-test.each(vcfs.filter(isBroken))('%s is refused by name and changes nothing', async (name) => {
-  const { row, rows } = await imported('test/fixtures/vcf', name);
-  expect(row.status).toBe('failed');
-  expect(row.errorMessage).toContain(name);
-  expect(rows).toBe(0);
-});
+test.each(vcfs.filter(isBroken))(
+  '%s is rejected with its name and changes nothing',
+  async (name) => {
+    const { row, rows } = await imported('test/fixtures/vcf', name);
+    expect(row.status).toBe('failed');
+    expect(row.errorMessage).toContain(name);
+    expect(rows).toBe(0);
+  },
+);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   lake = await Lake.make();
   const { catalog, store, data } = lake;
   const config = { threads: 2, workerMemoryMb: 512 };
-  // In this process, so that a test can change a budget.
+  // The worker runs in this process, so that a test can change a budget.
   scheduler = createScheduler({
     quietMs: Infinity,
     catalog,
@@ -47,15 +47,15 @@ async function ended(task: TaskRow): Promise<ImportRow & { readonly receipt: Imp
 }
 const md5 = (bytes: string | Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 
-/** The rejected records of an import, read by other code than wrote them. */
+/** The rejected records of an import, read from its file. */
 async function rejected(importId: number): Promise<readonly Record<string, unknown>[]> {
   const bytes = await readFile(lake.data.rejectedLines(importId));
   const lines = gunzipSync(bytes).toString().split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-describe('a receipt', () => {
-  test('says what every source was and what became of its records', async () => {
+describe('an import report', () => {
+  test('describes every source and counts its records', async () => {
     const json = '{"a":1}\n{"a":2}\n';
     const csv = gzipSync('a\n3\n4\n5\n');
     const files = [await lake.file('x.json', json), await lake.file('y.csv.gz', csv)];
@@ -109,7 +109,7 @@ describe('a receipt', () => {
     await expect(stat(lake.data.rejectedLines(task.resourceId))).rejects.toThrow('ENOENT');
   });
 
-  test('of inline records has their md5 as they were read', async () => {
+  test('of inline records has the MD5 of the bytes that were read', async () => {
     const records = '{"a":1}\n';
     const { receipt } = await ended(await lake.inline(datasetId, records));
     expect(receipt.sources).toMatchObject([
@@ -117,7 +117,7 @@ describe('a receipt', () => {
     ]);
   });
 
-  test('of a file that breaks off says how far it was read', async () => {
+  test('of a truncated file says how far it was read', async () => {
     const whole = gzipSync(vcfOf(200_000));
     const id = await lake.file('cut.vcf.gz', whole.subarray(0, whole.length >> 1));
     const { status, receipt, errorMessage } = await ended(await lake.import(datasetId, id));
@@ -128,7 +128,7 @@ describe('a receipt', () => {
 });
 
 describe('rejected records', () => {
-  /** `n` becomes a long; every `each`-th of these then is none. */
+  /** Records whose `n` is inferred as a long; every `each`-th value is no number. */
   async function failing(rows: number, each: number, more: JsonObject = {}): Promise<TaskRow> {
     await ended(await lake.inline(datasetId, '{"n":1}\n'));
     const lines = Array.from({ length: rows }, (_, i) =>
@@ -138,7 +138,7 @@ describe('rejected records', () => {
     return lake.import(datasetId, id, more);
   }
 
-  test('are a file in the order of the source, each with line, reason and text', async () => {
+  test('are in a file in the order of the source, each with line, reason and text', async () => {
     const row = await ended(await failing(90_000, 10_000));
     const { status, id, receipt } = row;
     expect(status).toBe('failed');
@@ -170,7 +170,7 @@ describe('rejected records', () => {
     expect(receipt.rejected_file).toMatchObject({ bytes: bytes.length, md5: md5(bytes) });
   });
 
-  test('beyond the budget are counted, the budget is named, and the rest is the beginning (T0)', async () => {
+  test('beyond the budget are counted, and the file has the first ones and names the budget (T0)', async () => {
     const changed = budgets as unknown as Record<string, number>;
     const before = budgets.rejectedFileBytes;
     changed['rejectedFileBytes'] = 100_000;
@@ -189,7 +189,7 @@ describe('rejected records', () => {
     }
   });
 
-  test('of several files name theirs; a first error that ends the import is the only one', async () => {
+  test('name their files; an error that ends the import is the only one', async () => {
     await ended(await lake.inline(datasetId, '{"n":1}\n'));
     const a = await lake.file('a.csv', 'n,m\n1,2,3\n4,5\n"6\n7",8\n');
     const b = await lake.file('b.json', '{"n":2}\n{"n":[]}\nnothing\n');
@@ -207,7 +207,7 @@ describe('rejected records', () => {
     expect(first.receipt).toMatchObject({ is_whole: false, records_rejected: 1 });
   });
 
-  test('of an import that does not fail stay nowhere, whatever there was before', async () => {
+  test('leave no file if the import does not fail', async () => {
     expect(await readdir(lake.data.rejected)).not.toHaveLength(0);
     const row = await ended(await lake.inline(datasetId, '{"n":1}\n'));
     expect(row.status).toBe('completed');

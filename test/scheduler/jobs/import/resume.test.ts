@@ -9,15 +9,15 @@ import { KillableServer } from '../../processes/killable.js';
 import { byTier, slowTest } from '../../../tier.js';
 
 /*
- * A segment is written once and then only moved: the time of its last change tells, whatever the server says, in which attempt
- * its chunk was read.
+ * A segment is written once and then only moved, so the time of its last change shows in which attempt its chunk was read, independently
+ * of what the server reports.
  */
 
 let lake: Lake;
 let root: string;
-/** Seven chunks or more: plain text, gzip, and a field whose type the last chunk changes, so that others are read twice. */
+/** Files of at least seven chunks: plain text, gzip, and a field whose type the last chunk changes, so that others are read twice. */
 let files: readonly number[];
-/** What an import without any interruption stores, and how many chunks it has. */
+/** Digest of the records, and number of chunks, of an import without interruption. */
 let wanted: { readonly records: string; readonly chunks: number };
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ function imported(into: number) {
   return lake.import(into, 0, { source: 'manifest', objectId: null, manifest });
 }
 
-/** Does something while the test has let go of the data folder. */
+/** Closes the data folder while `work` runs, so that another process can open it. */
 async function away(work: () => Promise<void>): Promise<void> {
   await lake.close();
   try {
@@ -63,7 +63,7 @@ async function away(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A digest of all records with all but the commit's own id, as another engine reads them. */
+/** A digest of all records without the id of their commit, as DuckDB reads them. */
 async function recordsOf(id: number): Promise<string> {
   const { files: paths } = await lake.store.snapshot(id);
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
@@ -89,7 +89,7 @@ async function attemptsOf(id: number): Promise<readonly number[]> {
   return written.map(({ mtimeMs }) => begun.filter((at) => at <= mtimeMs).length);
 }
 
-/** The import is what it would have been without interruption; returns how many chunks each attempt has read. */
+/** Checks that the import has the result of an uninterrupted one; returns the number of chunks that each attempt has read. */
 async function completed(): Promise<Readonly<Record<number, number>>> {
   expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
   expect(await recordsOf(datasetId)).toBe(wanted.records);
@@ -108,7 +108,7 @@ async function resumedChunks(): Promise<unknown> {
 /** The scratch folder of an attempt, and its journal. */
 const scratch = (attempt: number): string => lake.data.taskScratch(taskId, attempt);
 
-/** Kills server and worker when so many entries of the journal are on the disk. */
+/** Kills server and worker when the journal has `entries` entries. */
 async function interrupted(entries = 2): Promise<void> {
   const server = new KillableServer(root);
   const worker = await server.ready();
@@ -117,7 +117,7 @@ async function interrupted(entries = 2): Promise<void> {
   await server.kill(worker);
 }
 
-/** Whole frames: each begins with its length. */
+/** Number of complete frames, each of which begins with its length. */
 async function entriesOf(path: string): Promise<number> {
   const bytes = await readFile(path).catch(() => Buffer.alloc(0));
   let entries = 0;
@@ -129,7 +129,7 @@ async function entriesOf(path: string): Promise<number> {
 }
 
 describe('C1: an import whose worker is killed', () => {
-  test.each(byTier([5], [1, 5]))('after %i chunks reads only the others again', async (chunks) => {
+  test.each(byTier([5], [1, 5]))('after %i chunks reads only the others', async (chunks) => {
     await away(async () => {
       const server = new KillableServer(root, `journal.appended:${chunks}`, 'worker');
       await server.exit();
@@ -137,7 +137,7 @@ describe('C1: an import whose worker is killed', () => {
     });
     expect(await resumedChunks()).toBe(chunks);
     const counts = await completed();
-    // Chunks whose types lose are read a second time, in the second attempt.
+    // The second attempt reads the chunks with outdated types a second time.
     expect(counts[1] ?? 0).toBeGreaterThanOrEqual(Math.max(0, chunks - 3));
     expect(counts[1] ?? 0).toBeLessThanOrEqual(chunks);
     expect((counts[1] ?? 0) + (counts[2] ?? 0)).toBe(wanted.chunks);
@@ -156,13 +156,13 @@ describe('C1: an import whose worker is killed', () => {
     );
     expect(await resumedChunks()).toBe(wanted.chunks);
     const counts = await completed();
-    // Three are read a second time, of which one was done.
+    // Three chunks are read a second time, one of them before the kill.
     expect(counts).toEqual({ 1: wanted.chunks - 2, 2: 2 });
   });
 });
 
 describe('C3: an import whose server is killed', () => {
-  test('goes on when the next one starts, and again when that one is killed while it takes over', async () => {
+  test('continues when the next server starts, also if that one is killed while it restores chunks', async () => {
     await away(async () => {
       await interrupted();
       await new KillableServer(root, 'chunk.resumed:1', 'worker').exit();

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(async () => expect(await lake.damage()).toEqual([]));
 
-/** Imports these files in one import; returns its row when it has ended. */
+/** Imports the files of a manifest; returns the row of the import when it has ended. */
 async function run(files: readonly JsonObject[], more: object = {}) {
   const manifest = { files };
   const task = await lake.import(datasetId, 0, {
@@ -42,7 +42,7 @@ async function run(files: readonly JsonObject[], more: object = {}) {
   return row!;
 }
 
-/** The records as another engine reads the files, ordered by `_id`. */
+/** The records as DuckDB reads the files, ordered by `_id`. */
 async function select(columns: string): Promise<readonly unknown[]> {
   const { files } = await lake.store.snapshot(datasetId);
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
@@ -58,7 +58,7 @@ async function select(columns: string): Promise<readonly unknown[]> {
 }
 
 describe('several files in one import', () => {
-  test('come in their order, each with its reader and parameters, types from all of them', async () => {
+  test('are stored in order, each read with its reader and parameters, and types are unified over all of them', async () => {
     const json = await lake.file('a.json', '{"n":1,"who":"a1"}\n{"n":2,"who":"a2"}\n');
     const csv = await lake.file('b.csv', 'n;who\n2.5;b1\n');
     const tsv = await lake.file('c.tsv', 'who\textra\nc1\tx\n');
@@ -84,7 +84,7 @@ describe('several files in one import', () => {
     expect(commits.rows.map(({ recordsModified }) => recordsModified)).toEqual([4]);
   });
 
-  test('of many chunks keep the order of their records, whichever thread is first', async () => {
+  test('of many chunks keep the order of their records, in whatever order threads finish', async () => {
     const sizes = [70_000, 1, 0, 40_000, 3];
     const files = await Promise.all(
       sizes.map((size, file) => {
@@ -105,7 +105,7 @@ describe('several files in one import', () => {
     expect((await lake.store.snapshot(datasetId)).segments.length).toBeGreaterThan(4);
   });
 
-  test('are validated each by its own rules, and findings name the file', async () => {
+  test('are validated by their own rules, and findings name the file', async () => {
     await run([{ object_id: await lake.file('first.json', '{"n":1}\n') }]);
     const good = await lake.file('good.json', '{"n":2}\n{"n":3}\n');
     const bad = await lake.file('bad.json', '{"n":4}\n{"n":"many"}\n');
@@ -120,7 +120,7 @@ describe('several files in one import', () => {
     expect(await select('n')).toEqual([['1'], ['2'], ['3'], ['4'], [null]]);
   });
 
-  test('stop at the first error of a file that asks for it', async () => {
+  test('stop at the first error of a file with raise_on_errors', async () => {
     await run([{ object_id: await lake.file('first2.json', '{"n":1}\n') }]);
     const bad = await lake.file('bad2.json', '{"n":"x"}\n{"n":"y"}\n');
     const broken = await lake.file('broken.json', '{"n":');
@@ -129,7 +129,7 @@ describe('several files in one import', () => {
     expect(errorMessage).toMatch(/^bad2\.json, line 1: /);
   });
 
-  test('fail as a whole when one is gone or may not be read', async () => {
+  test('fail as a whole if one was deleted or may not be read', async () => {
     const good = await lake.file('good3.json', '{"n":1}\n');
     const gone = await run([{ object_id: good }, { object_id: 17 }]);
     expect(gone).toMatchObject({
@@ -142,7 +142,7 @@ describe('several files in one import', () => {
   });
 });
 
-describe('files of other hosts', () => {
+describe('files on other hosts', () => {
   const source = (name: string): ImportSource => ({
     location: { kind: 'url', url: `https://example.org/${name}` },
     isReaderAsked: false,
@@ -154,7 +154,7 @@ describe('files of other hosts', () => {
     expected: { md5: null, bytes: name === 'b' ? 7 : null },
   });
 
-  /** A fetch whose files arrive when the test says so. */
+  /** A `fetchSource` whose downloads complete when the test releases them. */
   function files(names: readonly string[]) {
     const begun: string[] = [];
     const arrivals = new Map<string, { arrive(): void; fail(): void }>();
@@ -171,7 +171,7 @@ describe('files of other hosts', () => {
     return { begun, arrivals, source: new SourceFiles(names.map(source), context, null) };
   }
 
-  test('are fetched one ahead of the one that is read, and once', async () => {
+  test('are downloaded once, one file ahead of the one that is read', async () => {
     const { begun, arrivals, source } = files(['a', 'b', 'c']);
     expect(await source.expectedBytes()).toEqual([0, 7, 0]);
     const first = source.file(0);
@@ -185,7 +185,7 @@ describe('files of other hosts', () => {
     await source.close();
   });
 
-  test('fail where they are asked for, and stop with the import', async () => {
+  test('fail when they are needed, and are aborted with the import', async () => {
     const { begun, arrivals, source } = files(['a', 'b', 'c']);
     const first = source.file(0);
     arrivals.get('a')!.arrive();

@@ -10,16 +10,16 @@ import { Lake } from '../../lake.js';
 import { byTier } from '../../../tier.js';
 
 /*
- * A file of every format, large enough for several chunks, through whole imports with pools of different sizes: the
- * same records in the same order, the same fields, the same findings (F16).
+ * Imports a file of every format, large enough for several chunks, with pools of different sizes. The records and their order, the
+ * fields and the findings are the same (F16).
  */
 
 const counts = byTier([1, 4], [1, 2, 4, 8]);
-/** Larger files by STRANDLAKE_SCALE: 5 makes it a million rows before a type flips. */
+/** Factor of the sizes of the files; with STRANDLAKE_SCALE=5, a type changes after a million rows. */
 const scale = Number(process.env['STRANDLAKE_SCALE'] ?? 1);
 const textBytes = 2_300_000 * scale;
 
-/** Behind `headLines` lines of a fixture, the others again and again. */
+/** The first `headLines` lines of a fixture, and then its other lines repeatedly. */
 function repeated(path: string, headLines: number, tail = ''): string {
   const bytes = readFileSync(`test/fixtures/${path}`);
   const text = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
@@ -48,7 +48,7 @@ function nirvanaText(): string {
   return `${head}\n${many.join(',\n')}\n]}\n`;
 }
 
-/** What is a number for many rows and text in the last. */
+/** A field that is a number in all rows but the last, where it is text. */
 function flippedText(): string {
   const lines = Array.from(
     { length: byTier(90_000, 200_000) * scale },
@@ -79,7 +79,7 @@ interface Came {
   readonly validation: unknown;
 }
 
-/** Imports the files with a pool of so many threads; what each came to. */
+/** Imports the files with a pool of `threads` threads; returns the result of each. */
 async function importAll(threads: number): Promise<Map<string, Came>> {
   const lake = await Lake.make();
   const scheduler = createScheduler({
@@ -127,7 +127,7 @@ async function importAll(threads: number): Promise<Map<string, Came>> {
   }
 }
 
-/** A digest over the records in their order, without the names that the platform gives them. */
+/** A digest of the records in order, without `_id` and `_commit`. */
 async function digestOf(files: readonly string[]): Promise<string> {
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   try {
@@ -135,7 +135,7 @@ async function digestOf(files: readonly string[]): Promise<string> {
     await duckdb.run(
       `CREATE TABLE t AS SELECT * FROM read_parquet([${list}], union_by_name = true) ORDER BY _id`,
     );
-    // The order of the columns is that in which threads met them; their values count.
+    // The order of the columns depends on the threads, so only names and values are compared.
     const described = await duckdb.runAndReadAll('DESCRIBE t');
     const names = described
       .getRows()
@@ -155,7 +155,7 @@ async function digestOf(files: readonly string[]): Promise<string> {
 }
 
 describe('any number of threads', () => {
-  test('gives the same records, fields and findings, for every format (F6, F16)', async () => {
+  test('gives the same records, fields and findings for every format (F6, F16)', async () => {
     const first = await importAll(counts[0]!);
     for (const [name, { status, error, rows, segments }] of first) {
       expect([name, error, status]).toEqual([name, null, 'completed']);

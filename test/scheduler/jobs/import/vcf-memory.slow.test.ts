@@ -61,30 +61,33 @@ function bytesOf(data: Data): number {
   );
 } // prettier-ignore
 
-test.each(shapes)('a chunk of $name is no larger in memory than it was cut for', async (shape) => {
-  const path = join(folder, 'shape.vcf');
-  writeFileSync(path, textOf(shape, shape.samples === 0 ? 3000 : 16));
-  const source = await openSource(path, 'shape.vcf');
-  try {
-    const params = vcf.params({});
-    const { header, memoryPerByte, bodyOffset } = await vcf.header(source.head, params);
-    for await (const { ref } of source.chunks(bodyOffset, 1 << 28)) {
-      const out = new BatchBuilder();
-      const bytes = await loadChunk(ref);
-      vcf.read(bytes, header, params, out, new Notes(), { columns: [], isFinal: false });
-      const memory = bytesOf(out.finish().data.data);
-      // Neither is the guess so careful that chunks become needlessly small.
-      expect(memory / bytes.length).toBeLessThan(memoryPerByte! * 1.1);
-      expect(memory / bytes.length).toBeGreaterThan(memoryPerByte! / 3);
+test.each(shapes)(
+  'a chunk of $name takes no more memory than its target size allows',
+  async (shape) => {
+    const path = join(folder, 'shape.vcf');
+    writeFileSync(path, textOf(shape, shape.samples === 0 ? 3000 : 16));
+    const source = await openSource(path, 'shape.vcf');
+    try {
+      const params = vcf.params({});
+      const { header, memoryPerByte, bodyOffset } = await vcf.header(source.head, params);
+      for await (const { ref } of source.chunks(bodyOffset, 1 << 28)) {
+        const out = new BatchBuilder();
+        const bytes = await loadChunk(ref);
+        vcf.read(bytes, header, params, out, new Notes(), { columns: [], isFinal: false });
+        const memory = bytesOf(out.finish().data.data);
+        // The estimate is not so high that chunks become needlessly small.
+        expect(memory / bytes.length).toBeLessThan(memoryPerByte! * 1.1);
+        expect(memory / bytes.length).toBeGreaterThan(memoryPerByte! / 3);
+      }
+      const huge = { bytes: 2 ** 40, compression: 'plain' } as const;
+      expect(targetBytes(huge, 2, memoryPerByte) * memoryPerByte!).toBeLessThanOrEqual(96 << 20);
+    } finally {
+      await source.close();
     }
-    const huge = { bytes: 2 ** 40, compression: 'plain' } as const;
-    expect(targetBytes(huge, 2, memoryPerByte) * memoryPerByte!).toBeLessThanOrEqual(96 << 20);
-  } finally {
-    await source.close();
-  }
-});
+  },
+);
 
-test('a chunk of lines with many annotations is cut for the records that they make', async () => {
+test('the size of a chunk of lines with many annotations takes the resulting records into account', async () => {
   const path = join(folder, 'exploded.vcf');
   const annotations = Array.from({ length: 50 }, (_, i) => `T|a${i}|GENE${i}`).join(',');
   let text = '##fileformat=VCFv4.2\n';
