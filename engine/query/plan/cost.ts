@@ -7,7 +7,7 @@ export interface Cost {
   readonly ms: number;
 }
 
-/** The part of a request that finding rows and facets depends on. */
+/** The part of a request on which finding rows and facets depends. */
 type Found = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit' | 'facets'>;
 
 /*
@@ -20,9 +20,9 @@ type Found = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit' | 'fa
 const facetNs = 3;
 const nestedFacetNs = 12;
 const sortNs = 2;
-/** A statement is planned, and files are opened. */
+/** Planning a statement and opening its files, milliseconds. */
 const statementMs = 4;
-/** Decoding a column of Parquet, per record. */
+/** Decoding a Parquet column, nanoseconds per record. */
 const decodeNs = 5;
 
 /** The estimate for columns in memory over so many records. */

@@ -8,7 +8,7 @@ import type { Plan } from './plan.js';
 /** Called with each plan before it is carried out, for the debug log. */
 export type PlanTrace = (plan: Plan, snapshot: Snapshot, predicate: Predicate) => void;
 
-/** The two executors, and what reads records. */
+/** The executors of queries and the reader of records. */
 export interface QueryEngine {
   readonly sql: SqlExecutor;
   readonly memory: MemoryExecutor | undefined;
@@ -16,7 +16,7 @@ export interface QueryEngine {
   close(): Promise<void>;
 }
 
-/** What a query engine is made of, beside its SQL engine. */
+/** The parts of a query engine other than its SQL engine. */
 export interface QueryEngineOptions {
   /** Columns in memory; closed with the engine. */
   readonly memory?: MemoryExecutor;

@@ -15,13 +15,13 @@ import { timeSliceOf, type RunOptions } from './limits.js';
 import { plan, refusalKey, type Available, type Plan, type PlanRequest } from './plan.js';
 import type { Steps } from './steps.js';
 
-/** What carrying out a plan came to. */
+/** The outcome of a plan. */
 export interface Executed extends Selected {
   /** The plan that was carried out in the end; its reasons name what was refused before. */
   readonly plan: Plan;
 }
 
-/** What the steps of a plan hand on. */
+/** The state that the steps of a plan share. */
 interface State {
   /** False if the statistics of the log rule out every record. */
   readonly mayMatch: boolean;

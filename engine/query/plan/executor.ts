@@ -7,7 +7,7 @@ import type { RunOptions } from './limits.js';
 /** A record of a snapshot: the index of its segment in `snapshot.segments`, and the number of its row in that segment. */
 export type RowRef = readonly [segment: number, row: number];
 
-/** What is asked of the matching records, without what is returned of each. */
+/** The part of a request that selects records, without the projection. */
 export type Selection = Pick<
   QueryRequest,
   'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'cursor'
@@ -19,7 +19,7 @@ export interface Selected {
   readonly rows: readonly RowRef[];
   /** One JSON text per facet, in the order of the request; null if no facets were requested. */
   readonly facets: readonly string[] | null;
-  /** The position after the last row of the page; absent where the row itself tells it, or on an empty page. */
+  /** The cursor position after the last row of the page; absent where the row determines it, and on an empty page. */
   readonly position?: Position | undefined;
 }
 

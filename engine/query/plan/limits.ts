@@ -2,13 +2,13 @@ import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
 import { TimeSlice } from '../../text/ranked-search.js';
 
-/** How long a step of a query may run, and what it reads. */
+/** Limits of a step of a query. */
 export interface RunOptions {
   /** Aborted when the client leaves. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds; the budget `queryMs` if absent. */
   readonly timeoutMs?: number | undefined;
-  /** What is read, for the message about a missing or torn file: `dataset 4812`. */
+  /** The name of what is read, for the message about a missing or damaged file: `dataset 4812`. */
   readonly subject?: string | undefined;
   /** The work may take seconds: it queues with other heavy work, so that light queries start at once. */
   readonly isHeavy?: boolean | undefined;

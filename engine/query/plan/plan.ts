@@ -11,7 +11,7 @@ import { memoryCost, sqlCost, type Cost } from './cost.js';
 import type { Selection } from './executor.js';
 import { memoryRefusal } from '../memory/evaluate.js';
 
-/** Who carries out a step: the log of the table, the term index, columns in memory, SQL over Parquet, or the record reader. */
+/** The executor of a step: the log of the table, the term index, columns in memory, SQL over Parquet, or the record reader. */
 export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
 
 /**
@@ -48,7 +48,7 @@ export interface Plan {
   readonly isHeavy: boolean;
 }
 
-/** What the planner knows beside the request and the snapshot. */
+/** The inputs of the planner other than the request and the snapshot. */
 export interface Available {
   /** There is an executor with columns in memory. */
   readonly memory: boolean;
@@ -288,7 +288,7 @@ const noMemory = 'there is no executor with columns in memory';
 const readMs = 0.02;
 /** Ranking by the term index, per record of the segments. */
 const indexedNs = 2;
-/** Below this many records everything is quick. */
+/** Below this many records, every plan is fast. */
 const smallTable = 500_000;
 /** A plan that is estimated to take longer queues with other heavy work. */
 const heavyMs = 150;

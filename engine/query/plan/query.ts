@@ -19,7 +19,7 @@ import { Steps } from './steps.js';
 
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
-/** What every query is about. */
+/** The arguments of a query. */
 interface Query {
   readonly engine: QueryEngine;
   readonly snapshot: Snapshot;
@@ -59,7 +59,7 @@ export async function runQuery(
   };
 }
 
-/** The facets over all records, several of one field too, as JSON texts. */
+/** Facets over all records as JSON texts; several may have the same field. */
 export async function runFacets(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -72,7 +72,7 @@ export async function runFacets(
   return { facets: found.facets!, took: Math.round(performance.now() - started) };
 }
 
-/** Records by `_id`, in the order asked, unknown ids left out: a JSON array. */
+/** The records with these `_id`s as a JSON array, in the order of the ids; unknown ids are left out. */
 export async function lookup(
   engine: QueryEngine,
   snapshot: Snapshot,
@@ -191,7 +191,7 @@ export interface CellPage {
   readonly titles: readonly string[];
   readonly total: number;
   readonly offset: number | null;
-  /** JSON text; absent unless asked for. */
+  /** The JSON text of the explanation; absent unless requested. */
   readonly explain?: string;
 }
 

@@ -26,7 +26,7 @@ export async function readRecords(
   return readHere(snapshot, rows, projection, 'json', options);
 }
 
-/** Records that are read at once before other requests get a turn. */
+/** The number of records that are read before control returns to the event loop. */
 const rowsAtOnce = 500;
 
 /** The texts or cells of records, in the order of `rows`, read in the calling thread. */

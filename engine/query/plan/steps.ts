@@ -1,9 +1,9 @@
 import type { StepKind } from './plan.js';
 
-/** What takes time: the steps of the plan, and those of an explanation. */
+/** The timed steps: those of the plan and those of an explanation. */
 export type Step = StepKind | 'counts' | 'causes';
 
-/** How long the steps of one query took, in milliseconds. */
+/** Times of the steps of one query, milliseconds. */
 export class Steps {
   readonly #times = new Map<Step, number>();
 

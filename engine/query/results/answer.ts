@@ -2,7 +2,7 @@ import type { Facet } from '../request/facets.js';
 import type { Position } from '../plan/position.js';
 import type { QueryRequest } from '../request/request.js';
 
-/** What a query answers; the JSON texts go into the response as they are. */
+/** The answer of a query. Its JSON texts become part of the response unchanged. */
 export interface QueryAnswer {
   readonly total: number;
   /** A JSON array of records. */
@@ -10,9 +10,9 @@ export interface QueryAnswer {
   readonly count: number;
   /** The offset of the next page, null on the last. */
   readonly offset: number | null;
-  /** A JSON object from field name to answer; absent if none was asked for. */
+  /** A JSON object from field name to answer; absent if the request has no facets. */
   readonly facets?: string;
-  /** JSON text of what each condition leaves; absent unless asked for. */
+  /** The JSON text of the explanation; absent unless requested. */
   readonly explain?: string;
   /** The cursor position after the last record of this page; null on the last page, absent without a cursor. */
   readonly position?: Position | null;
@@ -20,13 +20,13 @@ export interface QueryAnswer {
   readonly took: number;
 }
 
-/** When to give up. */
+/** Limits of a query. */
 export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 }
 
-/** Where the page behind this one begins; null on the last. */
+/** The offset of the next page; null on the last page. */
 export function nextOffset(
   request: Pick<QueryRequest, 'offset'>,
   count: number,

@@ -14,16 +14,16 @@ import { writeRaw } from './json-bytes.js';
 import type { ScalarType } from './converted.js';
 import type { LeafValues } from './leaf-values.js';
 
-/** The values of a column so far; a list's and an object's are in the builders below it. */
+/** Collects the values of a column. Values of lists and objects are in the builders below it. */
 export class ColumnBuilder {
   readonly column: Column;
-  /** Of an object its members in order, of a list its elements. */
+  /** The builders of an object's members, in order, or of a list's elements. */
   readonly below: readonly ColumnBuilder[];
   length = 0;
   #nulls = 0;
   /** One byte for each value. */
   #valid = new Uint8Array(firstRoom);
-  /** Of lists: where each begins in the elements, and where the last one ends. */
+  /** For lists: the offset of the first element of each, and the end of the last. */
   #offsets = new Int32Array(firstRoom);
   readonly #values: ScalarValues | undefined;
 
@@ -47,7 +47,7 @@ export class ColumnBuilder {
     this.#values!.add(this.length - 1, values, i);
   }
 
-  /** An object, or a list whose elements have been appended. */
+  /** Appends an object, or a list whose elements have been appended already. */
   appendNested(): void {
     this.#add(1);
   }
@@ -85,7 +85,7 @@ export class ColumnBuilder {
   }
 }
 
-/** One builder for each column, and the batch of what they hold, under these names. */
+/** The record batch of the values in the builders, one per column, under these names. */
 export function recordBatch(
   builders: readonly ColumnBuilder[],
   length: number,
@@ -115,7 +115,7 @@ function underOwnName(column: Column): Column {
 interface ScalarValues {
   add(at: number, values: LeafValues, i: number): void;
   addNull(at: number): void;
-  /** What `makeData` takes. */
+  /** The arguments of `makeData`. */
   finish(length: number): { readonly data: unknown; readonly valueOffsets?: Int32Array };
 }
 
@@ -124,14 +124,14 @@ function valuesOf(type: ScalarType): ScalarValues {
     case 'boolean':
       return new Flags();
     case 'integer':
-      return new Words((words) => words);
+      return new Int32Values((int32s) => int32s);
     case 'float':
-      return new Words(({ buffer, length }) => new Float32Array(buffer, 0, length));
+      return new Int32Values(({ buffer, length }) => new Float32Array(buffer, 0, length));
     case 'double':
-      return new Pairs(({ buffer, length }) => new Float64Array(buffer, 0, length / 2));
+      return new Int64Values(({ buffer, length }) => new Float64Array(buffer, 0, length / 2));
     case 'long':
     case 'date':
-      return new Pairs(({ buffer, length }) => new BigInt64Array(buffer, 0, length / 2));
+      return new Int64Values(({ buffer, length }) => new BigInt64Array(buffer, 0, length / 2));
     default:
       return new Texts();
   }
@@ -140,8 +140,8 @@ function valuesOf(type: ScalarType): ScalarValues {
 class Flags implements ScalarValues {
   #flags = new Uint8Array(firstRoom);
 
-  add(at: number, { texts }: LeafValues, i: number): void {
-    this.#set(at, texts[i]!);
+  add(at: number, { data }: LeafValues, i: number): void {
+    this.#set(at, data[i]!);
   }
 
   addNull(at: number): void {
@@ -158,35 +158,35 @@ class Flags implements ScalarValues {
   }
 }
 
-/** Values of 32 bits. */
-class Words implements ScalarValues {
-  #words = new Int32Array(firstRoom);
-  readonly #view: (words: Int32Array) => Int32Array | Float32Array;
+/** 32-bit values. */
+class Int32Values implements ScalarValues {
+  #int32s = new Int32Array(firstRoom);
+  readonly #view: (int32s: Int32Array) => Int32Array | Float32Array;
 
-  constructor(view: (words: Int32Array) => Int32Array | Float32Array) {
+  constructor(view: (int32s: Int32Array) => Int32Array | Float32Array) {
     this.#view = view;
   }
 
-  add(at: number, { words }: LeafValues, i: number): void {
-    this.#set(at, words[i]!);
+  add(at: number, { int32s }: LeafValues, i: number): void {
+    this.#set(at, int32s[i]!);
   }
 
   addNull(at: number): void {
     this.#set(at, 0);
   }
 
-  #set(at: number, word: number): void {
-    if (at === this.#words.length) this.#words = doubled(this.#words);
-    this.#words[at] = word;
+  #set(at: number, value: number): void {
+    if (at === this.#int32s.length) this.#int32s = doubled(this.#int32s);
+    this.#int32s[at] = value;
   }
 
   finish(length: number): { readonly data: unknown } {
-    return { data: this.#view(this.#words).subarray(0, length) };
+    return { data: this.#view(this.#int32s).subarray(0, length) };
   }
 }
 
-/** Values of 64 bits, as low and high half. */
-class Pairs implements ScalarValues {
+/** 64-bit values, as low and high halves. */
+class Int64Values implements ScalarValues {
   #pairs = new Int32Array(2 * firstRoom);
   readonly #view: (pairs: Int32Array) => Float64Array | BigInt64Array;
 
@@ -194,8 +194,8 @@ class Pairs implements ScalarValues {
     this.#view = view;
   }
 
-  add(at: number, { words }: LeafValues, i: number): void {
-    this.#set(at, words[2 * i]!, words[2 * i + 1]!);
+  add(at: number, { int32s }: LeafValues, i: number): void {
+    this.#set(at, int32s[2 * i]!, int32s[2 * i + 1]!);
   }
 
   addNull(at: number): void {
@@ -217,8 +217,8 @@ class Texts implements ScalarValues {
   #ends = new Int32Array(firstRoom);
   readonly #out = new ByteSink(1024);
 
-  add(at: number, { texts, words, gap }: LeafValues, i: number): void {
-    writeRaw(this.#out, texts, words[i]!, words[i + 1]! - gap);
+  add(at: number, { data, int32s, gap }: LeafValues, i: number): void {
+    writeRaw(this.#out, data, int32s[i]!, int32s[i + 1]! - gap);
     this.addNull(at);
   }
 
@@ -242,7 +242,7 @@ function doubled<T extends Uint8Array | Int32Array>(array: T): T {
   return wider;
 }
 
-/** Flags of a byte each as bits, the lowest first, in whole words of 64. */
+/** Converts flags of one byte each to a bitmap, lowest bit first, padded to 64 bits. */
 function bitsOf(flags: Uint8Array, length: number): Uint8Array {
   const bits = new Uint8Array(Math.ceil(length / 64) * 8);
   for (let i = 0; i < length; i++) bits[i >> 3]! |= flags[i]! << (i & 7);

@@ -10,8 +10,9 @@ import { writePlain } from './scalar-text.js';
 export type ScalarType = Exclude<StoredType, 'object'>;
 
 /**
- * The values of a leaf as those of a column of this type. A segment that was written before its column became wider keeps the
- * narrower type: whole numbers become longs or doubles, floats become doubles, and everything becomes text. Throws a `RangeError`
+ * Converts the values of a leaf to the type of its column. A segment that was written before its column became wider keeps the
+ * narrower type: whole numbers become longs or doubles, floats become doubles, and every type becomes a string. Throws a
+ * `RangeError`
  * for a column that does not hold what the leaf does.
  */
 export function convertedTo(
@@ -21,7 +22,7 @@ export function convertedTo(
 ): LeafValues {
   if (type === undefined || isStoredAs(leaf, type)) return values;
   const stored = storedType(leaf);
-  if (physicalOfStored(type) === physicalType.byteArray) return texts(values, stored);
+  if (physicalOfStored(type) === physicalType.byteArray) return asStrings(values, stored);
   const numbers = numbersOf(values, stored);
   if (type === 'double' && numbers !== undefined)
     return new LeafValues({
@@ -34,11 +35,11 @@ export function convertedTo(
       int32s: new Int32Array(Float32Array.from(numbers!).buffer),
     });
   if (type === 'long' && stored === 'integer')
-    return new LeafValues({ kind: 'int64s', int32s: Int32Array.from({ length: 2 * values.count }, (_, i) => values.words[i >> 1]! >> (i % 2 === 1 ? 31 : 0)) }); // prettier-ignore
+    return new LeafValues({ kind: 'int64s', int32s: Int32Array.from({ length: 2 * values.count }, (_, i) => values.int32s[i >> 1]! >> (i % 2 === 1 ? 31 : 0)) }); // prettier-ignore
   throw new RangeError(`column ${leaf.key} holds values of type ${stored}, which are no ${type}`);
 }
 
-/** True if a leaf holds values of this type as a segment of today does. */
+/** True if the leaf already stores values of this type. */
 export function isStoredAs({ physical, isDate }: SegmentLeaf, type: ScalarType): boolean {
   return physical === physicalOfStored(type) && isDate === (type === 'date');
 }
@@ -61,18 +62,18 @@ function storedType({ physical, isDate }: SegmentLeaf): ScalarType {
 }
 
 function numbersOf(
-  { words, floats, count }: LeafValues,
+  { int32s, floats, count }: LeafValues,
   stored: ScalarType,
 ): ArrayLike<number> | undefined {
-  if (stored === 'integer') return words;
+  if (stored === 'integer') return int32s;
   if (stored === 'float') return floats;
   if (stored !== 'long') return undefined;
   return Float64Array.from({ length: count }, (_, i) =>
-    Number((BigInt(words[2 * i + 1]!) << 32n) | BigInt(words[2 * i]! >>> 0)),
+    Number((BigInt(int32s[2 * i + 1]!) << 32n) | BigInt(int32s[2 * i]! >>> 0)),
   );
 }
 
-function texts(values: LeafValues, stored: ScalarType): LeafValues {
+function asStrings(values: LeafValues, stored: ScalarType): LeafValues {
   const out = new ByteSink(1024);
   try {
     const offsets = new Int32Array(values.count + 1);

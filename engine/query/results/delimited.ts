@@ -2,14 +2,14 @@ import type { Column } from '../../core/types.js';
 import type { ByteSink } from '../../parquet/byte-sink.js';
 import type { Projected } from './projection.js';
 
-/** One column of a table of text. */
+/** One column of delimited text. */
 export interface CellColumn {
   /** Names from the top down. */
   readonly path: readonly string[];
   readonly projected: Projected;
 }
 
-/** How the lines of a table of text are written. */
+/** The layout of delimited text. */
 export interface DelimitedLayout {
   readonly delimiter: ',' | '\t';
   readonly lineEnd: '\r\n' | '\n';
@@ -17,7 +17,7 @@ export interface DelimitedLayout {
   readonly isFormulaSafe: boolean;
 }
 
-/** The columns of a projection as those of a table: objects become one column for each of their members, lists stay whole. */
+/** The columns of a projection as columns of delimited text: an object becomes one column per member, a list stays one column. */
 export function cellColumns(projection: readonly Projected[]): readonly CellColumn[] {
   return projection.flatMap(({ column, isStored }) =>
     isStored
@@ -40,8 +40,10 @@ function leaves(
 }
 
 /**
- * Returns a cell of a table of text (RFC 4180; `delimiter` may differ). A string that contains the delimiter, a quote or a line break is
- * quoted, and so is an empty string, because an empty cell stands for null. If `isFormulaSafe`, a string that a spreadsheet would evaluate
+ * Returns a cell of a table of text (RFC 4180; `delimiter` may differ). A string that contains the delimiter, a quote or a line
+ * break is
+ * quoted, and so is an empty string, because an empty cell stands for null. If `isFormulaSafe`, a string that a spreadsheet
+ * would evaluate
  * is prefixed with `'` (threats D3).
  */
 export function delimitedCell(

@@ -3,18 +3,19 @@ import { AppError } from '../../core/errors.js';
 import type { BucketFacet, Facet } from '../request/facets.js';
 
 /*
- * What a facet answers (query language 3.2), for both executors: the members of statistics and their order, the keys of percentiles,
- * the answer over no values, and the limits of buckets. Executors give the JSON texts of single numbers.
+ * What a facet answers (query language 3.2), for both executors: the members of statistics and their order, the keys of
+ * percentiles,
+ * the answer over no values, and the limits of buckets. Executors give the JSON values of single numbers.
  */
 
 /** A facet of one answer: no buckets. */
 export type FlatFacet = Exclude<Facet, BucketFacet>;
 
-/** The JSON text of a facet's answer from the texts of its aggregates. */
-export function flatAnswer(facet: FlatFacet, texts: readonly string[]): string {
-  if (facet.kind === 'count') return texts[0]!;
+/** The JSON text of a facet's answer from the values of its aggregates. */
+export function flatAnswer(facet: FlatFacet, values: readonly string[]): string {
+  if (facet.kind === 'count') return values[0]!;
   if (facet.kind === 'percentiles')
-    return object(facet.percents.map((percent, index) => [percentKey(percent), texts[index]!]));
+    return object(facet.percents.map((percent, index) => [percentKey(percent), values[index]!]));
   const plain = [
     'count',
     'min',
@@ -26,9 +27,9 @@ export function flatAnswer(facet: FlatFacet, texts: readonly string[]): string {
     'std_deviation',
   ];
   const members = plain.flatMap((key, index) =>
-    texts[index] === undefined ? [] : [[key, texts[index]] as const],
+    values[index] === undefined ? [] : [[key, values[index]] as const],
   );
-  const [upper, lower] = texts.slice(plain.length);
+  const [upper, lower] = values.slice(plain.length);
   if (upper === undefined || lower === undefined) return object(members);
   const bounds = object([
     ['upper', upper],
@@ -37,21 +38,21 @@ export function flatAnswer(facet: FlatFacet, texts: readonly string[]): string {
   return object([...members, ['std_deviation_bounds', bounds]]);
 }
 
-/** How many aggregates a facet has. */
+/** The number of a facet's aggregates. */
 export function aggregateCount(facet: FlatFacet): number {
   if (facet.kind === 'count') return 1;
   if (facet.kind === 'percentiles') return facet.percents.length;
   return facet.extended ? 10 : 5;
 }
 
-/** The answer over no values at all. */
+/** The answer of a facet if no record has a value. */
 export function emptyAnswer(facet: Facet): string {
   if (facet.kind === 'histogram' || facet.kind === 'terms') return '[]';
-  const texts = Array.from({ length: aggregateCount(facet) }, () => 'null');
-  return flatAnswer(facet, facet.kind === 'percentiles' ? texts : ['0', ...texts.slice(1)]);
+  const values = Array.from({ length: aggregateCount(facet) }, () => 'null');
+  return flatAnswer(facet, facet.kind === 'percentiles' ? values : ['0', ...values.slice(1)]);
 }
 
-/** The refusal of more terms or bins than a response may hold. */
+/** The error for more terms or bins than an answer may have. */
 export function tooManyBuckets(field: string, budget: 'facetTerms' | 'facetBuckets'): AppError {
   const [things, fix] =
     budget === 'facetTerms' ? ['terms', 'set a limit'] : ['bins', 'take a larger interval'];

@@ -5,7 +5,10 @@ import { writeDigits } from './number-bytes.js';
  * JSON written byte by byte into a buffer: most values are too short to pay for a string of their own.
  */
 
-/** Per byte, what stands for it in a text: the letter behind a backslash, `u` for six characters of which the last two count, 0 for itself. */
+/**
+ * Per byte, what stands for it in a text: the letter behind a backslash, `u` for six characters of which the last two count, 0
+ * for itself.
+ */
 const escapes = new Uint8Array(256);
 const unicode = 117; // u
 escapes.fill(unicode, 0, 32);
@@ -19,7 +22,7 @@ const zero = 48;
 const minus = 45;
 const hexDigits = Buffer.from('0123456789ABCDEF');
 
-/** A text in quotes. */
+/** Writes a string in quotes, escaped. */
 export function writeText(out: ByteSink, text: Uint8Array, from: number, to: number): void {
   out.reserve(to - from + 2);
   let { bytes, end } = out;
@@ -46,7 +49,7 @@ export function writeText(out: ByteSink, text: Uint8Array, from: number, to: num
   out.end = end;
 }
 
-/** Bytes as they are. */
+/** Writes bytes unchanged. */
 export function writeRaw(out: ByteSink, raw: Uint8Array, from: number, to: number): void {
   out.reserve(to - from);
   if (to - from > 200) {

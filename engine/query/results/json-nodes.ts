@@ -7,7 +7,7 @@ import type { ScalarType } from './converted.js';
 import type { NodeFactory } from './record-tree.js';
 import { writeJson, writePlain, type WriteValue } from './scalar-text.js';
 
-/** Writes the value of the cursors' current slots; false, and nothing is written, if there is none. */
+/** Writes the value in the cursors' current slots. Returns false, and writes nothing, if there is no value. */
 export interface TextNode {
   write(out: ByteSink): boolean;
 }

@@ -3,13 +3,16 @@ import type { LeafPage } from './leaf-page.js';
 import type { ScalarType } from './converted.js';
 import type { SegmentLeaf } from '../memory/segment-leaves.js';
 
-/** The pages of one leaf in one row group that a reader has met, by their number. */
+/** The pages of one leaf in one row group that a reader has loaded, by number. */
 export interface LeafPages {
   readonly locations: PageLocations;
   readonly pages: (LeafPage | undefined)[];
 }
 
-/** A position in one leaf: the page that holds the current record, and the slots of the record (or of a part of it) in that page. */
+/**
+ * A position in one leaf: the page that holds the current record, and the slots of the record (or of a part of it) in that
+ * page.
+ */
 export class LeafCursor {
   readonly leaf: SegmentLeaf;
   /** The type as which its values are read; undefined: as stored. */
@@ -17,9 +20,9 @@ export class LeafCursor {
   page!: LeafPage;
   /** First slot of the current record or element. */
   begin = 0;
-  /** The slot behind its last one. */
+  /** The end of its slots, exclusive. */
   end = 0;
-  /** The rows of the row group that `page` holds: from `first` to before `last`. */
+  /** The rows of the row group in `page`: from `first` up to and not including `last`. */
   first = 0;
   last = 0;
   /** Number of the page; its `LeafPage` may still have to be loaded. */
@@ -60,7 +63,7 @@ export class LeafCursor {
     return this.#pages.locations;
   }
 
-  /** Takes the current page, once it has been loaded. */
+  /** Sets the current page after it has been loaded. */
   load(page: LeafPage): void {
     this.#pages.pages[this.number] = page;
     this.page = page;
@@ -83,7 +86,7 @@ export class LeafCursor {
   valueAt(slot: number): number {
     const { page } = this;
     if (this.levelAt(slot) !== this.leaf.maxDefinition) return -1;
-    const value = page.places === undefined ? slot : page.places[slot]!;
+    const value = page.valueIndexes === undefined ? slot : page.valueIndexes[slot]!;
     return page.indices === undefined ? value : page.indices[value]!;
   }
 
@@ -109,7 +112,7 @@ function pageOf({ firstRows, step }: PageLocations, row: number): number {
   return low;
 }
 
-/** Walks over the elements of a list of objects, which lie in the slots of several cursors. */
+/** Iterates over the elements of a list of objects, which are in the slots of several cursors. */
 export class ElementWalk {
   readonly #cursors: readonly LeafCursor[];
   readonly #repetition: number;
@@ -124,7 +127,7 @@ export class ElementWalk {
     this.#ends = new Float64Array(cursors.length);
   }
 
-  /** Remembers where the cursors are and puts them in front of the first element. */
+  /** Saves the positions of the cursors and moves them before the first element. */
   start(): void {
     for (const [i, cursor] of this.#cursors.entries()) {
       this.#begins[i] = cursor.begin;
@@ -133,7 +136,7 @@ export class ElementWalk {
     }
   }
 
-  /** Moves the cursors to the next element; false, and they are back on the whole list, behind the last one. */
+  /** Moves the cursors to the next element. After the last one, moves them back to the whole list and returns false. */
   next(): boolean {
     const cursors = this.#cursors;
     if (cursors[0]!.end >= this.#ends[0]!) {

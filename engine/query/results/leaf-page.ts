@@ -9,15 +9,15 @@ import { objectBytes, valuesOf, type LeafValues } from './leaf-values.js';
 
 /** The values of a leaf in the rows of one page, with access to each of them. */
 export class LeafPage {
-  /** First slot of row i, and behind the last row the number of slots; undefined: every row is one slot. */
+  /** The first slot of row i, followed by the number of slots; undefined if every row is one slot. */
   readonly rowSlots: Int32Array | undefined;
   /** Repetition levels, for lists in lists; undefined: every slot is an element of its own. */
   readonly repetition: Uint8Array | undefined;
   /** Definition level of each slot; undefined: all have `level`. */
   readonly definition: Uint8Array | undefined;
   readonly level: number;
-  /** Index of the value of a slot that has one; undefined: the slot's own number. */
-  readonly places: Uint16Array | Int32Array | undefined;
+  /** The index of each slot's value, if it has one; undefined if the index is the number of the slot. */
+  readonly valueIndexes: Uint16Array | Int32Array | undefined;
   /** Index of a value's entry in the dictionary; undefined: `values` are the values themselves. */
   readonly indices: Uint16Array | Int32Array | undefined;
   readonly values: LeafValues;
@@ -38,7 +38,7 @@ export class LeafPage {
     this.repetition = undefined;
     this.rowSlots = undefined;
     this.definition = undefined;
-    this.places = undefined;
+    this.valueIndexes = undefined;
     if (maxRepetition > 0) {
       const constant = readLevels(body, maxRepetition, count, levels);
       if (constant === undefined) {
@@ -54,8 +54,8 @@ export class LeafPage {
     if (level !== undefined && level !== maxDefinition) values = 0;
     if (level === undefined) {
       this.definition = new Uint8Array(count);
-      this.places = count <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
-      values = placesOf(levels, maxDefinition, this.definition, this.places);
+      this.valueIndexes = count <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
+      values = valueIndexesOf(levels, maxDefinition, this.definition, this.valueIndexes);
     }
     release(levels);
     if (encoding === encodingId.rleDictionary) {
@@ -67,7 +67,7 @@ export class LeafPage {
       this.values = convertedTo(valuesOf(page, leaf.physical, values), leaf, type);
     }
     const own = this.indices === undefined ? this.values.bytes : this.indices.byteLength;
-    const arrays = [this.rowSlots, this.repetition, this.definition, this.places];
+    const arrays = [this.rowSlots, this.repetition, this.definition, this.valueIndexes];
     this.bytes = arrays.reduce((sum, array) => sum + (array?.byteLength ?? 0), own + objectBytes);
   }
 }
@@ -85,18 +85,18 @@ function slotsOfRows(repetition: Int32Array, count: number, rows: number): Int32
   return slots;
 }
 
-/** Fills in the level of each slot and which value it would have, and returns how many there are. */
-function placesOf(
+/** Fills in the definition level and the value index of each slot, and returns the number of values. */
+function valueIndexesOf(
   levels: Int32Array,
   maxDefinition: number,
   definition: Uint8Array,
-  places: Uint16Array | Int32Array,
+  valueIndexes: Uint16Array | Int32Array,
 ): number {
   let values = 0;
   for (let i = 0; i < definition.length; i++) {
     const level = levels[i]!;
     definition[i] = level;
-    places[i] = values;
+    valueIndexes[i] = values;
     values += level === maxDefinition ? 1 : 0;
   }
   return values;

@@ -10,33 +10,33 @@ export const objectBytes = 500;
 /** The values of a page, or the entries of a dictionary, without nulls. An array that does not fit the type is empty. */
 export class LeafValues {
   readonly count: number;
-  /** 32-bit numbers; low and high halves of 64-bit numbers; offsets of texts, and the end of the last. */
-  readonly words: Int32Array;
+  /** 32-bit numbers; low and high halves of 64-bit numbers; offsets of strings, followed by the end of the last. */
+  readonly int32s: Int32Array;
   readonly floats: Float32Array;
   readonly doubles: Float64Array;
-  /** Bytes of texts; booleans as 0 and 1. */
-  readonly texts: Uint8Array;
-  /** Bytes between the end of a text and the offset of the next one. */
+  /** The bytes of strings; booleans as 0 and 1. */
+  readonly data: Uint8Array;
+  /** The number of bytes between the end of a string and the offset of the next one. */
   readonly gap: number;
   readonly bytes: number;
 
   constructor(decoded: DecodedValues, gap = 0) {
     const { kind } = decoded;
-    this.texts =
-      kind === 'booleans' ? decoded.booleans : kind === 'strings' ? decoded.bytes : noTexts;
-    this.words =
-      kind === 'booleans' ? noWords : kind === 'strings' ? decoded.offsets : decoded.int32s;
-    const { buffer, byteOffset, length } = this.words;
+    this.data =
+      kind === 'booleans' ? decoded.booleans : kind === 'strings' ? decoded.bytes : noBytes;
+    this.int32s =
+      kind === 'booleans' ? noInt32s : kind === 'strings' ? decoded.offsets : decoded.int32s;
+    const { buffer, byteOffset, length } = this.int32s;
     this.floats = kind === 'int32s' ? new Float32Array(buffer, byteOffset, length) : noFloats;
     this.doubles = kind === 'int64s' ? new Float64Array(buffer, byteOffset, length / 2) : noDoubles;
     this.count = countOf(decoded);
     this.gap = gap;
-    this.bytes = this.texts.byteLength + this.words.byteLength + objectBytes;
+    this.bytes = this.data.byteLength + this.int32s.byteLength + objectBytes;
   }
 }
 
-const noTexts = new Uint8Array(0);
-const noWords = new Int32Array(0);
+const noBytes = new Uint8Array(0);
+const noInt32s = new Int32Array(0);
 const noFloats = new Float32Array(0);
 const noDoubles = new Float64Array(0);
 
@@ -47,12 +47,12 @@ export function valuesOf(
   count: number,
 ): LeafValues {
   const isPlainText = encoding === encodingId.plain && physical === physicalType.byteArray;
-  if (isPlainText) return plainTexts(body, count);
+  if (isPlainText) return plainStrings(body, count);
   return new LeafValues(readValues(body, physical, encoding, count, undefined));
 }
 
-/** Texts as they lie in a page, each behind its length of four bytes: one copy for all of them. */
-function plainTexts(body: ByteSource, count: number): LeafValues {
+/** Strings in the plain encoding, each preceded by its length of four bytes; they are copied at once. */
+function plainStrings(body: ByteSource, count: number): LeafValues {
   const from = body.at;
   const offsets = new Int32Array(count + 1);
   for (let i = 0; i < count; i++) {

@@ -14,15 +14,15 @@ import { recordTree, shapeOf, type NodeFactory, type RecordTree } from './record
 
 export type { RowRef } from '../plan/executor.js';
 
-/** What records can be made into. */
+/** The formats of records. */
 export interface Materialised {
-  /** The JSON text of each record: keys at the top are always there, inside objects only those with a value. */
+  /** The JSON text of each record: all keys of the top level, and inside objects the keys with a value. */
   readonly json: readonly string[];
   /** The texts of each record's cells (see `cellColumns`), null where there is no value. */
   readonly cells: readonly (readonly (string | null)[])[];
   /** One Arrow batch under the columns' own names. */
   readonly arrow: RecordBatch;
-  /** The same under their physical names, which no two columns share but for letter case: for Parquet. */
+  /** The same under physical names, which are unique even if case is ignored: for Parquet. */
   readonly columns: RecordBatch;
   /** Lines of JSON, as UTF-8. */
   readonly jsonLines: Uint8Array;
@@ -78,7 +78,7 @@ const makers: { readonly [F in keyof Materialised]: Maker<Materialised[F]> } = {
   columns: (source, rows, projection) => batchOf(source, rows, projection, 'physical'),
 };
 
-/** Lines of a table of text, as UTF-8, without a first line of titles. */
+/** Lines of delimited text as UTF-8, without a header line. */
 export function delimitedLines(
   source: SegmentSource,
   rows: Iterable<RowRef>,
@@ -99,7 +99,7 @@ export function delimitedLines(
   });
 }
 
-/** Opens segments where nothing is kept from one call to the next; to be closed. */
+/** Opens segments without a cache across calls. The caller closes the source. */
 export function openSegments({
   files,
 }: Pick<Snapshot, 'files'>): SegmentSource & { close(): void } {
@@ -129,13 +129,13 @@ export function openSegments({
   };
 }
 
-/** What reads segments of one shape. */
+/** The cursors and nodes that read segments of one shape. */
 interface Shape<N> {
   readonly tree: RecordTree<N>;
   readonly reader: RecordReader;
 }
 
-/** Calls `visit` for every row, with the cursors of the tree on it. */
+/** Calls `visit` for every row after moving the cursors of the tree to it. */
 function eachRecord<N, S>(
   { file: fileOf, cache }: SegmentSource,
   rows: Iterable<RowRef>,
@@ -173,7 +173,7 @@ function eachRecord<N, S>(
   }
 }
 
-/** Writes the JSON of every record and then calls `end`; returns what is in the sink at last. */
+/** Writes the JSON of every record, calls `end` after each, and returns the final content of the sink. */
 function writeRecords(
   source: SegmentSource,
   rows: Iterable<RowRef>,
@@ -197,7 +197,7 @@ function writeRecords(
   );
 }
 
-/** Calls `end` behind every cell, with the number of its column, and with -1 behind every record. */
+/** Calls `end` after every cell with the number of its column, and after every record with -1. */
 function eachCell(
   source: SegmentSource,
   rows: Iterable<RowRef>,

@@ -49,11 +49,11 @@ export function writeDouble(out: ByteSink, value: number): void {
     if (size === 0) return out.byte(zero);
     return writeAscii(out, String(value));
   }
-  for (let places = 0; places < scales.length; places++) {
-    const scale = scales[places]!;
+  for (let decimals = 0; decimals < scales.length; decimals++) {
+    const scale = scales[decimals]!;
     const digits = Math.round(size * scale);
     if (digits > 1e15) break;
-    if (digits / scale === size) return writeDecimal(out, value < 0, digits, places);
+    if (digits / scale === size) return writeDecimal(out, value < 0, digits, decimals);
   }
   writeAscii(out, String(value));
 }
@@ -63,20 +63,20 @@ export function writeFloat(out: ByteSink, value: number): void {
   writeDouble(out, shortDouble(value));
 }
 
-const scales = Float64Array.from({ length: 9 }, (_, places) => 10 ** places);
+const scales = Float64Array.from({ length: 9 }, (_, decimals) => 10 ** decimals);
 
-/** `digits` divided by the scale of so many places. */
-function writeDecimal(out: ByteSink, isNegative: boolean, digits: number, places: number): void {
-  const scale = scales[places]!;
+/** `digits` divided by the scale of so many decimals. */
+function writeDecimal(out: ByteSink, isNegative: boolean, digits: number, decimals: number): void {
+  const scale = scales[decimals]!;
   out.reserve(32);
   if (isNegative) out.bytes[out.end++] = minus;
   // Below 10^15 the quotient cannot be rounded up to the next whole number.
   const whole = Math.floor(digits / scale);
   writeWhole(out, whole);
-  if (places === 0) return;
+  if (decimals === 0) return;
   out.reserve(10);
   out.bytes[out.end++] = point;
-  writeDigits(out, digits - whole * scale, places);
+  writeDigits(out, digits - whole * scale, decimals);
 }
 
 /** A number from 0 to 999,999,999, with zeros in front where it has fewer digits than `least`. The caller reserves the room. */

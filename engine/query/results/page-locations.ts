@@ -19,10 +19,10 @@ export function pageLocations(
   group: RowGroup,
   leaf: SegmentLeaf,
 ): PageLocations {
-  const places = file.pages(group, group.chunks[leaf.index]!);
-  if (places !== undefined) {
-    const found = known.get(places) ?? { ...places, step: stepOf(places.firstRows) };
-    known.set(places, found);
+  const pages = file.pages(group, group.chunks[leaf.index]!);
+  if (pages !== undefined) {
+    const found = known.get(pages) ?? { ...pages, step: stepOf(pages.firstRows) };
+    known.set(pages, found);
     return found;
   }
   const ofGroup = scanned.get(group) ?? new Map<number, PageLocations>();

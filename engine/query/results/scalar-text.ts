@@ -4,27 +4,27 @@ import { writeDate, writeRaw, writeText } from './json-bytes.js';
 import type { LeafValues } from './leaf-values.js';
 import { writeAscii, writeDouble, writeFloat, writeLong, writeWhole } from './number-bytes.js';
 
-/** Writes one of the values; false, and nothing is written, for NaN and the infinities, which have no text. */
+/** Writes one value. Returns false, and writes nothing, for NaN and the infinities, which have no text. */
 export type WriteValue = (out: ByteSink, values: LeafValues, i: number) => boolean;
 
 type Writers = Readonly<Record<Exclude<StoredType, 'object'>, WriteValue>>;
 
 /** How values of each type are written as plain text, as in a cell of a table. */
 export const writePlain: Writers = {
-  boolean: (out, { texts }, i) => {
-    writeAscii(out, texts[i] === 1 ? 'true' : 'false');
+  boolean: (out, { data }, i) => {
+    writeAscii(out, data[i] === 1 ? 'true' : 'false');
     return true;
   },
-  integer: (out, { words }, i) => {
-    writeWhole(out, words[i]!);
+  integer: (out, { int32s }, i) => {
+    writeWhole(out, int32s[i]!);
     return true;
   },
-  long: (out, { words }, i) => {
-    writeLong(out, words[2 * i]!, words[2 * i + 1]!);
+  long: (out, { int32s }, i) => {
+    writeLong(out, int32s[2 * i]!, int32s[2 * i + 1]!);
     return true;
   },
-  date: (out, { words }, i) => {
-    writeDate(out, words[2 * i]!, words[2 * i + 1]!);
+  date: (out, { int32s }, i) => {
+    writeDate(out, int32s[2 * i]!, int32s[2 * i + 1]!);
     return true;
   },
   double: (out, { doubles }, i) => {
@@ -61,12 +61,12 @@ export const writeJson: Writers = {
 
 const quote = 34;
 
-function raw(out: ByteSink, { texts, words, gap }: LeafValues, i: number): boolean {
-  writeRaw(out, texts, words[i]!, words[i + 1]! - gap);
+function raw(out: ByteSink, { data, int32s, gap }: LeafValues, i: number): boolean {
+  writeRaw(out, data, int32s[i]!, int32s[i + 1]! - gap);
   return true;
 }
 
-function quoted(out: ByteSink, { texts, words, gap }: LeafValues, i: number): boolean {
-  writeText(out, texts, words[i]!, words[i + 1]! - gap);
+function quoted(out: ByteSink, { data, int32s, gap }: LeafValues, i: number): boolean {
+  writeText(out, data, int32s[i]!, int32s[i + 1]! - gap);
   return true;
 }

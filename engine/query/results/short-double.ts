@@ -7,8 +7,8 @@
 export function shortDouble(float: number): number {
   const size = Math.abs(float);
   if (size >= 1e-5 && size <= 1e7) {
-    for (let places = 0; places < scales.length; places++) {
-      const scale = scales[places]!;
+    for (let decimals = 0; decimals < scales.length; decimals++) {
+      const scale = scales[decimals]!;
       // A float has 24 bits, so that this product is exact.
       const product = size * scale;
       const digits = nearestWhole(product);
@@ -23,7 +23,7 @@ export function shortDouble(float: number): number {
 }
 
 /** Up to 10^12 the product with a float has at most 53 bits. */
-const scales = Float64Array.from({ length: 13 }, (_, places) => 10 ** places);
+const scales = Float64Array.from({ length: 13 }, (_, decimals) => 10 ** decimals);
 
 /** Of two that are as near, the even one (ECMA-262, Number::toString, step 5). */
 function nearestWhole(value: number): number {
@@ -35,10 +35,10 @@ function nearestWhole(value: number): number {
 function searched(size: number): number {
   // Every float is a multiple of 2^-149, so that distances can be compared exactly.
   const exact = BigInt(size * 2 ** 149);
-  for (let places = 0; places < 8; places++) {
-    const text = size.toExponential(places);
+  for (let decimals = 0; decimals < 8; decimals++) {
+    const text = size.toExponential(decimals);
     const e = text.indexOf('e');
-    const power = Number(text.slice(e + 1)) - places;
+    const power = Number(text.slice(e + 1)) - decimals;
     const nearest = BigInt(text.slice(0, e).replace('.', ''));
     const found = [nearest - 1n, nearest, nearest + 1n]
       .map((digits) => ({ digits, short: Number(`${digits}e${power}`) }))
