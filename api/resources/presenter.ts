@@ -5,7 +5,7 @@ import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../engine/catalog/object-row.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
-import { canImport } from '../../scheduler/jobs/import/check.js';
+import { canImport } from '../../scheduler/jobs/import/reader-choice.js';
 import type { AppContext } from '../http/app-context.js';
 import type { ApiRequest, Caller } from '../http/request.js';
 import { dataset, type DatasetContext } from './datasets/dataset.js';

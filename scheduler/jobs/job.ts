@@ -6,7 +6,7 @@ import type { JsonObject } from '../../engine/core/types.js';
 import type { QueryEngine } from '../../engine/query/plan/engine.js';
 import type { Store } from '../../engine/store/store.js';
 import type { Pool } from '../worker/pool.js';
-import type { FetchSource } from './import/source.js';
+import type { FetchSource } from './import/import-source.js';
 
 /**
  * The declaration of a kind of job: everything that the queue and the worker know about it. `run` is called in the worker process, all

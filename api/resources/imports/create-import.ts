@@ -7,7 +7,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import { checkReader } from '../../../scheduler/jobs/import/check.js';
+import { checkReader } from '../../../scheduler/jobs/import/reader-choice.js';
 import { isObject, readId, type Form } from '../../http/form.js';
 import { importJob } from './import.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { checkFile } from '../../../scheduler/jobs/import/check.js';
+import { checkFile } from '../../../scheduler/jobs/import/reader-choice.js';
 import { fileNameOf, readUrl } from '../../../scheduler/fetch/url.js';
 import { hintsOf, manifestEntries } from '../../../scheduler/jobs/import/manifest.js';
 import { readEntityParams } from './entity-params.js';

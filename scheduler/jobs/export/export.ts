@@ -2,7 +2,7 @@ import { list, removeFile } from '../../../engine/core/files.js';
 import { isTerminal } from '../../queue/waiting.js';
 import type { Job } from '../job.js';
 import type { ExportParams, ExportResult } from './export-types.js';
-import { runExport } from './run.js';
+import { runExport } from './run-export.js';
 
 /** Exports the records of a query to a file for download. */
 export const exportJob: Job<'export', ExportParams, ExportResult> = {
@@ -11,11 +11,11 @@ export const exportJob: Job<'export', ExportParams, ExportResult> = {
   displayName: 'Dataset Export',
 
   async prepare(task, context) {
-    return (await import('./publish.js')).prepareExport(task, context);
+    return (await import('./publish-export.js')).prepareExport(task, context);
   },
   run: runExport,
   async publish(task, result, context) {
-    return (await import('./publish.js')).publishExport(task, result, context);
+    return (await import('./publish-export.js')).publishExport(task, result, context);
   },
 
   async discard(task, data) {

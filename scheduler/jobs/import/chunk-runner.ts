@@ -7,7 +7,7 @@ import type { SourceChunk } from './chunk-flow.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
 import type { RejectedBudget } from './rejected-budget.js';
 import { chunkKey, type Resume } from './resume.js';
-import type { ImportSource } from './source.js';
+import type { ImportSource } from './import-source.js';
 import type { LocalFile } from './source-files.js';
 import type { SourceLayout } from './source-layout.js';
 

@@ -3,7 +3,7 @@ import type { NewField } from '../../../engine/core/dataset-field.js';
 import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { Segment } from '../../../engine/store/store.js';
 import type { Sample } from './dry-run.js';
-import type { ImportSource } from './source.js';
+import type { ImportSource } from './import-source.js';
 
 /** Parameters of `runImport`. */
 export interface ImportParams {

@@ -6,7 +6,7 @@ import { isTerminal } from '../../queue/waiting.js';
 import type { Job } from '../job.js';
 import { rejectedFileName } from './rejected-file.js';
 import type { ImportParams, ImportResult } from './import-types.js';
-import { runImport } from './run.js';
+import { runImport } from './run-import.js';
 
 /** Imports files into a dataset, as one commit. */
 export const importJob: Job<'import', ImportParams, ImportResult> = {
@@ -16,11 +16,11 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
   isResumable: true,
 
   async prepare(task, context) {
-    return (await import('./publish.js')).prepareImport(task, context);
+    return (await import('./publish-import.js')).prepareImport(task, context);
   },
   run: runImport,
   async publish(task, result, context) {
-    return (await import('./publish.js')).publishImport(task, result, context);
+    return (await import('./publish-import.js')).publishImport(task, result, context);
   },
 
   async salvage(task, attempt, data) {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../engine/core/types.js';
-import type { FileHints } from './check.js';
+import type { FileHints } from './reader-choice.js';
 
 /** A file of a manifest, which was checked when the import was created. */
 export interface ManifestEntry {

@@ -14,7 +14,7 @@ import { readFooter } from '../../../engine/store/footer.js';
 import type { ChunkRef } from '../../../readers/source/chunks.js';
 import type { ChunkResult } from './chunk-types.js';
 import type { RunContext } from '../job.js';
-import type { Fetched, UrlLocation } from './source.js';
+import type { Fetched, UrlLocation } from './import-source.js';
 import { Journal, readJournal, type JournalEntry } from './journal.js';
 
 /** Version of the values in the journal. */

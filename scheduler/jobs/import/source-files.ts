@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { fileStats } from '../../../engine/core/files.js';
 import type { RunContext } from '../job.js';
 import { downloadKey, type Resume } from './resume.js';
-import type { FileLocation, ImportSource, UrlLocation } from './source.js';
+import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
 
 /** The complete file of a source, on this machine. */
 export interface LocalFile {

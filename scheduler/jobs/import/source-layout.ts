@@ -1,7 +1,7 @@
 import { readerNamed, readerOfContent } from '../../../readers/index.js';
 import type { Header, Reader } from '../../../readers/reader.js';
 import type { Chunks, Source } from '../../../readers/source/source.js';
-import type { ImportSource } from './source.js';
+import type { ImportSource } from './import-source.js';
 
 /** How a source is read: its reader, its header, and the size of its chunks. */
 export interface SourceLayout {
@@ -20,12 +20,12 @@ export interface SourceLayout {
  * chunks for a pool of `threads` threads.
  */
 export async function readLayout(
-  { reader: name, isReaderAsked, readerParams }: ImportSource,
+  { reader: name, isReaderNamed, readerParams }: ImportSource,
   source: Source,
   threads: number,
 ): Promise<SourceLayout> {
   const named = readerNamed(name);
-  const reader = isReaderAsked ? named : await readerOfContent(named, source.head);
+  const reader = isReaderNamed ? named : await readerOfContent(named, source.head);
   const params = reader.params(readerParams);
   const header = await reader.header(source.head, params);
   const { compression, warnings } = source;

@@ -14,7 +14,7 @@ import {
   type EntityRules,
   type SourceSamples,
 } from './entity-samples.js';
-import type { ImportSource } from './source.js';
+import type { ImportSource } from './import-source.js';
 import type { LocalFile } from './source-files.js';
 import { chunksOf, readLayout, type SourceLayout } from './source-layout.js';
 

@@ -3,7 +3,7 @@ import { removeTree } from '../../../engine/core/files.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import type { Job } from '../job.js';
 import type { TableFile } from './file-table.js';
-import { runTable, type TableResult } from './run.js';
+import { runTable, type TableResult } from './run-table.js';
 
 /**
  * Reads an uploaded file into a table, for queries without an import. A query waits for the result, so tables precede merges, and

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { ImportRow } from '../../../../engine/catalog/imports.js';
 import { createScheduler, type Scheduler } from '../../../../scheduler/queue/scheduler.js';
-import { canImport } from '../../../../scheduler/jobs/import/check.js';
+import { canImport } from '../../../../scheduler/jobs/import/reader-choice.js';
 import { Lake } from '../../lake.js';
 
 /*

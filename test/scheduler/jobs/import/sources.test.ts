@@ -3,7 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { JsonObject } from '../../../../engine/core/types.js';
 import { createScheduler, type Scheduler } from '../../../../scheduler/queue/scheduler.js';
 import type { RunContext } from '../../../../scheduler/jobs/job.js';
-import type { Fetched, ImportSource } from '../../../../scheduler/jobs/import/source.js';
+import type { Fetched, ImportSource } from '../../../../scheduler/jobs/import/import-source.js';
 import { SourceFiles } from '../../../../scheduler/jobs/import/source-files.js';
 import { Lake } from '../../lake.js';
 
@@ -145,7 +145,7 @@ describe('several files in one import', () => {
 describe('files on other hosts', () => {
   const source = (name: string): ImportSource => ({
     location: { kind: 'url', url: `https://example.org/${name}` },
-    isReaderAsked: false,
+    isReaderNamed: false,
     name,
     reader: 'json',
     readerParams: {},

@@ -13,7 +13,7 @@ import { dryRunReport } from './dry-run-report.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { knownColumns, newFields } from './known-columns.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
-import { checkSources, sourcesOf } from './sources-of.js';
+import { checkSources, sourcesOf } from './prepare-sources.js';
 import { declaredBy, describedBy, editsBy, fixedEntities, transientBy } from './target-fields.js';
 
 /** Checks the permissions on the dataset and the sources, and collects the parameters of `runImport`. */

@@ -7,7 +7,7 @@ import { ChunkFlow } from './chunk-flow.js';
 import type { ImportContext } from './chunk-runner.js';
 import { detectEntities } from './detect-entities.js';
 import type { ImportParams, ImportResult } from './import-types.js';
-import { importResult, nameOf, runFailure } from './result.js';
+import { importResult, nameOf, runFailure } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { Resume } from './resume.js';
 import { SourceFiles } from './source-files.js';

@@ -3,12 +3,12 @@ import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { AppError } from '../../../engine/core/errors.js';
 import type { ValidationParams } from '../../../engine/ingest/findings.js';
-import { parametersOf, readerOfFile } from './check.js';
+import { parametersOf, readerOfFile } from './reader-choice.js';
 import { fileNameOf } from '../../fetch/url.js';
 import { hintsOf, manifestEntries, type ManifestEntry } from './manifest.js';
 import { checkRights } from '../../queue/rights.js';
 import type { PublishContext } from '../job.js';
-import type { FileLocation, ImportSource, UrlLocation } from './source.js';
+import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
 
 /** The sources of an import, in order. Throws if its user may no longer read one of them. */
 export async function sourcesOf(
@@ -85,13 +85,13 @@ function sourceOf(
   const chosen =
     reader === null
       ? readerOfFile(hintsOf(filename, entry), row.readerParams)
-      : { reader, isAsked: true };
+      : { reader, isNamed: true };
   return {
     location,
     // Uploaded files keep their own names; the manifest may name a file on another host.
     name: location.kind === 'url' ? (entry?.name ?? filename) : filename,
     reader: chosen.reader,
-    isReaderAsked: chosen.isAsked,
+    isReaderNamed: chosen.isNamed,
     readerParams: parametersOf(readerParams, row.genomeBuild),
     validation: validation(overriddenBy(row.validationParams, entry?.validationParams)),
     entityParams: overriddenBy(row.entityParams, entry?.entityParams),

@@ -13,7 +13,7 @@ import { openSource } from '../../../readers/source/open.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from '../import/chunk-flow.js';
 import type { ImportContext } from '../import/chunk-runner.js';
-import type { ImportSource } from '../import/source.js';
+import type { ImportSource } from '../import/import-source.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
 import type { LocalFile } from '../import/source-files.js';
 import { SourceRun, type SourceToRead } from '../import/source-run.js';
@@ -113,7 +113,7 @@ function sourceOf(job: TableFile, file: string): ImportSource {
     location: { kind: 'file', file, identity: '', md5: null },
     name: job.filename,
     reader,
-    isReaderAsked: true,
+    isReaderNamed: true,
     readerParams,
     validation: { disable: false, raiseOnErrors: true, strict: false, allowNewFields: true },
     entityParams: { disable: true },

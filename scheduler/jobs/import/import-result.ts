@@ -15,7 +15,7 @@ import { TaskFailure, type RunContext } from '../job.js';
 import type { DetectedEntities } from './detect-entities.js';
 import { sampleOf } from './dry-run.js';
 import type { ImportParams, ImportResult } from './import-types.js';
-import type { ImportSource } from './source.js';
+import type { ImportSource } from './import-source.js';
 import { importReport, type ImportReport } from './import-report.js';
 import { writeRejectedFile } from './rejected-file.js';
 import type { SourceRun } from './source-run.js';

@@ -48,16 +48,16 @@ export interface FileHints {
 export function readerOfFile(
   { names, format, readerParams }: FileHints,
   general: JsonObject | null,
-): { readonly reader: string; readonly isAsked: boolean } {
+): { readonly reader: string; readonly isNamed: boolean } {
   const own = readerParams?.['reader'];
   if (typeof own === 'string' && own !== '')
-    return { reader: readerNamed(own).name, isAsked: true };
-  if (format !== null) return { reader: readerOfFormat(format).name, isAsked: true };
+    return { reader: readerNamed(own).name, isNamed: true };
+  if (format !== null) return { reader: readerOfFormat(format).name, isNamed: true };
   const name = names.find(canImport) ?? names[0] ?? '';
   const asked = general?.['reader'];
   return {
     reader: readerOf(name, general).name,
-    isAsked: typeof asked === 'string' && asked !== '',
+    isNamed: typeof asked === 'string' && asked !== '',
   };
 }
 

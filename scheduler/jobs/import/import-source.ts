@@ -13,7 +13,7 @@ export interface ImportSource {
   /** Name of the reader. */
   readonly reader: string;
   /** The request names the reader; otherwise the content of the file may select another one. */
-  readonly isReaderAsked: boolean;
+  readonly isReaderNamed: boolean;
   /** Parameters of the reader, not parsed yet: those of the import, overridden by those of the file. */
   readonly readerParams: JsonObject;
   readonly validation: ValidationParams;

@@ -6,7 +6,7 @@ import { looseSnapshot } from '../../../engine/store/loose.js';
 import { tableFormatOf } from '../../../readers/index.js';
 import type { JobQueue } from '../../queue/queue.js';
 import { fieldsOf, type FileTable, type TableFile } from './file-table.js';
-import { schemaName, type TableResult } from './run.js';
+import { schemaName, type TableResult } from './run-table.js';
 
 /** A cache of uploaded files as tables, which the worker creates on demand. */
 export interface FileTables {
