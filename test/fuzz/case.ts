@@ -5,60 +5,63 @@ import type { ValidationParams } from '../../engine/ingest/findings.js';
 import { bgzf } from '../readers/source/bgzf.js';
 import { lenient } from '../readers/import-lines.js';
 
-/** One input and all that decides how it is read. */
+/** An input, and everything that determines how it is read. */
 export interface FuzzCase {
   readonly reader: string;
-  /** The text before it is packed. */
+  /** The text before compression. */
   readonly bytes: Buffer;
   readonly params: Readonly<Record<string, unknown>>;
   readonly validation: ValidationParams;
   readonly packing: Packing;
-  /** Decides the cuts. */
+  /** Seed of the chunk sizes and of the order of the chunks. */
   readonly seed: number;
 }
 
-/** How the text lies in its file. */
+/** The compression and damage of an input. */
 export interface Packing {
-  readonly layer: 'plain' | 'gzip' | 'bgzf';
+  readonly compression: 'plain' | 'gzip' | 'bgzf';
   readonly blockBytes: number;
-  /** What happened to the packed bytes afterwards. */
+  /** The damage to the compressed bytes. */
   readonly damage: 'none' | 'flipped' | 'cut' | 'appended' | 'padded';
-  /** Where, as a share of the packed bytes. */
+  /** The position of the damage, from 0 to 1. */
   readonly at: number;
 }
 
-/** Text as it stands, under the usual parameters. */
+/** Uncompressed text, read with default parameters. */
 export const plainly = {
   params: {},
   validation: lenient,
-  packing: { layer: 'plain', blockBytes: 1000, damage: 'none', at: 0 },
+  packing: { compression: 'plain', blockBytes: 1000, damage: 'none', at: 0 },
 } as const;
 
-/** Bytes at the start of a packed file that damage leaves alone: with others it would not be a packed file. */
+/** Bytes at the start of a compressed file that are not damaged, so that it is recognized as compressed. */
 const magicBytes = 18;
 
-/** The bytes of the file. */
-export function packed(bytes: Uint8Array, { layer, blockBytes, damage, at }: Packing): Buffer {
+/** Compresses and damages the text; returns the bytes of the file. */
+export function compressed(
+  bytes: Uint8Array,
+  { compression, blockBytes, damage, at }: Packing,
+): Buffer {
   const whole =
-    layer === 'plain'
+    compression === 'plain'
       ? Buffer.from(bytes)
-      : layer === 'gzip'
+      : compression === 'gzip'
         ? Buffer.concat(
-            // A cut between two members cannot be told from a whole file, so what is cut has one.
+            // A file cut between two members looks whole, so a file that is cut has one member.
             (damage === 'cut'
               ? [bytes]
               : [bytes.subarray(0, blockBytes), bytes.subarray(blockBytes)]
             ).map((member) => gzipSync(member, { level: 1 })),
           )
         : bgzf(bytes, Math.max(blockBytes, Math.ceil(bytes.length / 200)));
-  if (layer === 'plain' || damage === 'none') return whole;
-  const place = magicBytes + Math.floor(at * (whole.length - magicBytes));
+  if (compression === 'plain' || damage === 'none') return whole;
+  const position = magicBytes + Math.floor(at * (whole.length - magicBytes));
   switch (damage) {
     case 'flipped':
-      whole[place]! ^= 1 << (place % 8);
+      whole[position]! ^= 1 << (position % 8);
       return whole;
     case 'cut':
-      return whole.subarray(0, place);
+      return whole.subarray(0, position);
     case 'appended':
       return Buffer.concat([whole, Buffer.from('something else')]);
     case 'padded':
@@ -66,10 +69,10 @@ export function packed(bytes: Uint8Array, { layer, blockBytes, damage, at }: Pac
   }
 }
 
-/** Where regressions lie: a folder per reader, two files per case. */
+/** The folder of regressions: a folder per reader, two files per case. */
 export const regressionFolder = 'test/fixtures/fuzz';
 
-/** Every saved case, by its path without extension. */
+/** The paths of all saved cases, without extension. */
 export function savedCases(folder = regressionFolder): readonly string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -78,7 +81,7 @@ export function savedCases(folder = regressionFolder): readonly string[] {
     .sort();
 }
 
-/** The case at this path: its text in `.input`, the rest in `.json`. */
+/** Loads the case at this path: its text is in `.input`, the rest in `.json`. */
 export function loadCase(path: string): FuzzCase {
   const base = path.replace(/\.(?:json|input)$/, '');
   const { found: _, ...rest } = JSON.parse(readFileSync(`${base}.json`, 'utf8')) as Omit<
@@ -88,7 +91,7 @@ export function loadCase(path: string): FuzzCase {
   return { ...rest, bytes: readFileSync(`${base}.input`) };
 }
 
-/** Saves a case beside the others of its reader; returns its path. `found` says what was wrong with it. */
+/** Saves a case in the folder of its reader; returns its path. `found` is the message of its failure. */
 export function saveCase(one: FuzzCase, property: string, found: string): string {
   const { bytes, ...rest } = one;
   const folder = `${regressionFolder}/${one.reader}`;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 
-/** Where real files of each reader lie. */
+/** The folders of real files, and the pattern of their names, by reader. */
 const folders: Readonly<Record<string, readonly [folder: string, names: RegExp]>> = {
   vcf: ['vcf', /\.vcf(?:\.gz)?$/],
   json: ['jsonl', /\.json(?:\.gz)?$/],
@@ -15,10 +15,10 @@ const folders: Readonly<Record<string, readonly [folder: string, names: RegExp]>
 };
 
 /**
- * The texts of real files to begin with: the fixtures, and those of `STRANDLAKE_SAMPLES` where it names a folder with
- * more of them. Small inputs find more per second, so only the beginning of a large one is kept.
+ * Returns the text of real files: of the fixtures, and of the folder `STRANDLAKE_SAMPLES` if it is set. Of each file only the first
+ * `maxBytes` bytes are used, because small inputs find more failures per second.
  */
-export function corpusOf(reader: string, mostBytes = 4_000): readonly Buffer[] {
+export function corpusOf(reader: string, maxBytes = 4_000): readonly Buffer[] {
   const [folder, names] = folders[reader]!;
   const samples = process.env['STRANDLAKE_SAMPLES'];
   const roots = ['test/fixtures', ...(samples === undefined ? [] : [samples])];
@@ -27,7 +27,7 @@ export function corpusOf(reader: string, mostBytes = 4_000): readonly Buffer[] {
     .filter((path) => existsSync(path))
     .flatMap((path) => readdirSync(path).map((name) => `${path}/${name}`))
     .filter((path) => names.test(path) && (!path.includes('/bad/') || path.includes(`/${reader}`)))
-    .map((path) => beginning(textOf(path), mostBytes));
+    .map((path) => beginning(textOf(path), maxBytes));
 }
 
 function textOf(path: string): Buffer {
@@ -35,12 +35,12 @@ function textOf(path: string): Buffer {
   try {
     return bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes;
   } catch {
-    return bytes; // a damaged fixture is as good a beginning as any
+    return bytes; // a damaged fixture is as good as any other input
   }
 }
 
-function beginning(text: Buffer, mostBytes: number): Buffer {
-  if (text.length <= mostBytes) return text;
-  const end = text.lastIndexOf(10, mostBytes);
-  return text.subarray(0, end <= 0 ? mostBytes : end + 1);
+function beginning(text: Buffer, maxBytes: number): Buffer {
+  if (text.length <= maxBytes) return text;
+  const end = text.lastIndexOf(10, maxBytes);
+  return text.subarray(0, end <= 0 ? maxBytes : end + 1);
 }

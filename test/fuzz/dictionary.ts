@@ -1,4 +1,4 @@
-/** Texts that every format trips over. */
+/** Strings that are difficult in every format. */
 const common = [
   '\n',
   '\r',
@@ -78,7 +78,7 @@ const common = [
   'e\u0301',
 ];
 
-/** Bytes that are not UTF-8, or not where they stand. */
+/** Bytes that are not valid UTF-8. */
 export const oddBytes: readonly Buffer[] = [
   [0xff],
   [0xfe, 0xff],
@@ -185,7 +185,7 @@ const table = [
   '50%',
 ];
 
-/** Texts that mean something to each reader. */
+/** Strings with a meaning in the format, by reader. */
 const words: Readonly<Record<string, readonly string[]>> = {
   vcf: [
     '##fileformat=VCFv4.0\n',
@@ -318,13 +318,13 @@ const words: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The dictionary of a reader. */
-export function wordsOf(reader: string): readonly Buffer[] {
+/** The tokens that mutations insert for a reader. */
+export function tokensOf(reader: string): readonly Buffer[] {
   return [...words[reader]!, ...common].map((word) => Buffer.from(word));
 }
 
-/** What begins something that nests, and what is then repeated. */
-export const nests: Readonly<Record<string, readonly string[]>> = {
+/** Text that opens a nested structure, to be repeated. */
+export const nestings: Readonly<Record<string, readonly string[]>> = {
   json: ['[', '{"a":', '[{"a":'],
   nirvana: ['[', '{"a":', '[{"a":'],
   xml: ['<a>', '<a b="1">', '&#65;', '<a/>', ' c="1"', '<!--x-->'],

@@ -2,8 +2,8 @@ import type { Random } from '../random.js';
 import { randomText } from '../readers/records.js';
 import { below, pick, times } from './pick.js';
 
-/** Makes a text that the reader should mostly like. */
-export function madeText(reader: string, next: Random): Buffer {
+/** Generates a text of which the reader accepts most. */
+export function generateText(reader: string, next: Random): Buffer {
   return Buffer.from(makers[reader]!(next));
 }
 

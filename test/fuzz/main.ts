@@ -2,18 +2,18 @@ import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { readers } from '../../readers/index.js';
 import { loadCase, saveCase } from './case.js';
-import { madeCase, materialFor } from './made.js';
+import { generateCase, materialFor } from './generate.js';
 import { check } from './properties.js';
-import { makeShared, shown, type Found, type FuzzJob, type Shared } from './shared.js';
+import { makeShared, publishedCase, type Finding, type FuzzJob, type Shared } from './shared.js';
 
 /*
  * npm run fuzz -- <reader> [--minutes N] [--seed S] [--inputs N] | --input SEED | --replay FILE
  *
- * A thread makes inputs and checks what must hold for each; this is its watcher. What fails is made small and saved in
- * test/fixtures/fuzz, where `npm test` reads it again from then on.
+ * A worker thread generates inputs and checks the properties of each; this thread watches it. An input that fails is minimised and saved in
+ * test/fixtures/fuzz, which `npm test` checks.
  */
 
-/** An input that takes longer hangs the reader. */
+/** An input that takes longer counts as a hang. */
 const hangMs = 20_000;
 
 const { values, positionals } = parseArgs({
@@ -37,26 +37,26 @@ if (values.replay !== undefined) {
   process.exitCode = 2;
 } else if (values.input !== undefined) {
   const reader = positionals[0]!;
-  const one = madeCase(reader, Number(values.input), materialFor(reader));
-  console.log(saveCase(one, 'input', 'made by its seed'));
+  const one = generateCase(reader, Number(values.input), materialFor(reader));
+  console.log(saveCase(one, 'input', 'generated from its seed'));
   await check(one, true);
 } else {
   const job: FuzzJob = {
     reader: positionals[0]!,
     seed: Number(values.seed),
     minutes: Number(values.minutes),
-    most: Number(values.inputs),
+    maxInputs: Number(values.inputs),
   };
   console.log(`${job.reader}, seed ${job.seed}, ${job.minutes} min`);
   process.exitCode = (await fuzz(job)) === 0 ? 0 : 1;
 }
 
-/** Runs the job to its end; returns how many different things it found. */
+/** Runs the job; returns the number of findings. */
 async function fuzz(job: FuzzJob): Promise<number> {
   const found = new Set<string>();
   const shared = makeShared();
   const startedMs = Date.now();
-  const tell = ({ property, message, path }: Found): void => {
+  const report = ({ property, message, path }: Finding): void => {
     found.add(path === '(being minimised)' ? '' : path);
     console.log(`\n${path}\n  ${property}: ${message.slice(0, 1500)}`);
   };
@@ -64,18 +64,18 @@ async function fuzz(job: FuzzJob): Promise<number> {
     workerData: { job, shared },
     resourceLimits: { maxOldGenerationSizeMb: 1024 },
   });
-  worker.on('message', tell);
+  worker.on('message', report);
   const watch = watchdog(shared, () => void worker.terminate());
   const ended = await new Promise<string | null>((resolve) => {
     worker.on('error', (error: unknown) => resolve(String((error as Error).stack)));
     worker.on('exit', (code) =>
-      resolve(code === 0 ? null : watch.hasBarked ? 'hangs' : `ended with ${code}`),
+      resolve(code === 0 ? null : watch.hasFired ? 'hangs' : `ended with ${code}`),
     );
   });
   watch.stop();
   if (ended !== null) {
-    const one = shown(shared);
-    tell({
+    const one = publishedCase(shared);
+    report({
       property: 'crash',
       message: ended,
       path: saveCase(one, 'crash', ended.split('\n')[0]!),
@@ -90,20 +90,20 @@ async function fuzz(job: FuzzJob): Promise<number> {
   return found.size;
 }
 
-/** Calls `bark` when the thread stays with one input for too long. */
-function watchdog(shared: Shared, bark: () => void): { hasBarked: boolean; stop(): void } {
-  let looks = -1;
+/** Calls `onHang` when one input takes longer than `hangMs`. */
+function watchdog(shared: Shared, onHang: () => void): { hasFired: boolean; stop(): void } {
+  let checks = -1;
   let sinceMs = Date.now();
   const timer = setInterval(() => {
     const now = Atomics.load(shared.counts, 1);
-    if (now !== looks) {
-      looks = now;
+    if (now !== checks) {
+      checks = now;
       sinceMs = Date.now();
     } else if (Date.now() - sinceMs > hangMs) {
-      watch.hasBarked = true;
-      bark();
+      watch.hasFired = true;
+      onHang();
     }
   }, 500);
-  const watch = { hasBarked: false, stop: () => clearInterval(timer) };
+  const watch = { hasFired: false, stop: () => clearInterval(timer) };
   return watch;
 }

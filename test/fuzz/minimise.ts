@@ -1,16 +1,16 @@
 import type { FuzzCase } from './case.js';
 import { plainly } from './case.js';
 
-/** The smallest input that `isStill` as it was, found by leaving out ever smaller parts. */
-export async function minimised(
+/** Returns the smallest input that still `fails`, found by removing smaller and smaller parts, with at most `maxTries` attempts. */
+export async function minimise(
   one: FuzzCase,
-  isStill: (other: FuzzCase) => Promise<boolean>,
-  mostTries = 3_000,
+  fails: (other: FuzzCase) => Promise<boolean>,
+  maxTries = 3_000,
 ): Promise<FuzzCase> {
   let best = one;
   let tries = 0;
   const attempt = async (other: FuzzCase): Promise<boolean> => {
-    if (tries++ >= mostTries || !(await isStill(other))) return false;
+    if (tries++ >= maxTries || !(await fails(other))) return false;
     best = other;
     return true;
   };

@@ -6,7 +6,7 @@ import { recordsOf, rowsByOracle } from '../readers/csv/oracle.js';
 import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 import { parse } from 'csv-parse/sync';
 
-/** Compares an import with what a simple reading of the same text gives, where there is one. */
+/** Compares an import with the result of a simple parser for the same text, if there is one for the format. */
 export function agreesWithOracle(one: FuzzCase, read: SourceImport): void {
   if (one.validation !== lenient && JSON.stringify(one.validation) !== JSON.stringify(lenient))
     return;
@@ -37,13 +37,13 @@ function expectSame(what: string, found: unknown, want: unknown): void {
     throw new Failure('oracle', `${what}: ${a?.slice(0, 500)}\n  instead of: ${b?.slice(0, 500)}`);
 }
 
-/** JSON.parse, line by line, with whole numbers that a double cannot hold as bigints. */
+/** Compares the records with the lines as JSON.parse reads them; integers that a double cannot represent become bigints. */
 function jsonOracle(
   _: FuzzCase,
   { rows, error, findings, columns }: SourceImport,
   text: string,
 ): void {
-  // These are read where JSON.parse refuses them, or refused for their size.
+  // The reader accepts NaN and infinities, which JSON.parse rejects, and rejects values beyond budgets.
   if (/NaN|Infinity|"__proto__"/.test(text)) return;
   const lines = text.split(/\r\n|\n|\r/).filter((line) => /[^ \t]/.test(line));
   if (lines.some((line) => line.length > 30_000 || line.replace(/[^[{]/g, '').length > 60)) return;
@@ -51,7 +51,7 @@ function jsonOracle(
   const malformed = values.filter((value) => !isObject(value)).length;
   const told = findings.examples.filter(({ code, level }) => code === 0 && level === 'error');
   expectSame(
-    'lines that are no JSON object',
+    'lines that are not a JSON object',
     told.reduce((sum, { count }) => sum + count, 0),
     malformed,
   );
@@ -77,7 +77,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/** Half a surrogate pair is stored as U+FFFD, in values and in keys. */
+/** Replaces lone surrogates in values and keys by U+FFFD, as the reader does. */
 function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
   if (!isObject(value) || Object.keys(value as Row).every((key) => key.isWellFormed()))
@@ -91,12 +91,12 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a record that JSON.parse or the like found is shown so under these columns. */
+/** Whether a stored record equals a record of the oracle, given the columns. */
 export function jsonAgrees(record: unknown, row: Row, columns: Columns): boolean {
   return agrees(withoutReserved(record as Row) as Row, row, { ...root, children: columns });
 }
 
-/** Whether a value is shown so in a column. */
+/** Whether a stored value equals a value of the oracle, given the column. */
 function agrees(value: Value | undefined, shown: Value | undefined, column: Column): boolean {
   if (value === null || value === undefined) return shown === null || shown === undefined;
   if (column.type === 'json')
@@ -144,7 +144,7 @@ function named(columns: Columns, name: string): boolean {
   return columns.some((column) => column.name === name);
 }
 
-/** csv-parse, for texts that it takes for well-formed. */
+/** Compares the rows with those of csv-parse, for text that csv-parse accepts. */
 function tableOracle(
   { params, bytes }: FuzzCase,
   { rows, error, ...rest }: SourceImport,
@@ -154,7 +154,7 @@ function tableOracle(
   const names = Object.keys(params);
   if (error !== null || names.some((name) => name !== 'delimiter')) return;
   const delimiter = (params['delimiter'] as string | undefined) ?? usual;
-  // A carriage return beside a comment or a quote is where the two differ in what they call a line.
+  // Next to a comment or a quote, the two differ in whether a carriage return ends a line.
   if (!isWellFormed(bytes, delimiter) || text.includes('\ufffd') || text.includes('\u0000')) return;
   const all = rowsByOracle(bytes, delimiter);
   const header = all[0] ?? [];
@@ -166,7 +166,7 @@ function tableOracle(
   for (const [i, row] of rows.entries()) expectSame(`record ${i}`, row, withoutReserved(want[i]!));
 }
 
-/** Ids and commits are the store's to give: what a record says of its own is dropped. */
+/** Removes `_id` and `_commit`, which the store assigns and the reader discards. */
 function withoutReserved<V>(record: Readonly<Record<string, V>>): Record<string, V> {
   const { _id, _commit, ...kept } = record;
   return kept;
@@ -189,7 +189,7 @@ function isWellFormed(bytes: Buffer, delimiter: string): boolean {
   }
 }
 
-/** A record for each alternate allele of each line, with what its first columns say. */
+/** One record for each alternate allele of each line, with the values of the first columns. */
 function vcfOracle({ params }: FuzzCase, { rows, error }: SourceImport, text: string): void {
   if (error !== null || params['explode_annotations'] === true) return;
   const lines = text.split(/\r?\n/);
@@ -219,7 +219,7 @@ function vcfOracle({ params }: FuzzCase, { rows, error }: SourceImport, text: st
   for (const [i, one] of want.entries()) expectSame(`record ${i}`, found[i], one);
 }
 
-/** The lines with features, cut at tabs. */
+/** The feature lines, split at tabs. */
 function featureOracle(
   { reader, params }: FuzzCase,
   { rows, error }: SourceImport,
@@ -246,7 +246,7 @@ function numberIn(cell: string | undefined): number | null {
   return cell === '.' || cell === '' ? null : Number(cell);
 }
 
-/** The document as a whole, where it is one. */
+/** Compares the number of records with the positions of the document, parsed as a whole, if it is well-formed. */
 function nirvanaOracle(_: FuzzCase, { rows, error }: SourceImport, text: string): void {
   const document = parsed(text.replace(/^\ufeff/, '')) as { positions?: unknown } | undefined;
   if (error !== null || !isObject(document) || !Array.isArray(document?.positions)) return;

@@ -1,16 +1,16 @@
 import { AppError, InputError } from '../../engine/core/errors.js';
 import { importSource, type SourceImport, type SourceOptions } from '../readers/import-source.js';
-import { packed, type FuzzCase } from './case.js';
+import { compressed, type FuzzCase } from './case.js';
 
 /** The name under which every input is read. */
 export const fileName = 'fuzzed';
 
-/** What reading a case came to: an import, or an error that a user would see. */
+/** The result of reading a case: an import, or an error for the user. */
 export type Outcome =
   | { readonly kind: 'read'; readonly import: SourceImport }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string };
 
-/** A property that an input does not have. */
+/** Thrown when a property does not hold for an input. */
 export class Failure extends Error {
   constructor(
     readonly property: string,
@@ -21,11 +21,11 @@ export class Failure extends Error {
   }
 }
 
-/** How the case is read this time: `targetBytes` is how large the pieces are. */
+/** Reads a case; `how` has the chunk size and other options. */
 export async function outcomeOf(one: FuzzCase, how: SourceOptions = {}): Promise<Outcome> {
   const { reader, bytes, params, validation, packing } = one;
   try {
-    const read = await importSource(packed(bytes, packing), reader, {
+    const read = await importSource(compressed(bytes, packing), reader, {
       name: fileName,
       params,
       validation,
@@ -37,7 +37,7 @@ export async function outcomeOf(one: FuzzCase, how: SourceOptions = {}): Promise
   }
 }
 
-/** Errors that say what to do are fine, and name the file unless they are about the parameters. */
+/** The outcome for an expected error. Throws a `Failure` for any other error and for one about the file that does not name it. */
 function refusal(error: unknown): Outcome {
   if (!(error instanceof AppError))
     throw new Failure('threw', error instanceof Error ? String(error.stack) : String(error));

@@ -4,7 +4,7 @@ import { lenient } from '../readers/import-lines.js';
 import type { Packing } from './case.js';
 import { below, pick, times } from './pick.js';
 
-/** Parameters of a reader: mostly none, some that it knows, now and then values that it should refuse. */
+/** Random parameters for a reader: often none, else some that it knows, occasionally with values that it should reject. */
 export function randomParams(reader: string, next: Random): Record<string, unknown> {
   if (next() < 0.5) return {};
   const params: Record<string, unknown> = {};
@@ -14,7 +14,7 @@ export function randomParams(reader: string, next: Random): Record<string, unkno
   return params;
 }
 
-/** How strictly the input is looked at. */
+/** Random validation parameters. */
 export function randomValidation(next: Random): ValidationParams {
   if (next() < 0.6) return lenient;
   return {
@@ -25,10 +25,10 @@ export function randomValidation(next: Random): ValidationParams {
   };
 }
 
-/** How the text lies in its file. */
+/** Random compression and damage. */
 export function randomPacking(next: Random): Packing {
   return {
-    layer: pick(next, ['plain', 'plain', 'gzip', 'bgzf']),
+    compression: pick(next, ['plain', 'plain', 'gzip', 'bgzf']),
     blockBytes: 1 + below(next, pick(next, [20, 300, 5_000])),
     damage: next() < 0.8 ? 'none' : pick(next, ['flipped', 'flipped', 'cut', 'appended', 'padded']),
     at: next(),

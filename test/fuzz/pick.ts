@@ -1,16 +1,16 @@
 import type { Random } from '../random.js';
 
-/** A whole number from 0 to `most` - 1. */
-export function below(next: Random, most: number): number {
-  return Math.floor(next() * most);
+/** A random integer from 0 below `end`. */
+export function below(next: Random, end: number): number {
+  return Math.floor(next() * end);
 }
 
-/** One of the values. */
+/** A random element of the list. */
 export function pick<T>(next: Random, values: readonly T[]): T {
   return values[below(next, values.length)]!;
 }
 
-/** `count` things made one after the other. */
+/** The results of `count` calls of `make`. */
 export function times<T>(count: number, make: (i: number) => T): T[] {
   return Array.from({ length: count }, (_, i) => make(i));
 }

@@ -7,33 +7,34 @@ import { plainly, type FuzzCase } from './case.js';
 import { agreesWithOracle } from './oracles.js';
 import { Failure, fileName, outcomeOf, type Outcome } from './outcome.js';
 import { below } from './pick.js';
-import { isReadBack } from './stored.js';
+import { checkStorage } from './stored.js';
 
-/** Throws a `Failure` when the case breaks one of the rules that hold for every input. */
-export async function check(one: FuzzCase, isStoredToo: boolean): Promise<void> {
+/** Checks the properties that hold for every input; throws a `Failure` for the first that does not. */
+export async function check(one: FuzzCase, withStorage: boolean): Promise<void> {
   const next = random(one.seed);
   const whole = await outcomeOf({ ...one, packing: plainly.packing });
-  await packedAsPlain(one, whole, next);
-  // Pieces of single lines for small inputs, some dozens of pieces for large ones.
+  await compressedAsPlain(one, whole, next);
+  // Chunks of single lines for small inputs, some dozens of chunks for large ones.
   const least = Math.ceil(one.bytes.length / 50);
-  for (const most of [1, least * 10]) await cutAsWhole(one, whole, least + below(next, most), next);
+  for (const range of [1, least * 10])
+    await splitAsWhole(one, whole, least + below(next, range), next);
   if (whole.kind === 'read') {
-    counted(whole.import);
-    located(one, whole.import);
+    checkCounts(whole.import);
+    checkLines(one, whole.import);
     agreesWithOracle(one, whole.import);
     await twiceAsOnce(one, whole.import, next);
-    if (isStoredToo) await storedAsRead(one);
+    if (withStorage) await storedAsRead(one);
   }
   const spoiled = Object.keys(Object.prototype);
   if (spoiled.length > 0) throw new Failure('prototype', `Object.prototype has ${String(spoiled)}`);
 }
 
-/** Any packing gives the same; damage gives an error or a warning, never other records in silence. */
-async function packedAsPlain(one: FuzzCase, whole: Outcome, next: Random): Promise<void> {
-  const { layer, damage } = one.packing;
-  // A text that is packed already, or seems to be, is refused in other words.
-  if (layer === 'plain' || looksPacked(one.bytes)) return;
-  const targetBytes = pieceBytes(one, next);
+/** Compression does not change the outcome; damage leads to an error or a warning, never to other records without one. */
+async function compressedAsPlain(one: FuzzCase, whole: Outcome, next: Random): Promise<void> {
+  const { compression, damage } = one.packing;
+  // Text that looks compressed is rejected with another message.
+  if (compression === 'plain' || looksCompressed(one.bytes)) return;
+  const targetBytes = chunkBytes(one, next);
   const found = await outcomeOf(one, { targetBytes });
   if (damage === 'none') return same('packing', one, found, whole);
   if (found.kind === 'refused') return;
@@ -41,12 +42,12 @@ async function packedAsPlain(one: FuzzCase, whole: Outcome, next: Random): Promi
     warning.includes('end block is missing'),
   );
   if (damage === 'appended')
-    throw new Failure('damage', 'something behind the packed text went unnoticed');
+    throw new Failure('damage', 'bytes after the compressed text went unnoticed');
   if (!(damage === 'cut' && isWarned))
     same('damage', one, withoutWarnings(found), withoutWarnings(whole));
 }
 
-function looksPacked(bytes: Buffer): boolean {
+function looksCompressed(bytes: Buffer): boolean {
   try {
     return compressionOf(bytes, fileName) !== 'plain';
   } catch {
@@ -54,8 +55,8 @@ function looksPacked(bytes: Buffer): boolean {
   }
 }
 
-/** A size that makes a few dozen pieces at most. */
-function pieceBytes({ bytes }: FuzzCase, next: Random): number {
+/** A random chunk size for up to a few dozen chunks. */
+function chunkBytes({ bytes }: FuzzCase, next: Random): number {
   return Math.ceil(bytes.length / 40) + below(next, 2_000);
 }
 
@@ -65,28 +66,27 @@ function withoutWarnings(outcome: Outcome): Outcome {
     : { ...outcome, import: { ...outcome.import, warnings: [] } };
 }
 
-/** However the text is cut and in whatever order its pieces are read. */
-async function cutAsWhole(
+/** The outcome depends neither on the chunk size nor on the order in which the chunks are read. */
+async function splitAsWhole(
   one: FuzzCase,
   whole: Outcome,
   targetBytes: number,
   next: Random,
 ): Promise<void> {
   const plain = { ...one, packing: plainly.packing };
-  const cut = await outcomeOf(plain, { targetBytes, shuffle: next });
-  same(`cut`, one, cut, whole);
+  const split = await outcomeOf(plain, { targetBytes, shuffle: next });
+  same('cut', one, split, whole);
 }
 
-/** What a second pass over all of it, or an import into a dataset with these columns, comes to. */
+/** A second pass over all chunks, and an import into a dataset with the columns found, give the same records. */
 async function twiceAsOnce(one: FuzzCase, whole: SourceImport, next: Random): Promise<void> {
   if (whole.error !== null) return;
   const plain = { ...one, packing: plainly.packing };
-  const targetBytes = pieceBytes(one, next);
+  const targetBytes = chunkBytes(one, next);
   const twice = await outcomeOf(plain, { targetBytes, isReadTwice: true });
   same('twice', one, twice, { kind: 'read', import: whole });
-  if (one.validation.strict) return; // a value in the place of a list of one is an error then
+  if (one.validation.strict) return; // a single value for a list is an error then
   const known = await outcomeOf(plain, { targetBytes, known: whole.columns });
-  // Columns whose values are all null are found, and then not stored: there is nothing to know of them.
   if (known.kind === 'refused' || known.import.error !== null) {
     const why = known.kind === 'refused' ? known.message : known.import.error;
     throw new Failure('known', `refused by a dataset that has its columns: ${why}`);
@@ -95,27 +95,27 @@ async function twiceAsOnce(one: FuzzCase, whole: SourceImport, next: Random): Pr
   different('known', 'columns', known.import.columns, whole.columns);
 }
 
-/** `read = stored + rejected`, and what is rejected is said. */
-function counted({ stored, rejected, findings, rows, error }: SourceImport): void {
+/** `read = stored + rejected`, and every rejected record has an error. */
+function checkCounts({ stored, rejected, findings, rows, error }: SourceImport): void {
   if (error === null && rows.length !== stored)
     throw new Failure('count', `${rows.length} rows, ${stored} stored`);
   if (rejected > 0 !== findings.errors > 0)
     throw new Failure('count', `${rejected} rejected, ${findings.errors} errors`);
-  // A file may also be wrong as a whole: cut off, say.
+  // The file as a whole may also have an error, such as a missing end.
   if (findings.errors > 0 && error === null)
     throw new Failure('count', `${findings.errors} errors, and the import completes`);
   if (findings.records !== rejected)
     throw new Failure('count', `${rejected} rejected, ${findings.records} in the findings`);
-  const told = findings.examples.reduce((sum, example) => sum + example.count, 0);
-  if (findings.examples.length < 1_000 && told !== findings.errors + findings.warnings)
+  const counted = findings.examples.reduce((sum, example) => sum + example.count, 0);
+  if (findings.examples.length < 1_000 && counted !== findings.errors + findings.warnings)
     throw new Failure(
       'count',
-      `${findings.errors} errors and ${findings.warnings} warnings, ${told} in examples`,
+      `${findings.errors} errors and ${findings.warnings} warnings, ${counted} in examples`,
     );
 }
 
-/** Every error names the file and a line that is there. */
-function located(one: FuzzCase, { error, findings }: SourceImport): void {
+/** Every error names the file and an existing line. */
+function checkLines(one: FuzzCase, { error, findings }: SourceImport): void {
   if (error !== null && !error.startsWith(fileName)) throw new Failure('unnamed', error);
   const lines = 1 + one.bytes.reduce((sum, byte) => sum + Number(byte === 10 || byte === 13), 0);
   for (const { line, message, level } of findings.examples) {
@@ -128,10 +128,10 @@ async function storedAsRead(one: FuzzCase): Promise<void> {
   const batches: Batch[] = [];
   const plain = { ...one, packing: plainly.packing };
   await outcomeOf(plain, { targetBytes: 2_000, onBatch: (batch) => batches.push(batch) });
-  for (const batch of batches) await isReadBack(batch);
+  for (const batch of batches) await checkStorage(batch);
 }
 
-/** What a user could tell apart. */
+/** Throws a `Failure` when two outcomes differ for the user. */
 function same(property: string, one: FuzzCase, found: Outcome, want: Outcome): void {
   if (found.kind === 'refused' || want.kind === 'refused') {
     const [a, b] = [found, want].map((outcome) =>
@@ -140,7 +140,7 @@ function same(property: string, one: FuzzCase, found: Outcome, want: Outcome): v
     if (a !== b) throw new Failure(property, `${a}\n  instead of: ${b}`);
     return;
   }
-  // With `raise_on_errors` each piece stops at its first error: how many there were is not known.
+  // With `raise_on_errors`, each chunk stops at its first error, so the number of errors depends on the chunks.
   if (one.validation.raiseOnErrors && want.import.error !== null) {
     const first = (text: string | null): string | undefined =>
       text?.replace(/; \d+ more errors?$/, '');
@@ -148,10 +148,10 @@ function same(property: string, one: FuzzCase, found: Outcome, want: Outcome): v
   }
   const always = ['error', 'findings', 'warnings', 'about', 'genomeBuild', 'rejected'] as const;
   for (const part of always) different(property, part, found.import[part], want.import[part]);
-  if (want.import.error !== null) return; // what came before the error is not kept
+  if (want.import.error !== null) return; // the records before the error are not stored
   for (const part of ['stored', 'rows'] as const)
     different(property, part, found.import[part], want.import[part]);
-  // Formats declare columns: whether a file without a record has an empty piece does not matter.
+  // Without records, the declared columns depend on whether there is an empty chunk.
   if (want.import.stored > 0)
     different(property, 'columns', found.import.columns, want.import.columns);
 }

@@ -1,29 +1,29 @@
 import type { FuzzCase } from './case.js';
 
-/** What a fuzzing thread is told to do. */
+/** The task of a fuzzing thread. */
 export interface FuzzJob {
   readonly reader: string;
   readonly seed: number;
   readonly minutes: number;
-  /** So many inputs at most. */
-  readonly most: number;
+  readonly maxInputs: number;
 }
 
-/** Something that it found. */
-export interface Found {
+/** A property that does not hold for an input, which was saved at `path`. */
+export interface Finding {
   readonly property: string;
   readonly message: string;
   readonly path: string;
 }
 
-/** Memory that a thread and its watcher share: how many inputs were looked at, how many times, and the last of them. */
+/** Memory that the fuzzing thread and the main thread share. */
 export interface Shared {
-  /** Inputs, looks, bytes of the case. */
+  /** Number of inputs, number of checks, and size of `text` in bytes. */
   readonly counts: Int32Array<SharedArrayBuffer>;
+  /** The current case as JSON. */
   readonly text: Uint8Array<SharedArrayBuffer>;
 }
 
-/** Such memory, empty. */
+/** Allocates the shared memory. */
 export function makeShared(): Shared {
   return {
     counts: new Int32Array(new SharedArrayBuffer(12)),
@@ -31,8 +31,8 @@ export function makeShared(): Shared {
   };
 }
 
-/** Puts the case where the watcher sees it; `input` counts those that were made, -1 for one that is tried again. */
-export function show({ counts, text }: Shared, input: number, one: FuzzCase): void {
+/** Writes the current case to the shared memory; `input` is its number, -1 for a variant of an earlier input. */
+export function publishCase({ counts, text }: Shared, input: number, one: FuzzCase): void {
   const { bytes, ...rest } = one;
   const json = Buffer.from(JSON.stringify({ ...rest, bytes: bytes.toString('base64') }));
   text.set(json.subarray(0, text.length));
@@ -41,8 +41,8 @@ export function show({ counts, text }: Shared, input: number, one: FuzzCase): vo
   Atomics.add(counts, 1, 1);
 }
 
-/** The case that was looked at last. */
-export function shown({ counts, text }: Shared): FuzzCase {
+/** Reads the current case from the shared memory. */
+export function publishedCase({ counts, text }: Shared): FuzzCase {
   const json = Buffer.from(text.slice(0, Atomics.load(counts, 2))).toString();
   const { bytes, ...rest } = JSON.parse(json) as Omit<FuzzCase, 'bytes'> & { bytes: string };
   return { ...rest, bytes: Buffer.from(bytes, 'base64') };

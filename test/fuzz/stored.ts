@@ -10,8 +10,8 @@ import { writeSegment } from '../engine/store/write-segment.js';
 import { rowsOf } from '../readers/import-lines.js';
 import { Failure } from './outcome.js';
 
-/** The batch goes into a segment and comes back as it was. */
-export async function isReadBack(batch: Batch): Promise<void> {
+/** Writes the batch as a segment and reads it back with parquet-wasm. Throws a `Failure` unless the rows are equal. */
+export async function checkStorage(batch: Batch): Promise<void> {
   if (batch.rows === 0) return;
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-fuzz-'));
   try {

@@ -1,15 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { saveCase, type FuzzCase } from './case.js';
-import { madeCase, materialFor } from './made.js';
-import { minimised } from './minimise.js';
+import { generateCase, materialFor } from './generate.js';
+import { minimise } from './minimise.js';
 import { Failure } from './outcome.js';
 import { check } from './properties.js';
-import type { Found, FuzzJob, Shared } from './shared.js';
-import { show } from './shared.js';
+import type { Finding, FuzzJob, Shared } from './shared.js';
+import { publishCase } from './shared.js';
 
 /*
- * Makes inputs and checks them until the time is up. It runs in a thread of its own, so that its watcher can tell an input
- * that hangs it or ends it: the input lies in shared memory while it is looked at.
+ * Generates inputs and checks them until the time is up. It runs in a worker thread, so that the main thread can report an input that hangs
+ * or crashes it: the input is in shared memory while it is checked.
  */
 
 const { job, shared } = workerData as { job: FuzzJob; shared: Shared };
@@ -20,18 +20,18 @@ await main();
 async function main(): Promise<void> {
   const material = materialFor(job.reader);
   const end = Date.now() + job.minutes * 60_000;
-  for (let i = 0; Date.now() < end && i < job.most; i++) {
-    // Each input has a seed of its own, so that one can be made again without those before it.
+  for (let i = 0; Date.now() < end && i < job.maxInputs; i++) {
+    // Each input has a seed of its own, so that it can be generated again without those before it.
     const seed = (job.seed * 1_000_003 + i) >>> 0;
-    const one = madeCase(job.reader, seed, material);
-    show(shared, i, one);
-    await look(one, i % 25 === 0);
+    const one = generateCase(job.reader, seed, material);
+    publishCase(shared, i, one);
+    await checkAndReport(one, i % 25 === 0);
   }
 }
 
-async function look(one: FuzzCase, isStoredToo: boolean): Promise<void> {
+async function checkAndReport(one: FuzzCase, withStorage: boolean): Promise<void> {
   const before = process.memoryUsage.rss();
-  const failure = await failureOf(one, isStoredToo);
+  const failure = await failureOf(one, withStorage);
   const grown = (process.memoryUsage.rss() - before) / 2 ** 20;
   if (grown > 400)
     report({
@@ -42,12 +42,12 @@ async function look(one: FuzzCase, isStoredToo: boolean): Promise<void> {
   if (failure === null || known.has(signature(failure))) return;
   known.add(signature(failure));
   report({ property: failure.property, message: failure.message, path: '(being minimised)' });
-  const small = await minimised(one, async (other) => {
-    show(shared, -1, other);
-    const again = await failureOf(other, isStoredToo);
+  const small = await minimise(one, async (other) => {
+    publishCase(shared, -1, other);
+    const again = await failureOf(other, withStorage);
     return again !== null && signature(again) === signature(failure);
   });
-  const last = (await failureOf(small, isStoredToo)) ?? failure;
+  const last = (await failureOf(small, withStorage)) ?? failure;
   report({
     property: failure.property,
     message: last.message,
@@ -55,16 +55,16 @@ async function look(one: FuzzCase, isStoredToo: boolean): Promise<void> {
   });
 }
 
-async function failureOf(one: FuzzCase, isStoredToo: boolean): Promise<Failure | null> {
+async function failureOf(one: FuzzCase, withStorage: boolean): Promise<Failure | null> {
   try {
-    await check(one, isStoredToo);
+    await check(one, withStorage);
     return null;
   } catch (error) {
     return error instanceof Failure ? error : new Failure('tool', String((error as Error).stack));
   }
 }
 
-/** What two failures with the same cause mostly share. */
+/** A key that failures with the same cause usually share. */
 function signature({ property, message }: Failure): string {
   const [first = '', second = ''] = message.split('\n');
   const part =
@@ -77,7 +77,7 @@ function signature({ property, message }: Failure): string {
   );
 }
 
-function report(found: Found): void {
+function report(finding: Finding): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origin
-  parentPort!.postMessage(found);
+  parentPort!.postMessage(finding);
 }

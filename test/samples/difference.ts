@@ -3,7 +3,7 @@ import { jsonAgrees } from '../fuzz/oracles.js';
 import { recordsOf } from '../readers/csv/oracle.js';
 import type { SourceImport } from '../readers/import-source.js';
 
-/** The first record that differs from what another tool read; null when none does. */
+/** Describes the first record that differs from the reading of another tool; null when all are equal. */
 export function difference(
   kind: string,
   read: SourceImport,
@@ -21,7 +21,7 @@ export function difference(
   return null;
 }
 
-/** What was found, what is wanted, and whether they agree where that is not to be equal. */
+/** Pairs of actual and expected records; `isSame` is set where the comparison is not plain equality. */
 type Pairs = Iterable<readonly [found: unknown, want: unknown, isSame?: boolean]>;
 type Compared = (read: SourceImport, second: readonly unknown[], hasHeader: boolean) => Pairs;
 
@@ -61,17 +61,17 @@ const variants: Compared = ({ rows }, second) => {
   return rows.map((row, i) => {
     const { chromosome, start } = row['genomic_coordinates'] as Row;
     const { row_id: id, reference_allele: ref, allele, qual, filter } = row;
-    // bcftools keeps QUAL in 32 bits and prints six digits of it.
+    // bcftools stores QUAL as a 32-bit float and prints six digits.
     const printed = qual === null ? null : Number(Math.fround(Number(qual)).toPrecision(6));
     return [[chromosome, start, id, ref, allele, printed, filter], want[i]];
   });
 };
 
-/** Names that records cannot bring: the platform's own. */
+/** Reserved names: fields of records with these names are discarded. */
 const reserved = ['_id', '_commit'];
 
 const objects: Compared = ({ rows, columns }, second) => {
-  // What the reader adds to what the file says.
+  // `genomic_coordinates` is added by the reader.
   const isOwn = (name: string) => name !== 'genomic_coordinates';
   const known = columns.filter(({ name }) => isOwn(name));
   return rows.map((row, i) => {

@@ -1,25 +1,25 @@
-/** How a sample is imported where that is not as usual, and how many records it then has. */
+/** The import options of a sample, and the number of its records, where they differ from the default. */
 export interface Expectation {
   readonly reader?: string;
   readonly params?: Readonly<Record<string, unknown>>;
-  /** Records, where the table counts something else; a text is what the import is refused with. */
+  /** Number of records, where it is not the count of the table; or the error message of the import. */
   readonly records?: number | string;
-  /** The second tool reads something else, for this reason. */
+  /** The reason why the other tool reads other records. */
   readonly differs?: string;
 }
 
-const banner = 'the comparison knows no header row but the first';
-const prefixes = 'xml.etree puts addresses in the place of prefixes';
+const banner = 'the comparison supports only the first row as header row';
+const prefixes = 'xml.etree replaces prefixes by namespace URIs';
 const noHeader = { params: { header: null } };
 
-/** By path in the folder of samples; what is not here is imported without parameters and has the records of the table. */
+/** By path in the folder of samples. Other files are imported without parameters and have the number of records of the table. */
 export const expectations: Readonly<Record<string, Expectation>> = {
   'csv/smallpop_colon.csv': { params: { delimiter: ':' } },
   'csv/smallpop_no_headers.csv': noHeader,
   'csv/hpo_terms.csv': noHeader,
   'csv/long_sample.csv': noHeader,
   'csv/country_comments.csv': { params: { delimiter: ';' } },
-  // Six rows of a banner begin with the mark of comments, and so does the row with the names.
+  // Six rows of a banner begin with `#`, and so does the row with the names.
   'tsv/clingen_gene_grch38.tsv': {
     params: { comment: '', header: 5 },
     records: 50,
@@ -30,7 +30,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
     records: 514,
     differs: banner,
   },
-  // Backslashes escape nothing (specification, "CSV/TSV parameters"), and this file means them to.
+  // This file escapes quotes with backslashes, which have no meaning (specification, "CSV/TSV parameters").
   'csv/imdb_backslash_escapes.csv': { records: 'line 66: 46 cells, but 44 columns' },
   'xml/orphanet_product6.xml': { params: { item_depth: 2 }, records: 6 },
   'xml/nexml_latin1.xml': { differs: prefixes },

@@ -7,9 +7,9 @@ import { expectations } from './expectations.js';
 import { difference } from './difference.js';
 
 /*
- * Every file of a folder of samples against the counts in the tables beside them, and against what another tool reads in it:
- * STRANDLAKE_SAMPLES=<folder> npm test -- samples
- * Those without python3 or bcftools are only counted.
+ * Imports every file of a folder of samples and compares the records with the counts in the tables of that folder, and with the reading of
+ * another tool: STRANDLAKE_SAMPLES=<folder> npm test -- samples
+ * Without python3 or bcftools, only the counts are compared.
  */
 
 const folder = process.env['STRANDLAKE_SAMPLES'];
@@ -21,7 +21,7 @@ const readers: Readonly<Record<string, string>> = {
 };
 const kinds = ['vcf', 'jsonl', 'csv', 'tsv', 'maf', 'xml', 'gtf', 'gff3', 'nirvana'];
 
-/** A line of a table of sources. */
+/** A row of a table of samples. */
 interface Sample {
   readonly path: string;
   readonly kind: string;
@@ -77,7 +77,7 @@ eachSample('$path', async (sample) => {
   expect(difference(sample.kind, read, second, hasHeader)).toBeNull();
 });
 
-/** The records that a file should have, by its table's counts. */
+/** The expected number of records of a file, from the counts of the table. */
 function wanted({ path, kind, counts }: Sample): number {
   const [count = 0, second = 0] = counts;
   switch (kind) {
@@ -92,7 +92,7 @@ function wanted({ path, kind, counts }: Sample): number {
   }
 }
 
-/** A record for each alternate allele: the table counts lines. */
+/** The number of alternate alleles, each of which is a record; the table counts lines. */
 function allelesIn(path: string, lines: number): number {
   const rows = secondReading({ path, kind: 'vcf', counts: [] }, {}) as string[][] | undefined;
   if (rows === undefined) {
@@ -105,7 +105,7 @@ function allelesIn(path: string, lines: number): number {
   return rows.reduce((sum, [, , , , alternates]) => sum + alternates!.split(',').length, 0);
 }
 
-/** What the other tool reads; undefined where it refuses the file. */
+/** The records that the other tool reads; undefined if it rejects the file. */
 function secondReading(
   { path, kind }: Sample,
   params: Readonly<Record<string, unknown>>,

@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from '@jest/globals';
 import type { ImportRow } from '../../../../engine/catalog/imports.js';
 import { createScheduler } from '../../../../scheduler/queue/scheduler.js';
-import { madeText } from '../../../fuzz/grammar.js';
+import { generateText } from '../../../fuzz/grammar.js';
 import { random } from '../../../random.js';
 import { Lake } from '../../lake.js';
 import { byTier } from '../../../tier.js';
@@ -37,7 +37,7 @@ function vcfText(): string {
 }
 
 function nirvanaText(): string {
-  const [head, ...lines] = madeText('nirvana', random(24)).toString().split('\n');
+  const [head, ...lines] = generateText('nirvana', random(24)).toString().split('\n');
   const positions = lines
     .filter((line) => line.startsWith('{"chromosome"'))
     .map((line) => line.replace(/,$/, ''));
