@@ -208,7 +208,7 @@ export class Lake {
     });
     const found = await readdir(this.data.rejected);
     if (String(found.sort()) === String(wanted.sort())) return [];
-    return [`rejected/ holds ${found}, the receipts name ${wanted}`];
+    return [`rejected/ holds ${found}, the import reports name ${wanted}`];
   }
 
   private location(): { vaultId: number; parentId: null; userId: number } {

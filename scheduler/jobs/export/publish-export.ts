@@ -16,7 +16,7 @@ import { parseExportParams } from '../../../engine/query/request/request.js';
 import { cellColumns } from '../../../engine/query/results/delimited.js';
 import { project } from '../../../engine/query/results/projection.js';
 import { checkFormat } from './format.js';
-import { checkRights, activePrincipal } from '../../queue/rights.js';
+import { checkPermission, activePrincipal } from '../../queue/permissions.js';
 import type { PublishContext, Published } from '../job.js';
 import { visibleData } from './visible-data.js';
 import type { ExportParams, ExportResult } from './export-types.js';
@@ -80,7 +80,7 @@ export async function publishExport(
 async function exportOf(task: TaskRow, tables: Tables): Promise<ExportRow> {
   const row = await tables.exports.get(task.resourceId);
   if (row === undefined) throw notFound();
-  await checkRights(tables, task.userId, 'dataset', row.datasetId, 'read');
+  await checkPermission(tables, task.userId, 'dataset', row.datasetId, 'read');
   return row;
 }
 
@@ -145,7 +145,7 @@ export async function exportTarget(
   const refused = invalid('target_full_path', `You cannot write to ${targetFullPath}.`);
   if (vault === undefined) throw refused;
   try {
-    await checkRights(tables, userId, 'vault', vault.id, 'write');
+    await checkPermission(tables, userId, 'vault', vault.id, 'write');
   } catch (error) {
     throw error instanceof AppError ? refused : error;
   }

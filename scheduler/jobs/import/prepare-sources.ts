@@ -6,7 +6,7 @@ import type { ValidationParams } from '../../../engine/ingest/findings.js';
 import { parametersOf, readerOfFile } from './reader-choice.js';
 import { fileNameOf } from '../../fetch/url.js';
 import { hintsOf, manifestEntries, type ManifestEntry } from './manifest.js';
-import { checkRights } from '../../queue/rights.js';
+import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';
 import type { FileLocation, ImportSource, UrlLocation } from './import-source.js';
 
@@ -47,7 +47,8 @@ export async function checkSources(
   task: TaskRow,
   { catalog }: PublishContext,
 ): Promise<void> {
-  for (const id of objectsOf(row)) await checkRights(catalog, task.userId, 'object', id, 'read');
+  for (const id of objectsOf(row))
+    await checkPermission(catalog, task.userId, 'object', id, 'read');
 }
 
 function objectsOf(row: ImportRow): readonly number[] {
@@ -110,7 +111,7 @@ async function objectLocation(
 }> {
   const object = objectId === null ? undefined : await catalog.objects.get(objectId);
   if (object === undefined) throw new AppError('invalid', 'the source file has been deleted');
-  await checkRights(catalog, task.userId, 'object', object.id, 'read');
+  await checkPermission(catalog, task.userId, 'object', object.id, 'read');
   if (object.availability !== 'available') {
     throw new AppError('invalid', `${object.filename} has not been uploaded yet`);
   }

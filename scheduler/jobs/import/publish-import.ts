@@ -7,7 +7,7 @@ import { AppError, notFound } from '../../../engine/core/errors.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
-import { checkRights } from '../../queue/rights.js';
+import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext, Published } from '../job.js';
 import { dryRunReport } from './dry-run-report.js';
 import type { ImportParams, ImportResult } from './import-types.js';
@@ -117,7 +117,7 @@ function metadataOf(result: ImportResult, { progress }: PublishContext): JsonObj
 async function importOf(task: TaskRow, { catalog }: PublishContext): Promise<ImportRow> {
   const row = await catalog.imports.get(task.resourceId);
   if (row === undefined) throw notFound();
-  await checkRights(catalog, task.userId, 'dataset', row.datasetId, 'write');
+  await checkPermission(catalog, task.userId, 'dataset', row.datasetId, 'write');
   return row;
 }
 

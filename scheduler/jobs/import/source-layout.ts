@@ -32,7 +32,7 @@ export async function readLayout(
   const chunkBytes = targetBytes(source, threads, header.memoryPerByte);
   const layout = { reader, params, header, compression, warnings, chunkBytes };
   if (reader === named) return layout;
-  const warning = `the name stands for ${named.name} and the content is ${reader.name}: read as that; set reader_params.reader to choose`;
+  const warning = `the name suggests ${named.name}, but the content is ${reader.name}: read as ${reader.name}; set reader_params.reader to choose`;
   return { ...layout, header: { ...header, warnings: [warning, ...header.warnings] } };
 }
 

@@ -122,7 +122,7 @@ test('a name that stands for another format than the content is no obstacle, and
   ] as const) {
     const { json } = await imported(name, text);
     expect(json).toMatchObject({ status: 'completed', error_message: null });
-    expect(JSON.stringify(json['metadata'])).toContain(`the content is ${found}: read as that`);
+    expect(JSON.stringify(json['metadata'])).toContain(`the content is ${found}: read as ${found}`);
   }
   const page = await imported('page.csv', '<!DOCTYPE html>\n<html><body>Not found</body></html>');
   expect(page.json['error_message']).toContain('this is an HTML page');

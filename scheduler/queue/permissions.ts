@@ -18,7 +18,7 @@ export async function activePrincipal(tables: Tables, userId: number): Promise<P
  * Throws if the user has no such permission. Permissions are checked when a task is created, started and published, because they
  * may be revoked in between (threats A4); the task then fails.
  */
-export async function checkRights(
+export async function checkPermission(
   tables: Tables,
   userId: number,
   kind: 'dataset' | 'object' | 'vault',
