@@ -43,12 +43,12 @@ function hasOnlyTerms(item: Predicate): boolean {
     : item.kind === 'phrase' || item.kind === 'wildcard';
 }
 
-type TextLeaf = Extract<Predicate, { kind: 'words' | 'phrase' | 'wildcard' }>;
+type TextLeaf = Extract<Predicate, { kind: 'terms' | 'phrase' | 'wildcard' }>;
 
 /** The text leaves of a clause. A clause without a field has one leaf per searched field. */
 function leavesOf(item: Predicate): readonly TextLeaf[] {
   if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(leavesOf);
-  return item.kind === 'words' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
+  return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
 }
 
 /** The saturated term frequency of a leaf, from 0 to 1. */
@@ -71,7 +71,7 @@ function counterOf(leaf: TextLeaf): (text: string) => number {
     const pattern = RE2JS.compile(wildcardPattern(leaf.parts));
     return (text) => (pattern.test(text) ? 1 : 0);
   }
-  const wanted = leaf.words.map(foldText);
+  const wanted = leaf.terms.map(foldText);
   if (leaf.kind === 'phrase') return (text) => countPhrase(text, wanted);
   return (text) => wanted.reduce((sum, word) => sum + countPhrase(text, [word]), 0);
 }

@@ -168,7 +168,7 @@ function stringsOf(predicate: Predicate): readonly string[] {
     case 'contains':
       return [predicate.text];
     case 'phrase':
-      return [predicate.words.join(' ')];
+      return [predicate.terms.join(' ')];
     default:
       return [];
   }

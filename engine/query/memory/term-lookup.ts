@@ -74,8 +74,8 @@ export class TermLookup {
   }
 }
 
-function queryOf({ kind, words }: TermCondition): TextQuery {
-  const terms = words.map(foldTerm);
+function queryOf({ kind, terms: wanted }: TermCondition): TextQuery {
+  const terms = wanted.map(foldTerm);
   if (kind === 'phrase') return { kind, terms };
   return { kind: 'and', items: terms.map((term) => ({ kind: 'phrase', terms: [term] })) };
 }

@@ -6,14 +6,14 @@ import {
 } from '../predicate/predicate.js';
 
 /** A condition on the terms of a field. */
-export type TermCondition = OfKind<'words' | 'phrase'>;
+export type TermCondition = OfKind<'terms' | 'phrase'>;
 
 /** The rows of a segment that satisfy conditions on terms, by `termsKey`: their numbers, ascending, or one bit per row. */
 export type FoundTerms = ReadonlyMap<string, 'none' | Int32Array | Uint8Array>;
 
 /** Equal for equal conditions. */
-export function termsKey({ kind, field, words }: TermCondition): string {
-  return JSON.stringify([kind, field.path, words]);
+export function termsKey({ kind, field, terms }: TermCondition): string {
+  return JSON.stringify([kind, field.path, terms]);
 }
 
 /** Equal for equal fields. */
@@ -25,7 +25,7 @@ export function fieldKey({ path }: FieldRef): string {
 export function termConditions(predicate: Predicate): ReadonlyMap<string, TermCondition> {
   return new Map(
     conditionsIn(predicate).flatMap((condition) =>
-      (condition.kind === 'words' || condition.kind === 'phrase') && condition.field.type === 'text'
+      (condition.kind === 'terms' || condition.kind === 'phrase') && condition.field.type === 'text'
         ? [[termsKey(condition), condition] as const]
         : [],
     ),

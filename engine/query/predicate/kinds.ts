@@ -9,7 +9,7 @@ import { overlap } from './kinds/overlap.js';
 import { prefix } from './kinds/prefix.js';
 import { range } from './kinds/range.js';
 import { regexp } from './kinds/regexp.js';
-import { phrase, words } from './kinds/terms.js';
+import { phrase, terms } from './kinds/terms.js';
 import { wildcard } from './kinds/wildcard.js';
 import type { FieldRef, OfKind, Predicate } from './predicate.js';
 
@@ -27,7 +27,7 @@ const kinds: { readonly [K in Predicate['kind']]: Kind<OfKind<K>> } = {
   contains,
   prefix,
   regexp,
-  words,
+  terms,
   phrase,
   overlap,
   wildcard,

@@ -6,23 +6,23 @@ const before = `(?:^|[${separators}])`;
 const behind = `(?:$|[${separators}])`;
 
 /** Matches strings that contain the term, in any letter case. */
-export function wordPattern(word: string): string {
-  return phrasePattern([word]);
+export function termPattern(term: string): string {
+  return phrasePattern([term]);
 }
 
 /** Matches strings that contain the terms consecutively, whatever separates them. */
-export function phrasePattern(words: readonly string[]): string {
-  const list = words.map(folded);
+export function phrasePattern(terms: readonly string[]): string {
+  const list = terms.map(folded);
   return `${before}${list.join(`[${separators}]+`)}${behind}`;
 }
 
 /** The same for strings in which a slash encloses each term on either side, as `Dialect.phraseCount` needs it. */
-export function phraseBetweenSlashes(words: readonly string[]): string {
-  return `/${words.map(folded).join('//')}/`;
+export function phraseBetweenSlashes(terms: readonly string[]): string {
+  return `/${terms.map(folded).join('//')}/`;
 }
 
-function folded(word: string): string {
-  return `(?i:${escapePattern(word)})`;
+function folded(term: string): string {
+  return `(?i:${escapePattern(term)})`;
 }
 
 /** Matches a whole value, or one term of it. Inside a term a wildcard stands for characters of terms. */

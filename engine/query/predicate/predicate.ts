@@ -60,10 +60,10 @@ export type Predicate =
   | { readonly kind: 'prefix'; readonly field: FieldRef; readonly text: string }
   /** `pattern`, in RE2 syntax, matches the whole value. */
   | { readonly kind: 'regexp'; readonly field: FieldRef; readonly pattern: string }
-  /** The value contains every word, in any order and letter case. */
-  | { readonly kind: 'words'; readonly field: FieldRef; readonly words: readonly string[] }
-  /** The value contains the words consecutively, in any letter case. */
-  | { readonly kind: 'phrase'; readonly field: FieldRef; readonly words: readonly string[] }
+  /** The value contains every term, in any order and letter case. */
+  | { readonly kind: 'terms'; readonly field: FieldRef; readonly terms: readonly string[] }
+  /** The value contains the terms consecutively, in any letter case. */
+  | { readonly kind: 'phrase'; readonly field: FieldRef; readonly terms: readonly string[] }
   /** The value is a region or variant, `BUILD-CHROMOSOME-START-STOP[-ALLELE]`, that shares a base with this region; null: of any build. */
   | {
       readonly kind: 'overlap';
@@ -73,7 +73,7 @@ export type Predicate =
       readonly start: bigint;
       readonly stop: bigint;
     }
-  /** The whole value, or one of its words, matches the wildcard pattern in any letter case. */
+  /** The whole value, or one of its terms, matches the wildcard pattern in any letter case. */
   | { readonly kind: 'wildcard'; readonly field: FieldRef; readonly parts: readonly WildPart[] };
 
 /** A part of a wildcard pattern: literal text, one character, or any number of characters. */

@@ -279,7 +279,7 @@ function contains(field: FieldRef, value: unknown): Predicate {
     );
   }
   // Choice: a value without a term matches nothing.
-  return wanted.length === 0 ? none : node({ kind: 'words', field, words: wanted });
+  return wanted.length === 0 ? none : node({ kind: 'terms', field, terms: wanted });
 }
 
 function regexp(field: FieldRef, value: unknown): Predicate {

@@ -107,7 +107,7 @@ function isOfText(item: Predicate): item is Leaf {
 
 /** True if the term index computes the score that SQL does; SQL scores several terms in any order as a phrase. */
 function isScoredAlike(leaf: Leaf): boolean {
-  return leaf.kind === 'phrase' || (leaf.kind === 'words' && leaf.words.length === 1);
+  return leaf.kind === 'phrase' || (leaf.kind === 'terms' && leaf.terms.length === 1);
 }
 
 /** The hits of a side predicate. */
@@ -126,7 +126,7 @@ async function hitsOf(
 ): Promise<LeafHits> {
   if (matcher === undefined || leaf.kind === 'wildcard') return noHits;
   const { column } = matcher;
-  const { texts, times } = await matcher.hits({ kind: 'phrase', terms: leaf.words.map(foldTerm) });
+  const { texts, times } = await matcher.hits({ kind: 'phrase', terms: leaf.terms.map(foldTerm) });
   if (texts.length === 0) return noHits;
   const { lengths } = await column.texts();
   const scores = new Float64Array(texts.length);

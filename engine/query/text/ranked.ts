@@ -80,12 +80,12 @@ function oneFieldQuery(
 /** The predicate as a query of the term index; undefined if it has other conditions than terms and phrases. Adds its fields to `fields`. */
 function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
   switch (predicate.kind) {
-    case 'words':
+    case 'terms':
       fields.add(predicate.field.path.join('\n'));
-      return { kind: 'and', items: predicate.words.map((word) => phrase([word])) };
+      return { kind: 'and', items: predicate.terms.map((term) => phrase([term])) };
     case 'phrase':
       fields.add(predicate.field.path.join('\n'));
-      return phrase(predicate.words);
+      return phrase(predicate.terms);
     case 'or': {
       const items = predicate.items.map((item) => queryOf(item, fields));
       return items.includes(undefined) ? undefined : { kind: 'or', items: items as TextQuery[] };
@@ -111,22 +111,22 @@ function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefin
   }
 }
 
-function phrase(words: readonly string[]): TextQuery {
-  return { kind: 'phrase', terms: words.map(foldTerm) };
+function phrase(terms: readonly string[]): TextQuery {
+  return { kind: 'phrase', terms: terms.map(foldTerm) };
 }
 
 function phraseOf(
   { item, boost }: Selection['scores'][number],
   fields: Set<string>,
 ): RankedPhrase | undefined {
-  if (item.kind !== 'words' && item.kind !== 'phrase') return undefined;
-  if (item.kind === 'words' && item.words.length !== 1) return undefined;
+  if (item.kind !== 'terms' && item.kind !== 'phrase') return undefined;
+  if (item.kind === 'terms' && item.terms.length !== 1) return undefined;
   fields.add(item.field.path.join('\n'));
-  return { terms: item.words.map(foldTerm), boost };
+  return { terms: item.terms.map(foldTerm), boost };
 }
 
 function fieldOf(predicate: Predicate): FieldRef | undefined {
-  if (predicate.kind === 'words' || predicate.kind === 'phrase') return predicate.field;
+  if (predicate.kind === 'terms' || predicate.kind === 'phrase') return predicate.field;
   if (predicate.kind !== 'and' && predicate.kind !== 'or') return undefined;
   for (const item of predicate.items) {
     const field = fieldOf(item);

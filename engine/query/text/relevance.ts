@@ -72,17 +72,17 @@ export function clausesOf(scores: readonly Score[]): {
 /** The clauses of the text conditions in filters: one for every term. Negated conditions do not rank. */
 export function scoresOf(predicate: Predicate): readonly Score[] {
   if (predicate.kind === 'and' || predicate.kind === 'or') return predicate.items.flatMap(scoresOf);
-  if (predicate.kind !== 'words') return [];
-  return predicate.words.map((word) => ({ item: { ...predicate, words: [word] }, boost: 1 }));
+  if (predicate.kind !== 'terms') return [];
+  return predicate.terms.map((term) => ({ item: { ...predicate, terms: [term] }, boost: 1 }));
 }
 
 /** A condition that has a score. */
-export type Leaf = Extract<Predicate, { kind: 'words' | 'phrase' | 'wildcard' }>;
+export type Leaf = Extract<Predicate, { kind: 'terms' | 'phrase' | 'wildcard' }>;
 
 /** The conditions of a clause that have a score. A clause without a field has one for each field. */
 export function leavesOf(item: Predicate): readonly Leaf[] {
   if (item.kind === 'or' || item.kind === 'and') return item.items.flatMap(leavesOf);
-  return item.kind === 'words' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
+  return item.kind === 'terms' || item.kind === 'phrase' || item.kind === 'wildcard' ? [item] : [];
 }
 
 /** The weight of a text condition without statistics: an average length of 100 terms, and the same frequency for all terms. */
@@ -105,7 +105,7 @@ function term(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weigh
   const times =
     leaf.kind === 'wildcard'
       ? dialect.patternCount(text, params.add('string', wildcardPattern(leaf.parts)))
-      : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.words)));
+      : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.terms)));
   const [baseParam, slopeParam] = [params.add('double', base), params.add('double', slope)];
   return [
     `coalesce((${mostParam} * ${times}) / (${times} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,

@@ -75,7 +75,7 @@ export async function indexed(
   for (const leaf of leaves) {
     const field = fields.get(fieldKey(leaf));
     if (field === undefined || leaf.kind === 'wildcard') continue;
-    const found = isAlone ? 0 : await documentFrequency(field, leaf.words.map(foldTerm), slice);
+    const found = isAlone ? 0 : await documentFrequency(field, leaf.terms.map(foldTerm), slice);
     weights.set(leaf, bm25Weight(field.statistics, found));
   }
   return weights;

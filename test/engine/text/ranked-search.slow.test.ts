@@ -97,7 +97,7 @@ async function walk(body: Body, of: Dataset, limit: number): Promise<string[]> {
   return ids;
 }
 
-/** What the words of texts are put together from when a query asks for them. */
+/** The terms from which queries are built. */
 function quoted(random: Random, most: number): string {
   const list = Array.from({ length: 1 + below(random, most) }, () => randomWord(random));
   return list.join(' ').replaceAll(/[\\"]/g, '');
@@ -124,7 +124,7 @@ function randomBody(random: Random): Body {
   }
 }
 
-describe(`the index of words (STRANDLAKE_SEED=${seed})`, () => {
+describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
   test('finds the records that a scan finds, in the same order', async () => {
     const one = random(seed + 1);
     let found = 0;

@@ -8,29 +8,28 @@ import { stringPhrase, stringTerms } from '../../memory/match/string-terms.js';
 import { termsKey, type TermCondition } from '../../memory/terms.js';
 import { nsPerRow, rowCost, type Cost } from '../cost.js';
 import { supported, unsupported, type Kind } from '../kind.js';
-import { phrasePattern, wordPattern } from '../patterns.js';
+import { phrasePattern, termPattern } from '../patterns.js';
 import { containsTerms, countPhrase } from '../plain-values.js';
 import type { OfKind } from '../predicate.js';
 import { describeValues, onlyStrings, valueKind, type TypeFamily } from './value-kind.js';
 
 /** The value contains every term. */
-export const words: Kind<OfKind<'words'>> = indexed(
-  valueKind<OfKind<'words'>>({
+export const terms: Kind<OfKind<'terms'>> = indexed(
+  valueKind<OfKind<'terms'>>({
     cost,
     unsupportedOver,
     spans: () => undefined,
-    valueSql({ words: terms }, { dialect, params }) {
-      const patterns = terms.map((term) => params.add('string', wordPattern(term)));
+    valueSql({ terms }, { dialect, params }) {
+      const patterns = terms.map((term) => params.add('string', termPattern(term)));
       return (value) => patterns.map((pattern) => dialect.matches(value, pattern)).join(' AND ');
     },
-    valueTest: ({ words: terms }) => stringTerms(terms),
-    plainTest({ words: terms }) {
+    valueTest: ({ terms }) => stringTerms(terms),
+    plainTest({ terms }) {
       const folded = terms.map(foldText);
       return (value) => containsTerms(String(value), folded);
     },
-    requiredStrings: ({ words: terms }) => terms,
-    describe: ({ field, words: terms }) =>
-      `${field.name} contains the terms ${describeValues(terms)}`,
+    requiredStrings: ({ terms }) => terms,
+    describe: ({ field, terms }) => `${field.name} contains the terms ${describeValues(terms)}`,
   }),
 );
 
@@ -40,17 +39,17 @@ export const phrase: Kind<OfKind<'phrase'>> = indexed(
     cost,
     unsupportedOver,
     spans: () => undefined,
-    valueSql({ words: terms }, { dialect, params }) {
+    valueSql({ terms }, { dialect, params }) {
       const pattern = params.add('string', phrasePattern(terms));
       return (value) => dialect.matches(value, pattern);
     },
-    valueTest: ({ words: terms }) => stringPhrase(terms),
-    plainTest({ words: terms }) {
+    valueTest: ({ terms }) => stringPhrase(terms),
+    plainTest({ terms }) {
       const folded = terms.map(foldText);
       return (value) => countPhrase(String(value), folded, 1) > 0;
     },
-    requiredStrings: ({ words: terms }) => terms,
-    describe: ({ field, words: terms }) =>
+    requiredStrings: ({ terms }) => terms,
+    describe: ({ field, terms }) =>
       `${field.name} contains the phrase ${describeValues([terms.join(' ')])}`,
   }),
 );
@@ -69,7 +68,7 @@ function unsupportedOver(condition: TermCondition, family: TypeFamily): string |
 }
 
 /** Why the memory executor cannot look for these terms, which have to be whole terms. */
-function areTerms({ words: terms }: TermCondition): string | undefined {
+function areTerms({ terms }: TermCondition): string | undefined {
   const other = terms.find((term) => !term.isWellFormed() || tokenize(term)[0] !== term);
   if (terms.length === 0) return 'there are no terms to look for';
   return other === undefined ? undefined : `${JSON.stringify(other)} is not a single term`;

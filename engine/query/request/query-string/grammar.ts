@@ -34,16 +34,14 @@ export interface Level {
 export function parseGrammar(text: string): Level {
   if (Buffer.byteLength(text) > budgets.queryBytes)
     throw new Problem(`A query string takes at most ${budgets.queryBytes} bytes (budget queryBytes)`, true); // prettier-ignore
-  const words = tokens(text);
-  const terms = words.filter(
-    ({ kind }) => kind === 'term' || kind === 'phrase' || kind === 'range',
-  );
+  const all = tokens(text);
+  const terms = all.filter(({ kind }) => kind === 'term' || kind === 'phrase' || kind === 'range');
   if (terms.length > budgets.queryTerms)
     throw new Problem(`A query string takes at most ${budgets.queryTerms} terms (budget queryTerms)`, true); // prettier-ignore
-  const wild = words.flatMap((word) => (word.kind === 'term' ? word.parts : []));
+  const wild = all.flatMap((token) => (token.kind === 'term' ? token.parts : []));
   if (wild.filter((part) => typeof part === 'string').length > budgets.queryWildcards)
     throw new Problem(`A query string takes at most ${budgets.queryWildcards} wildcards (budget queryWildcards)`, true); // prettier-ignore
-  const parser = new Parser(words);
+  const parser = new Parser(all);
   const level = parser.level(null, 1);
   parser.end();
   return level;
@@ -54,7 +52,7 @@ type Operator = 'and' | 'or' | null;
 class Parser {
   #index = 0;
 
-  constructor(readonly words: readonly Token[]) {}
+  constructor(readonly tokens: readonly Token[]) {}
 
   /** Parses clauses up to a closing bracket or the end of the string. */
   level(field: string | null, depth: number): Level {
@@ -77,11 +75,11 @@ class Parser {
   }
 
   #peek(): Token {
-    return this.words[this.#index]!;
+    return this.tokens[this.#index]!;
   }
 
   #take(): Token {
-    return this.words[this.#index++]!;
+    return this.tokens[this.#index++]!;
   }
 
   #clause(field: string | null, depth: number): Clause {

@@ -141,7 +141,7 @@ function termIn(parts: readonly WildPart[], field: FieldRef): Predicate {
 function textIn(text: string, field: FieldRef): Predicate {
   if (!holdsText(field)) return comparable(() => condition(field, '', text));
   const list = tokenize(coordinate(field, text) as string);
-  if (list.length > 0) return node({ kind: 'phrase', field, words: list });
+  if (list.length > 0) return node({ kind: 'phrase', field, terms: list });
   // The text has no terms (`<*>`, say), so only a whole value can equal it.
   return field.type === 'string' ? condition(field, 'iexact', text) : none;
 }

@@ -127,7 +127,7 @@ function ofWords(random: Random, field: FieldRef): Predicate {
   const list = random.list(1 + random.below(2), () =>
     random.pick(parts.slice(0, random.pick([4, 15]))),
   ); // prettier-ignore;
-  return node({ kind: random.pick(['words', 'phrase']), field, words: list });
+  return node({ kind: random.pick(['terms', 'phrase']), field, terms: list });
 }
 
 const strings = ['string', 'strings'].map((name): FieldRef => ({ name, path: [name], type: 'string' })); // prettier-ignore
@@ -201,7 +201,7 @@ test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SE
   }
   expect(answered).toBeGreaterThan(300);
   expect(matched).toBeGreaterThan(3_000);
-  expect([...kinds]).toEqual(expect.arrayContaining(['and', 'not', 'or', 'phrase', 'words', 'wildcard', ...kindsOfConditions]));
+  expect([...kinds]).toEqual(expect.arrayContaining(['and', 'not', 'or', 'phrase', 'terms', 'wildcard', ...kindsOfConditions]));
 }); // prettier-ignore
 
 test.each(seeds)('a region overlaps the same texts in memory and in SQL (STRANDLAKE_SEED=%i)', async (seed) => {

@@ -99,10 +99,10 @@ test('what the memory executor does not support is said with its reason, before 
   expect(memorySupport(long, columns)).toEqual(unsupported(reason));
   expect(memorySupport({ kind: 'not', item: { kind: 'and', items: [long] } }, columns)).toEqual(unsupported(reason)); // prettier-ignore
   expect(memorySupport({ ...long, pattern: '(?i)\\pL+é' }, columns).supported).toBe(true);
-  const words = { kind: 'words', field, words: ['x'] } as const;
-  expect(memorySupport(words, columns).supported).toBe(true);
-  expect(memorySupport({ ...words, words: ['x-y'] }, columns)).toEqual(unsupported('"x-y" is not a single term')); // prettier-ignore
-  const ofText = { ...words, field: { ...field, type: 'text' } } as const;
+  const terms = { kind: 'terms', field, terms: ['x'] } as const;
+  expect(memorySupport(terms, columns).supported).toBe(true);
+  expect(memorySupport({ ...terms, terms: ['x-y'] }, columns)).toEqual(unsupported('"x-y" is not a single term')); // prettier-ignore
+  const ofText = { ...terms, field: { ...field, type: 'text' } } as const;
   expect(memorySupport(ofText, columns)).toEqual(unsupported('s has no index of terms in every segment')); // prettier-ignore
   expect(memorySupport(ofText, columns, new Set([fieldKey(field)])).supported).toBe(true);
   // The column became one of numbers after the request had been read.

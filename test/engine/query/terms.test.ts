@@ -173,18 +173,18 @@ function clause(random: Random): Score {
   const gene: FieldRef = { name: 'gene', path: ['gene'], type: 'string' };
   const tags: FieldRef = { name: 'tags', path: ['tags'], type: 'string' };
   const others: readonly Predicate[] = [
-    node({ kind: 'phrase', field: gene, words: ['gene1'] }),
+    node({ kind: 'phrase', field: gene, terms: ['gene1'] }),
     node({ kind: 'wildcard', field: gene, parts: [{ text: 'GENE' }, 'one'] }),
     node({ kind: 'in', field: gene, values: ['GENE2', 'GENE3'], ignoreCase: true }),
-    node({ kind: 'words', field: tags, words: ['x', 'y'] }),
-    node({ kind: 'phrase', field: tags, words: ['often'] }),
-    node({ kind: 'phrase', field: { ...gene, name: 'none', path: ['none'] }, words: ['often'] }),
+    node({ kind: 'terms', field: tags, terms: ['x', 'y'] }),
+    node({ kind: 'phrase', field: tags, terms: ['often'] }),
+    node({ kind: 'phrase', field: { ...gene, name: 'none', path: ['none'] }, terms: ['often'] }),
   ];
   const leaf = (): Predicate => {
     if (random.chance(0.3)) return random.pick(others);
     const name = random.pick(texts);
     const field: FieldRef = { name, path: name.split('.'), type: 'text' };
-    return node({ kind: 'phrase', field, words: words(random, 2).split(' ') });
+    return node({ kind: 'phrase', field, terms: words(random, 2).split(' ') });
   };
   const items = random.list(1 + random.below(3), leaf);
   const boost = random.pick([1, 1, 3, 0.3, 0]);
@@ -200,7 +200,7 @@ function parsed(body: unknown): QueryRequest | undefined {
   }
 }
 
-describe(`words of texts with other conditions (STRANDLAKE_SEED=${seed})`, () => {
+describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () => {
   test('have the answers of the SQL engine, without a statement', async () => {
     const random = new Random(seed + 1);
     const seen = { ranked: 0, found: 0 };
@@ -236,7 +236,7 @@ describe(`words of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
     }
   });
 
-  test('are ranked where most records that have the word are not on the page', async () => {
+  test('are ranked where most records that have the term are not on the page', async () => {
     const random = new Random(seed + 3);
     for (const field of ['own', 'shared']) {
       for (const word of ['often', 'cancer', 'often cancer', 'w7']) {
