@@ -21,6 +21,8 @@ type Type = StoredType | 'auto';
 interface Action {
   readonly types: (type: Type) => boolean;
   readonly build: (field: FieldRef, value: unknown) => Predicate;
+  /** Completes "finds the records of which a value of the field …", for `docs/queries.md`. */
+  readonly description: string;
 }
 
 const strings = (type: Type): boolean => type === 'string';
@@ -28,29 +30,57 @@ const written = (type: Type): boolean => type === 'string' || type === 'text';
 const ranged = (type: Type): boolean => isNumeric(type) || type === 'date';
 const valued = (type: Type): boolean => type !== 'object' && type !== 'json';
 
-/** The filter actions (query language 2.2), by name. */
+const ends = 'lies between two listed numbers or dates';
+const pattern = 'matches the regular expression (RE2 syntax) from its first to its last character';
+
+/** The filter actions (query language 2.2); a new one is one entry here, and a case of `test/engine/query/naive-filter.ts`. */
 const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
-  ['', { types: () => true, build: plain }],
-  ['iexact', { types: written, build: (field, value) => equal(field, [value], true) }],
-  ['exact', { types: () => true, build: (field, value) => equal(field, [value], false) }],
-  ['in', { types: valued, build: (field, value) => equal(field, list(value), true) }],
-  ['range', { types: ranged, build: (field, value) => between(field, value, true) }],
-  ['between', { types: ranged, build: (field, value) => between(field, value, false) }],
-  ['gt', { types: ranged, build: (field, value) => range(field, low(field, value, false), null) }],
-  ['gte', { types: ranged, build: (field, value) => range(field, low(field, value, true), null) }],
-  ['lt', { types: ranged, build: (field, value) => range(field, null, high(field, value, false)) }],
-  ['lte', { types: ranged, build: (field, value) => range(field, null, high(field, value, true)) }],
-  ['contains', { types: written, build: contains }],
-  ['regexp', { types: strings, build: regexp }],
-  ['regex', { types: strings, build: regexp }],
-  [
-    'prefix',
-    {
-      types: strings,
-      build: (field, value) => node({ kind: 'prefix', field, text: textOf(value) }),
-    },
-  ],
-]);
+  ['', action(() => true, plain, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
+  ['iexact', action(written, (field, value) => equal(field, [value], true), 'equals the value in any letter case')],
+  ['exact', action(() => true, (field, value) => equal(field, [value], false), 'equals the value, letter case included')],
+  ['in', action(valued, (field, value) => equal(field, list(value), true), 'equals one of the listed values in any letter case')],
+  ['range', action(ranged, (field, value) => between(field, value, true), `${ends}, or equals one of them`)],
+  ['between', action(ranged, (field, value) => between(field, value, false), `${ends}, and equals neither`)],
+  ['gt', action(ranged, (field, value) => range(field, low(field, value, false), null), 'is greater, or later')],
+  ['gte', action(ranged, (field, value) => range(field, low(field, value, true), null), 'is greater or later, or equal')],
+  ['lt', action(ranged, (field, value) => range(field, null, high(field, value, false)), 'is less, or earlier')],
+  ['lte', action(ranged, (field, value) => range(field, null, high(field, value, true)), 'is less or earlier, or equal')],
+  ['contains', action(written, contains, 'contains the string, letter case included; a `text` contains all words of the value')],
+  ['regexp', action(strings, regexp, pattern)],
+  ['regex', action(strings, regexp, pattern)],
+  ['prefix', action(strings, (field, value) => node({ kind: 'prefix', field, text: textOf(value) }), 'begins with the string, letter case included')],
+]); // prettier-ignore
+
+function action(types: Action['types'], build: Action['build'], description: string): Action {
+  return { types, build, description };
+}
+
+const storedTypes = Object.keys({
+  boolean: 0,
+  integer: 0,
+  long: 0,
+  float: 0,
+  double: 0,
+  date: 0,
+  string: 0,
+  text: 0,
+  blob: 0,
+  object: 0,
+  json: 0,
+} satisfies Record<StoredType, 0>) as StoredType[];
+
+/** Every filter action, with the types that it applies to, for the documents and the tests. */
+export function filterActions(): readonly {
+  readonly name: string;
+  readonly types: readonly StoredType[];
+  readonly description: string;
+}[] {
+  return [...actions].map(([name, { types, description }]) => ({
+    name,
+    types: storedTypes.filter(types),
+    description,
+  }));
+}
 
 /**
  * The actions on the number of a field's values, such as `__length__gte`: the numeric actions, applied to that number. They
@@ -58,10 +88,11 @@ const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
  */
 const lengthActions: ReadonlyMap<string, Action> = new Map(
   ['', 'in', 'range', 'between', 'gt', 'gte', 'lt', 'lte'].map((name): [string, Action] => {
-    const { build } = actions.get(name)!;
+    const { build, description } = actions.get(name)!;
     const ofLength: Action = {
       types: () => true,
       build: (field, value) => lengths(field, build({ ...field, type: 'integer' }, value)),
+      description,
     };
     return [name === '' ? 'length' : `length__${name}`, ofLength];
   }),
@@ -95,16 +126,22 @@ export function isRangeAction(name: string): boolean {
 export function condition(field: FieldRef, name: string, value: unknown): Predicate {
   const ofLength = lengthActions.get(name);
   if (ofLength) return ofLength.build(field, value);
+<<<<<<< HEAD
   const action = actions.get(name);
   if (!action) throw new Problem(`Unknown action: ${name}`);
   // A declared field without data: its type is not known yet, and it is missing in every record.
+=======
+  const known = actions.get(name);
+  if (!known) throw new Problem(`Unknown action: ${name}`);
+  // A declared field without any value: nothing is known of its type, and every record misses it.
+>>>>>>> 126dce0 (List the filter actions in the documents, and check that random filters contain each)
   if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
-  if (!action.types(field.type)) {
+  if (!known.types(field.type)) {
     throw new Problem(
       `Action ${name} does not apply to ${field.name}, which is of type ${field.type}`,
     );
   }
-  return action.build(field, value);
+  return known.build(field, value);
 }
 
 /** Turns a condition on whole numbers into the same condition on the number of a field's values. */
