@@ -26,7 +26,9 @@ export async function nextSmallId(db: Database, kind: SmallIdKind): Promise<numb
     await tx.run(sql`UPDATE counters SET value = value + 1 WHERE name = ${kind}`);
     return tx.get(sql`SELECT value FROM counters WHERE name = ${kind}`);
   });
-  return row!['value'] as number;
+  if (row === undefined)
+    throw new Error(`no row '${kind}' in counters: a migration has to insert it`);
+  return row['value'] as number;
 }
 
 /**

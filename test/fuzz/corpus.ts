@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 
 /** The folders of real files, and the pattern of their names, by reader. */
-const folders: Readonly<Record<string, readonly [folder: string, names: RegExp]>> = {
+export const folders: Readonly<Record<string, readonly [folder: string, names: RegExp]>> = {
   vcf: ['vcf', /\.vcf(?:\.gz)?$/],
   json: ['jsonl', /\.json(?:\.gz)?$/],
   csv: ['csv', /\.csv$/],

@@ -186,7 +186,7 @@ const table = [
 ];
 
 /** Strings with a meaning in the format, by reader. */
-const words: Readonly<Record<string, readonly string[]>> = {
+export const words: Readonly<Record<string, readonly string[]>> = {
   vcf: [
     '##fileformat=VCFv4.0\n',
     '##fileformat=VCFv4.3\n',

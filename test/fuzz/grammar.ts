@@ -9,7 +9,7 @@ export function generateText(reader: string, next: Random): Buffer {
 
 type Maker = (next: Random) => string;
 
-const makers: Readonly<Record<string, Maker>> = {
+export const makers: Readonly<Record<string, Maker>> = {
   vcf: vcfText,
   json: (next) => `${times(1 + below(next, 12), () => randomText(next)).join('\n')}\n`,
   csv: (next) => tableText(next, ','),

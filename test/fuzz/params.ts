@@ -65,7 +65,9 @@ const table: Values = {
 };
 const feature: Values = { ...build, comment: (next) => pick(next, ['#', '##', '//', 'chr']) };
 
-const known: Readonly<Record<string, Values>> = {
+/** Random values of each parameter, by reader. */
+export const known: Readonly<Record<string, Values>> = {
+  json: {},
   vcf: {
     ...build,
     explode_annotations: (next) => pick(next, [true, false]),

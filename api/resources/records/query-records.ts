@@ -11,7 +11,7 @@ import {
   runText,
   type QueryAnswer,
 } from '../../../engine/query/plan/query.js';
-import { visibleData, type VisibleData } from '../../../scheduler/jobs/export/visible-data.js';
+import { visibleData, type VisibleData } from '../../../scheduler/jobs/visible-data.js';
 import { queryHash, readCursor, writeCursor, type RequestedCursor } from './cursor.js';
 import type { AppContext } from '../../http/app-context.js';
 import { JsonText } from '../../http/reply.js';

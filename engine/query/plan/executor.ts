@@ -23,7 +23,7 @@ export interface Selected {
   readonly position?: Position | undefined;
 }
 
-/** Rows of one segment: all of them, their numbers ascending, or one bit per row (engine/text/bits.ts). */
+/** Rows of one segment: all of them, their numbers ascending, or one bit per row (engine/text/bitmap.ts). */
 export type RowSet = 'all' | Int32Array | Uint8Array;
 
 /** The matching rows of one segment. */

@@ -126,15 +126,9 @@ export function isRangeAction(name: string): boolean {
 export function condition(field: FieldRef, name: string, value: unknown): Predicate {
   const ofLength = lengthActions.get(name);
   if (ofLength) return ofLength.build(field, value);
-<<<<<<< HEAD
-  const action = actions.get(name);
-  if (!action) throw new Problem(`Unknown action: ${name}`);
-  // A declared field without data: its type is not known yet, and it is missing in every record.
-=======
   const known = actions.get(name);
   if (!known) throw new Problem(`Unknown action: ${name}`);
-  // A declared field without any value: nothing is known of its type, and every record misses it.
->>>>>>> 126dce0 (List the filter actions in the documents, and check that random filters contain each)
+  // A declared field without data: its type is not known yet, and it is missing in every record.
   if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
   if (!known.types(field.type)) {
     throw new Problem(

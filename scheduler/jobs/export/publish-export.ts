@@ -18,7 +18,7 @@ import { project } from '../../../engine/query/results/projection.js';
 import { checkFormat } from './format.js';
 import { checkPermission, activePrincipal } from '../../queue/permissions.js';
 import type { PublishContext, Published } from '../job.js';
-import { visibleData } from './visible-data.js';
+import { visibleData } from '../visible-data.js';
 import type { ExportParams, ExportResult } from './export-types.js';
 
 /** Checks the permission on the dataset and parses the query of an export, for the version that the catalogue has. */

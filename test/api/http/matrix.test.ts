@@ -142,7 +142,7 @@ const rows = (Object.entries(operations) as [string, OperationRow][]).filter(
   ([id, row]) => row.paths[0].includes(':id') && needed[id] !== undefined,
 );
 
-/** What belongs to users and not to vaults has its own table in questions.test.ts. */
+/** Resources that belong to users and not to vaults; `saved-resources.test.ts` has their table. */
 const isOwned = (id: string): boolean => /^(savedQueries|beaconSets|beacons)\./.test(id);
 
 test('the table has every operation on a thing', () => {

@@ -1,7 +1,7 @@
-import type { Tables } from '../../../engine/catalog/catalog.js';
-import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { notFound } from '../../../engine/core/errors.js';
-import type { Snapshot, Store } from '../../../engine/store/store.js';
+import type { Tables } from '../../engine/catalog/catalog.js';
+import type { FieldRow } from '../../engine/catalog/fields.js';
+import { notFound } from '../../engine/core/errors.js';
+import type { Snapshot, Store } from '../../engine/store/store.js';
 
 /** A version of a dataset, with its fields. */
 export interface VisibleData {
