@@ -47,7 +47,7 @@ const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     return isOracle ? [] : [{ path, format: format[1] }];
   });
 
-test.each(files)('$path is known for what it is', async ({ path, format }) => {
+test.each(files)('$path is recognized by its content', async ({ path, format }) => {
   const named = readerForFile(path).name;
   // The folder of CSV fixtures has tables of every extension.
   const isTable = format === 'csv' || format === 'tsv';
@@ -56,6 +56,6 @@ test.each(files)('$path is known for what it is', async ({ path, format }) => {
 
 const signed = files.filter(({ format }) => format !== 'csv' && format !== 'tsv');
 
-test.each(signed)('$path would be known under another name', async ({ path, format }) => {
+test.each(signed)('$path is recognized whatever its name', async ({ path, format }) => {
   expect(await readerOf(path, 'csv')).toBe(format);
 });

@@ -26,7 +26,7 @@ describe('addresses', () => {
     '::ffff:1.2.3.4',
     '64:ff9b::1.2.3.4',
     '1:2:3:4:5:6:1.2.3.4',
-  ])('%s is one', (text) => expect(parseAddress(text)).toBeDefined());
+  ])('%s is valid', (text) => expect(parseAddress(text)).toBeDefined());
 
   test.each([
     '',
@@ -49,9 +49,9 @@ describe('addresses', () => {
     '::1.2.3',
     '[::1',
     'localhost',
-  ])('%j is none', (text) => expect(parseAddress(text)).toBeUndefined());
+  ])('%j is not valid', (text) => expect(parseAddress(text)).toBeUndefined());
 
-  test('are read as the system reads them, and blocks hold what its own lists hold', () => {
+  test('are parsed as Node parses them, and blocks contain what its BlockList contains', () => {
     const random = seeded(7);
     const word = (): string => Math.floor(random() * 65_536).toString(16);
     for (let i = 0; i < 2_000; i += 1) {
@@ -142,7 +142,7 @@ describe('addresses', () => {
   ])('%s is public: %s', (text, expected) => expect(isPublic(address(text))).toBe(expected));
 });
 
-describe('what an operator lists (N1)', () => {
+describe('allowed addresses (N1)', () => {
   const own = [address('93.184.216.34')];
   const may = (entries: readonly string[], host: string, port: number, at: string): boolean =>
     mayConnect({ host, port, address: address(at) }, entries.map(parseAllowed), own);
@@ -208,7 +208,7 @@ describe('what an operator lists (N1)', () => {
     (text) => expect(() => parseAllowed(text)).toThrow('must be host:port'),
   );
 
-  test('a block of wrapped addresses is one of IPv4', () => {
+  test('a block of mapped addresses is a block of IPv4', () => {
     expect(parseBlock('::ffff:10.0.0.0/104')).toEqual(parseBlock('10.0.0.0/8'));
     expect(isForbidden(address('10.0.0.1'))).toBe(false);
   });

@@ -53,7 +53,7 @@ test('reads every setting from a flag and from the environment, and the flag win
   }
 });
 
-test('lists everything that is wrong at once, and names flag or variable', () => {
+test('reports all mistakes at once, with the flag or variable', () => {
   const wrong = (): unknown =>
     parseConfig(['--port', '70000', '--prot', '1', '--data'], {
       STRANDLAKE_PUBLIC_URL: 'http://host/prefix',
@@ -76,7 +76,7 @@ test('a token of the wrong length is refused without being repeated', () => {
   expect(() => parseConfig([], { STRANDLAKE_TOKEN: secret })).not.toThrow(new RegExp(secret));
 });
 
-test('keeps positionals apart from settings', () => {
+test('separates positional arguments from settings', () => {
   const parsed = parseArguments(['a.vcf', '--port', '1', 'b.vcf.gz', '--help'], {});
   expect(parsed.positionals).toEqual(['a.vcf', 'b.vcf.gz']);
   expect(parsed.help).toBe(true);

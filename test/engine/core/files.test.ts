@@ -57,7 +57,7 @@ describe('files', () => {
     }
   });
 
-  test('leaves nothing of a write that failed or was too large', async () => {
+  test('leaves no file after a write that failed or was too large', async () => {
     async function* failing() {
       yield text('abc');
       throw new Error('the client went away');
@@ -68,7 +68,7 @@ describe('files', () => {
     expect(await files.list(folder.objects)).toEqual([]);
   });
 
-  test('publishes a name once, and leaves no file aside', async () => {
+  test('publishes a name once, and leaves no temporary file', async () => {
     const path = folder.path('exports', 'one.json');
     expect(await publishFile(path, text('first'))).toBe(true);
     expect(await publishFile(path, text('second'))).toBe(false);
@@ -76,7 +76,7 @@ describe('files', () => {
     expect(await readdir(folder.exports)).toEqual(['one.json']);
   });
 
-  test('gives exactly one of many publishers the name', async () => {
+  test('lets exactly one of many publishers have the name', async () => {
     const path = folder.path('exports', 'race.json');
     const tries = Array.from({ length: 20 }, (_, i) => publishFile(path, text(String(i))));
     expect((await Promise.all(tries)).filter(Boolean)).toHaveLength(1);
@@ -114,7 +114,7 @@ describe('files', () => {
     expect(await files.fileStats(folder.object(9, 1))).toBeUndefined();
   });
 
-  test('opens what the person at the command line named, links included', async () => {
+  test('opens files named on the command line, including links', async () => {
     const outside = await mkdtemp(join(tmpdir(), 'strandlake-outside-'));
     try {
       await writeFile(join(outside, 'my.vcf'), 'hello');

@@ -55,7 +55,7 @@ describe('parseJson', () => {
     ]);
   });
 
-  test('accepts 64 levels and refuses 65, by name', () => {
+  test('accepts 64 levels and refuses 65, naming the budget', () => {
     expect(() => parseJson('['.repeat(64) + ']'.repeat(64))).not.toThrow();
     expect(() => parseJson('['.repeat(65) + ']'.repeat(65))).toThrow(/jsonDepth/);
     expect(() => parseJson('['.repeat(1_000_000))).toThrow(/jsonDepth/);
@@ -83,7 +83,7 @@ describe('parseJson', () => {
     ['[\0]', 1, 2, /unexpected/],
     ['1.', 1, 2, /after the value/],
     ['-NaN', 1, 1, /unexpected/],
-  ])('says where %j is wrong', (text, line, column, reason) => {
+  ])('names the position of the mistake in %j', (text, line, column, reason) => {
     const error = catchError(() => parseJson(text));
     expect(error).toBeInstanceOf(JsonError);
     expect(error).toMatchObject({
@@ -107,7 +107,7 @@ describe('stringifyJson', () => {
     expect(stringifyJson(parseJson(text))).toBe(text);
   });
 
-  test('writes valid JSON for answers', () => {
+  test('writes valid JSON for responses', () => {
     expect(
       stringifyJson({ a: NaN, b: 1n, c: undefined, d: [Infinity] }, { nonFinite: 'null' }),
     ).toBe('{"a":null,"b":1,"d":[null]}');

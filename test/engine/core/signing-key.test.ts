@@ -15,19 +15,19 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('makes one key, readable by its owner alone, and keeps it', async () => {
+test('creates one key, readable by its owner only, and reuses it', async () => {
   const keys = await Promise.all(Array.from({ length: 8 }, () => openSigningKey(data)));
   expect(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size).toBe(1);
   expect(keys[0]?.byteLength).toBe(32);
   expect(statSync(data.signingKey).mode & 0o077).toBe(0);
 });
 
-test('does not make a new key beside an existing catalogue', async () => {
+test('does not create a new key for an existing catalogue', async () => {
   writeFileSync(data.catalog, '');
   await expect(openSigningKey(data)).rejects.toThrow(/signing\.key is missing .* restore it/);
 });
 
-test('refuses a key that was cut off', async () => {
+test('refuses a truncated key', async () => {
   await openSigningKey(data);
   truncateSync(data.signingKey, 5);
   await expect(openSigningKey(data)).rejects.toThrow(/has 5 bytes instead of 32/);

@@ -20,7 +20,7 @@ function lines(text: string | Uint8Array, endsAtReturn = false, some: Partial<ty
 }
 
 describe('rejected lines', () => {
-  test('have their reason and their text, several errors of one in one', () => {
+  test('have their reasons and their text, all errors of a record in one line', () => {
     const rejected = lines('a\nbb\r\n\nlast');
     rejected.add(2, 301, 'n', 'no number');
     rejected.add(2, 304, 'm', 'NaN');
@@ -42,7 +42,7 @@ describe('rejected lines', () => {
     ]);
   });
 
-  test('are found by the line ends that their reader counts', () => {
+  test('are found by the line ends that the reader counts', () => {
     const text = 'a\rb\r\nc\nd';
     const [feeds, returns] = [lines(text), lines(text, true)];
     for (const rejected of [feeds, returns])
@@ -51,19 +51,19 @@ describe('rejected lines', () => {
     expect(rowsOf(returns).map((row) => row['text'])).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('are cut at the budget rejectedTextBytes, between two characters (T0)', () => {
+  test('are truncated at the budget rejectedTextBytes, between two characters (T0)', () => {
     const rejected = lines('xäöü\n', false, { maxTextBytes: 4 });
     rejected.add(1, 0, null, 'long');
     expect(rowsOf(rejected)).toMatchObject([{ text: 'xä', text_bytes: 7 }]);
   });
 
-  test('that are no UTF-8 are shown with replacement characters', () => {
+  test('that are not UTF-8 are shown with replacement characters', () => {
     const rejected = lines(Uint8Array.of(0xff, 65, 10));
     rejected.add(1, 0, null, 'bytes');
     expect(rowsOf(rejected)).toMatchObject([{ text: '\ufffdA', text_bytes: 2 }]);
   });
 
-  test('beyond the budget are left out from the first on that does not fit', () => {
+  test('are left out from the first one that exceeds the budget', () => {
     const text = `a\n${'b'.repeat(80)}\nc\n`;
     const all = lines(text);
     const bytes = all.add(1, 0, null, 'x') ?? Buffer.concat(all.result().blocks).length;
@@ -72,7 +72,7 @@ describe('rejected lines', () => {
     expect(rowsOf(rejected)).toMatchObject([{ line: 1 }]);
   });
 
-  test('are forgotten when the chunk is read again', () => {
+  test('are discarded when the chunk is read again', () => {
     const rejected = lines('a\nb\n');
     const report = new FindingCollector(lenient, false, rejected);
     report.reject(1, 301, 'n', 'no');
@@ -81,7 +81,7 @@ describe('rejected lines', () => {
     expect(rowsOf(rejected)).toMatchObject([{ line: 2, text: 'b' }]);
   });
 
-  test('of random texts are the lines that a split gives', () => {
+  test('of random text are the lines of a split', () => {
     const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1_000_000);
     const next = random(seed);
     for (let run = 0; run < 200; run++) {
@@ -100,7 +100,7 @@ describe('rejected lines', () => {
   });
 });
 
-test('a line of the chunk becomes one of the file', () => {
+test('line numbers of the chunk become those of the file', () => {
   const row = Buffer.from('{"line":7,"code":301,"text":"{\\"line\\":7"}\n');
   expect(JSON.parse(Buffer.from(shiftedLine(row, 'a "b".csv', 1_000)).toString())).toEqual({
     file: 'a "b".csv',

@@ -51,11 +51,11 @@ describe('unifyColumns', () => {
     ]);
   });
 
-  test('keeps objects that were always empty as json', () => {
+  test('stores objects that are always empty as json', () => {
     expect(shape(unifyColumns([], [[object('a', [])]]).columns)).toEqual(['json']);
   });
 
-  test('never changes an existing column, and says which chunk columns differ', () => {
+  test('never changes an existing column, and returns the columns of chunks that differ', () => {
     const existing = [named('a', 'long'), object('o', [named('x', 'string')])];
     const seen = [
       named('a', 'string'),
@@ -75,7 +75,7 @@ describe('unifyColumns', () => {
     });
   });
 
-  test('gives names that engines tell apart', () => {
+  test('assigns names that query engines distinguish', () => {
     const seen = ['a', 'A', 'a~2', '', '_ID', 'x\u0000y', 'x_y', '\ufeffz'].map((name) =>
       named(name, 'long'),
     );
@@ -128,7 +128,7 @@ describe('needsRewrite', () => {
   });
 });
 
-test('a segment holds no column that was null only', () => {
+test('a segment has no column whose values are all null', () => {
   const seen: Columns = [
     { ...named('a', 'string'), seen: 'null' },
     object('o', [{ ...named('x', 'string'), seen: 'null' }, named('y', 'long')]),

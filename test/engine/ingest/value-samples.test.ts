@@ -27,7 +27,7 @@ const values = (samples: readonly FieldSample[], name: string) =>
   samples.find(({ path }) => path.join('.') === name)?.values.toSorted();
 
 describe('the sample of a chunk', () => {
-  test('takes string fields alone: nested ones, lists and lists of objects too', () => {
+  test('contains string fields only, including nested ones, lists and lists of objects', () => {
     const samples = sampled([
       '{"a":"x","n":1,"o":{"b":"y","d":"2020-01-01"},"l":["p","q"],"s":[{"c":"z"},{"c":"w"}]}',
       '{"a":null,"o":{"b":""},"l":["p"],"s":[]}',
@@ -39,7 +39,7 @@ describe('the sample of a chunk', () => {
     expect(values(samples, 's.c')).toEqual(['w', 'z']);
   });
 
-  test('holds each of few different values once, and no more than asked for of many', () => {
+  test('contains each distinct value once, up to the maximum number', () => {
     const few = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i % 7}` }));
     expect(values(sampled(few), 'a')).toEqual(['v0', 'v1', 'v2', 'v3', 'v4', 'v5', 'v6']);
     const many = Array.from({ length: 5_000 }, (_, i) => JSON.stringify({ a: `v${i}` }));
@@ -51,12 +51,12 @@ describe('the sample of a chunk', () => {
     expect(mean).toBeLessThan(3_800);
   });
 
-  test('cuts long values and takes those that begin alike as one', () => {
+  test('truncates long values and counts those with the same beginning as one', () => {
     const lines = ['x', 'y'].map((end) => JSON.stringify({ a: 'long '.repeat(100) + end }));
     expect(values(sampled(lines), 'a')).toEqual(['long '.repeat(10).slice(0, 48)]);
   });
 
-  test('takes about the asked share of the different values', () => {
+  test('contains about the requested share of the distinct values', () => {
     const many = Array.from({ length: 4_000 }, (_, i) => JSON.stringify({ a: `v${i}` }));
     const [sample] = sampled(many, { count: 1_000, rate: 0.1 });
     expect(sample!.values.length).toBeGreaterThan(300);
@@ -64,7 +64,7 @@ describe('the sample of a chunk', () => {
   });
 });
 
-test('any cutting of the records gives the same sample', () => {
+test('any split of the records gives the same sample', () => {
   const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
   const random = seeded(seed);
   const lines = Array.from({ length: 2_000 }, () =>

@@ -41,7 +41,7 @@ describe('packed bits', () => {
 });
 
 describe('runs and packed numbers', () => {
-  test(`come back as they were written, behind what was there (seed ${seed})`, () => {
+  test(`are decoded as they were written, after existing values (seed ${seed})`, () => {
     const next = random(seed);
     for (let round = 0; round < 300; round++) {
       const width = 1 + Math.floor(next() * 31);
@@ -62,7 +62,7 @@ describe('runs and packed numbers', () => {
     }
   });
 
-  test('end with their page, or are refused', () => {
+  test('are refused if they do not end with their page', () => {
     const values = new Int32Array(40).fill(3);
     const run = sourceOf((sink) => writeHybrid(sink, values, 0, 40, 2));
     expect(() => readHybrid(run, 2, 39, new Int32Array(40))).toThrow('longer than its page');
@@ -73,7 +73,7 @@ describe('runs and packed numbers', () => {
 });
 
 describe('differences', () => {
-  test(`come back as the numbers, in 32 bits and in doubles (seed ${seed})`, () => {
+  test(`are decoded as the numbers, in 32 bits and in doubles (seed ${seed})`, () => {
     const next = random(seed + 1);
     for (let round = 0; round < 300; round++) {
       const count = Math.floor(next() * 400);

@@ -43,7 +43,7 @@ const repeat = <T>(count: number, value: (i: number) => T) =>
 
 afterEach(() => expect(outstandingBuffers()).toBe(0));
 
-describe('values at the edges', () => {
+describe('extreme values', () => {
   const items = [
     column(
       'object',
@@ -96,7 +96,7 @@ describe('values at the edges', () => {
   });
 });
 
-describe('columns that say little', () => {
+describe('columns with little information', () => {
   const little: readonly [string, Column, Value][] = [
     ['a constant text', column('string'), 'GRCh38'],
     ['nothing but nulls', column('string'), null],

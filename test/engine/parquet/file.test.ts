@@ -65,7 +65,7 @@ test('a file that is abandoned halfway leaves no buffers acquired', () => {
 
 describe('a Parquet file of random columns', () => {
   const seeds = [...Array.from({ length: 40 }, (_, i) => i), Math.floor(Math.random() * 2 ** 31)];
-  test.each(seeds)('is read alike by three implementations (seed %i)', async (seed) => {
+  test.each(seeds)('is read equally by three implementations (seed %i)', async (seed) => {
     const next = random(seed);
     const columns = randomColumns(next, 6, 3);
     const rows = [1, 2, 9, 300, 3_000][Math.floor(next() * 5)]!;

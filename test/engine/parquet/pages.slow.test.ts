@@ -86,7 +86,7 @@ function expectAligned(columns: Columns, file: Uint8Array): number {
 afterEach(() => expect(outstandingBuffers()).toBe(0));
 
 describe('the pages of a row group', () => {
-  test(`are cut at the same rows in all leaves, and their index says where (seed ${seed})`, () => {
+  test(`are split at the same rows in all leaves, and the offset index has their positions (seed ${seed})`, () => {
     const next = random(seed);
     for (let round = 0; round < 25; round++) {
       const columns = randomColumns(next, 6, 3);
@@ -117,7 +117,7 @@ describe('the pages of a row group', () => {
     expectAligned([numbers], lists);
   });
 
-  test('are counted from the beginning of their own row group', () => {
+  test('are counted from the start of their row group', () => {
     const flag = column('flag', 'boolean');
     const rows = rowGroupRows + 9_000;
     const values = [Array.from({ length: rows }, (_, row) => row % 3 === 0)];

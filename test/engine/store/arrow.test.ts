@@ -57,7 +57,7 @@ describe('columns', () => {
     expect(columnsOfDelta(deltaSchema(columns))).toEqual(columns);
   });
 
-  test('are found in a Delta schema that others wrote', () => {
+  test('are read from a Delta schema of another writer', () => {
     const fields = [
       { name: 'x', type: 'long', nullable: true, metadata: {} },
       { name: 'y', type: { type: 'array', elementType: 'string', containsNull: true } },
@@ -71,7 +71,7 @@ describe('columns', () => {
     );
   });
 
-  test('refuse an object without fields, which Parquet cannot hold', () => {
+  test('refuse an object without fields, which Parquet cannot express', () => {
     const empty: Column = { name: 'o', physical: 'o', type: 'object', isList: false, children: [] };
     expect(() => arrowSchema([empty])).toThrow('object o has no fields');
   });

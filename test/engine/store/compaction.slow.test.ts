@@ -40,8 +40,8 @@ function committed(
   return { left, rewritten, most };
 }
 
-describe('what is merged', () => {
-  test('is nothing among a few segments, and nothing that is large', () => {
+describe('the choice of segments to merge', () => {
+  test('contains neither a few segments nor large ones', () => {
     expect(planMerge([])).toBeUndefined();
     expect(planMerge(Array.from({ length: 15 }, () => segment(1)))).toBeUndefined();
     expect(planMerge(Array.from({ length: 500 }, () => segment(61_440)))).toBeUndefined();
@@ -50,7 +50,7 @@ describe('what is merged', () => {
     expect(planMerge(alternating)).toBeUndefined();
   });
 
-  test('is all that there is among many small ones, up to a full segment', () => {
+  test('contains all of many small segments, up to a full segment', () => {
     const tiny = Array.from({ length: 1_000 }, () => segment(100));
     expect(planMerge(tiny)).toEqual(tiny.slice(0, 256));
     const medium = Array.from({ length: 100 }, () => segment(10_000));
@@ -77,7 +77,7 @@ describe('what is merged', () => {
     expect(rewritten / rows).toBeLessThan(10);
   });
 
-  test('leaves a few segments only when it is quiet, even after each commit', () => {
+  test('merges a few segments only in quiet times, even after each commit', () => {
     const { left, rewritten, most } = committed(Array.from({ length: 20_000 }, () => 1), true); // prettier-ignore
     expect(left.reduce((sum, one) => sum + one.rows, 0)).toBe(20_000);
     expect(most).toBeLessThan(20);

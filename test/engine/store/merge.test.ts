@@ -70,7 +70,7 @@ afterEach(() => expect(outstandingBuffers()).toBe(0));
 
 describe('merging', () => {
   const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
-  test(`keeps every value of random segments, as another reader finds them (seed ${seed})`, async () => {
+  test(`keeps every value of random segments, as another reader reads them (seed ${seed})`, async () => {
     for (let round = 0; round < 40; round++) {
       const next = random(seed + round);
       const wide = randomColumns(next, 6, 3);
@@ -117,7 +117,7 @@ describe('merging', () => {
     }
   });
 
-  test('gives the segment that a single import of the same records would have made', async () => {
+  test('writes the segment that a single import of the same records writes', async () => {
     const next = random(7);
     const columns = randomColumns(next, 8, 2);
     const styles = columns.map(() => randomStyle(next));
@@ -138,7 +138,7 @@ describe('merging', () => {
     expect(_id).toBeDefined();
   });
 
-  test('indexes the words of all texts again, as one import would have', async () => {
+  test('indexes the terms of all strings as a single import does', async () => {
     const columns = [column('t', { type: 'text' }), column('n')];
     const texts = Array.from({ length: 300 }, (_, i) =>
       i % 7 === 0 ? null : `variant ${i % 11} of gene G${i % 5}, ${'benign '.repeat(i % 3)}`,
@@ -158,7 +158,7 @@ describe('merging', () => {
     expect(Buffer.compare(index, await indexOf(whole.file))).toBe(0);
   });
 
-  test('keeps names that mean something to JavaScript, and dots', async () => {
+  test('keeps names with a meaning in JavaScript, and dots', async () => {
     const children = [column('__proto__'), column('a.b', { type: 'string' })];
     const object = column('constructor', { type: 'object', children });
     const columns = [object, column('constructor.a.b', { type: 'string' })];
@@ -195,7 +195,7 @@ describe('merging', () => {
     ]);
   });
 
-  test('stops at a source that is not what was written', async () => {
+  test('stops at a source that was altered', async () => {
     const n = [column('n')];
     const sources = [await written(n, [[1n, 2n]], 1), await written(n, [[3n]], 2)];
     const bytes = await readFile(sources[1]!.file);

@@ -55,7 +55,7 @@ afterEach(() => expect(outstandingBuffers()).toBe(0));
 describe('a segment', () => {
   // A fixed seed and a random one; a failure prints it (threats R2d).
   const seeds = [...Array.from({ length: 60 }, (_, i) => i), Math.floor(Math.random() * 2 ** 31)];
-  test.each(seeds)('gives every value back to DuckDB (seed %i)', async (seed) => {
+  test.each(seeds)('returns every value when DuckDB reads it (seed %i)', async (seed) => {
     const next = random(seed);
     const columns = randomColumns(next);
     const rows = [0, 1, 7, 100, 2049, 20_000][Math.floor(next() * 6)]!;
@@ -90,7 +90,7 @@ describe('a segment', () => {
     await rm(path);
   });
 
-  test('knows smallest and largest values as Delta wants them', async () => {
+  test('has the smallest and largest values in the form of Delta', async () => {
     const columns = [
       simple('n', 'long'),
       simple('t', 'string'),
@@ -164,7 +164,7 @@ describe('a segment', () => {
     await expect(checkFooter(join(folder, 'torn.parquet'), 3, [])).rejects.toThrow('torn.parquet');
   });
 
-  test('is not written, and leaves no file, when batch and columns disagree', async () => {
+  test('is not written, and leaves no file, when batch and columns differ', async () => {
     const data = batchOf([simple('n', 'long')], [[1n]], 1, 1n);
     const path = join(folder, 'wrong', 'x.parquet');
     const columns = [simple('n', 'double')];
@@ -176,7 +176,7 @@ describe('a segment', () => {
     expect(await readdir(folder)).not.toContain('wrong');
   });
 
-  test('without records still tells its columns, as does a schema file', async () => {
+  test('without records has its columns, as a schema file does', async () => {
     const columns = randomColumns(random(3));
     const path = join(folder, 'empty.parquet');
     const none = columns.map(() => []);
@@ -189,7 +189,7 @@ describe('a segment', () => {
     expect(schema.types).not.toEqual([]);
   });
 
-  test('of very many columns is written, too (R2c)', async () => {
+  test('can have very many columns (R2c)', async () => {
     const kinds = ['GT', 'DP', 'AD', 'PL', 'GQ'].map((name) => simple(name, 'integer'));
     const samples = Array.from({ length: 1_200 }, (_, i): Column => {
       return { ...simple(`sample ${i}`, 'object'), children: kinds };

@@ -64,14 +64,14 @@ const values = async (select = 'n') =>
   (await readWithDuckdb((await store.snapshot(id)).files, select)).columns[0];
 
 describe('a dataset', () => {
-  test('has no rows, and a file to select from, before its first commit', async () => {
+  test('has no rows, and a schema file, before its first commit', async () => {
     const snapshot = await store.snapshot(id);
     expect(snapshot).toMatchObject({ version: -1, columns: [], segments: [], rows: 0, bytes: 0 });
     expect((await readWithDuckdb(snapshot.files)).names).toEqual(['_id', '_commit']);
     expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
   });
 
-  test('shows what was committed, in order, and after a restart the same', async () => {
+  test('has the committed records in order, also after a restart', async () => {
     const first = await append(n, [[1n, 2n]], [[3n]]);
     expect(first).toMatchObject({ version: 0, rows: 3, columns: n });
     await append(n, [[4n]]);
@@ -84,7 +84,7 @@ describe('a dataset', () => {
     expect(await again.verify(id)).toEqual([]);
   });
 
-  test('knows its newer columns in older segments', async () => {
+  test('has its newer columns in older segments', async () => {
     await append(n, [[1n]]);
     const wider = [...n, column('t', 'string')];
     await append(wider, [[2n], ['x']]);
@@ -94,7 +94,7 @@ describe('a dataset', () => {
     expect(segments.map((segment) => segment.columns)).toEqual([n, wider]);
   });
 
-  test('lets segments go and keeps them for earlier versions', async () => {
+  test('removes segments and keeps them for earlier versions', async () => {
     const { segments } = await append(n, [[1n]], [[2n]]);
     const remove = [segments[0]!.path];
     await store.commit(id, { columns: n, add: [], remove, info: {} }, folder.scratch);
@@ -105,7 +105,7 @@ describe('a dataset', () => {
     expect(await store.verify(id)).toEqual([]);
   });
 
-  test('tells its history, for a catalogue that fell behind', async () => {
+  test('returns its history, for a catalogue that fell behind', async () => {
     for (const value of [1n, 2n, 3n]) await append(n, [[value]]);
     const seen = [];
     for await (const entry of openStore(folder).history(id, 1)) seen.push(entry);
@@ -132,7 +132,7 @@ describe('a dataset', () => {
     expect(segment!.stats['l']).toEqual({ nulls: 1 });
   });
 
-  test('is gone when dropped, and cannot be committed to by who did not know', async () => {
+  test('does not exist after it was dropped, and refuses later commits', async () => {
     const slow = openStore(folder); // keeps files for running queries
     await append(n, [[1n]]);
     const { files } = await slow.snapshot(id);
@@ -150,7 +150,7 @@ describe('a dataset', () => {
 });
 
 describe('commits', () => {
-  test('that come at once all become versions, none lost (C5)', async () => {
+  test('that are simultaneous all become versions (C5)', async () => {
     const other = openStore(folder); // as another process
     const work = Array.from({ length: 12 }, async (_, i) => {
       const { scratch, add } = await staged(n, [[BigInt(i)]]);
@@ -165,7 +165,7 @@ describe('commits', () => {
     expect(await store.verify(id)).toEqual([]);
   });
 
-  test('made for a version that is no longer the last are refused and keep their files', async () => {
+  test('based on a version that is no longer the last are refused and keep their files', async () => {
     const { scratch, add } = await staged(n, [[1n]]);
     const change = { columns: n, add, remove: [], info: {}, base: -1 };
     await append(n, [[2n]]);
@@ -176,7 +176,7 @@ describe('commits', () => {
     expect(await values()).toEqual([2n, 1n]);
   });
 
-  test('that would change a field another commit brought are refused', async () => {
+  test('that would change a field of another commit are refused', async () => {
     await append([...n, column('x')], [[1n], [1n]]);
     const forget = await staged(n, [[2n]]);
     const change = { columns: n, add: forget.add, remove: [], info: {} };
@@ -193,7 +193,7 @@ describe('commits', () => {
     expect((await store.snapshot(id)).version).toBe(0);
   });
 
-  test('whose segment is missing change nothing and give the others back', async () => {
+  test('whose segment is missing change nothing and move the others back', async () => {
     const { scratch, add } = await staged(n, [[1n]], [[2n]]);
     await unlink(join(scratch, '1.parquet'));
     const commit = store.commit(id, { columns: n, add, remove: [], info: {} }, scratch);
@@ -219,7 +219,7 @@ describe('a rewrite', () => {
     return (await store.snapshot(id)).segments.map(({ path }) => path);
   }
 
-  test('puts segments in the place of others, and leaves earlier versions as they were', async () => {
+  test('replaces segments, and leaves earlier versions unchanged', async () => {
     const paths = await many(5);
     const { scratch, add } = await staged(n, [[1n, 2n, 3n]]);
     const rewrite = { remove: paths.slice(1, 4), add, info: { x: 1 } };
@@ -243,7 +243,7 @@ describe('a rewrite', () => {
     expect(await values()).toEqual([0n, 1n, 2n, 3n, 4n, 5n]);
   });
 
-  test('fits behind commits that came meanwhile, also those with new columns', async () => {
+  test('can follow commits that came meanwhile, also those with new columns', async () => {
     const paths = await many(3);
     const { scratch, add } = await staged(n, [[0n, 1n, 2n]]);
     await append([...n, column('t', 'string')], [[3n], ['x']]);
@@ -252,7 +252,7 @@ describe('a rewrite', () => {
     expect((await openStore(folder).snapshot(id)).columns).toHaveLength(2);
   });
 
-  test('is refused when a segment is gone, and gives its own back', async () => {
+  test('is refused when a segment no longer exists, and moves its own segments back', async () => {
     const paths = await many(3);
     const first = await staged(n, [[0n, 1n]]);
     const second = await staged(n, [[1n, 2n]]);
@@ -270,7 +270,7 @@ describe('a rewrite', () => {
     });
   });
 
-  test('of other segments than neighbours, or with other records, is refused', async () => {
+  test('of segments that are not neighbours, or with other records, is refused', async () => {
     const paths = await many(4);
     const { scratch, add } = await staged(n, [[0n, 2n]]);
     const apart = { remove: [paths[0]!, paths[2]!], add, info: {} };
@@ -284,7 +284,7 @@ describe('a rewrite', () => {
     expect(await readdir(scratch)).toEqual(['0.parquet']);
   });
 
-  test('and commits at once from two processes all become versions', async () => {
+  test('and simultaneous commits of two processes all become versions', async () => {
     const paths = await many(6);
     const other = openStore(folder);
     const work = [0, 2, 4].map(async (at) => {
@@ -325,7 +325,7 @@ describe('damage in the log (C2b)', () => {
     await damagedNow(/00000000000000000002\.json is empty/);
   });
 
-  test('a torn entry, wherever it was torn', async () => {
+  test('an entry truncated at any position', async () => {
     const whole = await readFile(entry(1));
     const ends = [1, whole.length >> 1, whole.length - 1, whole.indexOf('\n') + 1];
     for (const end of ends) {
@@ -363,7 +363,7 @@ describe('damage in the log (C2b)', () => {
 });
 
 describe('damage in a segment (R7)', () => {
-  test('is found before a wrong row is seen, and named', async () => {
+  test('is found before a wrong row is returned, and named', async () => {
     await append(n, [Array.from({ length: 3000 }, (_, i) => BigInt(i * i))]);
     const snapshot = await store.snapshot(id);
     const path = snapshot.files[1]!;
@@ -384,7 +384,7 @@ describe('damage in a segment (R7)', () => {
     expect((await store.snapshot(id)).rows).toBe(3000);
   });
 
-  test('is looked for now and then, and at once when a file of the folder has come or gone', async () => {
+  test('is looked for at intervals, and at once when a file was added or removed', async () => {
     await append(n, [[1n, 2n]]);
     const seldom = openStore(folder, { checkEveryMs: Infinity });
     const path = (await seldom.snapshot(id)).files[1]!;
@@ -398,7 +398,7 @@ describe('damage in a segment (R7)', () => {
     expect((await seldom.snapshot(id)).rows).toBe(2);
   });
 
-  test('and what no version names is listed and swept, but nothing that is not ours', async () => {
+  test('and unreferenced files are listed and swept, except files that the program did not create', async () => {
     await append(n, [[1n]]);
     const lost = 'abc-0123456789ab-00000.parquet';
     await writeFile(folder.datasetFile(id, lost), 'x');

@@ -82,7 +82,7 @@ test('a feature without bases has the coordinates of the base before it', async 
   ]);
 });
 
-test('names the columns behind the twelfth, and has only the columns that a line has', async () => {
+test('names the columns after the twelfth, and creates only columns that a line has', async () => {
   const twelve = genes.split('\n')[0]!.replaceAll(' ', '\t');
   const { rows, columns } = await read(`${twelve}\tgene one\t2\n`);
   expect(rows[0]).toMatchObject({ name: 'cloneA', field_13: 'gene one', field_14: '2' });
@@ -97,7 +97,7 @@ test('names the columns behind the twelfth, and has only the columns that a line
   });
 });
 
-test('a tab separates where a line has one, else blanks do; a dot and nothing are null', async () => {
+test('fields are separated by tabs if the line has one, else by blanks; a dot and an empty field are null', async () => {
   const text = 'chr1\t1\t2\ttwo words\t.\t.\nchr1  1   2  name 5\r\n\r\n \nchr1\t3\t4\t\t7\n';
   const result = await read(text);
   expect(result.notes).toEqual([]);
@@ -122,7 +122,7 @@ test.each([
   ['chr1\t1\t5\tn\t1\t+\t1\t5\t0,0,256', 'itemRgb', 'is not a colour'],
   ['chr1\t1\t5\tn\t1\t+\t1\t5\t0\t2\t3,\t0,1', 'blockSizes', '1 items, blockCount is 2'],
   ['chr1\t1\t5\tn\t1\t+\t1\t5\t0\t1\ta\t0', 'blockSizes', '"a" is not a list of whole numbers'],
-])('sets %j aside with its line and the reason', async (line, field, message) => {
+])('rejects %j with its line and the reason', async (line, field, message) => {
   const result = await read(`chr1\t1\t2\n${line}\nchr1\t3\t4\n`);
   expect(result.notes).toMatchObject([{ level: 'reject', line: 2, field }]);
   expect(result.notes[0]!.message).toContain(message);
@@ -143,7 +143,7 @@ test('reads a compressed file, an empty one, and one of comments alone', async (
   expect(await read('# nothing\n')).toMatchObject({ rows: [], notes: [] });
 });
 
-test('is chosen by the extension, and by a track line of BED under another name', () => {
+test('is chosen by the extension, and by a BED track line in files of other names', () => {
   expect(readerForFile('peaks.BED.gz').name).toBe('bed');
   const others = readers.filter(({ name }) => name !== 'bed');
   for (const start of [tracks + genes, genes])
@@ -193,7 +193,7 @@ function naive(line: string): Record<string, unknown> {
   return record;
 }
 
-test(`reads what a naive reading of the lines finds, however the file is cut (seed ${seed})`, async () => {
+test(`reads the records that a naive parser reads, however the file is split (seed ${seed})`, async () => {
   const next = random(seed);
   const lines = Array.from({ length: 3000 }, () => lineOf(next, 3 + Math.floor(next() * 11)));
   const result = await read(lines.join('\n'), {

@@ -17,7 +17,7 @@ async function read(bytes: Uint8Array) {
   return importFile(join(folder, 'it'), 'it.csv.gz', 'csv', { targetBytes: 10_000 });
 }
 
-test('packed files have the records of the plain one', async () => {
+test('compressed files have the records of the uncompressed one', async () => {
   const plain = await read(text);
   expect(plain.rows).toHaveLength(4000);
   for (const bytes of [gzipSync(text), bgzf(text, 5000)]) {
@@ -27,7 +27,7 @@ test('packed files have the records of the plain one', async () => {
   }
 });
 
-test('a missing BGZF end block is a warning, a cut file an error (F2)', async () => {
+test('a missing BGZF end block is a warning, a truncated file an error (F2)', async () => {
   const open = await read(bgzf(text, 5000, false));
   expect([open.error, open.rows.length]).toEqual([null, 4000]);
   expect(open.warnings).toEqual([expect.stringContaining('end block is missing')]);

@@ -271,7 +271,7 @@ describe('header, headercols, skiprows, skipcols and comment', () => {
 });
 
 // F8 of the threat catalogue.
-describe('odd files', () => {
+describe('unusual files', () => {
   test.each<[string, string, unknown]>([
     ['an empty file', '', [[]]],
     ['only a header', 'a,b\n', [[]]],
@@ -410,7 +410,7 @@ describe('odd files', () => {
     ]);
   });
 
-  test('a header row that is not there is refused; without any row there are just no records', async () => {
+  test('a missing header row is refused; a file without rows has no records', async () => {
     expect(await table('a\n1\n', { header: 5 })).toContain(
       'header is row 5 (the first is 0), the file has 2 rows',
     );
@@ -418,7 +418,7 @@ describe('odd files', () => {
     expect((await read('# x\n')).warnings).toEqual(['the file has no rows']);
   });
 
-  test('skipcols that leave nothing are refused', async () => {
+  test('skipcols that leave no column is refused', async () => {
     expect(await table('a,b\n', { skipcols: [0, 1] })).toContain('none of the 2 columns is left');
   });
 
@@ -458,14 +458,14 @@ describe('odd files', () => {
 });
 
 describe('types', () => {
-  test('numbers are doubles, anything else leaves the cells as they stand', async () => {
+  test('numbers are doubles, other cells make the column a string with the text of the cells', async () => {
     const rows = ['1,007,1.50,1e400,x,5,nan', '-2,8,NA,2,,,1', '3e2,9,3,3,"",,2'];
     const { columns, rows: found } = await read(`a,b,c,d,e,f,g\n${rows.join('\n')}\n`);
     expect(typesOf(columns)).toBe('a:double b:double c:string d:string e:string f:double g:string');
     expect(found[0]).toEqual({ a: 1, b: 7, c: '1.50', d: '1e400', e: 'x', f: 5, g: 'nan' });
   });
 
-  test('text anywhere makes the column text everywhere, in the cells’ own words', async () => {
+  test('one cell that is not a number makes the column a string with the text of all cells', async () => {
     const cells = Array.from({ length: 3000 }, (_, i) => (i === 2900 ? 'X' : `00${i}.50`));
     for (const targetBytes of [100, 5000, 1 << 20]) {
       const { rows, rewritten, chunks } = await read(
@@ -495,7 +495,7 @@ describe('types', () => {
     ['date', false, '2024-01-02', '2024-01-02'],
     ['string', true, 'x', ['x']],
     ['json', false, 'say "x"', 'say "x"'],
-  ])('a field that is %s (list: %s) takes its values', async (type, isList, cell, want) => {
+  ])('a field of type %s (list: %s) stores its values', async (type, isList, cell, want) => {
     const known: Column[] = [{ name: 'v', physical: 'v', type, isList }];
     const { rows, error } = await read(
       `v,w\n"${cell.replaceAll('"', '""')}",1\n,2\n`,
@@ -513,7 +513,7 @@ describe('types', () => {
       ]);
   });
 
-  test('a cell beyond the limit of strings is an error that names the way out', async () => {
+  test('a cell longer than a string may be is an error that names the fix', async () => {
     const long = 'é'.repeat(16_384);
     expect((await read(`a\n${long}\n`)).error).toContain(
       'it.csv, line 2: a string of 32768 bytes is longer',

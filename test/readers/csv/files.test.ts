@@ -39,7 +39,7 @@ describe.each(cases)('$file', ({ file, reader, params, count }) => {
     expect(read.ordering.map(([, ordering]) => ordering)).toEqual(read.ordering.map((_, i) => i));
   });
 
-  test('gives the same whatever the pieces', async () => {
+  test('gives the same records for any chunk size', async () => {
     const whole = await importFile(resolve(folder, file), file, reader, { params });
     for (const targetBytes of [700, 20_011]) {
       const { chunks, rewritten, ...read } = await importFile(resolve(folder, file), file, reader, {
@@ -53,7 +53,7 @@ describe.each(cases)('$file', ({ file, reader, params, count }) => {
   });
 });
 
-describe('what is wrong with a file', () => {
+describe('invalid files', () => {
   const outcomes: readonly (readonly [string, string, string | number])[] = [
     ['bad/csv_utf16le.csv', 'csv', 'csv_utf16le.csv: this is UTF-16 text'],
     // A quote that only ends a cell is text; a row of empty cells is a record of nulls.
@@ -71,7 +71,7 @@ describe('what is wrong with a file', () => {
     }
   });
 
-  test('backslashes escape nothing: strange.csv as it stands', async () => {
+  test('backslashes are ordinary characters: strange.csv', async () => {
     const file = 'strange.csv';
     const params = { delimiter: ';', headercols: ['name', 'year'], header: null };
     const { rows, findings, error } = await importFile(resolve(folder, file), file, 'csv', {
@@ -84,7 +84,7 @@ describe('what is wrong with a file', () => {
     expect(findings.examples).toMatchObject([{ level: 'warning', line: 4, count: 1 }]);
   });
 
-  test('every fixture is in one table or the other', () => {
+  test('every fixture is in one of the two tables', () => {
     const told = new Set([...cases.map(({ file }) => file), ...outcomes.map(([file]) => file)]);
     const files = readdirSync(folder).filter((file) => /\.(?:csv|tsv|maf|gz)$/.test(file));
     expect(files.filter((file) => !told.has(file))).toEqual(['strange.csv']);

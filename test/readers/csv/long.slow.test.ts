@@ -49,7 +49,7 @@ test(`tables of several windows are read as csv-parse reads them (seed ${seed})`
   }
 });
 
-test('a column in which text comes late keeps the text of its numbers', async () => {
+test('a column whose last cell is not a number keeps the text of its numbers', async () => {
   const numbers = ['1.50', '007', ' 7 ', '"2.0"', '1e3', '', '12345678901234567890'];
   const cells = Array.from({ length: 30_000 }, (_, i) => numbers[i % numbers.length]!);
   cells[25_001] = 'late';
@@ -63,7 +63,7 @@ test('a column in which text comes late keeps the text of its numbers', async ()
   expect(found.rewritten).toBe(0);
 });
 
-test(`cells that are not what their field holds fail alike in runs and row by row (seed ${seed})`, async () => {
+test(`cells that do not fit their field fail alike in runs and row by row (seed ${seed})`, async () => {
   const next = random(seed + 1);
   const known: Columns = [
     { name: 'n', physical: 'n', type: 'double', isList: false },

@@ -102,7 +102,7 @@ function written(next: Random, cell: string, delimiter: string, isFirst: boolean
 }
 
 // F8: no differences on well-formed files.
-test(`well-formed files are read as csv-parse reads them, however they are cut (seed ${seed})`, async () => {
+test(`well-formed files are read as csv-parse reads them, however they are split (seed ${seed})`, async () => {
   const next = random(seed);
   for (let round = 0; round < files; round++) {
     const { text, params, delimiter, rows } = table(next);
@@ -124,7 +124,7 @@ function outcome(read: FileImport): unknown {
 const randomTexts = byTier(120, 600);
 
 // F6, F15: any bytes, any cut, any layer: the same records, errors and warnings.
-test(`whatever the text, the cut does not show (seed ${seed})`, async () => {
+test(`any split of any text gives the same records (seed ${seed})`, async () => {
   const next = random(seed + 1);
   const pieces = [
     '"',
@@ -175,7 +175,7 @@ test(`whatever the text, the cut does not show (seed ${seed})`, async () => {
 });
 
 // F5: bytes that are no UTF-8 at every place of a piece.
-test('damaged bytes come out the same at every cut', async () => {
+test('invalid bytes give the same records for every split', async () => {
   const line = (i: number) =>
     Buffer.concat([Buffer.from(`${i},caf`), damaged[i % 5]!, Buffer.from('x,é€𝄞\n')]);
   const damaged = [[0xe9], [0xe2, 0x82], [0xf0, 0x9d, 0x84], [0xc0, 0xaf], [0xed, 0xa0, 0x80]].map(

@@ -65,7 +65,7 @@ describe('real files', () => {
     expect(found).toEqual(wanted);
   });
 
-  test('any cut, layer and order of the chunks gives the same records', async () => {
+  test('any split, compression and order of the chunks gives the same records', async () => {
     console.log(`gff3 cuts seed ${seed}`);
     const next = random(seed);
     for (const [name] of counts.filter(([file]) => !file.endsWith('.gz'))) {
@@ -114,7 +114,7 @@ const line = (attributes: string, columns: Record<number, string> = {}): string 
   return all.join('\t');
 };
 
-describe('F12: written rules', () => {
+describe('F12: rules of the specification', () => {
   test.each<[string, string, Row]>([
     ['values are listed by commas', 'ID=a;x=1,2', { ID: 'a', x: ['1', '2'] }],
     [
@@ -164,7 +164,7 @@ describe('F12: written rules', () => {
     expect(refused.rows).toEqual([]);
   });
 
-  test('a point is null, and so is a column of no characters', async () => {
+  test('a dot is null, and so is an empty column', async () => {
     const text = [
       line('.', { 0: '.', 1: '.', 2: '.', 3: '.', 4: '.', 6: '.' }),
       line('', { 1: '' }),
@@ -195,7 +195,7 @@ describe('F12: written rules', () => {
     });
   });
 
-  test('escapes count in the first three columns; numbers and strands are read', async () => {
+  test('escapes are decoded in the first three columns; numbers and strands are parsed', async () => {
     const text = line('.', { 0: 'chr%31', 1: 'a%09b', 2: 'x%20', 5: '-1.5e-3', 6: '?', 7: '2' });
     const { rows } = await importSource(text, 'gff3', { params: { genome_build: 'grch38' } });
     expect(rows).toEqual([
@@ -303,7 +303,7 @@ describe('the end of the features', () => {
     ['a FASTA header', ['>c1 description', ...sequence]],
     ['##FASTA that stands twice', ['## fasta', ...sequence, '##FASTA', ...sequence]],
     ['lines that look like features', ['##FASTA', ...features, '>c1', line('ID=last')]],
-  ])('is %s, for any cut, layer and order', async (_, tail) => {
+  ])('is %s, for any split, compression and order', async (_, tail) => {
     console.log(`gff3 fasta seed ${seed}`);
     const next = random(seed);
     const text = [...features, '###', ...tail].join('\n');
@@ -341,14 +341,14 @@ describe('lines', () => {
     expect((await importSource(text, 'gff3')).rows).toEqual(rows);
   });
 
-  test('that are not UTF-8 get U+FFFD, with a warning', async () => {
+  test('that are not UTF-8 contain U+FFFD, with a warning', async () => {
     const bytes = Buffer.from(`${line('ID=a')}\n${line('ID=x\u00ff')}\n${line('ID=b')}`, 'latin1');
     const { rows, findings } = await importSource(bytes, 'gff3');
     expect(rows.map(({ attributes }) => (attributes as Row).ID)).toEqual(['a', 'x\ufffd', 'b']);
     expect(findings.examples).toMatchObject([{ line: 2, level: 'warning' }]);
   });
 
-  test('that begin with `comment` are passed over, those with # always', async () => {
+  test('that begin with `comment` are skipped, those with # always', async () => {
     const text = `// one\n#two\n${line('ID=a')}\ntrack name=x\n`;
     const { error } = await importSource(text, 'gff3');
     expect(error).toContain('file, line 1: expected 9 columns');
@@ -377,7 +377,7 @@ describe('attributes over all records', () => {
     }
   });
 
-  test('the types of a dataset that is there already are kept', async () => {
+  test('the types of an existing dataset are kept', async () => {
     const known = (await importSource(line('ID=a;n=5;m=x,y'), 'gff3')).columns.map((column) =>
       column.name !== 'attributes'
         ? column
@@ -399,7 +399,7 @@ describe('attributes over all records', () => {
     expect(bad.findings.counts).toEqual({ 301: 1 });
   });
 
-  test('a dataset whose attributes are something else refuses them', async () => {
+  test('a dataset whose field `attributes` has another type refuses them', async () => {
     const known = [
       { name: 'attributes', physical: 'attributes', type: 'string', isList: false },
     ] as const;
@@ -412,7 +412,7 @@ describe('attributes over all records', () => {
     expect(findings.errors).toBe(1);
   });
 
-  test('a text longer than a string may be is refused', async () => {
+  test('text longer than a string may be is refused', async () => {
     const { findings } = await importSource(line(`ID=${'x'.repeat(32_767)}`), 'gff3');
     expect(findings.counts).toEqual({ 306: 1 });
   });
@@ -439,7 +439,7 @@ describe('the genome build', () => {
   });
 });
 
-test('what is no GFF3 is named at once', async () => {
+test('text that is not GFF3 is refused with one message', async () => {
   expect(await refusal('<html>\n</html>', 'gff3')).toContain('this is an HTML page');
   expect(await refusal(`#x\n${line('gene_id "a"; x "b";')}`, 'gff3')).toContain(
     'set reader_params.reader to "gtf"',

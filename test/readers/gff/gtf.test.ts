@@ -34,7 +34,7 @@ function textOf(name: string): string {
 }
 
 describe('real files', () => {
-  test.each(counts)('%s: %i features, each as a split of its line', async (name, count) => {
+  test.each(counts)('%s: %i features, each equal to a split of its line', async (name, count) => {
     expect(readerForFile(name).name).toBe('gtf');
     const { rows, columns, error, findings } = await importSource(
       readFileSync(`${fixtures}/${name}`),
@@ -51,7 +51,7 @@ describe('real files', () => {
     expect(found).toEqual(lines.map((line) => split(line, lists)));
   });
 
-  test('any cut, layer and order of the chunks gives the same records', async () => {
+  test('any split, compression and order of the chunks gives the same records', async () => {
     console.log(`gtf cuts seed ${seed}`);
     const next = random(seed);
     for (const [name] of counts) {
@@ -93,7 +93,7 @@ describe('real files', () => {
 const line = (attributes: string): string =>
   ['chr2', 's', 'exon', '5', '9', '0.5', '-', '0', attributes].join('\t');
 
-describe('F12: written rules', () => {
+describe('F12: rules of the specification', () => {
   test.each<[string, string, Row | null]>([
     ['quotes are left out', 'gene_id "a"; exon_number 2;', { gene_id: 'a', exon_number: '2' }],
     ['semicolons in quotes belong to the value', 'x "a; b"; y "c;"', { x: 'a; b', y: 'c;' }],
@@ -112,7 +112,7 @@ describe('F12: written rules', () => {
     expect(rows[0]!.attributes ?? null).toEqual(attributes);
   });
 
-  test('an attribute without a value is worth a warning', async () => {
+  test('an attribute without a value is a warning', async () => {
     const { findings } = await importSource(`${line('a 1')}\n${line('a 1; b')}`, 'gtf');
     expect(findings.examples).toMatchObject([
       { line: 2, level: 'warning', message: 'an attribute has no value: it is the empty text' },
@@ -153,13 +153,13 @@ describe('F12: written rules', () => {
     ]);
   });
 
-  test('a line of sequence is no end: GTF has none', async () => {
+  test('a line of sequence does not end the features: GTF has no sequences', async () => {
     expect(await refusal(`${line('a 1')}\n>chr2\nACGT`, 'gtf')).toContain(
       'file, line 2: expected 9 columns separated by tabs, found one column',
     );
   });
 
-  test('what is no GTF is named at once', async () => {
+  test('text that is not GTF is refused with one message', async () => {
     expect(await refusal(line('ID=a;Parent=b'), 'gtf')).toContain(
       'set reader_params.reader to "gff3"',
     );

@@ -109,7 +109,7 @@ function featuresOf(next: Random, { head, attribute, end }: Dialect, share: numb
 
 // F12, F15: lines that are taken in runs come out as those that are read one by one, whatever is wrong with others.
 for (const [reader, dialect] of Object.entries({ gff3, gtf }))
-  test(`${reader}: runs of lines are read like single lines (seed ${seed})`, async () => {
+  test(`${reader}: runs of lines give the records of single lines (seed ${seed})`, async () => {
     const next = random(seed);
     for (const share of byTier([0.1], [0, 0.1])) {
       for (const disable of byTier([false], [true, false])) {

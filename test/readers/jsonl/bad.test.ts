@@ -18,7 +18,7 @@ const expected = new Map(
 );
 
 test.each(readdirSync(folder).filter((file) => file.startsWith('json_')))(
-  '%s comes to what the table says',
+  '%s has the outcome of the table',
   async (file) => {
     const outcome = expected.get(file);
     expect(outcome).toBeDefined();

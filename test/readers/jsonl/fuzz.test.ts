@@ -8,7 +8,7 @@ import { castRecord, randomText } from '../records.js';
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 
 // F15 for this reader: lines that are nearly right are read as JSON.parse reads them, or refused where it refuses them.
-test(`damaged lines are accepted exactly where JSON.parse accepts them (seed ${seed})`, () => {
+test(`damaged lines are accepted exactly if JSON.parse accepts them (seed ${seed})`, () => {
   const next = random(seed);
   let accepted = 0;
   for (let round = 0; round < 5_000; round++) {

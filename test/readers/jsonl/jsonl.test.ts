@@ -40,7 +40,7 @@ describe('F6: line ends', () => {
     expect(imported.findings.errors).toBe(0);
   });
 
-  test('lines are numbered with the blank ones, in every chunk', () => {
+  test('line numbers count blank lines, in every chunk', () => {
     for (const end of ['\n', '\r\n']) {
       const text = ['{"a":1}', '', '{"a":2}', '{"a":', '{"a":3}', ''].join(end);
       for (const chunkBytes of [1, 8, 12, 1000])
@@ -68,7 +68,7 @@ describe('F6: line ends', () => {
 describe('F5: bytes that are not UTF-8', () => {
   const damaged = Buffer.from('{"a":"ok"}\n{"a":"x\xff"}\n{"a":"y\xc3"}\n', 'latin1');
 
-  test('become U+FFFD, counted, with one warning that names the first place', () => {
+  test('become U+FFFD, with one warning that counts them and names the first line', () => {
     const { rows, findings } = importLines(damaged);
     expect(rows).toEqual([{ a: 'ok' }, { a: 'x\ufffd' }, { a: 'y\ufffd' }]);
     expect(findings).toMatchObject({
@@ -84,7 +84,7 @@ describe('F5: bytes that are not UTF-8', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('are the same however the file is cut', () => {
+  test('give the same records however the file is split', () => {
     const whole = importLines(damaged);
     for (let size = 1; size < damaged.length; size++)
       expectSame(importLines(damaged, { chunkBytes: size }), whole);
@@ -96,20 +96,20 @@ describe('F7: nesting', () => {
     '{"a":' + '['.repeat(levels - 1) + ']'.repeat(levels - 1) + '}';
   const objects = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
 
-  test('64 levels are read, 65 refused by name (T0: jsonDepth)', () => {
+  test('64 levels are read, 65 refused with the name of the budget (T0: jsonDepth)', () => {
     expect(importLines(nested(64)).rows).toHaveLength(1);
     expect(errorMessage('f', importLines(nested(65)).findings)).toMatch(/budget jsonDepth/);
     expect(importLines(objects(64)).findings.errors).toBe(0);
     expect(errorMessage('f', importLines(objects(65)).findings)).toMatch(/budget jsonDepth/);
   });
 
-  test('objects below 16 levels are kept as text, whole', () => {
+  test('objects nested deeper than 16 levels are stored as JSON text', () => {
     const { rows, columns } = importLines(objects(20));
     expect(stringifyJson(rows[0])).toBe(objects(20));
     expect(typesOf(columns)).toContain('a:json');
   });
 
-  test('100,000 opening brackets cost one error', () => {
+  test('100,000 opening brackets are one error', () => {
     expect(errorMessage('f', importLines('{"a":' + '['.repeat(100_000)).findings)).toMatch(
       /jsonDepth/,
     );
@@ -135,7 +135,7 @@ describe('F17: the length of strings (T0: stringBytes)', () => {
       expect(importLines(line(text), { existing: column(type) }).rows).toEqual([{ a: text }]);
   });
 
-  test('the message says what to do', () => {
+  test('the message names the fix', () => {
     const { findings } = importLines(`{"a":"ok"}\n${line('x'.repeat(40_000))}`);
     expect(errorMessage('f.json', findings)).toBe(
       'f.json, line 2: a string of 40000 bytes is longer than 32766 bytes (budget stringBytes): declare the field as data type "text" (code 306, Max String Length for Field)',
@@ -153,7 +153,7 @@ describe('validation', () => {
     expect([rows.length, rejected]).toEqual([0, 3]);
   });
 
-  test('disabled, what does not fit becomes null and all records are stored', () => {
+  test('if disabled, values that do not fit become null and all records are stored', () => {
     const { findings, rows } = importLines(mixed, {
       existing,
       validation: { ...lenient, disable: true },
@@ -166,7 +166,7 @@ describe('validation', () => {
     ]);
   });
 
-  test('disabled, a line that is no JSON is still an error', () => {
+  test('if disabled, a line that is not JSON is still an error', () => {
     const validation = { ...lenient, disable: true };
     expect(importLines('{"a":1}\n{"a"\n', { validation }).findings.errors).toBe(1);
   });
@@ -201,7 +201,7 @@ describe('validation', () => {
     );
   });
 
-  test('columns are counted flat: members of an object each, elements of a list once', () => {
+  test('columns are counted without nesting: each member of an object, a list once', () => {
     const members = Array.from({ length: 148 }, (_, i) => `"k${i}":1`).join(',');
     const list = `[${Array.from({ length: 500 }, () => '{"x":1}').join(',')}]`;
     expect(
@@ -210,7 +210,7 @@ describe('validation', () => {
     expect(importLines(`{"o":{${members}},"l":${list}}`).findings.counts).toEqual({ 400: 1 });
   });
 
-  test('more columns than the budget are refused by name, in bounded memory (T0: columnsPerImport)', () => {
+  test('more columns than the budget are refused with its name, in bounded memory (T0: columnsPerImport)', () => {
     const lines = Array.from(
       { length: 120 },
       (_, n) => `{${Array.from({ length: 100 }, (_, i) => `"k${n}_${i}":1`).join(',')}}`,
@@ -221,7 +221,7 @@ describe('validation', () => {
   });
 });
 
-describe('F16: types are found from every value', () => {
+describe('F16: types are inferred from all values', () => {
   test.each<[string, string[], string]>([
     ['a text after a thousand numbers', [...Array<string>(1000).fill('1'), '"x"'], 'a:string'],
     ['a fraction at the end', [...Array<string>(1000).fill('1'), '0.5'], 'a:double'],
@@ -252,7 +252,7 @@ describe('F16: types are found from every value', () => {
       expectSame(importLines(text, { chunkBytes }), whole);
   });
 
-  test('longs that turn out to be texts keep all their digits', () => {
+  test('longs in a column of strings keep all digits', () => {
     const text = '{"a":9007199254740993}\n{"a":0.5}\n{"a":"x"}\n{"a":12345678901234567890}';
     expect(importLines(text).rows.map(({ a }) => a)).toEqual([
       '9007199254740993',
@@ -280,7 +280,7 @@ describe('F16: types are found from every value', () => {
 });
 
 describe('differential', () => {
-  test('records equal what JSON.parse gives, cast to the unified columns', () => {
+  test('records equal those of JSON.parse, cast to the unified columns', () => {
     console.log(`jsonl differential seed ${seed}`);
     const next = random(seed + 1);
     for (let round = 0; round < byTier(60, 300); round++) {
@@ -295,11 +295,11 @@ describe('differential', () => {
   });
 });
 
-describe('a line that breaks off', () => {
+describe('a line that ends early', () => {
   const good = (i: number) =>
     `{"a":${i},"b":${i}.5,"c":"x${i}","d":["2024-01-0${1 + (i % 9)}",null],"e":{"f":[{"g":${i % 2 === 0},"h":[${i}]},{}]}${i % 3 === 0 ? `,"k":{"l":"z"}` : ''}}`;
 
-  test('takes nothing of the records around it along', () => {
+  test('does not affect the records around it', () => {
     console.log(`jsonl broken seed ${seed}`);
     const next = random(seed);
     const lines = Array.from({ length: 200 }, (_, i) => good(i));
@@ -346,11 +346,11 @@ describe('header', () => {
     ['UTF-16 without a mark', Uint8Array.of(0x7b, 0, 0x22, 0), /f\.json: this is UTF-16 text/],
     ['UTF-16, big-endian', Uint8Array.of(0, 0x7b, 0, 0x22), /f\.json: this is UTF-16 text/],
     ['a web page', bytes('\n <!DOCTYPE html>'), /f\.json: this is an HTML or XML page/],
-  ])('refuses %s by name', async (_, content, message) => {
+  ])('refuses %s with a message that names it', async (_, content, message) => {
     await expect(head(content)).rejects.toThrow(message);
   });
 
-  test('accepts an empty file with a word about it', async () => {
+  test('accepts an empty file with a warning', async () => {
     expect((await head(bytes(''))).warnings).toEqual(['the file is empty']);
     expect(importLines('').rows).toEqual([]);
   });

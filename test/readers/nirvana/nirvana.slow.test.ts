@@ -99,7 +99,7 @@ describe('positions', () => {
     ['schema 6 without genes', { positions: schema6.positions }, 'GRCh38', 60],
     ['schema 6 without a position', { positions: [], genes }, 'GRCh38', 0],
     ['schema 4', schema4, 'GRCh37', 20],
-  ])('of %s are what JSON.parse reads', async (_, parts, build, count) => {
+  ])('of %s are those that JSON.parse reads', async (_, parts, build, count) => {
     for (const end of ['\n', '\r\n']) {
       const text = nirvana(parts, end);
       const read = await importSource(text, 'Nirvana');
@@ -114,7 +114,7 @@ describe('positions', () => {
     }
   });
 
-  test('lie nowhere when the assembly is not human, unless the build is given', async () => {
+  test('have no coordinates when the assembly is not human, unless the parameter names the build', async () => {
     const text = nirvana({ ...schema6, header: { ...header6, genomeAssembly: 'SARSCoV2' } });
     const unknown = await importSource(text, 'nirvana');
     expect(unknown.genomeBuild).toBeNull();
@@ -123,7 +123,7 @@ describe('positions', () => {
     expect(given.rows).toEqual(oracle(text, 'GRCh37'));
   });
 
-  test('are the same for any cut, layer and order; the genes never are among them', async () => {
+  test('are the same for any split, compression and order, and never include the genes', async () => {
     console.log(`nirvana cuts seed ${seed}`);
     const next = random(seed);
     for (const parts of [
@@ -146,7 +146,7 @@ describe('positions', () => {
     }
   });
 
-  test('come into a dataset that has some already', async () => {
+  test('are added to a dataset that has some', async () => {
     const text = nirvana(schema6);
     const { columns, rows } = await importSource(text, 'nirvana');
     const again = await importSource(text, 'nirvana', { known: columns, targetBytes: 3_000 });
@@ -162,14 +162,14 @@ describe('positions', () => {
   });
 });
 
-describe('F13: what is refused, and what is read as defined', () => {
+describe('F13: the layout of the file', () => {
   const cutOff = 'file: the bracket that closes the positions is missing: the file was cut off';
   const text = nirvana(schema6);
   const lines = text.split('\n');
   const importing = async (source: string, options: SourceOptions = {}) =>
     (await importSource(source, 'nirvana', options)).error;
 
-  test('a file cut off at any byte before the positions end is refused', async () => {
+  test('a file truncated at any byte before the positions end is refused', async () => {
     console.log(`nirvana truncation seed ${seed}`);
     const next = random(seed);
     const bodyFrom = lines[0]!.length + 1;
@@ -241,7 +241,7 @@ describe('F13: what is refused, and what is read as defined', () => {
     expect([rows, error, warnings]).toEqual([[], null, ['the file is empty']]);
   });
 
-  test('no positions on the first line are none', async () => {
+  test('an empty list of positions on the first line has no records', async () => {
     const source = `{"header":${JSON.stringify(header6)},"positions":[]}`;
     expect(await importing(source)).toBeNull();
     expect(await importing(`${source}\n`)).toBeNull();

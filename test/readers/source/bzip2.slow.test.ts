@@ -28,14 +28,14 @@ async function outcome(bytes: Uint8Array): Promise<Buffer | string> {
   return unpacked(bytes).catch((error: Error) => error.message);
 }
 
-describe('what it holds', () => {
+describe('decompression', () => {
   const rows = readFileSync(`${folder}/SOURCES.md`, 'utf8')
     .split('\n')
     .map((line) => /^\| (\w+)\.bz2 \|.*\| (\d+) \| (\w{64}) \|$/.exec(line)?.slice(1))
     .filter((row) => row !== undefined) as [name: string, bytes: string, digest: string][];
 
   test.each(rows)(
-    '%s.bz2 holds %s bytes with the digest of another tool',
+    '%s.bz2 decompresses to %s bytes with the digest that another tool computes',
     async (name, bytes, digest) => {
       const hash = createHash('sha256');
       let count = 0;
@@ -48,7 +48,7 @@ describe('what it holds', () => {
     },
   );
 
-  test('many streams are one text, empty ones included (F3)', async () => {
+  test('many streams are one text, including empty ones (F3)', async () => {
     const streams = ['runs', 'empty', 'lines', 'empty', 'bytes'];
     const want = Buffer.concat(await Promise.all(streams.map((name) => unpacked(file(name)))));
     for (const size of [1, 997, 1 << 20])
@@ -59,7 +59,7 @@ describe('what it holds', () => {
 describe('damage', () => {
   const whole = Buffer.concat([file('runs'), file('bytes')]);
 
-  test('every cut is an error, never a shorter text, but for the one between two streams (F2)', async () => {
+  test('every truncation is an error, never a shorter text, except between two streams (F2)', async () => {
     const between = file('runs').length;
     const step = Math.ceil(whole.length / 500);
     for (let cut = 4; cut < whole.length; cut += cut < 40 ? 1 : step) {
@@ -91,7 +91,7 @@ describe('damage', () => {
     expect(refused).toBeGreaterThan(390); // a bit or two after the last one of a stream mean nothing
   });
 
-  test('zero padding is accepted, anything else behind the end is not (F2)', async () => {
+  test('zero padding is accepted, other bytes after the end are not (F2)', async () => {
     const text = await unpacked(whole);
     expect((await unpacked(Buffer.concat([whole, Buffer.alloc(5_000)]))).equals(text)).toBe(true);
     expect(await outcome(Buffer.concat([whole, Buffer.from('rubbish')]))).toBe(
@@ -103,7 +103,7 @@ describe('damage', () => {
 describe('as a source', () => {
   const options = { name: 'it.csv.bz2', params: { header: null } };
 
-  test('gives the records of the plain file, however it is cut (F3)', async () => {
+  test('has the records of the uncompressed file, however it is split (F3)', async () => {
     const text = await unpacked(file('lines'));
     const want = await importSource(text, 'csv', { ...options, name: 'it.csv' });
     expect(want.rows).toHaveLength(6_000);
@@ -116,20 +116,20 @@ describe('as a source', () => {
     }
   });
 
-  test('a bomb stops at the budget of a line, in little memory (F1)', async () => {
+  test('a decompression bomb stops at the budget for lines, in little memory (F1)', async () => {
     const before = process.memoryUsage.rss();
     await expect(importSource(file('zeros'), 'csv', options)).rejects.toThrow(/budget lineBytes/);
     expect(process.memoryUsage.rss() - before).toBeLessThan(500 << 20);
   });
 
-  test('a cut file is refused by its name (F2)', async () => {
+  test('a truncated file is refused with its name (F2)', async () => {
     const cut = file('lines').subarray(0, 40_000);
     await expect(importSource(cut, 'csv', options)).rejects.toThrow(
       'it.csv.bz2: the compressed file ends early',
     );
   });
 
-  test('what is packed twice is refused (F1)', async () => {
+  test('a file compressed twice is refused (F1)', async () => {
     const { gzipSync } = await import('node:zlib');
     await expect(importSource(gzipSync(file('lines')), 'csv', options)).rejects.toThrow(
       'compressed twice',

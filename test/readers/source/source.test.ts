@@ -45,8 +45,8 @@ function random(below: number): number {
   return Math.floor((state / 2 ** 32) * below);
 }
 
-describe('cutting', () => {
-  test(`the pieces are whole lines and together the body, whatever the cut (seed ${seed}) (F6)`, async () => {
+describe('chunks', () => {
+  test(`are whole lines and together the body, for any chunk size (seed ${seed}) (F6)`, async () => {
     for (let round = 0; round < splits; round++) {
       const lines = Array.from({ length: random(60) }, () =>
         'x'.repeat(random(10) === 0 ? random(4000) : random(40)),
@@ -62,7 +62,7 @@ describe('cutting', () => {
   });
 
   // Damaged bytes and long characters at every border: pieces are cut at line ends only, so none of them is split.
-  test('a cut at any offset leaves every line as it is (F5)', async () => {
+  test('split at any offset contain every line unchanged (F5)', async () => {
     const line = (i: number) =>
       Buffer.from([0x69, 0x20, 0xe2, 0x82, 0xac, 0xff, 48 + (i % 10), 10]);
     const text = Buffer.concat(Array.from({ length: 9_000 }, (_, i) => line(i)));
@@ -94,7 +94,7 @@ describe('cutting', () => {
     },
   );
 
-  test('asked for again, the same pieces come again', async () => {
+  test('are the same when requested again', async () => {
     const text = Buffer.from('a line of text\n'.repeat(5000));
     for (const bytes of [text, gzipSync(text), bgzf(text)]) {
       const source = await openSource(file(bytes), 'it.vcf');
@@ -107,7 +107,7 @@ describe('cutting', () => {
     }
   });
 
-  test('many gzip members are one text, empty ones included (F3)', async () => {
+  test('many gzip members are one text, including empty ones (F3)', async () => {
     const members = Array.from({ length: 50 }, (_, i) =>
       gzipSync(i % 3 === 0 ? '' : `line ${i}\n`),
     );
@@ -121,7 +121,7 @@ describe('cutting', () => {
       expect((await body(file(bytes))).text).toBe('a\nb\n');
   });
 
-  test('a file of no bytes has no pieces (F4)', async () => {
+  test('an empty file has no chunks (F4)', async () => {
     expect((await body(file(''))).pieces).toEqual([]);
   });
 });
@@ -131,7 +131,7 @@ describe('damage', () => {
     Array.from({ length: 20_000 }, (_, i) => `line ${i} ${i * 7919}\n`).join(''),
   );
 
-  test(`every cut of a gzip file is an error, never fewer lines (seed ${seed}) (F2)`, async () => {
+  test(`every truncation of a gzip file is an error, never fewer lines (seed ${seed}) (F2)`, async () => {
     for (const bytes of [gzipSync(text), bgzf(text)]) {
       for (let round = 0; round < 40; round++) {
         const cut = 20 + random(bytes.length - 60);
@@ -161,22 +161,25 @@ describe('damage', () => {
     'csv/tcga_brca.maf.gz',
   ];
 
-  test.each(real)(`%s, cut at ${cuts} places, never loses a line silently (F2)`, async (name) => {
-    const bytes = readFileSync(`test/fixtures/${name}`);
-    const { text: whole } = await body(file(bytes));
-    for (let i = 0; i < cuts; i++) {
-      const cut = Math.max(20, Math.floor((bytes.length * i) / cuts));
-      const outcome = await body(file(bytes.subarray(0, cut)), 0, 50_000).catch(
-        (error: Error) => error.message,
-      );
-      if (typeof outcome === 'string') expect(outcome).toMatch(/^it\.vcf: /);
-      else if (outcome.text !== whole || outcome.layer !== 'bgzf')
-        expect([cut, outcome.warnings.join()]).toEqual([
-          cut,
-          expect.stringContaining('end block is missing'),
-        ]);
-    }
-  });
+  test.each(real)(
+    `%s, truncated at ${cuts} positions, never loses a line without an error (F2)`,
+    async (name) => {
+      const bytes = readFileSync(`test/fixtures/${name}`);
+      const { text: whole } = await body(file(bytes));
+      for (let i = 0; i < cuts; i++) {
+        const cut = Math.max(20, Math.floor((bytes.length * i) / cuts));
+        const outcome = await body(file(bytes.subarray(0, cut)), 0, 50_000).catch(
+          (error: Error) => error.message,
+        );
+        if (typeof outcome === 'string') expect(outcome).toMatch(/^it\.vcf: /);
+        else if (outcome.text !== whole || outcome.layer !== 'bgzf')
+          expect([cut, outcome.warnings.join()]).toEqual([
+            cut,
+            expect.stringContaining('end block is missing'),
+          ]);
+      }
+    },
+  );
 
   test('a flipped bit is an error (F2)', async () => {
     for (const bytes of [gzipSync(text), bgzf(text)]) {
@@ -189,7 +192,7 @@ describe('damage', () => {
     }
   });
 
-  test('zero padding is accepted, anything else behind the end is not (F2)', async () => {
+  test('zero padding is accepted, other bytes after the end are not (F2)', async () => {
     for (const bytes of [gzipSync(text), bgzf(text)]) {
       const zeros = Buffer.concat([bytes, Buffer.alloc(5000)]);
       expect((await body(file(zeros), 0, 50_000)).text).toBe(text.toString());
@@ -205,13 +208,13 @@ describe('damage', () => {
     expect((await body(file(bgzf(text)), 0, 50_000)).warnings).toEqual([]);
   });
 
-  test('a real truncated file names itself and the cause (F2)', async () => {
+  test('the error of a real truncated file names the file and the cause (F2)', async () => {
     const bytes = readFileSync('test/fixtures/vcf/vcf_truncated_bgzf.vcf.gz');
     await expect(body(file(bytes))).rejects.toThrow('it.vcf: the compressed file ends early');
   });
 });
 
-describe('bombs', () => {
+describe('decompression bombs', () => {
   /** The largest resident size that reading came to, beyond what it was before. */
   async function growthMb(read: () => Promise<unknown>): Promise<number> {
     const before = process.memoryUsage().rss;
@@ -225,7 +228,7 @@ describe('bombs', () => {
     return (Math.max(most, process.memoryUsage().rss) - before) / 2 ** 20;
   }
 
-  test('a gzip file that inflates to one endless line stops at the line budget (F1)', async () => {
+  test('a gzip file of one endless line stops at the line budget (F1)', async () => {
     const zeros = gzipSync(Buffer.alloc(300 << 20), { level: 9 });
     const growth = await growthMb(async () => {
       await expect(body(file(zeros), 0, 8 << 20)).rejects.toThrow(/budget lineBytes/);
@@ -246,7 +249,7 @@ describe('bombs', () => {
   });
 });
 
-describe('what no reader can use is named (F4)', () => {
+describe('files that no reader can use (F4)', () => {
   const cases: readonly (readonly [string, Uint8Array, RegExp])[] = [
     ['zip', Buffer.from('PK\u0003\u0004rest'), /zip archive/],
     ['bzip2 that ends', Buffer.from('BZh91AY&SY'), /ends early/],

@@ -9,7 +9,7 @@ function floatOf(text: string): number {
   return floatAt(bytes, 1, bytes.length - 1);
 }
 
-test(`texts of numbers become what Number makes of them (seed ${seed})`, () => {
+test(`parses numbers as Number does (seed ${seed})`, () => {
   const next = random(seed);
   const digits = (most: number) =>
     Array.from({ length: Math.floor(next() * (most + 1)) }, () => Math.floor(next() * 10)).join('');

@@ -4,7 +4,7 @@ import { random } from '../../random.js';
 
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
 
-test(`finds the bytes that a loop finds, in texts of every length (seed ${seed})`, () => {
+test(`finds the bytes that a loop finds, in text of every length (seed ${seed})`, () => {
   const next = random(seed);
   const window = scanBuffer();
   for (let length = 0; length < 200; length++) {
@@ -19,7 +19,7 @@ test(`finds the bytes that a loop finds, in texts of every length (seed ${seed})
   }
 });
 
-test('reaches so far and no further', () => {
+test('has room for `scanBytes` bytes', () => {
   const window = scanBuffer();
   window.open(new Uint8Array(2 * scanBytes).fill(1), 5);
   expect(window.length).toBe(scanBytes);
@@ -28,7 +28,7 @@ test('reaches so far and no further', () => {
   expect(window.search(new ByteSet([1]))).toBe(3);
 });
 
-test(`puts pieces of every length together (seed ${seed})`, () => {
+test(`gathers ranges of every length (seed ${seed})`, () => {
   const next = random(seed + 1);
   const window = scanBuffer();
   const text = Uint8Array.from({ length: 5000 }, () => Math.floor(next() * 256));

@@ -65,7 +65,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     ['snpeff_eff_old.vcf', 'EFF'],
     ['gnomad_csq.vcf.gz', 'CSQ'], // declared, on no line
     ['sites_1kg.vcf', 'ANN'], // not even declared
-  ])('%s by %s: the records with lists, taken apart', async (name, key) => {
+  ])('%s by %s: the records with lists, one per element', async (name, key) => {
     const listed = await readAll(`${fixtures}/${name}`, 'vcf', {
       params: { annotations_key: key },
     });
@@ -78,7 +78,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     expect(column?.isList ?? false).toBe(false);
   });
 
-  test('CSQ annotations are those that bcftools +split-vep gives', async () => {
+  test('CSQ annotations equal those of bcftools +split-vep', async () => {
     const golden = gunzipSync(readFileSync(`${fixtures}/annotations.split-vep.tsv.gz`))
       .toString()
       .trimEnd()
@@ -100,7 +100,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     }
   });
 
-  test('an annotation of one of several alleles comes with that allele alone', async () => {
+  test('an annotation of one of several alleles is part of the record of that allele only', async () => {
     const { rows } = await explode('vep_annotated_grch38.vcf', 'CSQ');
     const pairs = rows
       .filter((row) => coordinates(row).start === 7676200)
@@ -162,7 +162,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     expect(coordinates(rows.at(-1)!).start).toBe(6);
   });
 
-  test('fields that the dataset has already keep their shape', async () => {
+  test('existing fields of the dataset keep their types', async () => {
     const path = join(folder, 'given.vcf');
     writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\tANN=T|a,T|b\n`);
     const one = { Allele: 'T', Annotation: ['a'] };
@@ -194,7 +194,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     expect(first.notes).toMatchObject([{ level: 'warn', line: 1, code: 303, field: 'info.ANN' }]);
   });
 
-  test('more parts than the header names reject the line, whole', async () => {
+  test('more subfields than the header names reject the whole line', async () => {
     const path = join(folder, 'parts.vcf');
     writeFileSync(
       path,
@@ -217,7 +217,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     }
   });
 
-  test('a line whose records would repeat too much is refused before any is made', async () => {
+  test('a line whose records would repeat too much is refused before a record is created', async () => {
     const path = join(folder, 'large.vcf');
     const info = `ANN=${'T|a,'.repeat(300_000)}T|a;NOTE=${'x'.repeat(3000)}`;
     writeFileSync(path, `${declared}1\t5\t.\tA\tT\t.\t.\t${info}\n1\t6\t.\tA\tC\t.\t.\t.\n`);
@@ -228,7 +228,7 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
   });
 
   const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
-  test(`any cut gives the same records (seed ${seed})`, async () => {
+  test(`any split gives the same records (seed ${seed})`, async () => {
     const random = seeded(seed);
     const want = (await explode('vep_csq_split.vcf.gz', 'CSQ')).rows;
     for (let round = 0; round < 3; round++) {

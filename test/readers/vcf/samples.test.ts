@@ -37,7 +37,7 @@ function valueOf(type: string, text: string): unknown {
 
 const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
 
-test(`samples of any layout are what a split of the text gives (seed ${seed})`, async () => {
+test(`samples of any layout equal a split of the text (seed ${seed})`, async () => {
   const random = seeded(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!;

@@ -89,7 +89,7 @@ const cases: readonly (readonly [string, string, readonly number[]])[] = [
   ['4.4', '<*> . LEN\t11\t31', [101]],
 ];
 
-describe('where a record stops', () => {
+describe('the stop position of a record', () => {
   test.each(
     cases.flatMap(([versions, line, want]) =>
       versions.split(' ').map((version) => [version, line, want] as const),
@@ -98,7 +98,7 @@ describe('where a record stops', () => {
     expect(await stops(version, line)).toEqual(want);
   });
 
-  test('is the END that bcftools computes, for alleles that are stretches', async () => {
+  test('is the END that bcftools computes, for symbolic alleles', async () => {
     const golden = readFileSync(`${fixtures}/extents.bcftools.tsv`, 'utf8').trimEnd().split('\n');
     const byFile = Map.groupBy(golden, (line) => line.split('\t')[0]!);
     for (const [name, lines] of byFile) {

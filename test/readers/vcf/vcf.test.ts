@@ -443,7 +443,7 @@ describe('lines (F9)', () => {
     expect(rows.every((row) => (row.info as { DP: number }).DP === 3)).toBe(true);
   });
 
-  test('a duplicate key keeps the first value and several values for one are noted', async () => {
+  test('a duplicate key keeps the first value, and several values for one are a warning', async () => {
     const { rows, notes } = await readAll(
       file('twice.vcf', `${sites}1\t5\t.\tA\tT\t.\t.\tDP=1;DP=2;MQ=3,4\n`),
       'vcf',
@@ -521,7 +521,7 @@ describe('headers (F9)', () => {
     expect((await readAll(file('empty.vcf', ''), 'vcf')).rows).toEqual([]);
   });
 
-  test('parameters are checked by name', async () => {
+  test('errors about parameters name the parameter', async () => {
     const path = `${fixtures}/spec_simple_4.3.vcf`;
     await expect(readAll(path, 'vcf', { params: { genome_build: 'hg18' } })).rejects.toThrow(
       /genome_build/,
@@ -556,7 +556,7 @@ describe('malformed real files (F9)', () => {
     expect(notes[0]!.message).toMatch(/NORMAL\.variant2" is empty/);
   });
 
-  test('plain text that is named .gz is read, with a warning (F4)', async () => {
+  test('uncompressed text in a file named .gz is read, with a warning (F4)', async () => {
     const { rows, notes, warnings } = await readAll(`${fixtures}/vcf_not_gzip.vcf.gz`, 'vcf');
     expect(notes).toEqual([]);
     expect(rows).toHaveLength(169);
@@ -564,7 +564,7 @@ describe('malformed real files (F9)', () => {
   });
 });
 
-describe('any cut gives the same records', () => {
+describe('any split gives the same records', () => {
   const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
   let state = seed;
   const random = (below: number): number => {
@@ -572,7 +572,7 @@ describe('any cut gives the same records', () => {
     return state % below;
   };
 
-  test(`over random cuts, layers and line ends (seed ${seed}) (F6)`, async () => {
+  test(`for random chunk sizes, compression and line ends (seed ${seed}) (F6)`, async () => {
     for (const name of ['freebayes_7_samples.vcf', 'clinvar_grch38.vcf.gz', 'trio_sv_csq.vcf.gz']) {
       const text = textOf(name);
       const want = (await readAll(file('whole.vcf', text), 'vcf', { targetBytes: 1 << 30 })).rows;

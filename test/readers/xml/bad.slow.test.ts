@@ -109,28 +109,31 @@ const cases: readonly (readonly [string, string, string])[] = [
 ];
 
 describe('a file with', () => {
-  test.each(cases)('%s is told so, whatever the pieces', async (_, text, message) => {
-    const whole = await errorOf(text);
-    expect(whole).toContain(message);
-    expect(whole.length).toBeLessThan(300);
-    for (const layer of ['plain', 'gzip'] as const)
-      for (const targetBytes of [1, 5, 8])
-        expect(await errorOf(text, { layer, targetBytes })).toBe(whole);
-    expect(({} as Record<string, unknown>)['x']).toBeUndefined();
-  });
+  test.each(cases)(
+    '%s is refused with its message, for any chunk size',
+    async (_, text, message) => {
+      const whole = await errorOf(text);
+      expect(whole).toContain(message);
+      expect(whole.length).toBeLessThan(300);
+      for (const layer of ['plain', 'gzip'] as const)
+        for (const targetBytes of [1, 5, 8])
+          expect(await errorOf(text, { layer, targetBytes })).toBe(whole);
+      expect(({} as Record<string, unknown>)['x']).toBeUndefined();
+    },
+  );
 });
 
-test('bytes that are not UTF-8 are named with their place', async () => {
+test('the message about bytes that are not UTF-8 names their position', async () => {
   expect(await errorOf(Buffer.from('<r>\n<i>\xe9</i></r>', 'latin1'))).toBe(
     'file, line 2: column 4: the byte 0xE9 is not UTF-8, and the file declares no other encoding',
   );
 });
 
-test('UTF-16 without a mark is named', async () => {
+test('UTF-16 without a byte order mark is refused with a message that names it', async () => {
   expect(await errorOf(Buffer.from('<r/>', 'utf16le'))).toContain('this is UTF-16 text');
 });
 
-describe('what would cost much is refused or read in little time (F11, T0)', () => {
+describe('expensive documents are refused or read in little time (F11, T0)', () => {
   const huge: readonly (readonly [string, () => string, string])[] = [
     ['levels', () => `<r>${'<a>'.repeat(1e6)}`, 'deeper than 256 levels (budget xmlDepth)'],
     [
@@ -181,7 +184,7 @@ describe('what would cost much is refused or read in little time (F11, T0)', () 
   });
 });
 
-test('nothing is fetched and memory does not grow for entities', async () => {
+test('entities cause no request and no growth of memory', async () => {
   let requests = 0;
   const server = createServer((_, response) => {
     requests++;

@@ -16,7 +16,7 @@ function bytesOf(file: string): Uint8Array {
   return file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
 }
 
-test('there are files to read', () => {
+test('the folder has files', () => {
   expect(cases.length).toBe(14);
 });
 
@@ -38,7 +38,7 @@ describe.each(cases)('$file', ({ file, counts }) => {
     },
   );
 
-  test('gives the same whatever the pieces, the layer and the order of reading', async () => {
+  test('gives the same records for any chunk size, compression and order of the chunks', async () => {
     const next = random(bytes.length);
     const params = { item_depth: file.includes('uniprot') ? 2 : 1 };
     const whole = await importSource(bytes, 'xml', { params });

@@ -10,7 +10,7 @@ async function records(text: string, params: Record<string, unknown> = {}) {
   return rows;
 }
 
-test('is chosen by .xml, also packed, and by its name in any letter case', () => {
+test('is chosen by .xml, also compressed, and by its name in any letter case', () => {
   for (const name of ['a.xml', 'a.XML.gz', 'a.xml.bgz'])
     expect(readerForFile(name).name).toBe('xml');
   expect(readerNamed('XML').name).toBe('xml');
@@ -52,32 +52,32 @@ describe('an element', () => {
   });
 });
 
-describe('columns are found from all records', () => {
+describe('columns are inferred from all records', () => {
   test('a list in one makes a list in all', async () => {
     const text = '<r><i><a>1</a></i><i><a>2</a><a>3</a></i><i/></r>';
     expect(await records(text)).toEqual([{ a: ['1'] }, { a: ['2', '3'] }, { a: null }]);
   });
 
-  test('an object in one and a text in another become JSON', async () => {
+  test('an object in one record and a string in another become JSON', async () => {
     const text = '<r><i><a>1</a></i><i><a n="2"><b/><b>x</b>y</a><a>z</a></i></r>';
     const { rows, columns } = await importSource(text, 'xml');
     expect(columns).toMatchObject([{ name: 'a', type: 'json', isList: false }]);
     expect(rows).toEqual([{ a: '1' }, { a: [{ '@n': '2', b: [null, 'x'], text: 'y' }, 'z'] }]);
   });
 
-  test('lists of objects have lists in them', async () => {
+  test('objects in lists can have lists', async () => {
     const text = '<r><i><a><b>1</b></a><c/><a><b>2</b><b>3</b></a></i></r>';
     expect(await records(text)).toEqual([{ a: [{ b: ['1'] }, { b: ['2', '3'] }], c: null }]);
   });
 
-  test('a dataset that has lists takes single elements without a warning', async () => {
+  test('a dataset with lists stores single elements without a warning', async () => {
     const known = [{ name: 'a', physical: 'a', type: 'string', isList: true }] as const;
     const { rows, findings } = await importSource('<r><i><a>1</a></i></r>', 'xml', { known });
     expect(rows).toEqual([{ a: ['1'] }]);
     expect(findings.warnings).toBe(0);
   });
 
-  test('a dataset that has numbers takes the texts that are some', async () => {
+  test('a dataset with numbers stores strings that are numbers', async () => {
     const known = [{ name: 'a', physical: 'a', type: 'long', isList: false }] as const;
     const good = await importSource('<r><i><a>12</a></i></r>', 'xml', { known });
     expect(good.rows).toEqual([{ a: 12 }]);
@@ -100,7 +100,7 @@ describe('parameters', () => {
     expect(await records(text, { item_depth: 5 })).toEqual([]);
   });
 
-  test('required_keys passes over records without them', async () => {
+  test('required_keys skips records without these keys', async () => {
     const three = '<r><i a="1"><b/></i><i a="2"/><i><b>x</b></i><i/></r>';
     expect(await records(three, { required_keys: ['@a', 'b'] })).toEqual([{ '@a': '1', b: null }]);
     expect(await records(three, { required_keys: ['b'] })).toHaveLength(2);
@@ -126,7 +126,7 @@ describe('parameters', () => {
   });
 });
 
-test('what comes before the root element is passed over', async () => {
+test('text before the root element is skipped', async () => {
   const prolog = `\ufeff <?xml version='1.0' encoding='UTF-8'?><!-- <x> --><?p <x>?>
 <!DOCTYPE r SYSTEM "http://localhost:1/x.dtd" [<!ENTITY a "]>"><!-- ' ]> --><?p "]>?>]>`;
   expect(await records(`${prolog}\n<r><i>x</i></r>\n<!-- end -->\n`)).toEqual([{ text: 'x' }]);
@@ -141,7 +141,7 @@ test('ISO-8859-1 is decoded where it is declared', async () => {
   expect(rows).toEqual([{ '@é': 'ü', text: 'ñ' }]);
 });
 
-test('any pieces of random documents give what fast-xml-parser finds', async () => {
+test('random documents give the records that fast-xml-parser reads, for any chunk size', async () => {
   const seed = 20_261;
   const next = random(seed);
   for (let round = 0; round < 40; round++) {

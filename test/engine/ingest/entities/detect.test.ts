@@ -23,7 +23,7 @@ describe('the entity type of a field', () => {
     expect(found?.entityType ?? 'none').toBe(type);
   });
 
-  test('is only one that is looked for', () => {
+  test('is one of the wanted types only', () => {
     const wanted = new Set<EntityType>(['variant', 'literature']);
     expect(detectEntity('gene', ['BRCA2'], wanted, genes)).toBeNull();
     expect(detectEntity('pmid', ['123'], wanted, genes)).toEqual({
@@ -39,7 +39,7 @@ describe('the entity type of a field', () => {
 });
 
 describe('the table of genes', () => {
-  test('holds the approved symbols and most of what they were called before', () => {
+  test('has the approved symbols and most of their previous symbols', () => {
     expect(genes.count).toBe(33_894);
     expect(genes.symbol('BRCA2')).toBe('BRCA2');
     expect(genes.symbol('brca2')).toBeUndefined();
@@ -51,14 +51,14 @@ describe('the table of genes', () => {
     expect(genes.synonyms('ERBB2')).toContain('HER2');
   });
 
-  test('names nearly every gene of the gnomAD constraint table', () => {
+  test('has nearly every gene of the gnomAD constraint table', () => {
     const rows = readFileSync('test/fixtures/entities/gnomad_genes.txt', 'utf8').trim().split('\n');
     const known = rows.filter((name) => genes.resolve(name) !== undefined);
     expect(rows.length).toBeGreaterThan(200);
     expect(known.length / rows.length).toBeGreaterThan(0.98);
   });
 
-  test('gives a synonym of two genes to the first, and never to another than the gene of that symbol', () => {
+  test('resolves a synonym of two genes to the first, and a symbol always to its own gene', () => {
     const table = parseGenes('AAA\tX1\tBBB\nBBB\tX1\nccc\n');
     expect(table.resolve('x1')).toBe('AAA');
     expect(table.resolve('bbb')).toBe('BBB');
