@@ -36,7 +36,7 @@ async function listening({ child, output }: Started): Promise<number> {
   return port;
 }
 
-test('listens, tells its supervisor where, logs JSON lines alone, and ends on SIGTERM (W5)', async () => {
+test('listens, reports its port to the supervisor, logs only JSON lines, and exits on SIGTERM (W5)', async () => {
   const started = start(['--port', '0', '--log', 'info']);
   const port = await listening(started);
   const health = await fetch(`http://127.0.0.1:${port}/health`);

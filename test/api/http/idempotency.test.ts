@@ -71,13 +71,13 @@ describe('C8: the same key and body', () => {
     if (path === '/v2/dataset_exports') await waitFor(ann, `${path}/${idOf(first)}`);
   });
 
-  test('and without a key a second one is made', async () => {
+  test('create a second resource when the key is missing', async () => {
     const first = await ann.post('/v2/dataset_imports', records(2));
     const second = await ann.post('/v2/dataset_imports', records(2));
     expect(idOf(second)).not.toBe(idOf(first));
   });
 
-  test('give it as it is by then, and nothing when it is gone', async () => {
+  test('return the resource in its current state, and 404 when it has been deleted', async () => {
     const key = newKey();
     const body = { vault_id: vaultId, object_type: 'folder', filename: 'renamed' };
     const id = idOf(await post('/v2/objects', body, key));
@@ -142,7 +142,7 @@ async function total(): Promise<number> {
 }
 
 describe('a key', () => {
-  test('that was used for something else is refused, and nothing is made', async () => {
+  test('that was used for another request is refused, and nothing is created', async () => {
     const key = newKey();
     const first = await post('/v2/dataset_imports', records(5), key);
     const before = await total();
@@ -168,7 +168,7 @@ describe('a key', () => {
     expect((await post('/v2/dataset_imports', records(7), key)).status).toBe(201);
   });
 
-  test('is not needed to read, and a token that only reads makes nothing with it', async () => {
+  test('is not needed to read, and a token with the scope read creates nothing with it', async () => {
     const reader = await server.user('reader', { scope: 'read' });
     expect((await post('/v2/vaults', { name: 'R' }, newKey(), reader)).status).toBe(403);
     const key = newKey();
@@ -209,7 +209,7 @@ describe('the keys of a catalogue', () => {
     await lake.remove();
   });
 
-  test('outlive a restart: what was made is found, what was not is made now', async () => {
+  test('survive a restart: a finished create is replayed, an unfinished one is carried out', async () => {
     const lake = await Lake.make();
     const { idempotencyKeys } = lake.catalog;
     const { withIdempotencyKey } = await import('../../../engine/catalog/idempotency-keys.js');

@@ -73,7 +73,7 @@ describe.each(Object.keys(writable))('%s (A6)', (kind) => {
   });
 });
 
-test('creating takes nothing that the server decides (A6)', async () => {
+test('a create request cannot set what the server decides (A6)', async () => {
   const decided = {
     id: 5,
     user_id: 99,

@@ -44,7 +44,7 @@ describe('a form', () => {
     [{}, undefined],
   ])('reads %p as the id %p', (given, wanted) => expect(readId(given)).toBe(wanted));
 
-  test('takes one for a list, null for nothing, and keys from the body alone', () => {
+  test('reads a single value as a list, null as absent, and keys of the body only', () => {
     const form = new Form({ tags: 'a', list: ['a', 5], none: null, text: 5 });
     expect(form.textList('tags')).toEqual(['a']);
     expect(form.textList('list')).toEqual(['a', '5']);

@@ -220,7 +220,7 @@ describe('answers', () => {
     }
   });
 
-  test('links start with the host that was asked, and with nothing that is no host', async () => {
+  test('links start with the host of the request, and only if it is a valid host', async () => {
     const { url } = (await ann.call('GET', '/v2/vaults')).json;
     expect(String(url)).toBe(`${server.url}/v2/vaults`);
     const forged = await raw(

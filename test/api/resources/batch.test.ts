@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test('answers each query in its place, by id or by full path, as the query alone would', async () => {
+test('answers the queries in their order, by id or by full path, as each query alone would', async () => {
   const [a, b] = ids;
   const queries = [
     { dataset: a, limit: 1 },

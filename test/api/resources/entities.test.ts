@@ -63,7 +63,7 @@ describe('an import', () => {
     expect(dataset.json['entity_types']).toEqual(['gene', 'variant']);
   });
 
-  test('looks for other types when asked, and then for those alone', async () => {
+  test('detects other types if requested, and then only those', async () => {
     const datasetId = await newDataset();
     const entity_params = { entity_types: ['literature', 'sample'] };
     await imported({ dataset_id: datasetId, data_records: records, entity_params });

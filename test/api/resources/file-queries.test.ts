@@ -170,7 +170,7 @@ describe('filters, fields and pages', () => {
     expect(wanted.length).toBeGreaterThan(0);
   });
 
-  test('pages are the whole, and each tells the exact total', async () => {
+  test('pages together are all rows, and each has the exact total', async () => {
     const filters = [['gene__in', ['TP53', 'KRAS']]];
     const wanted = rows.filter((row) => ['tp53', 'kras'].includes(lower(gene(row))!));
     const walked: unknown[] = [];
@@ -187,7 +187,7 @@ describe('filters, fields and pages', () => {
     expect((await ask(id, { limit: 0 })).json).toMatchObject({ total: rows.length, results: [] });
   });
 
-  test('fields come in the order asked, and excluded ones do not', async () => {
+  test('fields have the requested order, without the excluded ones', async () => {
     const some = (await ask(id, { fields: ['note', 'id'], limit: 3 })).json['results'] as Cells[];
     expect(some).toEqual(rows.slice(0, 3).map(({ note, id }) => ({ note, id })));
     expect(some.map(Object.keys)).toEqual(some.map(() => ['note', 'id']));
@@ -272,8 +272,8 @@ describe('refusals', () => {
   });
 });
 
-describe('tables are made once', () => {
-  test('a second query reads what the first has made', async () => {
+describe('tables are created once', () => {
+  test('a second query reads the table that the first has created', async () => {
     const id = await upload('once.csv', text(','));
     await ask(id);
     const made = tablesOf(id);
@@ -329,7 +329,7 @@ describe('tables are made once', () => {
     expect((await asked).json).toMatchObject({ total: rows.length });
   });
 
-  test('when nobody waits any more the making ends and leaves nothing', async () => {
+  test('when no request waits any longer, the creation stops and leaves no files', async () => {
     const id = await upload('left.csv', text(','));
     const file = { objectId: id, revision: 1, filename: 'left.csv' };
     const abort = new AbortController();

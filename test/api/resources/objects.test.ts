@@ -63,7 +63,7 @@ describe('creating objects', () => {
     expect((await ann.get(`/v2/objects/${idOf(made)}`)).json['upload_url']).toBeNull();
   });
 
-  test('a dataset is made with its fields, under one id for both', async () => {
+  test('a dataset is created with its fields and its object, under one id', async () => {
     const made = await make({
       object_type: 'dataset',
       filename: 'variants',

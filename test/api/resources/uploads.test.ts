@@ -182,7 +182,7 @@ describe('downloads', () => {
     );
   });
 
-  test('redirect only when asked to', async () => {
+  test('redirect only if requested', async () => {
     const { id, url } = await newFile();
     await put(url, content);
     const asked = await ann.get(`/v2/objects/${id}/download?redirect=TRUE`);

@@ -85,7 +85,7 @@ describe.each(engines)('by %s', (_, threads) => {
       );
     });
 
-    test('comes in the order of the fields, then as stored, or as asked', async () => {
+    test('has the keys in the order of the fields, then as stored, or in the requested order', async () => {
       const ordered = dataset.fields.map((row) => ({
         ...row,
         ordering: row.name === 'yes' ? 0 : row.name === 'S' ? 1 : null,
@@ -181,7 +181,7 @@ describe.each(engines)('by %s', (_, threads) => {
   });
 
   describe('lookup', () => {
-    test('answers in the order asked, each once, unknown ids skipped', async () => {
+    test('returns records in the order of the ids, each once, without unknown ids', async () => {
       const ids = [recordId(1, 1), 'nope', recordId(0, 0), recordId(1, 1)];
       const found = parseJson(
         await lookup(bench.engine, dataset.snapshot, dataset.fields, ids),
@@ -275,7 +275,7 @@ describe.each(engines)('by %s', (_, threads) => {
       list: [['PASS'], ['pass', 'q10'], []][index % 3]!,
     });
 
-    test('is compared without letter case in the same way before and after its spellings are known', async () => {
+    test('is compared ignoring case in the same way before and after its case variants are known', async () => {
       const of = await bench.dataset(
         [
           column('upper', 'string'),
@@ -307,7 +307,7 @@ describe.each(engines)('by %s', (_, threads) => {
       expect(await totals()).toEqual(before);
     });
 
-    test('is read without a second pass when the page tells the total', async () => {
+    test('is read without a second statement if the page determines the total', async () => {
       const of = await sixRecords(bench);
       const statements: string[] = [];
       const spy = {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-describe('a bad request is a 400 that names the place (Q5)', () => {
+describe('an invalid request is a 400 that names the position (Q5)', () => {
   test.each(cases)('%s', (line) => {
     const [, request, key, words] = /^(.*) ==> (\S+) (.*)$/.exec(line)!;
     const input = parseJson(request!);

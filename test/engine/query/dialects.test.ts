@@ -90,7 +90,7 @@ test.each(Object.entries(languages))('%s: a statement is the same whatever its v
 
 const dialect = languages['clickhouse']!([column('_e', 'string'), column('r', 'string')]);
 
-test('a bound value has its type beside its place in ClickHouse', () => {
+test('a placeholder of ClickHouse contains the type of the value', () => {
   const params = new Params(dialect.bound);
   expect(params.add('string', 'x')).toBe('{p1:String}');
   expect(params.add('long', [1n, 2n])).toBe('{p2:Array(Int64)}');

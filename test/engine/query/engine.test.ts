@@ -112,7 +112,7 @@ describe('the engine (Q1b)', () => {
     );
   });
 
-  test('answers light statements while heavy ones wait for their turn (Q9)', async () => {
+  test('answers light statements while heavy ones are queued (Q9)', async () => {
     const leaving = new AbortController();
     const heavy = Array.from({ length: 20 }, () =>
       bench.engine.sql.engine.run(slow, [], { isHeavy: true, signal: leaving.signal }),

@@ -34,7 +34,7 @@ const short = ({ condition, matches, left, nodes = [] }: ExplainedNode): Short =
 const tree = async (body: object): Promise<readonly Short[]> =>
   (await explained(bench, six, body)).explain.nodes.map(short);
 
-describe('explain tells what each condition matches, and what is left after it', () => {
+describe('explain counts the records that each condition matches, and those that remain after it', () => {
   test('filters, in their order', async () => {
     expect(await tree({ filters: [['stars__gte', 1], ['pmid', '100'], ['af__lt', 0.01]] })).toEqual([
       ['["stars__gte",1]', 5, 5],

@@ -116,7 +116,7 @@ describe('segments are left out', () => {
     expect(left(end, prefix('ab\u{10FFFF}'))).toEqual([0]);
   });
 
-  test('by texts in any letter case only where no spelling can be', async () => {
+  test('by texts ignoring case only where no case variant can occur', async () => {
     const texts = await oneColumn('string', ['TP53'], ['tp53'], ['tP53'], ['zz'], ['\u212Aras'], ['5']); // prettier-ignore
     expect(left(texts, folded('tp53'))).toEqual([0, 1, 2]);
     expect(left(texts, folded('5'))).toEqual([5]);

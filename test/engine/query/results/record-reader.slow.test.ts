@@ -246,7 +246,7 @@ describe('records read from their pages', () => {
     );
   });
 
-  test('come in the order that was asked for, with pages read once, or again where nothing is kept', async () => {
+  test('come in the requested order, with pages read once, or again without a cache', async () => {
     const next = random(seed + 3);
     const columns: Column[] = [column('n', 'long'), listOf(column('texts', 'string'))];
     const rows = 20_000;
