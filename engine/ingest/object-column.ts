@@ -34,7 +34,7 @@ export type MakeColumn = (spec: ColumnSpec) => ValueColumn;
 export interface FieldOptions {
   readonly declared: Columns;
   readonly context: RecordContext;
-  /** The path of the object with a dot behind it; empty for the fields of a record. */
+  /** The path of the object followed by a dot; empty for the fields of a record. */
   readonly prefix: string;
   /** Objects around the fields: 0 for the fields of a record. */
   readonly depth: number;
@@ -43,7 +43,7 @@ export interface FieldOptions {
   readonly hints: Columns;
 }
 
-/** The columns of the members of an object, or of the fields of a record, created as they are met. */
+/** The columns of the members of an object, or of the fields of a record, created on first use. */
 export class FieldColumns implements ObjectFields {
   row = 0;
   first: ValueColumn | null = null;

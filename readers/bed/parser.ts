@@ -287,7 +287,7 @@ export class BedParser {
     return latin1(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
   }
 
-  /** Adds the columns of fields that no earlier line had; those behind the twelfth are text and named `field_13` and so on. */
+  /** Adds the columns of fields that no earlier line has; those after the twelfth are strings named `field_13` and so on. */
   #addColumns(): void {
     if (this.#columns.length === 0 && this.#coordinates !== null)
       this.#out.add(coordinatesColumn.name, this.#coordinates.column);

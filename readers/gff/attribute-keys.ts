@@ -1,6 +1,6 @@
 import type { AttributeColumn } from './attribute-column.js';
 
-/** The columns of keys that have been met, found by the keys' bytes. */
+/** The columns of the keys found so far, by the bytes of the key. */
 export class AttributeKeys {
   #slots: (AttributeColumn | undefined)[] = Array.from({ length: 256 });
   #count = 0;

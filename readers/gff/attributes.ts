@@ -14,7 +14,7 @@ import { unescape, type Unescaped } from './percent-escapes.js';
 export class Attributes {
   /** The column `attributes`. */
   readonly column: ValueColumn;
-  /** The columns of keys that are new to the dataset and have been met. */
+  /** The columns of the keys found so far that the dataset does not have. */
   readonly keys = new AttributeKeys();
   /** Whether all columns are new to the dataset, so that values need no cast. */
   readonly acceptsRuns: boolean;

@@ -72,7 +72,7 @@ function values(
   return at;
 }
 
-/** The end of the text without the spaces behind it. */
+/** The end of the text without trailing spaces. */
 function trimmed(bytes: Uint8Array, from: number, to: number): number {
   let end = to;
   while (end > from && bytes[end - 1] === space) end--;

@@ -13,7 +13,7 @@ import { gff3Attributes } from './gff3-attributes.js';
 /** Attributes of which a feature may have several by definition (GFF3 specification, "Column 9: attributes"). */
 const lists: ReadonlySet<string> = new Set(['Parent', 'Alias', 'Note', 'Dbxref', 'Ontology_term']);
 
-/** GFF3: one record per feature line, up to the sequences behind `##FASTA` (contract 10.6). */
+/** GFF3: one record per feature line, up to the sequences after `##FASTA` (contract 10.6). */
 export const gff3: Reader<FeatureParams, FeatureHeader> = {
   name: 'gff3',
   extensions: ['gff3', 'gff'],

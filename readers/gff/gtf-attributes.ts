@@ -39,7 +39,7 @@ export function gtfAttributes(
   }
 }
 
-/** The quote that ends a value: one with a semicolon or nothing behind it; others belong to the value. */
+/** The quote that ends a value: one before a semicolon or the end of the column; other quotes are part of the value. */
 function closingQuote(bytes: Uint8Array, from: number, to: number): number {
   for (let at = from; at < to; at++) {
     if (bytes[at] !== quote) continue;

@@ -14,7 +14,7 @@ import type { FastAttributes } from './fast-attributes.js';
 import { FastFeatures } from './fast-features.js';
 import type { FeatureHeader, FeatureParams } from './header.js';
 
-/** What tells GFF3 from GTF. */
+/** The differences between GFF3 and GTF. */
 export interface Dialect {
   /** Hands the attributes in `bytes[from..to)` over; returns what is wrong with them, or null. */
   readonly attributes: (
@@ -144,7 +144,7 @@ export class FeatureParser {
   #count = 0;
   #hasPercent = false;
 
-  /** Finds the columns of a line; returns where it ends. A tenth column and those behind it count only. */
+  /** Finds the columns of a line and returns its end. Columns after the ninth are only counted. */
   #split(start: number): number {
     const bytes = this.#bytes;
     const { length } = bytes;
@@ -326,7 +326,7 @@ function integer(column: ValueColumn, row: number, value: number): void {
   column.addInteger(value);
 }
 
-/** `##FASTA`, in any letter case, with or without a space behind the signs. */
+/** `##FASTA`, in any letter case, with or without a space after `##`. */
 function isFastaDirective(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from < 40 && /^##\s*FASTA\s*$/i.test(latin1(bytes, from, to));
 }

@@ -129,7 +129,7 @@ export function appendFilter(
   return true;
 }
 
-/** Copies `bytes[from..to)` in upper case; returns the position behind it. */
+/** Copies `bytes[from..to)` in upper case; returns the position after it. */
 function copyUpper(
   into: Uint8Array,
   at: number,
@@ -144,7 +144,7 @@ function copyUpper(
   return at;
 }
 
-/** Writes a whole number in decimal; returns the position behind it. */
+/** Writes a whole number in decimal; returns the position after it. */
 function writeDigits(into: Uint8Array, at: number, value: number): number {
   let size = 1;
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;

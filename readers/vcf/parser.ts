@@ -325,5 +325,5 @@ const maxString = 32_766;
 /** Replaces invalid bytes by U+FFFD and keeps byte order marks. */
 const replacing = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Bytes that a record takes at least, whatever its line holds. */
+/** Minimum size of a record in bytes. */
 const recordBytes = 256;

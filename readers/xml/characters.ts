@@ -29,7 +29,7 @@ export const byte = {
   closeBracket: 93,
 } as const;
 
-/** Space, tab, CR, LF: the only white space that XML knows. Also false behind the end. */
+/** Whether the byte is white space of XML: space, tab, CR or LF. False after the end of the text. */
 export function isSpace(c: number | undefined): boolean {
   return c === 32 || c === 10 || c === 9 || c === 13;
 }
@@ -70,7 +70,7 @@ export function find(bytes: Uint8Array, text: string, at: number): number {
   return -1;
 }
 
-/** Whether `text`, which is ASCII, stands at `at`. */
+/** Whether the bytes at `at` are `text`, which must be ASCII. */
 export function standsAt(bytes: Uint8Array, text: string, at: number): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
   return true;
@@ -106,7 +106,7 @@ export function columnsBefore(bytes: Uint8Array, at: number, before: number): nu
   return count;
 }
 
-/** What stands at `at`, for a message. */
+/** Shows the character at `at` in a message. */
 export function shown(bytes: Uint8Array, at: number): string {
   if (at >= bytes.length) return 'the end';
   const text = new TextDecoder().decode(bytes.subarray(at, at + 4));

@@ -14,7 +14,7 @@ import {
   XmlFault,
 } from './characters.js';
 
-/** What stands before the root element. */
+/** The text before the root element. */
 export interface XmlHeader {
   readonly encoding: Encoding;
   /** The root element's name, null for an empty file. */
@@ -121,7 +121,7 @@ function declaredEncoding(bytes: Uint8Array, from: number, to: number): Encoding
   return encoding;
 }
 
-/** The position behind the document type that begins at `at`: quotes, comments and instructions in it are minded. */
+/** The position after the document type that begins at `at`, which may contain quotes, comments and instructions. */
 function behindType(bytes: Uint8Array, start: number): number {
   let isInside = false;
   for (let at = start + 9; at < bytes.length; at++) {

@@ -13,7 +13,7 @@ export interface XmlParams {
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** The only place where the raw parameters are looked at. */
+/** Parses `reader_params`; throws `invalid('reader_params', …)`. */
 export function xmlParams(input: Input): XmlParams {
   return {
     itemDepth: itemDepth(input['item_depth']),

@@ -35,7 +35,7 @@ export class XmlParser {
   /** The nodes of the open elements, by depth. */
   readonly #open = new Int32Array(budgets.xmlDepth + 1);
   #depth = 0;
-  /** The tag in which an attribute's key was last met: to find one that is repeated. */
+  /** The last tag that has each attribute key, by which repeated attributes are found. */
   readonly #metIn: number[] = [];
   #tag = 0;
   #hasRoot = false;

@@ -15,7 +15,7 @@ interface Slot {
   /** The last object that its list was begun in. */
   listIn: number;
   items: ValueColumn | null;
-  /** The values met so far, when they are wanted as JSON text. */
+  /** The values so far, for a field that is stored as JSON text. */
   json: string;
   /** The slot whose list is to be ended after this one's. */
   nextOpen: Slot | null;

@@ -46,7 +46,7 @@ export class References {
     return made;
   }
 
-  /** The text of a CDATA section, null when it is as it stands. */
+  /** The text of a CDATA section with normalised line ends; null when it has no carriage return. */
   data(bytes: Uint8Array, from: number, to: number): Characters | null {
     let isPlain = true;
     for (let at = from; at < to; at++) {
@@ -67,7 +67,7 @@ export class References {
     return made;
   }
 
-  /** The character that the reference in `[at, close]` stands for. */
+  /** The character for the reference `[at, close]`. */
   #code(bytes: Uint8Array, at: number, close: number): number {
     if (close <= at + 1) throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
     if (bytes[at + 1] === byte.hash) return numericCode(bytes, at, close);

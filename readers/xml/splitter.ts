@@ -96,7 +96,7 @@ class Nesting {
     if (isLast) this.#refuseOpen();
   }
 
-  /** The position behind what begins with this `<`; -1 when the bytes end before. */
+  /** The position after the markup that begins with this `<`; -1 when it does not end within the bytes. */
   #markup(at: number): number {
     const bytes = this.#bytes;
     const c = bytes[at + 1];
