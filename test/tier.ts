@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 
 /*
  * A test file whose cases can be few or many comes twice: `x.test.ts` holds the tests, and `x.slow.test.ts` imports them, so that
@@ -17,6 +17,3 @@ export function byTier<T>(fast: T, slow: T): T {
 export function casesByTier(fast: number, slow: number): number {
   return Number(process.env['STRANDLAKE_CASES'] ?? byTier(fast, slow));
 }
-
-/** `test` in the slow tier; in the fast tier the test does not exist. */
-export const slowTest: typeof test = isSlow ? test : (Object.assign(() => undefined, { each: () => () => undefined }) as unknown as typeof test); // prettier-ignore

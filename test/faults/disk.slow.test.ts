@@ -1,2 +1,303 @@
-// Every kind of fault at every step.
-import './disk.test.js';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { armFault, faultHits, type Fault } from '../../engine/core/faultpoint.js';
+import { reconcile } from '../../scheduler/queue/reconcile.js';
+import { sweepAll, sweepExpired } from '../../scheduler/queue/sweep.js';
+import {
+  idOf,
+  send,
+  startServer,
+  waitFor,
+  type Answer,
+  type Client,
+  type TestServer,
+} from '../api/server.js';
+import { vcfOf } from '../scheduler/lake.js';
+import { until } from '../until.js';
+import { differences } from './differences.js';
+import { hostInProcess } from './in-process.js';
+
+/*
+ * A disk fails at the n-th step of an operation, for n = 1, 2, … until the operation has fewer steps than that (threats R5, R6).
+ * After each failure the error names its cause, nothing half-done shows or stays, and the next request works.
+ */
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+let sourceId: number;
+const reports: string[] = [];
+beforeAll(async () => {
+  server = await startServer({
+    scheduler: {
+      startHost: hostInProcess,
+      retryMs: 5,
+      report: (message) => reports.push(message),
+    },
+  });
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'Disk' }));
+  const file = await newFile('source.vcf');
+  await send('', 'PUT', String(file.json['upload_url']), source);
+  sourceId = idOf(file);
+});
+afterEach(() => armFault(undefined));
+afterAll(() => server.close());
+
+const source = vcfOf(40);
+/** Distance between two steps at which the disk fails. */
+const stride = 1;
+const newFile = (filename: string): Promise<Answer> =>
+  ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename });
+
+const faults: readonly Omit<Fault, 'nth'>[] = [
+  { code: 'ENOSPC' },
+  { code: 'EIO' },
+  { code: 'EMFILE' },
+  { code: 'SHORT' },
+  { code: 'EIO', operations: ['flush'] }, // R6
+];
+const nameOf = ({ code, operations }: Omit<Fault, 'nth'>): string =>
+  operations === undefined ? code : `${code} at ${operations.join()}`;
+
+/** What a failed task says: the cause, never more than the last names of a path. */
+const reason = /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
+
+/** Repeats an operation with the fault at a later step each time, until the operation has fewer steps. */
+async function atEveryStep(
+  fault: Omit<Fault, 'nth'>,
+  operation: (where: string) => Promise<'done' | 'failed'>,
+): Promise<{ done: number; failed: number }> {
+  const ends = { done: 0, failed: 0 };
+  for (let nth = 1; ; nth += stride) {
+    armFault({ ...fault, nth });
+    const where = `${nameOf(fault)}, step ${nth}`;
+    const end = await operation(where);
+    const hits = faultHits();
+    armFault(undefined);
+    ends[end] += 1;
+    // A task has ended a moment before its scratch folder is gone.
+    await until(() => server.scheduler.status().running.length === 0);
+    // What could not be found or removed, the next start removes.
+    if (hits.includes('remove') || hits.includes('list')) await sweepAsAtStart();
+    expect([where, hits, await differences(server)]).toEqual([where, hits, []]);
+    if (hits.length === 0) {
+      expect([where, end]).toEqual([where, 'done']);
+      return ends;
+    }
+  }
+}
+
+async function sweepAsAtStart(): Promise<void> {
+  const { catalog, data, store } = server;
+  await sweepAll(catalog, data, Date.now());
+  await sweepExpired(catalog, data, Date.now());
+  await store.sweep();
+}
+
+async function countOf(datasetId: number): Promise<unknown> {
+  const answer = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 });
+  return answer.json['total'] ?? answer.text;
+}
+
+test('R5: a disk that stays full refuses what needs space; reads, cancels and deletions go on, and so does all else later', async () => {
+  const make = (name: string): Promise<Answer> =>
+    ann.post('/v2/datasets', { vault_id: vaultId, name });
+  const datasetId = idOf(await make('full'));
+  const doomed = idOf(await make('doomed'));
+  const records = [{ gene: 'TP53' }];
+  await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+  const exported = idOf(
+    await ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' }),
+  );
+  await waitFor(ann, `/v2/dataset_exports/${exported}`);
+  // All but the catalogue, which has a reserve.
+  const operations = ['mkdir', 'open', 'write', 'flush', 'rename', 'link'] as const;
+  armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
+  const job = await ann.post('/v2/dataset_imports', {
+    dataset_id: datasetId,
+    object_id: sourceId,
+  });
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
+  expect(json).toMatchObject({ status: 'failed' });
+  armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['write', 'flush', 'commit'] });
+  const file = await newFile('full.txt');
+  expect([file.status, file.json]).toMatchObject([
+    507,
+    { detail: expect.stringMatching(/^No space/) },
+  ]);
+  expect(await countOf(datasetId)).toBe(1);
+  for (const path of ['/v1/user', '/v2/vaults', '/v2/tasks', `/v2/dataset_exports/${exported}`]) {
+    expect([path, (await ann.get(path)).status]).toEqual([path, 200]);
+  }
+  const download = await ann.get(`/v2/dataset_exports/${exported}/download?redirect=`);
+  expect((await send('', 'GET', String(download.json['url']))).status).toBe(200);
+  armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
+  expect((await ann.delete(`/v2/datasets/${doomed}`)).status).toBe(200);
+  armFault(undefined);
+  const again = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+  expect(again.json['status']).toBe('completed');
+  expect(await countOf(datasetId)).toBe(2);
+  await server.store.sweep();
+  expect(await differences(server)).toEqual([]);
+});
+
+test('R5: the last 64 MB of a disk are kept for what ends, cancels and deletes', async () => {
+  const made = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'reserve' });
+  const file = await newFile('reserve.txt');
+  armFault({ code: 'LOW', nth: 1 });
+  const put = await send('', 'PUT', String(file.json['upload_url']), 'ACGT');
+  expect(put.status).toBe(507);
+  const body = { dataset_id: idOf(made), object_id: sourceId };
+  const job = await ann.post('/v2/dataset_imports', body);
+  const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
+  expect(json).toMatchObject({ status: 'failed', error_message: expect.stringMatching(reason) });
+  expect((await ann.delete(`/v2/datasets/${idOf(made)}`)).status).toBe(200);
+});
+
+test('R5: a task that ends while the catalogue has no space ends when it has some again', async () => {
+  const made = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'later' });
+  const datasetId = idOf(made);
+  const body = { dataset_id: datasetId, object_id: sourceId };
+  const job = await ann.post('/v2/dataset_imports', body);
+  const { task } = { task: Number(job.json['task_id']) };
+  reports.length = 0;
+  armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['commit'] });
+  await until(() => reports.some((text) => text.includes('no space left')));
+  armFault(undefined);
+  expect(await server.scheduler.wait(task)).toMatchObject({
+    status: expect.stringMatching(/completed|failed/),
+  });
+  expect(await differences(server)).toEqual([]);
+});
+
+describe.each(faults)('R5, R6: a disk with $code', (fault) => {
+  test(`${nameOf(fault)} at any step of an import from a file`, async () => {
+    const datasetId = idOf(
+      await ann.post('/v2/datasets', { vault_id: vaultId, name: nameOf(fault) }),
+    );
+    let rows = 0;
+    const ends = await atEveryStep(fault, async (where) => {
+      const job = await ann.post('/v2/dataset_imports', {
+        dataset_id: datasetId,
+        object_id: sourceId,
+      });
+      if (job.status !== 201) return expectRefused(where, job, fault);
+      const { json } = await waitFor(ann, `/v2/dataset_imports/${idOf(job)}`);
+      armFault(undefined);
+      if (json['status'] === 'completed') rows += 40;
+      else expect([where, json['error_message']]).toEqual([where, expect.stringMatching(reason)]);
+      expect([where, await countOf(datasetId)]).toEqual([where, rows]);
+      return json['status'] === 'completed' ? 'done' : 'failed';
+    });
+    // A short write is no fault: the rest is written after it.
+    if (fault.code === 'SHORT') expect(ends.failed).toBe(0);
+    else expect(ends.failed).toBeGreaterThan(2);
+  });
+
+  test(`${nameOf(fault)} at any step of an import of records`, async () => {
+    const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'inline' }));
+    let rows = 0;
+    await atEveryStep(fault, async (where) => {
+      const records = [{ gene: 'TP53', n: rows }];
+      const job = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+      if (job.json['status'] === 'completed') {
+        rows += 1;
+        return 'done';
+      }
+      if (job.status === 201) {
+        expect([where, job.json['error_message']]).toEqual([where, expect.stringMatching(reason)]);
+      } else expectRefused(where, job, fault);
+      armFault(undefined);
+      expect([where, await countOf(datasetId)]).toEqual([where, rows === 0 ? 0 : rows]);
+      return 'failed';
+    });
+  });
+
+  test(`${nameOf(fault)} at any step of an export with a target`, async () => {
+    const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'exported' }));
+    const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];
+    await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
+    await atEveryStep(fault, async (where) => {
+      const job = await ann.post('/v2/dataset_exports', {
+        dataset_id: datasetId,
+        format: 'csv',
+        params: { fields: ['gene'] },
+        target_full_path: `Disk:/out/${where}`,
+      });
+      if (job.status !== 201) return expectRefused(where, job, fault);
+      const { json } = await waitFor(ann, `/v2/dataset_exports/${idOf(job)}`);
+      armFault(undefined);
+      if (json['status'] !== 'completed') {
+        const { rows } = await server.catalog.exports.list(
+          { access: null },
+          { limit: 1, offset: 0 },
+        );
+        expect([where, rows[0]?.errorMessage]).toEqual([where, expect.stringMatching(reason)]);
+        return 'failed';
+      }
+      const download = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
+      const { text } = await send('', 'GET', String(download.json['url']));
+      expect([where, text]).toEqual([where, 'gene\r\nTP53\r\nKRAS\r\n']);
+      return 'done';
+    });
+  });
+
+  test(`${nameOf(fault)} at any step of an upload`, async () => {
+    const bytes = 'ACGT'.repeat(50_000);
+    await atEveryStep(fault, async (where) => {
+      const file = await newFile('up.txt');
+      if (file.status !== 201) return expectRefused(where, file, fault);
+      const put = await send('', 'PUT', String(file.json['upload_url']), bytes);
+      armFault(undefined);
+      const object = await server.catalog.objects.get(idOf(file));
+      if (put.status === 200) {
+        const md5 = createHash('md5').update(bytes).digest('hex');
+        expect([where, object]).toMatchObject([where, { revision: 1, md5 }]);
+        return 'done';
+      }
+      expect([where, object?.revision]).toEqual([where, 0]);
+      return expectRefused(where, put, fault);
+    });
+  });
+
+  test(`${nameOf(fault)} at any step of deleting a dataset: it is gone, and its files by the next start`, async () => {
+    for (let nth = 1, hits = 1; hits > 0; nth += stride) {
+      const name = { vault_id: vaultId, name: `delete ${nth}` };
+      const datasetId = idOf(await ann.post('/v2/datasets', name));
+      await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] });
+      armFault({ ...fault, nth });
+      const answer = await ann.delete(`/v2/datasets/${datasetId}`);
+      hits = faultHits().length;
+      armFault(undefined);
+      const isDeleted = answer.status === 200;
+      if (!isDeleted) expectRefused(`step ${nth}`, answer, fault);
+      const after = await ann.get(`/v2/datasets/${datasetId}`);
+      expect(after.status).toBe(isDeleted ? 404 : 200);
+      if (hits === 0) expect(await server.store.version(datasetId)).toBe(-1);
+      expect([nth, await differences(server)]).toEqual([nth, []]);
+    }
+    const { catalog, store } = server;
+    await reconcile(catalog, store, (message) => reports.push(message)); // as the next start does
+    expect(await catalog.datasets.dropped()).toEqual([]);
+    await store.sweep();
+    const { rows } = await catalog.datasets.list({ access: null }, { limit: 1_000, offset: 0 });
+    expect(await store.datasets()).toEqual(
+      rows
+        .filter(({ logVersion }) => logVersion >= 0)
+        .map(({ id }) => id)
+        .sort((a, b) => a - b),
+    );
+  });
+});
+
+function expectRefused(where: string, answer: Answer, fault: Omit<Fault, 'nth'>): 'failed' {
+  if (fault.code === 'ENOSPC') {
+    expect([where, answer.status, answer.text]).toEqual([
+      where,
+      507,
+      expect.stringContaining('No space left'),
+    ]);
+  } else expect([where, answer.status]).toEqual([where, 500]);
+  return 'failed';
+}

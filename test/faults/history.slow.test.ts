@@ -1,2 +1,165 @@
-// 1,000 operations.
-import './history.test.js';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { idOf, listOf, send, startServer, type Client, type TestServer } from '../api/server.js';
+import { random } from '../random.js';
+import { differences } from './differences.js';
+
+/*
+ * Several clients append, read, export and delete at once. What they saw is compared with a plain model: the
+ * commits in the order of their list, applied one after another (threats C5, C9).
+ */
+
+/** Number of operations of all clients together; STRANDLAKE_HISTORY_OPERATIONS overrides it. */
+const operations = Number(process.env['STRANDLAKE_HISTORY_OPERATIONS'] ?? 1_000);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
+const clients = 8;
+
+let server: TestServer;
+let ann: Client;
+let vaultId: number;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  vaultId = idOf(await ann.post('/v2/vaults', { name: 'History' }));
+});
+afterAll(() => server.close());
+
+/** A dataset as the clients know it. */
+interface Known {
+  readonly id: number;
+  /** By import: what it brought, if it was acknowledged. */
+  readonly appended: Map<number, readonly string[]>;
+  /** What reads saw, each the words of one answer. */
+  readonly reads: string[][];
+  isDeleted: boolean;
+}
+
+async function newDataset(name: string): Promise<Known> {
+  const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name }));
+  return { id, appended: new Map(), reads: [], isDeleted: false };
+}
+
+let words = 0;
+function freshWords(count: number): readonly string[] {
+  return Array.from({ length: count }, () => `w${(words += 1)}`);
+}
+
+async function append(dataset: Known, count: number): Promise<void> {
+  const brought = freshWords(count);
+  const records = brought.map((word) => ({ word }));
+  const job = await ann.post('/v2/dataset_imports', { dataset_id: dataset.id, records });
+  if (job.json['status'] === 'completed') dataset.appended.set(idOf(job), brought);
+  else if (!dataset.isDeleted) throw new Error(`append: ${job.status} ${job.text}`);
+}
+
+async function appendFile(dataset: Known, count: number): Promise<void> {
+  const brought = freshWords(count);
+  const file = { vault_id: vaultId, object_type: 'file', filename: `${brought[0]}.json` };
+  const made = await ann.post('/v2/objects', file);
+  const lines = brought.map((word) => `{"word":"${word}"}\n`).join('');
+  await send('', 'PUT', String(made.json['upload_url']), lines);
+  const body = { dataset_id: dataset.id, object_id: idOf(made) };
+  const job = await ann.post('/v2/dataset_imports', body);
+  if (job.status === 201) dataset.appended.set(idOf(job), brought);
+  else if (!dataset.isDeleted) throw new Error(`append a file: ${job.status} ${job.text}`);
+}
+
+async function read(dataset: Known): Promise<void> {
+  const answer = await ann.post(`/v2/datasets/${dataset.id}/data`, { limit: 10_000 });
+  const { results, total } = answer.json as { results?: { word: string }[]; total?: number };
+  if (answer.status === 200) {
+    // One version from end to end: what is counted is what is there.
+    expect(results?.length).toBe(total);
+    dataset.reads.push(results?.map(({ word }) => word) ?? []);
+  } else if (!dataset.isDeleted || ![404, 400].includes(answer.status)) {
+    throw new Error(`read: ${answer.status} ${answer.text}`);
+  }
+}
+
+async function exported(dataset: Known): Promise<void> {
+  const body = { dataset_id: dataset.id, format: 'json' };
+  const job = await ann.post('/v2/dataset_exports', body);
+  if (job.status !== 201 && !dataset.isDeleted) throw new Error(`export: ${job.text}`);
+}
+
+test('C5, C9: what many clients do at once is what they did one after another, in the order of the commits', async () => {
+  const next = random(seed);
+  const gone: Known[] = [];
+  const live = [await newDataset('a'), await newDataset('b'), await newDataset('c')];
+  let left = operations;
+  const work = async (): Promise<void> => {
+    while (left-- > 0) {
+      const at = Math.floor(next() * live.length);
+      const dataset = live[at]!;
+      const what = next();
+      if (what < 0.35) await append(dataset, 1 + Math.floor(next() * 5));
+      else if (what < 0.45) await appendFile(dataset, 1 + Math.floor(next() * 200));
+      else if (what < 0.92) await read(dataset);
+      else if (what < 0.97) await exported(dataset);
+      else if (!dataset.isDeleted) {
+        dataset.isDeleted = true;
+        live[at] = await newDataset(`again ${words}`);
+        expect((await ann.delete(`/v2/datasets/${dataset.id}`)).status).toBe(200);
+        gone.push(dataset);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, work));
+  await settled();
+  const counts = { commits: 0, reads: 0, deleted: gone.length };
+  for (const dataset of live) {
+    const versions = await replayed(dataset);
+    counts.commits += versions.length - 1;
+    counts.reads += dataset.reads.length;
+    await read(dataset);
+    const where = `seed ${seed}, dataset ${dataset.id}`;
+    for (const seen of dataset.reads) {
+      // A version is told by its size, because each adds something.
+      const version = versions.find(({ size }) => size === seen.length);
+      expect([where, seen.filter((word) => !version?.has(word))]).toEqual([where, []]);
+    }
+    expect([where, dataset.reads.at(-1)?.length]).toEqual([where, versions.at(-1)?.size]);
+  }
+  for (const { id } of gone) expect((await ann.get(`/v2/datasets/${id}`)).status).toBe(404);
+  expect(await differences(server)).toEqual([]);
+  expect(Object.keys(Object.prototype)).toEqual([]);
+  console.log(`history, seed ${seed}: ${JSON.stringify(counts)}`);
+});
+
+/** Resolves when no task is left that could change anything. */
+async function settled(): Promise<void> {
+  const { tasks } = server.catalog;
+  const filter = { access: null, statuses: ['queued', 'running'] as const };
+  for (;;) {
+    const { rows } = await tasks.list(filter, { limit: 1, offset: 0 });
+    if (rows[0] === undefined) return;
+    await server.scheduler.wait(rows[0].id).catch(() => undefined); // deleted: that is an end
+  }
+}
+
+/** All versions that the dataset had, by applying its commits in their order; every acknowledged import is one of them. */
+async function replayed(dataset: Known): Promise<readonly ReadonlySet<string>[]> {
+  const commits = listOf(await ann.get(`/v2/datasets/${dataset.id}/commits?limit=10000`));
+  const rows = await server.catalog.commits.list(
+    { access: null, datasetId: dataset.id },
+    { limit: 10_000, offset: 0 },
+  );
+  expect(commits).toHaveLength(rows.total);
+  const inOrder = rows.rows.toSorted((a, b) => a.logVersion - b.logVersion);
+  // Every version is a commit, or puts small segments together.
+  const brought: number[] = [];
+  for await (const { version, info } of server.store.history(dataset.id, 0))
+    if (info['compaction'] === undefined) brought.push(version);
+  expect(inOrder.map(({ logVersion }) => logVersion)).toEqual(brought);
+  const versions: Set<string>[] = [new Set()];
+  for (const commit of inOrder) {
+    const added = dataset.appended.get(commit.parentJobId as number);
+    expect([commit.id, added?.length]).toEqual([commit.id, commit.recordsModified]);
+    const version = new Set([...versions.at(-1)!, ...(added ?? [])]);
+    expect(version.size).toBe(commit.recordsTotal);
+    versions.push(version);
+  }
+  expect(new Set(inOrder.map(({ parentJobId }) => parentJobId))).toEqual(
+    new Set(dataset.appended.keys()),
+  );
+  return versions;
+}

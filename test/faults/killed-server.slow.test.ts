@@ -1,2 +1,98 @@
-// Every crash point of uploads and deletions.
-import './killed-server.test.js';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withData } from '../../cli/data.js';
+import { main } from '../../cli/main.js';
+import { createUser } from '../../engine/catalog/create-user.js';
+import { parseConfig } from '../../engine/core/config.js';
+import { clientFor, idOf, send, type Client } from '../api/server.js';
+import { collect } from '../cli/collect.js';
+
+/* The API process kills itself in the middle of an upload or a deletion (threats C2), and another starts on what is left. */
+
+let root: string;
+let data: string;
+let child: ChildProcess | undefined;
+let client: (port: number) => Client;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'strandlake-killed-'));
+  data = join(root, 'data');
+  const made = await withData(data, ({ catalog, key }) =>
+    catalog.transaction((tx) =>
+      createUser(tx, { email: 'a@acme.org', domain: 'acme', token: { name: 'test' } }, key),
+    ),
+  );
+  client = (port) => clientFor(`http://127.0.0.1:${port}`, made.user, made.token?.secret ?? '');
+});
+afterEach(() => void child?.kill('SIGKILL'));
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+async function start(crashPoint?: string): Promise<Client> {
+  const config = parseConfig(['--data', data, '--threads', '1', '--port', '0'], {});
+  const env = { ...process.env, ...(crashPoint && { STRANDLAKE_CRASH_POINT: crashPoint }) };
+  child = fork('dist/api/main.js', [JSON.stringify(config)], {
+    env,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const [message] = (await once(child, 'message')) as [{ port: number }];
+  return client(message.port);
+}
+
+async function stop(): Promise<void> {
+  const exit = once(child as ChildProcess, 'exit');
+  child?.kill('SIGTERM');
+  await exit;
+}
+
+async function expectWhole(): Promise<void> {
+  await stop();
+  const terminal = collect();
+  expect([await main(['verify', data], {}, terminal), terminal.outs]).toEqual([0, []]);
+  const scratch = await readdir(join(data, 'scratch'));
+  expect(scratch.filter((name) => !name.startsWith('spill-'))).toEqual([]);
+}
+
+test.each(['upload.partial', 'upload.renamed'])(
+  'C2: killed at %s, the file is as before and can be sent again',
+  async (point) => {
+    const ann = await start(point);
+    const vaultId = idOf(await ann.post('/v2/vaults', { name: point }));
+    const file = { vault_id: vaultId, object_type: 'file', filename: 'a.txt' };
+    const id = idOf(await ann.post('/v2/objects', file));
+    const uploadUrl = async (from: Client): Promise<string> =>
+      String((await from.post('/v2/objects', { ...file, filename: 'b.txt' })).json['upload_url']);
+    const exit = once(child as ChildProcess, 'exit');
+    const url = await uploadUrl(ann);
+    await expect(send('', 'PUT', url, 'ACGT')).rejects.toThrow();
+    expect(await exit).toEqual([null, 'SIGKILL']);
+    const again = await start();
+    expect((await again.get(`/v2/objects/${id}`)).status).toBe(200);
+    expect(await readdir(join(data, 'objects'))).toEqual([]);
+    const { status } = await send('', 'PUT', await uploadUrl(again), 'ACGT');
+    expect(status).toBe(200);
+    expect((await again.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
+    await expectWhole();
+  },
+);
+
+test.each(['delete.before-drop', 'delete.dropped'])(
+  'C2: killed at %s, the dataset is gone with its files after the next start',
+  async (point) => {
+    const ann = await start(point);
+    const vaultId = idOf(await ann.post('/v2/vaults', { name: point }));
+    const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
+    await ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ a: 1 }] });
+    const exit = once(child as ChildProcess, 'exit');
+    await expect(ann.delete(`/v2/datasets/${id}`)).rejects.toThrow();
+    expect(await exit).toEqual([null, 'SIGKILL']);
+    const again = await start();
+    expect((await again.get(`/v2/datasets/${id}`)).status).toBe(404);
+    await stop();
+    await start(); // what the first start drops is kept for queries; the next one sweeps it
+    expect(await readdir(join(data, 'datasets'))).not.toContain(String(id));
+    await expectWhole();
+  },
+);

@@ -1,2 +1,27 @@
-// 150 random inputs of every reader.
-import './regressions.test.js';
+import { describe, expect, test } from '@jest/globals';
+import { readers } from '../../readers/index.js';
+import { loadCase, savedCases } from './case.js';
+import { generateCase, materialFor } from './generate.js';
+import { check } from './properties.js';
+
+// F15: inputs that failed once, and some random inputs for every reader; `npm run fuzz` generates more.
+
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? Date.now() % 1e6);
+const inputs = Number(process.env['STRANDLAKE_CASES'] ?? 150);
+
+test.each(savedCases())('all properties hold for %s', async (path) => {
+  await check(loadCase(path), true);
+});
+
+describe.each(readers.map(({ name }) => name))('%s', (reader) => {
+  test(`${inputs} random inputs have all properties (STRANDLAKE_SEED=${seed})`, async () => {
+    const material = materialFor(reader);
+    for (let i = 0; i < inputs; i++) {
+      const one = generateCase(reader, seed + i, material);
+      await check(one, i % 25 === 0).catch((cause: unknown) => {
+        throw new Error(`npm run fuzz -- ${reader} --input ${one.seed}`, { cause });
+      });
+    }
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+});

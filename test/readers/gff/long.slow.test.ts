@@ -1,2 +1,129 @@
-// Also without odd lines, and without validation.
-import './long.test.js';
+import { expect, test } from '@jest/globals';
+import { scanBytes } from '../../../readers/text/scan-buffer.js';
+import { random, type Random } from '../../random.js';
+import { importSource } from '../import-source.js';
+
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1e9);
+const pick = <T>(next: Random, values: readonly T[]): T =>
+  values[Math.floor(next() * values.length)]!;
+
+/** What a line may have instead of what is usual, and the share of lines that do. */
+interface Dialect {
+  readonly head: string;
+  readonly attribute: (next: Random, isOdd: boolean) => string;
+  readonly end: string;
+}
+
+const odd = {
+  seqid: ['chr2', 'a%20b', '%zz', '.', '', '>x', ' '],
+  source: ['.', '', 'a b', 'x;y', 'c="d"'],
+  start: ['', '.', '0', 'x', '1e3', '9000000000'],
+  stop: ['', '.', '1', '+7'],
+  score: ['1e-5', 'nan', 'inf', 'x', '', '+1.'],
+  strand: ['?', '', 'x', '++'],
+  phase: ['0', '1', '2', '3', '', '01'],
+};
+
+const gff3: Dialect = {
+  head: '##gff-version 3\n##sequence-region 1 1 248956422\n',
+  attribute: (next, isOdd) =>
+    isOdd
+      ? pick(next, [
+          '',
+          ' ',
+          'Note=',
+          'x',
+          '=y',
+          'a b=c',
+          ' ID = 7 ',
+          'Note=a,,b',
+          'k%3D=v%zz',
+          'Note=%ff',
+          'Note=%41%2C,b',
+          'p=q=r',
+          'Note=a\tb',
+          'Note=,',
+        ])
+      : pick(next, [
+          `ID=e${next()}`,
+          'Parent=a,b',
+          'Note=say%2C it',
+          `tag=${'x'.repeat(next() * 2000)}`,
+          'tag=é',
+          'a%20b=c',
+        ]),
+  end: ';',
+};
+const gtf: Dialect = {
+  head: '#!genome-build GRCh38\n',
+  attribute: (next, isOdd) =>
+    isOdd
+      ? pick(next, [
+          '',
+          ' ',
+          'level',
+          '"x"',
+          'k ""',
+          'k "a;b"',
+          'k "a"b"',
+          'k "a" ',
+          'k  "a"',
+          'k a"b',
+          'k "a',
+          'k"v"',
+          'k "a""',
+          'k "a\tb"',
+        ])
+      : ` ${pick(next, [`gene_id "g${next()}"`, 'tag "a"', 'level 2', `note "${'x'.repeat(next() * 2000)}"`, 'tag "é"'])}`,
+  end: ';',
+};
+
+function featuresOf(next: Random, { head, attribute, end }: Dialect, share: number): string {
+  const lineEnd = pick(next, ['\n', '\r\n']);
+  const or = <T>(usual: T, others: readonly T[]): T =>
+    next() < share / 9 ? pick(next, others) : usual;
+  let text = head.replaceAll('\n', lineEnd);
+  while (text.length < 1.2 * scanBytes) {
+    const from = 1 + Math.floor(next() * 1e6);
+    const line = [
+      or(pick(next, ['1', 'chrX', '2']), odd.seqid),
+      or(pick(next, ['havana', '.']), odd.source),
+      or('exon', ['.', '']),
+      or(String(from), odd.start),
+      or(String(from + 9), odd.stop),
+      or(pick(next, ['.', '0.5']), odd.score),
+      or(pick(next, ['+', '-', '.']), odd.strand),
+      or(pick(next, ['.', '2']), odd.phase),
+      or(
+        Array.from({ length: 1 + next() * 5 }, () => attribute(next, next() < share / 9)).join(end),
+        ['.', '', 'a=1\tb=2'],
+      ) + or('', [end, `${end} `]),
+    ];
+    text += line.join('\t') + lineEnd;
+    if (next() < share)
+      text += pick(next, ['###', '# x\t"', '', ' ', 'one\ttwo', '##FAST']) + lineEnd;
+  }
+  return text;
+}
+
+// F12, F15: lines that are taken in runs come out as those that are read one by one, whatever is wrong with others.
+for (const [reader, dialect] of Object.entries({ gff3, gtf }))
+  test(`${reader}: runs of lines give the records of single lines (seed ${seed})`, async () => {
+    const next = random(seed);
+    for (const share of [0, 0.1]) {
+      for (const disable of [true, false]) {
+        const text = featuresOf(next, dialect, share);
+        const validation = { disable, raiseOnErrors: false, strict: false, allowNewFields: true };
+        const runs = await importSource(text, reader, { validation, targetBytes: 1 << 20 });
+        // In a piece of its own, a line is the first of its piece, which is never part of a run.
+        const lines = await importSource(text, reader, { validation, targetBytes: 400 });
+        expect(lines.chunks).toBeGreaterThan(100);
+        expect(runs.findings).toEqual(lines.findings);
+        expect(runs.error).toBe(lines.error);
+        // With errors nothing is stored.
+        if (runs.findings.errors > 0) continue;
+        expect(runs.rows).toEqual(lines.rows);
+        expect(runs.columns).toEqual(lines.columns);
+      }
+    }
+  });

@@ -1,2 +1,265 @@
-// 10,000 random splits, and each real file cut at 500 places.
-import './source.test.js';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { loadChunk, releaseChunk } from '../../../readers/source/load-chunk.js';
+import { openSource } from '../../../readers/source/open.js';
+import { bgzf } from './bgzf.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'strandlake-source-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(bytes: string | Uint8Array): string {
+  const path = join(folder, 'source');
+  writeFileSync(path, bytes);
+  return path;
+}
+
+/** The decoded text behind `bodyOffset` as the chunks give it, and what the source warned of. */
+async function body(path: string, bodyOffset = 0, targetBytes = 1000) {
+  const source = await openSource(path, 'it.vcf');
+  try {
+    const pieces: string[] = [];
+    for await (const { ref } of source.chunks(bodyOffset, targetBytes)) {
+      const bytes = await loadChunk(ref);
+      const text = Buffer.from(bytes).toString('latin1');
+      releaseChunk(ref, bytes); // the next piece is read into what this one leaves
+      if (text !== '') pieces.push(text);
+    }
+    return { text: pieces.join(''), pieces, layer: source.compression, warnings: source.warnings };
+  } finally {
+    await source.close();
+  }
+}
+
+const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
+/** Number of random splits. The threat catalogue asks for 10,000. */
+const splits = Number(process.env['STRANDLAKE_CASES'] ?? 10_000);
+/** Number of places at which each real file is cut. */
+const cuts = 500;
+let state = seed;
+function random(below: number): number {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+  return Math.floor((state / 2 ** 32) * below);
+}
+
+describe('chunks', () => {
+  test(`are whole lines and together the body, for any chunk size (seed ${seed}) (F6)`, async () => {
+    for (let round = 0; round < splits; round++) {
+      const lines = Array.from({ length: random(60) }, () =>
+        'x'.repeat(random(10) === 0 ? random(4000) : random(40)),
+      );
+      const text = lines.join('\n') + (random(2) === 0 ? '\n' : '');
+      const header = random(2) === 0 ? '' : '##'.repeat(random(500)) + '\n';
+      const all = Buffer.from(header + text);
+      const layers = [all, gzipSync(all), bgzf(all, 1 + random(3000))];
+      const read = await body(file(layers[random(3)]!), header.length, 1 + random(5000));
+      expect(read.text).toBe(text);
+      for (const piece of read.pieces.slice(0, -1)) expect(piece.endsWith('\n')).toBe(true);
+    }
+  });
+
+  // Damaged bytes and long characters at every border: pieces are cut at line ends only, so none of them is split.
+  test('split at any offset contain every line unchanged (F5)', async () => {
+    const line = (i: number) =>
+      Buffer.from([0x69, 0x20, 0xe2, 0x82, 0xac, 0xff, 48 + (i % 10), 10]);
+    const text = Buffer.concat(Array.from({ length: 9_000 }, (_, i) => line(i)));
+    const path = file(text);
+    const common = { kind: 'range', name: 'it', file: path, skip: 0 } as const;
+    // Offsets in the first 64 kB. The step has no divisor in common with the length of a line, so that each remainder occurs.
+    const step = 7;
+    for (let at = 1; at < 65_536; at += step) {
+      const first = await loadChunk({ ...common, from: 0, to: at, isFirst: true });
+      const second = await loadChunk({ ...common, from: at, to: text.length, isFirst: false });
+      expect([at, first.at(-1)]).toEqual([at, 10]);
+      if (!Buffer.concat([first, second]).equals(text)) throw new Error(`cut at ${at}`);
+    }
+  });
+
+  // What is read with a piece ends 64 kB behind it; the line may end before, there or later, or with the file.
+  test.each([65_534, 65_535, 65_536, 65_537, 300_000])(
+    'a line that goes on for %i bytes behind its piece is whole',
+    async (tail) => {
+      for (const rest of ['\nnext\n', '\n', '']) {
+        const text = `first\n${'x'.repeat(10 + tail)}${rest}`;
+        const path = file(text);
+        const common = { kind: 'range', name: 'it', file: path, skip: 0 } as const;
+        const first = await loadChunk({ ...common, from: 0, to: 16, isFirst: true });
+        const second = await loadChunk({ ...common, from: 16, to: text.length, isFirst: false });
+        expect(first.length).toBe(16 + tail + Math.min(1, rest.length));
+        expect(Buffer.concat([first, second]).toString()).toBe(text);
+      }
+    },
+  );
+
+  test('are the same when requested again', async () => {
+    const text = Buffer.from('a line of text\n'.repeat(5000));
+    for (const bytes of [text, gzipSync(text), bgzf(text)]) {
+      const source = await openSource(file(bytes), 'it.vcf');
+      const once = [];
+      const again = [];
+      for await (const { ref } of source.chunks(15, 5000)) once.push(ref);
+      for await (const { ref } of source.chunks(15, 5000)) again.push(ref);
+      expect(again).toEqual(once);
+      await source.close();
+    }
+  });
+
+  test('many gzip members are one text, including empty ones (F3)', async () => {
+    const members = Array.from({ length: 50 }, (_, i) =>
+      gzipSync(i % 3 === 0 ? '' : `line ${i}\n`),
+    );
+    const want = Array.from({ length: 50 }, (_, i) => (i % 3 === 0 ? '' : `line ${i}\n`)).join('');
+    expect((await body(file(Buffer.concat(members)))).text).toBe(want);
+  });
+
+  test('a byte order mark is dropped (F4)', async () => {
+    const text = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('a\nb\n')]);
+    for (const bytes of [text, gzipSync(text), bgzf(text)])
+      expect((await body(file(bytes))).text).toBe('a\nb\n');
+  });
+
+  test('an empty file has no chunks (F4)', async () => {
+    expect((await body(file(''))).pieces).toEqual([]);
+  });
+});
+
+describe('damage', () => {
+  const text = Buffer.from(
+    Array.from({ length: 20_000 }, (_, i) => `line ${i} ${i * 7919}\n`).join(''),
+  );
+
+  test(`every truncation of a gzip file is an error, never fewer lines (seed ${seed}) (F2)`, async () => {
+    for (const bytes of [gzipSync(text), bgzf(text)]) {
+      for (let round = 0; round < 40; round++) {
+        const cut = 20 + random(bytes.length - 60);
+        const short = bytes.subarray(0, cut);
+        // A BGZF file cut exactly between two blocks cannot be told from a whole one but by its missing end block.
+        const outcome = await body(file(short), 0, 50_000).then(
+          ({ warnings }) => warnings.join(),
+          (error: Error) => error.message,
+        );
+        expect(outcome).toMatch(/ends early|damaged|end block is missing/);
+      }
+    }
+  });
+
+  const real = [
+    ...[
+      'clinvar_grch37_2019',
+      'clinvar_grch38',
+      'trio_str',
+      'trio_sv_csq',
+      'exac_csq',
+      'gnomad_csq',
+    ].map((name) => `vcf/${name}.vcf.gz`),
+    ...['ensembl_grch37_head', 'example_comments', 'comments_between_rows'].map(
+      (name) => `gtf/${name}.gtf.gz`,
+    ),
+    'csv/tcga_brca.maf.gz',
+  ];
+
+  test.each(real)(
+    `%s, truncated at ${cuts} positions, never loses a line without an error (F2)`,
+    async (name) => {
+      const bytes = readFileSync(`test/fixtures/${name}`);
+      const { text: whole } = await body(file(bytes));
+      for (let i = 0; i < cuts; i++) {
+        const cut = Math.max(20, Math.floor((bytes.length * i) / cuts));
+        const outcome = await body(file(bytes.subarray(0, cut)), 0, 50_000).catch(
+          (error: Error) => error.message,
+        );
+        if (typeof outcome === 'string') expect(outcome).toMatch(/^it\.vcf: /);
+        else if (outcome.text !== whole || outcome.layer !== 'bgzf')
+          expect([cut, outcome.warnings.join()]).toEqual([
+            cut,
+            expect.stringContaining('end block is missing'),
+          ]);
+      }
+    },
+  );
+
+  test('a flipped bit is an error (F2)', async () => {
+    for (const bytes of [gzipSync(text), bgzf(text)]) {
+      for (let round = 0; round < 40; round++) {
+        const flipped = Buffer.from(bytes);
+        const at = 30 + random(bytes.length - 80);
+        flipped[at]! ^= 1 << random(8);
+        await expect(body(file(flipped), 0, 50_000)).rejects.toThrow(/it\.vcf: /);
+      }
+    }
+  });
+
+  test('zero padding is accepted, other bytes after the end are not (F2)', async () => {
+    for (const bytes of [gzipSync(text), bgzf(text)]) {
+      const zeros = Buffer.concat([bytes, Buffer.alloc(5000)]);
+      expect((await body(file(zeros), 0, 50_000)).text).toBe(text.toString());
+      const rubbish = Buffer.concat([bytes, Buffer.from('rubbish at the end of the file')]);
+      await expect(body(file(rubbish), 0, 50_000)).rejects.toThrow(/it\.vcf: /);
+    }
+  });
+
+  test('a missing BGZF end block is a warning (F2)', async () => {
+    const read = await body(file(bgzf(text, 60_000, false)), 0, 50_000);
+    expect(read.text).toBe(text.toString());
+    expect(read.warnings).toEqual([expect.stringContaining('end block is missing')]);
+    expect((await body(file(bgzf(text)), 0, 50_000)).warnings).toEqual([]);
+  });
+
+  test('the error of a real truncated file names the file and the cause (F2)', async () => {
+    const bytes = readFileSync('test/fixtures/vcf/vcf_truncated_bgzf.vcf.gz');
+    await expect(body(file(bytes))).rejects.toThrow('it.vcf: the compressed file ends early');
+  });
+});
+
+describe('decompression bombs', () => {
+  /** The largest resident size that reading came to, beyond what it was before. */
+  async function growthMb(read: () => Promise<unknown>): Promise<number> {
+    const before = process.memoryUsage().rss;
+    let most = before;
+    const timer = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 5);
+    try {
+      await read();
+    } finally {
+      clearInterval(timer);
+    }
+    return (Math.max(most, process.memoryUsage().rss) - before) / 2 ** 20;
+  }
+
+  test('a gzip file of one endless line stops at the line budget (F1)', async () => {
+    const zeros = gzipSync(Buffer.alloc(300 << 20), { level: 9 });
+    const growth = await growthMb(async () => {
+      await expect(body(file(zeros), 0, 8 << 20)).rejects.toThrow(/budget lineBytes/);
+    });
+    expect(growth).toBeLessThan(400);
+  });
+
+  test('the same as BGZF (F1)', async () => {
+    await expect(body(file(bgzf(Buffer.alloc(200 << 20))), 0, 8 << 20)).rejects.toThrow(
+      /budget lineBytes/,
+    );
+  });
+
+  test(`a million empty gzip members are an empty file (F1)`, async () => {
+    const member = gzipSync('');
+    const members = Buffer.concat(Array.from({ length: 1_000_000 }, () => member));
+    expect((await body(file(members))).text).toBe('');
+  });
+});
+
+describe('files that no reader can use (F4)', () => {
+  const cases: readonly (readonly [string, Uint8Array, RegExp])[] = [
+    ['zip', Buffer.from('PK\u0003\u0004rest'), /zip archive/],
+    ['bzip2 that ends', Buffer.from('BZh91AY&SY'), /ends early/],
+    ['xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), /xz/],
+    ['zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0]), /zstd/],
+    ['UTF-16 little-endian', Buffer.from([0xff, 0xfe, 0x41, 0]), /UTF-16/],
+    ['UTF-16 big-endian', Buffer.from([0xfe, 0xff, 0, 0x41]), /UTF-16/],
+    ['gzip in gzip', gzipSync(gzipSync('a\n')), /compressed twice/],
+    ['zip in gzip', gzipSync('PK\u0003\u0004rest'), /zip archive/],
+  ];
+  test.each(cases)('%s', async (_name, bytes, message) => {
+    await expect(openSource(file(bytes), 'it.vcf')).rejects.toThrow(message);
+  });
+});

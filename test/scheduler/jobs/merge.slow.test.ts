@@ -1,2 +1,210 @@
-// A kill at every crash point of a merge, and a fault at every step.
-import './merge.test.js';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { armFault, faultHits, type Fault } from '../../../engine/core/faultpoint.js';
+import { openStore } from '../../../engine/store/open.js';
+import type { startHost } from '../../../scheduler/worker/host.js';
+import {
+  createScheduler,
+  type Scheduler,
+  type SchedulerOptions,
+} from '../../../scheduler/queue/scheduler.js';
+import { readWithDuckdb } from '../../engine/store/duckdb.js';
+import { hostInProcess } from '../../faults/in-process.js';
+import { random } from '../../random.js';
+import { Lake } from '../lake.js';
+import { until } from '../../until.js';
+import { killed, KillableServer } from '../processes/killable.js';
+
+/*
+ * Kills a merge, or makes the disk fail, at every step. Afterwards the records and their order are unchanged, no commit is lost and no
+ * file is left over. Each case begins with fifteen commits and a queued import, whose commit makes a merge due.
+ */
+const commits = 15;
+const allRecords = Array.from({ length: 32 }, (_, i) => BigInt(i));
+let template: string;
+let datasetId: number;
+const copies: string[] = [];
+let lake: Lake;
+let scheduler: Scheduler | undefined;
+
+function start(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
+  scheduler = createScheduler({
+    catalog: lake.catalog,
+    store: lake.store,
+    data: lake.data,
+    config: { threads: 1, workerMemoryMb: 512 },
+    report: (message) => reports.push(message),
+    startHost: hostInProcess,
+    quietMs: Infinity, // so that merges do not depend on the load of the machine
+    ...options,
+  });
+  return scheduler.start().then(() => scheduler!);
+}
+let reports: string[] = [];
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  template = lake.data.root;
+  datasetId = await lake.dataset();
+  const running = await start();
+  for (let i = 0; i < commits; i++) {
+    const task = await lake.inline(datasetId, `{"n":${2 * i}}\n{"n":${2 * i + 1}}\n`);
+    running.wake();
+    expect((await running.wait(task.id)).status).toBe('completed');
+  }
+  await running.close();
+  await lake.inline(datasetId, '{"n":30}\n{"n":31}\n');
+  await lake.close();
+});
+afterEach(async () => {
+  await scheduler?.close();
+  scheduler = undefined;
+  reports = [];
+  await lake.close();
+});
+afterAll(async () => {
+  for (const root of [template, ...copies]) await rm(root, { recursive: true });
+});
+
+/** Copies the initial data folder. A test closes its copy while another process uses it. */
+async function copy(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'strandlake-compaction-'));
+  copies.push(root);
+  await cp(template, root, { recursive: true });
+  return root;
+}
+
+/** Checks that all records are in one segment and that nothing is damaged or left over. */
+async function expectMerged(): Promise<void> {
+  expect(await lake.damage()).toEqual([]);
+  const { files, segments } = await lake.store.snapshot(datasetId);
+  const { columns } = await readWithDuckdb(files, 'n');
+  expect(columns[0]).toEqual(allRecords);
+  expect(segments).toHaveLength(1);
+}
+
+async function recovered(root: string): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    const server = new KillableServer(root);
+    await server.exit();
+    if (server.isIdle) return;
+  }
+  throw new Error('the server does not become idle');
+}
+
+describe('a merge that is killed at', () => {
+  // `:2`, because the commit of the import passes the same crash points first.
+  const inServer = [
+    'compact.merged',
+    'segment.renamed:2',
+    'log.linked:2',
+    'compact.before-catalog',
+    'compact.after-catalog',
+  ];
+  test.each(inServer)('%s is repeated after the next start (C1)', async (point) => {
+    const root = await copy();
+    const crashing = new KillableServer(root, point);
+    await crashing.exit();
+    expect([point, crashing.isIdle]).toEqual([point, false]);
+    await recovered(root);
+    lake = await Lake.open(root);
+    await expectMerged();
+  });
+
+  test.each(['segment.partial:3', 'segment.flushed:2'])(
+    '%s in the worker is repeated by the next worker',
+    async (point) => {
+      const root = await copy();
+      const server = new KillableServer(root, point, 'worker');
+      await server.exit();
+      expect(server.isIdle).toBe(true);
+      lake = await Lake.open(root);
+      await expectMerged();
+    },
+  );
+
+  const seed = Number(process.env['STRANDLAKE_SEED'] ?? 3);
+  test(`random moments is repeated after the next start (seed ${seed})`, async () => {
+    const next = random(seed);
+    const root = await copy();
+    for (let i = 0; i < 2; i++) {
+      const server = new KillableServer(root);
+      const pid = await server.ready();
+      await new Promise((resolve) => setTimeout(resolve, 600 * next()));
+      await server.kill(pid);
+      if (pid !== undefined) killed(pid);
+    }
+    await recovered(root);
+    lake = await Lake.open(root);
+    await expectMerged();
+  });
+});
+
+test('merges fewer segments after some time without a commit', async () => {
+  lake = await Lake.open(await copy());
+  const { rows } = await lake.catalog.tasks.list({ access: null }, { limit: 1, offset: 0 });
+  await lake.catalog.tasks.cancel(rows[0]!.id);
+  const running = await start({ quietMs: Infinity });
+  await running.compacted();
+  expect((await lake.store.snapshot(datasetId)).segments).toHaveLength(commits);
+  await running.close();
+  const quiet = await start({ quietMs: 20 });
+  await until(async () => (await lake.store.snapshot(datasetId)).segments.length === 1);
+  await quiet.compacted();
+  await quiet.close();
+  const { files } = await lake.store.snapshot(datasetId);
+  const { columns } = await readWithDuckdb(files, 'n');
+  expect(columns[0]).toEqual(allRecords.slice(0, 30));
+});
+
+describe('a merge on a failing disk', () => {
+  /** Starts a host that arms the fault when the merge begins. */
+  const failing =
+    (fault: Fault): typeof startHost =>
+    (...args) => {
+      const host = hostInProcess(...args);
+      let isArmed = false;
+      const send: typeof host.send = (message) => {
+        if (message.type === 'run' && message.kind === 'merge' && !isArmed) {
+          isArmed = true;
+          armFault(fault);
+        }
+        host.send(message);
+      };
+      return { ...host, send };
+    };
+
+  const faults: readonly Omit<Fault, 'nth'>[] = [
+    { code: 'ENOSPC', operations: ['mkdir', 'write', 'rename', 'link', 'commit'] },
+    { code: 'EIO', operations: ['flush', 'link', 'remove'] },
+  ];
+  test.each(faults)(
+    `$code at any step changes no record, and the merge is repeated (R5)`,
+    async (fault) => {
+      for (let nth = 1; ; nth += 1) {
+        const root = await copy();
+        lake = await Lake.open(root);
+        const running = await start({ startHost: failing({ ...fault, nth }), retryMs: 5 });
+        const { rows } = await lake.catalog.tasks.list({ access: null }, { limit: 1, offset: 0 });
+        await running.wait(rows[0]!.id);
+        await running.compacted();
+        const hits = faultHits();
+        armFault(undefined);
+        await running.close();
+        await lake.close();
+        const { files } = await openStore(lake.data).snapshot(datasetId);
+        const { columns } = await readWithDuckdb(files, 'n');
+        expect([nth, hits, columns[0]]).toEqual([nth, hits, allRecords]);
+        lake = await Lake.open(root);
+        const again = await start();
+        await again.compacted();
+        await again.close();
+        await expectMerged();
+        if (hits.length === 0) return;
+        await lake.close();
+      }
+    },
+  );
+});

@@ -1,2 +1,92 @@
-// Larger imports, canceled at more moments.
-import './cancel.test.js';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createScheduler, type Scheduler } from '../../../scheduler/queue/scheduler.js';
+import { Lake, vcfOf } from '../lake.js';
+import { until } from '../../until.js';
+import { random } from '../../random.js';
+
+/** Number of imports that are canceled at a random moment; STRANDLAKE_CANCEL_RUNS overrides it. */
+const runs = Number(process.env['STRANDLAKE_CANCEL_RUNS'] ?? 8);
+const rowsPerImport = 120_000;
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
+let lake: Lake;
+let scheduler: Scheduler;
+
+beforeEach(async () => {
+  lake = await Lake.make();
+  scheduler = createScheduler({
+    quietMs: Infinity,
+    catalog: lake.catalog,
+    store: lake.store,
+    data: lake.data,
+    config: { threads: 2, workerMemoryMb: 1024 },
+    report: () => undefined,
+    closeMs: 300,
+  });
+  await scheduler.start();
+});
+afterEach(async () => {
+  await scheduler.close();
+  await lake.remove();
+});
+
+test('C7: at any moment of an import, leaves it canceled with no record or completed with all records', async () => {
+  const datasetId = await lake.dataset();
+  const objectId = await lake.file('a.vcf', vcfOf(rowsPerImport));
+  const next = random(seed);
+  const startedAt = performance.now();
+  const whole = await lake.import(datasetId, objectId);
+  scheduler.wake();
+  await scheduler.wait(whole.id);
+  const wholeMs = performance.now() - startedAt;
+  let rows = rowsPerImport;
+  const ends = { canceled: 0, completed: 0 };
+  for (let run = 0; run < runs; run++) {
+    const task = await lake.import(datasetId, objectId);
+    scheduler.wake();
+    const afterMs = next() * wholeMs;
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    const canceled = await scheduler.cancel(task.id).catch((error: unknown) => error);
+    const { status } = await scheduler.wait(task.id);
+    const where = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
+    if (status === 'canceled')
+      expect([where, canceled]).toMatchObject([where, { status: 'canceled' }]);
+    else expect([where, status, canceled]).toMatchObject([where, 'completed', { code: 'invalid' }]);
+    ends[status as 'canceled' | 'completed'] += 1;
+    if (status === 'completed') rows += rowsPerImport;
+    await scheduler.compacted();
+    expect([where, await lake.damage()]).toEqual([where, []]);
+    expect((await lake.store.snapshot(datasetId)).rows).toBe(rows);
+    await expect(scheduler.cancel(task.id)).rejects.toMatchObject({ code: 'invalid' });
+  }
+  console.log(`cancel, seed ${seed}: ${JSON.stringify(ends)}`);
+});
+
+test('C7: removes a task that has not started from the queue; two requests at once end it once', async () => {
+  const datasetId = await lake.dataset();
+  const objectId = await lake.file('a.vcf', vcfOf(200_000));
+  const tasks: number[] = [];
+  for (let i = 0; i < 3; i++) tasks.push((await lake.import(datasetId, objectId)).id);
+  const [first, second, queued] = tasks as [number, number, number];
+  scheduler.wake();
+  await until(() => scheduler.status().running.length === 2);
+  expect(await scheduler.cancel(queued)).toMatchObject({ status: 'canceled', attempts: 0 });
+  const both = await Promise.allSettled([scheduler.cancel(first), scheduler.cancel(first)]);
+  expect(both[0]).toMatchObject({ status: 'fulfilled', value: { status: 'canceled' } });
+  expect(both[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid' } });
+  await scheduler.cancel(second);
+  expect(await lake.store.version(datasetId)).toBe(-1);
+  expect(await lake.damage()).toEqual([]);
+});
+
+test('C7: kills a worker that does not respond, and its other tasks lose no attempt', async () => {
+  const datasetId = await lake.dataset();
+  const objectId = await lake.file('a.vcf', vcfOf(200_000));
+  const first = await lake.import(datasetId, objectId);
+  const second = await lake.import(datasetId, objectId);
+  scheduler.wake();
+  await until(() => scheduler.status().working.length === 2);
+  process.kill(scheduler.status().workerPid as number, 'SIGSTOP');
+  expect(await scheduler.cancel(first.id)).toMatchObject({ status: 'canceled' });
+  expect(await scheduler.wait(second.id)).toMatchObject({ status: 'completed', attempts: 1 });
+  expect(await lake.damage()).toEqual([]);
+});

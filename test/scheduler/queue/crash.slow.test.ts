@@ -1,2 +1,186 @@
-// Kills at every crash point, and more kills at random moments.
-import './crash.test.js';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+import { Lake, vcfOf } from '../lake.js';
+import { killed, KillableServer } from '../processes/killable.js';
+import { random } from '../../random.js';
+
+/*
+ * Kills the server at every named crash point and at random moments. Afterwards the server is started again until it is idle. Then every
+ * task has ended, and `Lake.damage` finds nothing that is lost, duplicated or left over.
+ */
+
+/** Number of kills at random moments; STRANDLAKE_CRASH_RUNS overrides it. */
+const runs = Number(process.env['STRANDLAKE_CRASH_RUNS'] ?? 6);
+const seed = Number(process.env['STRANDLAKE_SEED'] ?? 1);
+const rows = 60_000;
+
+let lake: Lake;
+let root: string;
+let datasetId: number;
+let objectId: number;
+/** Number of imports that must be in the dataset. */
+let imports = 0;
+/** Time from the start of a server until it has imported the file once, milliseconds. */
+let wholeMs: number;
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  root = lake.data.root;
+  datasetId = await lake.dataset();
+  objectId = await lake.file('a.vcf', vcfOf(rows));
+  await queued();
+  const startedAt = performance.now();
+  await away(recovered);
+  wholeMs = performance.now() - startedAt;
+});
+/** Every imported record is stored exactly once, and nothing else is. */
+afterEach(async () => {
+  expect((await lake.store.snapshot(datasetId)).rows).toBe(rows * imports);
+  expect(await lake.damage()).toEqual([]);
+});
+afterAll(() => lake.remove());
+
+/** Starts the server repeatedly until it becomes idle and ends by itself. */
+async function recovered(): Promise<void> {
+  for (let start = 0; start < 5; start++) {
+    const server = new KillableServer(root);
+    await server.exit();
+    if (server.isIdle) return;
+  }
+  throw new Error('the server does not become idle');
+}
+
+/** Queues another import; returns the id of its task. */
+async function queued(): Promise<number> {
+  imports += 1;
+  return (await lake.import(datasetId, objectId)).id;
+}
+
+/** Closes the data folder while `work` runs, so that another process can open it. */
+async function away(work: () => Promise<void>): Promise<void> {
+  await lake.close();
+  try {
+    await work();
+  } finally {
+    lake = await Lake.open(root);
+  }
+}
+
+describe('C1: killed at', () => {
+  const inServer = [
+    'segment.renamed',
+    'log.temp-written',
+    'log.linked',
+    'catalog.before-commit',
+    'catalog.after-commit',
+    'task.before-done',
+  ];
+
+  test.each(inServer)('%s, the server recovers and the import completes', async (point) => {
+    const taskId = await queued();
+    await away(async () => {
+      const crashing = new KillableServer(root, point);
+      await crashing.exit();
+      expect([point, crashing.isIdle]).toEqual([point, false]);
+      await recovered();
+    });
+    expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
+  });
+
+  test.each(['segment.partial', 'segment.flushed'])(
+    '%s, the worker is replaced and the import completes',
+    async (point) => {
+      const taskId = await queued();
+      await away(async () => {
+        const server = new KillableServer(root, point, 'worker');
+        await server.exit();
+        expect(server.isIdle).toBe(true);
+      });
+      expect(await lake.task(taskId)).toMatchObject({ status: 'completed', attempts: 2 });
+    },
+  );
+
+  test('rejected.renamed, the import fails with its rejected records, once', async () => {
+    const bad = await lake.file('bad.vcf', vcfOf(9, 'chr1\tnowhere\t.\tA\tG\t.\t.\t.'));
+    const task = await lake.import(datasetId, bad);
+    await away(async () => {
+      const crashing = new KillableServer(root, 'rejected.renamed');
+      await crashing.exit();
+      expect(crashing.isIdle).toBe(false);
+      await recovered();
+    });
+    expect(await lake.task(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
+    const written = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId)));
+    expect(written.toString()).toMatch(/^\{"file":"bad.vcf","line":12,"code":301.*nowhere.*\}\n$/);
+  });
+
+  test.each([
+    ['export.partial', 'worker'],
+    ['export.renamed', 'server'],
+  ] as const)('C2: %s, the export is written again', async (point, victim) => {
+    const task = await lake.export(datasetId, 'csv', {
+      targetFullPath: '~/out',
+      params: { fields: ['allele'] },
+    });
+    await away(async () => {
+      await new KillableServer(root, point, victim).exit();
+      await recovered();
+    });
+    expect(await lake.task(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
+    const row = await lake.catalog.exports.get(task.resourceId);
+    expect(row).toMatchObject({ documentsCount: rows * imports });
+    const target = await lake.catalog.objects.get(row?.targetObjectId as number);
+    const stored = await stat(lake.data.object(target?.id as number, 1));
+    expect([target?.size, stored.size]).toEqual([row?.bytes, row?.bytes]);
+    const files = [`${row?.id}.csv`, `${target?.id}-1`];
+    const known = [...(await readdir(lake.data.exports)), ...(await readdir(lake.data.objects))];
+    expect(known).toEqual(expect.arrayContaining(files));
+    const objects = await lake.catalog.objects.list({ access: null }, { limit: 100, offset: 0 });
+    const blobs = objects.rows.filter(({ objectType }) => objectType === 'file');
+    expect(await readdir(lake.data.objects)).toHaveLength(blobs.length);
+  });
+});
+
+describe('C1: killed at random', () => {
+  test('moments, the server with or without its worker: nothing is lost, duplicated or left over', async () => {
+    const next = random(seed);
+    const attempts: number[] = [];
+    for (let run = 0; run < runs; run++) {
+      const tasks = [await queued(), await queued()];
+      const afterMs = next() * wholeMs * 1.2;
+      await away(async () => {
+        const server = new KillableServer(root);
+        // Counted from the start of the process, so that kills hit its recovery as well.
+        const pid = server.ready();
+        await new Promise((resolve) => setTimeout(resolve, afterMs));
+        const worker = await Promise.race([pid, Promise.resolve(undefined)]);
+        await server.kill(next() < 0.5 ? worker : undefined);
+        await recovered();
+      });
+      const where = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
+      expect([where, await lake.damage()]).toEqual([where, []]);
+      for (const id of tasks) {
+        const task = await lake.task(id);
+        expect([where, task?.status]).toEqual([where, 'completed']);
+        attempts.push(task?.attempts ?? 0);
+      }
+    }
+    console.log(`crash, seed ${seed}: attempts ${attempts.join(' ')}`);
+  });
+
+  test('moments, the worker alone: the server continues and completes everything', async () => {
+    const next = random(seed + 1);
+    const tasks: number[] = [];
+    for (let run = 0; run < runs; run++) tasks.push(await queued());
+    await away(async () => {
+      const server = new KillableServer(root);
+      const pid = await server.ready();
+      await new Promise((resolve) => setTimeout(resolve, next() * wholeMs));
+      if (pid !== undefined) killed(pid);
+      await server.exit();
+      expect(server.isIdle).toBe(true);
+    });
+    for (const id of tasks) expect(await lake.task(id)).toMatchObject({ status: 'completed' });
+  });
+});

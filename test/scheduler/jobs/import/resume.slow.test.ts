@@ -1,2 +1,209 @@
-// Interruptions at more moments.
-import './resume.test.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { Lake, vcfOf } from '../../lake.js';
+import { until } from '../../../until.js';
+import { KillableServer } from '../../processes/killable.js';
+
+/*
+ * A segment is written once and then only moved, so the time of its last change shows in which attempt its chunk was read, independently
+ * of what the server reports.
+ */
+
+let lake: Lake;
+let root: string;
+/** Files of at least seven chunks: plain text, gzip, and a field whose type the last chunk changes, so that others are read twice. */
+let files: readonly number[];
+/** Digest of the records, and number of chunks, of an import without interruption. */
+let wanted: { readonly records: string; readonly chunks: number };
+
+beforeAll(async () => {
+  lake = await Lake.make();
+  root = lake.data.root;
+  const line = (i: number, n: unknown): string =>
+    `${JSON.stringify({ i, n, pad: 'x'.repeat(80) })}\n`;
+  const json = Array.from({ length: 45_000 }, (_, i) => line(i, i === 44_999 ? 'last' : i));
+  files = [
+    await lake.file('a.vcf', vcfOf(60_000)),
+    await lake.file('b.vcf.gz', gzipSync(vcfOf(60_000), { level: 1 })),
+    await lake.file('c.json', json.join('')),
+  ];
+  const datasetId = await lake.dataset('whole');
+  await imported(datasetId);
+  await away(() => new KillableServer(root).exit());
+  const { segments } = await lake.store.snapshot(datasetId);
+  wanted = { records: await recordsOf(datasetId), chunks: segments.length };
+  expect(wanted.chunks).toBeGreaterThanOrEqual(7);
+});
+afterAll(() => lake.remove());
+
+let datasetId: number;
+let taskId: number;
+let importId: number;
+beforeEach(async () => {
+  datasetId = await lake.dataset(`d${Math.random()}`);
+  ({ id: taskId, resourceId: importId } = await imported(datasetId));
+});
+
+function imported(into: number) {
+  const manifest = { files: files.map((id) => ({ object_id: id })) };
+  return lake.import(into, 0, { source: 'manifest', objectId: null, manifest });
+}
+
+/** Closes the data folder while `work` runs, so that another process can open it. */
+async function away(work: () => Promise<void>): Promise<void> {
+  await lake.close();
+  try {
+    await work();
+  } finally {
+    lake = await Lake.open(root);
+  }
+}
+
+/** A digest of all records without the id of their commit, as DuckDB reads them. */
+async function recordsOf(id: number): Promise<string> {
+  const { files: paths } = await lake.store.snapshot(id);
+  const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
+  try {
+    const list = paths.map((file) => `'${file}'`).join(', ');
+    const read = await duckdb.runAndReadAll(
+      `SELECT count(*)::VARCHAR || ' ' || md5(string_agg(t::VARCHAR, chr(10) ORDER BY id))
+       FROM (SELECT substr(_id, 11) AS id, * EXCLUDE (_id, _commit)
+             FROM read_parquet([${list}], union_by_name = true)) AS t`,
+    );
+    return String(read.getRows()[0]?.[0]);
+  } finally {
+    duckdb.closeSync();
+  }
+}
+
+/** For each chunk, the attempt that read it. */
+async function attemptsOf(id: number): Promise<readonly number[]> {
+  const row = await lake.catalog.imports.get(importId);
+  const begun = row!.timestamps.filter(([, to]) => to === 'running').map(([, , at]) => at);
+  const { files: paths } = await lake.store.snapshot(id);
+  const written = await Promise.all(paths.slice(1).map((path) => stat(path)));
+  return written.map(({ mtimeMs }) => begun.filter((at) => at <= mtimeMs).length);
+}
+
+/** Checks that the import has the result of an uninterrupted one; returns the number of chunks that each attempt has read. */
+async function completed(): Promise<Readonly<Record<number, number>>> {
+  expect(await lake.task(taskId)).toMatchObject({ status: 'completed' });
+  expect(await recordsOf(datasetId)).toBe(wanted.records);
+  expect(await lake.damage()).toEqual([]);
+  const attempts = await attemptsOf(datasetId);
+  expect(attempts).toHaveLength(wanted.chunks);
+  const counts: Record<number, number> = {};
+  for (const attempt of attempts) counts[attempt] = (counts[attempt] ?? 0) + 1;
+  return counts;
+}
+async function resumedChunks(): Promise<unknown> {
+  const row = await lake.catalog.imports.get(importId);
+  return (row!.metadata['receipt'] as Record<string, unknown>)['resumed_chunks'];
+}
+
+/** The scratch folder of an attempt, and its journal. */
+const scratch = (attempt: number): string => lake.data.taskScratch(taskId, attempt);
+
+/** Kills server and worker when the journal has `entries` entries. */
+async function interrupted(entries = 2): Promise<void> {
+  const server = new KillableServer(root);
+  const worker = await server.ready();
+  const journal = join(scratch(1), 'journal');
+  await until(async () => server.isIdle || (await entriesOf(journal)) >= entries);
+  await server.kill(worker);
+}
+
+/** Number of complete frames, each of which begins with its length. */
+async function entriesOf(path: string): Promise<number> {
+  const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+  let entries = 0;
+  for (let at = 0; at + 4 <= bytes.length; entries++) {
+    at += bytes.readUInt32LE(at);
+    if (at > bytes.length) break;
+  }
+  return entries;
+}
+
+describe('C1: an import whose worker is killed', () => {
+  test.each([1, 5])('after %i chunks reads only the others', async (chunks) => {
+    await away(async () => {
+      const server = new KillableServer(root, `journal.appended:${chunks}`, 'worker');
+      await server.exit();
+      expect(server.isIdle).toBe(true);
+    });
+    expect(await resumedChunks()).toBe(chunks);
+    const counts = await completed();
+    // The second attempt reads the chunks with outdated types a second time.
+    expect(counts[1] ?? 0).toBeGreaterThanOrEqual(Math.max(0, chunks - 3));
+    expect(counts[1] ?? 0).toBeLessThanOrEqual(chunks);
+    expect((counts[1] ?? 0) + (counts[2] ?? 0)).toBe(wanted.chunks);
+    expect(await lake.task(taskId)).toMatchObject({ attempts: 2 });
+  });
+
+  test('in the middle of an entry of the journal loses that one', async () => {
+    await away(() => new KillableServer(root, 'journal.partial:5', 'worker').exit());
+    expect(await resumedChunks()).toBe(4);
+    await completed();
+  });
+
+  test('in the second pass keeps what both passes have done', async () => {
+    await away(() =>
+      new KillableServer(root, `journal.appended:${wanted.chunks + 1}`, 'worker').exit(),
+    );
+    expect(await resumedChunks()).toBe(wanted.chunks);
+    const counts = await completed();
+    // Three chunks are read a second time, one of them before the kill.
+    expect(counts).toEqual({ 1: wanted.chunks - 2, 2: 2 });
+  });
+});
+
+describe('C3: an import whose server is killed', () => {
+  test('continues when the next server starts, also if that one is killed while it restores chunks', async () => {
+    await away(async () => {
+      await interrupted();
+      await new KillableServer(root, 'chunk.resumed:1', 'worker').exit();
+    });
+    expect(Number(await resumedChunks())).toBeGreaterThanOrEqual(1);
+    await completed();
+    expect(await lake.task(taskId)).toMatchObject({ attempts: 3 });
+  });
+
+  test('while it publishes reads again what had left the scratch folder', async () => {
+    await away(async () => {
+      await new KillableServer(root, 'segment.renamed').exit();
+      await new KillableServer(root).exit();
+    });
+    expect(await completed()).toEqual({ 2: wanted.chunks });
+  });
+
+  test('believes no file that has changed', async () => {
+    let before: readonly string[] = [];
+    await away(async () => {
+      await interrupted();
+      before = (await readdir(scratch(1))).filter((name) => name.endsWith('.parquet'));
+      for (const [i, name] of before.entries()) {
+        const path = join(scratch(1), name);
+        const bytes = await readFile(path);
+        if (i % 3 === 0) await truncate(path, bytes.length >> 1);
+        else if (i % 3 === 1) await writeFile(path, bytes.fill(bytes[40]! ^ 1, 40, 41));
+      }
+      await new KillableServer(root).exit();
+    });
+    const counts = await completed();
+    expect(before.length).toBeGreaterThanOrEqual(1);
+    expect(counts[1] ?? 0).toBeLessThanOrEqual(before.length - Math.ceil(before.length / 3));
+  });
+
+  test('starts over when its columns have become others', async () => {
+    await away(() => interrupted());
+    await lake.catalog.fields.create({ datasetId, name: 'i', dataType: 'string' });
+    await away(() => new KillableServer(root).exit());
+    expect(await resumedChunks()).toBe(0);
+    expect(await lake.damage()).toEqual([]);
+    const { columns } = await lake.store.snapshot(datasetId);
+    expect(columns.find(({ name }) => name === 'i')?.type).toBe('string');
+  });
+});

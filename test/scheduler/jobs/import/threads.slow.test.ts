@@ -1,2 +1,175 @@
-// Pools of 1, 2, 4 and 8 threads.
-import './threads.test.js';
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, test } from '@jest/globals';
+import type { ImportRow } from '../../../../engine/catalog/imports.js';
+import { createScheduler } from '../../../../scheduler/queue/scheduler.js';
+import { generateText } from '../../../fuzz/grammar.js';
+import { random } from '../../../random.js';
+import { Lake } from '../../lake.js';
+
+/*
+ * Imports a file of every format, large enough for several chunks, with pools of different sizes. The records and their order, the
+ * fields and the findings are the same (F16).
+ */
+
+const counts = [1, 2, 4, 8];
+/** Factor of the sizes of the files; with STRANDLAKE_SCALE=5, a type changes after a million rows. */
+const scale = Number(process.env['STRANDLAKE_SCALE'] ?? 1);
+const textBytes = 2_300_000 * scale;
+
+/** The first `headLines` lines of a fixture, and then its other lines repeatedly. */
+function repeated(path: string, headLines: number, tail = ''): string {
+  const bytes = readFileSync(`test/fixtures/${path}`);
+  const text = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
+  let bodyAt = 0;
+  for (let line = 0; line < headLines; line++) bodyAt = text.indexOf('\n', bodyAt) + 1;
+  const end = tail === '' ? text.length : text.lastIndexOf(tail);
+  const body = text.slice(bodyAt, end).replace(/\n*$/, '\n');
+  return text.slice(0, bodyAt) + body.repeat(Math.ceil(textBytes / body.length)) + tail;
+}
+
+function vcfText(): string {
+  const path = 'vcf/freebayes_7_samples.vcf';
+  const lines = readFileSync(`test/fixtures/${path}`, 'utf8').split('\n');
+  return repeated(path, lines.findIndex((line) => line.startsWith('#CHROM')) + 1);
+}
+
+function nirvanaText(): string {
+  const [head, ...lines] = generateText('nirvana', random(24)).toString().split('\n');
+  const positions = lines
+    .filter((line) => line.startsWith('{"chromosome"'))
+    .map((line) => line.replace(/,$/, ''));
+  const many = Array.from(
+    { length: Math.ceil(textBytes / positions.join('').length) },
+    () => positions,
+  ).flat();
+  return `${head}\n${many.join(',\n')}\n]}\n`;
+}
+
+/** A field that is a number in all rows but the last, where it is text. */
+function flippedText(): string {
+  const lines = Array.from({ length: 200_000 * scale }, (_, i) => `{"n":${i},"k":${i % 7}}`);
+  return `${lines.join('\n')}\n{"n":"none","k":1.5}\n`;
+}
+
+const files: readonly (readonly [name: string, text: () => string, reader?: string])[] = [
+  ['many.vcf', vcfText],
+  ['many.json', () => repeated('jsonl/clinvar_ten_records.json', 0)],
+  ['many.csv', () => repeated('csv/tubs_newlines.csv', 1)],
+  ['many.tsv', () => repeated('csv/civic_variant_summaries.tsv', 1)],
+  ['many.xml', () => repeated('xml/clinvar_ten_records.xml', 2, '</ClinVarVariationRelease>')],
+  ['many.gtf', () => repeated('gtf/ensembl_grch37_head.gtf.gz', 0)],
+  ['many.gff3', () => repeated('gff3/protein_domains_messy.gff3', 0)],
+  ['nirvana.json', nirvanaText, 'nirvana'],
+  ['flipped.json', flippedText],
+];
+
+interface Came {
+  readonly status: string;
+  readonly error: string | null;
+  readonly rows: number;
+  readonly segments: number;
+  readonly digest: string;
+  readonly fields: readonly unknown[];
+  readonly validation: unknown;
+}
+
+/** Imports the files with a pool of `threads` threads; returns the result of each. */
+async function importAll(threads: number): Promise<Map<string, Came>> {
+  const lake = await Lake.make();
+  const scheduler = createScheduler({
+    quietMs: Infinity,
+    catalog: lake.catalog,
+    store: lake.store,
+    data: lake.data,
+    config: { threads, workerMemoryMb: 2048 },
+    report: () => undefined,
+    closeMs: 300,
+  });
+  await scheduler.start();
+  try {
+    const came = new Map<string, Came>();
+    for (const [name, text, reader] of files) {
+      const datasetId = await lake.dataset(name);
+      const task = await lake.import(datasetId, await lake.file(name, text()), {
+        readerParams: reader === undefined ? {} : { reader },
+      });
+      scheduler.wake();
+      await scheduler.wait(task.id);
+      const row = (await lake.catalog.imports.get(task.resourceId)) as ImportRow;
+      const fields = await lake.catalog.fields.all(datasetId);
+      const snapshot = await lake.store.snapshot(datasetId);
+      came.set(name, {
+        status: row.status,
+        error: row.errorMessage,
+        rows: snapshot.rows,
+        segments: snapshot.files.length,
+        digest: await digestOf(snapshot.files),
+        fields: fields.map(({ name, path, dataType, isList, ordering }) => ({
+          name,
+          path,
+          dataType,
+          isList,
+          ordering,
+        })),
+        validation: row.metadata['validation'],
+      });
+    }
+    return came;
+  } finally {
+    await scheduler.close();
+    await lake.remove();
+  }
+}
+
+/** A digest of the records in order, without `_id` and `_commit`. */
+async function digestOf(files: readonly string[]): Promise<string> {
+  const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
+  try {
+    const list = files.map((file) => `'${file}'`).join(', ');
+    await duckdb.run(
+      `CREATE TABLE t AS SELECT * FROM read_parquet([${list}], union_by_name = true) ORDER BY _id`,
+    );
+    // The order of the columns depends on the threads, so only names and values are compared.
+    const described = await duckdb.runAndReadAll('DESCRIBE t');
+    const names = described
+      .getRows()
+      .map(([name]) => String(name))
+      .filter((name) => !name.startsWith('_'));
+    const columns = names.sort().map((name) => `"${name.replaceAll('"', '""')}"`);
+    const parts = columns
+      .map((column) => `coalesce(${column}::VARCHAR, 'NULL')`)
+      .join(` || '|' || `);
+    const read = await duckdb.runAndReadAll(
+      `SELECT md5(string_agg(md5(${parts}), '' ORDER BY _id)) FROM t`,
+    );
+    return String(read.getRows()[0]![0]);
+  } finally {
+    duckdb.closeSync();
+  }
+}
+
+describe('any number of threads', () => {
+  test('gives the same records, fields and findings for every format (F6, F16)', async () => {
+    const first = await importAll(counts[0]!);
+    for (const [name, { status, error, rows, segments }] of first) {
+      expect([name, error, status]).toEqual([name, null, 'completed']);
+      expect(rows).toBeGreaterThan(100);
+      expect([name, segments > 1]).toEqual([name, true]);
+    }
+    for (const threads of counts.slice(1)) {
+      for (const [name, came] of await importAll(threads)) {
+        const { segments: _, ...want } = first.get(name)!;
+        const { segments: __, ...found } = came;
+        expect({ threads, name, ...found }).toEqual({ threads, name, ...want });
+      }
+    }
+    expect(first.get('flipped.json')!.fields).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'n', dataType: 'string' }),
+        expect.objectContaining({ name: 'k', dataType: 'double' }),
+      ]),
+    );
+  });
+});
