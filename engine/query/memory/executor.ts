@@ -264,6 +264,7 @@ async function records(
   options: RunOptions,
 ): Promise<readonly string[] | Unsupported> {
   const { key, shardOf } = await shards.know(snapshot);
+  const projected = shards.knowProjection(projection);
   /** Of each shard: the records of each segment, and where in the answer they go. */
   const byShard = new Map<number, Map<number, { rows: number[]; at: number[] }>>();
   for (const [at, [segment, row]] of rows.entries()) {
@@ -279,7 +280,10 @@ async function records(
   const answers = await shards.ask(
     asked.map(([shard, segments]) => {
       const list = [...segments].map(([segment, { rows }]) => ({ segment, rows }));
-      return [shard, { kind: 'records', snapshot: key, records: list, projection }] as const;
+      return [
+        shard,
+        { kind: 'records', snapshot: key, records: list, projection: projected },
+      ] as const;
     }),
     options,
   );

@@ -74,13 +74,21 @@ export interface ShardRecords {
 export type ToShard =
   | { readonly kind: 'snapshot'; readonly snapshot: ShardSnapshot }
   | { readonly kind: 'forget'; readonly snapshot: number }
+  | {
+      readonly kind: 'projection';
+      /** The same for all shards. */
+      readonly key: number;
+      readonly projection: readonly Projected[];
+    }
+  | { readonly kind: 'forget-projection'; readonly key: number }
   | { readonly kind: 'select'; readonly id: number; readonly query: ShardQuery }
   | {
       readonly kind: 'records';
       readonly id: number;
       readonly snapshot: number;
       readonly records: readonly ShardRecords[];
-      readonly projection: readonly Projected[];
+      /** The key of a projection that the shard was told. */
+      readonly projection: number;
     }
   | { readonly kind: 'cancel'; readonly id: number };
 

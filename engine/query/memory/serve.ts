@@ -36,6 +36,12 @@ export function serveShard(cacheBytes: number): {
         case 'forget':
           shard.forget(message.snapshot);
           return 'done';
+        case 'projection':
+          shard.learnProjection(message.key, message.projection);
+          return 'done';
+        case 'forget-projection':
+          shard.forgetProjection(message.key);
+          return 'done';
         case 'cancel':
           tasks.cancel(message.id, canceled());
           return 'done';

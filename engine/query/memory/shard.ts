@@ -43,6 +43,7 @@ export class Shard {
   readonly #cache: Cache;
   readonly #cacheBytes: number;
   readonly #snapshots = new Map<number, ShardSnapshot>();
+  readonly #projections = new Map<number, readonly Projected[]>();
   readonly #dictionaries = new Map<string, GrowingDictionary>();
   readonly #files = new Map<string, SegmentFile>();
   /** The files that may have an open descriptor. */
@@ -61,10 +62,18 @@ export class Shard {
     this.#snapshots.delete(key);
   }
 
+  learnProjection(key: number, projection: readonly Projected[]): void {
+    this.#projections.set(key, projection);
+  }
+
+  forgetProjection(key: number): void {
+    this.#projections.delete(key);
+  }
+
   /** Answers segment by segment, and yields after each one. */
   *select(query: ShardQuery): Generator<void, ShardAnswer | Unsupported> {
     const snapshot = this.#snapshots.get(query.snapshot);
-    if (snapshot === undefined) return unknownSnapshot;
+    if (snapshot === undefined) return forgotten;
     const wanted = new Set(query.segments);
     const segments = snapshot.segments.filter(({ number }) => wanted.has(number));
     const match = matcher(query.predicate);
@@ -126,10 +135,11 @@ export class Shard {
   *records(
     key: number,
     asked: readonly ShardRecords[],
-    projection: readonly Projected[],
+    projectionKey: number,
   ): Generator<void, readonly string[] | Unsupported> {
     const snapshot = this.#snapshots.get(key);
-    if (snapshot === undefined) return unknownSnapshot;
+    const projection = this.#projections.get(projectionKey);
+    if (snapshot === undefined || projection === undefined) return forgotten;
     const byNumber = new Map(snapshot.segments.map((segment) => [segment.number, segment]));
     const source = {
       cache: this.#cache,
@@ -234,9 +244,9 @@ export class Shard {
   }
 }
 
-/** The caller reads this after a thread was replaced, or when 64 newer snapshots have come between. */
-const unknownSnapshot: Unsupported = {
-  unsupported: 'a snapshot that its worker thread has forgotten',
+/** The caller reads this after a thread was replaced, or when many newer snapshots have come between. */
+const forgotten: Unsupported = {
+  unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
 
 /** Number of records between two yields. */

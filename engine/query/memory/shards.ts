@@ -3,11 +3,14 @@ import { AppError } from '../../core/errors.js';
 import { clientLeft, timedOut, type RunOptions } from '../plan/limits.js';
 import type { Snapshot } from '../../store/store.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
+import type { Projected } from '../results/projection.js';
 import type { FromShard, ShardSnapshot, ToShard } from './protocol.js';
 import type { ShardEvents, ShardThread } from './shard-thread.js';
 
 /** Maximum number of versions of datasets that the shards know at the same time. */
 const maxSnapshots = 64;
+/** Maximum number of projections that the shards know at the same time. */
+const maxProjections = 64;
 /** Maximum number of segments whose shard is remembered. */
 const maxSegments = 200_000;
 
@@ -39,6 +42,8 @@ export class Shards {
   /** By the path of a segment's file. */
   readonly #shardOf = new Map<string, number>();
   readonly #known = new Map<string, KnownSnapshot>();
+  /** The keys of projections, the least recently used first. */
+  readonly #projections = new Map<readonly Projected[], number>();
   #opening: Promise<readonly ShardThread[]> | undefined;
   #threads: readonly ShardThread[] = [];
   #isClosed = false;
@@ -88,6 +93,25 @@ export class Shards {
       this.#forget(gone);
     }
     return known;
+  }
+
+  /** Makes a projection known to the shards, and returns its key. */
+  knowProjection(projection: readonly Projected[]): number {
+    let key = this.#projections.get(projection);
+    if (key === undefined) {
+      key = ++this.#lastKey;
+      for (const thread of this.#threads)
+        this.#tell(thread, { kind: 'projection', key, projection });
+    }
+    this.#projections.delete(projection);
+    this.#projections.set(projection, key);
+    if (this.#projections.size > maxProjections) {
+      const [oldest, gone] = this.#projections.entries().next().value!;
+      this.#projections.delete(oldest);
+      for (const thread of this.#threads)
+        this.#tell(thread, { kind: 'forget-projection', key: gone });
+    }
+    return key;
   }
 
   /**
@@ -168,6 +192,7 @@ export class Shards {
     if (this.#isClosed) return;
     const keys = [...this.#known.values()].map(({ key }) => key);
     this.#known.clear();
+    this.#projections.clear();
     // The pool replaces the thread after this event.
     queueMicrotask(() => keys.forEach((key) => this.#forget(key)));
   }

@@ -105,13 +105,17 @@ const everything: Omit<QueryRequest, 'limit'> = {
 
 function recordsOf(query: Query, rows: readonly RowRef[]): Promise<readonly string[]> {
   const { engine, snapshot, fields, request } = query;
+  if (rows.length === 0) return Promise.resolve([]);
   const projection = project(snapshot.columns, fields, request);
   return readRecords(engine, snapshot, rows, projection, runOptions(query));
 }
 
 function executed(query: Query, steps: Steps): Promise<Executed> {
   const { engine, snapshot, fields, request } = query;
-  const returned = project(snapshot.columns, fields, request).map(({ column }) => column.name);
+  const returned =
+    request.limit === 0
+      ? []
+      : project(snapshot.columns, fields, request).map(({ column }) => column.name);
   const asked: PlanRequest = {
     ...request,
     returned,

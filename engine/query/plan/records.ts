@@ -20,7 +20,6 @@ export async function readRecords(
   projection: readonly Projected[],
   options: RunOptions,
 ): Promise<readonly string[]> {
-  if (rows.length === 0) return [];
   const texts = await engine.memory?.records(snapshot, rows, projection, options);
   if (texts !== undefined && !isUnsupported(texts)) return texts;
   return readHere(snapshot, rows, projection, 'json', options);

@@ -10,11 +10,45 @@ export interface Projected {
 }
 
 /**
- * Choice: with `fields`, keys come in the order of that list.
  * The columns that a query returns, pruned to what `fields` and `exclude_fields` leave: in the order of `fields` where given,
- * else `_id`, `_commit`, and the dataset's fields by `ordering`, then as they were stored.
+ * else `_id`, `_commit`, and the dataset's fields by `ordering`, then as they were stored. Requests alike get the same array.
+ *
+ * Choice: with `fields`, keys come in the order of that list.
  */
 export function project(
+  columns: Columns,
+  rows: readonly DatasetField[],
+  request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
+): readonly Projected[] {
+  let known = latest.get(columns);
+  if (known?.rows !== rows) latest.set(columns, (known = { rows, projections: new Map() }));
+  const { fields, excludeFields } = request;
+  const key = fields === null && excludeFields.length === 0 ? '' : JSON.stringify([fields, excludeFields]); // prettier-ignore
+  const projection = known.projections.get(key) ?? newProjection(columns, rows, request);
+  // The least recently used one is dropped.
+  known.projections.delete(key);
+  known.projections.set(key, projection);
+  if (known.projections.size > maxProjections)
+    known.projections.delete(known.projections.keys().next().value!);
+  return projection;
+}
+
+/** Maximum number of projections that are kept per version of a dataset. */
+const maxProjections = 16;
+
+/**
+ * The projections of recent requests, by the columns of a snapshot: requests repeat them, and the memory executor sends a projection to
+ * its threads only once.
+ */
+const latest = new WeakMap<
+  Columns,
+  {
+    readonly rows: readonly DatasetField[];
+    readonly projections: Map<string, readonly Projected[]>;
+  }
+>();
+
+function newProjection(
   columns: Columns,
   rows: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
