@@ -15,7 +15,7 @@ import { userSummary } from './users/user.js';
  * Fields that several resources declare in the same way.
  */
 
-/** The id, and the address of the resource below `path`. */
+/** When a resource was created and last changed. */
 export const createdAndUpdated = {
   created_at: { type: timestamp, example: '2026-03-02T09:15:00.000Z' },
   updated_at: { type: timestamp, example: '2026-03-02T09:20:41.120Z' },

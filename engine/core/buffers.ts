@@ -57,7 +57,7 @@ export function grown<T extends TypedBuffer>(buffer: T, length: number): T {
 }
 
 /** The same for a bitmap, whose new bits have to be 0. Neither bitmap belongs to the pool. */
-export function grownBits(bits: Uint8Array, bytes: number): Uint8Array {
+export function enlargedBitmap(bits: Uint8Array, bytes: number): Uint8Array {
   const larger = new Uint8Array(Math.max(bits.length * 2, bytes));
   larger.set(bits);
   return larger;

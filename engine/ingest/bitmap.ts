@@ -1,4 +1,4 @@
-import { grownBits } from '../core/buffers.js';
+import { enlargedBitmap } from '../core/buffers.js';
 
 /** A bitmap whose first `length` bits are set. */
 export function allSet(length: number): Uint8Array {
@@ -11,7 +11,7 @@ export function allSet(length: number): Uint8Array {
 /** Sets bit `i`; returns the bitmap, or a larger copy if it has no such bit. */
 export function withBit(bits: Uint8Array, i: number): Uint8Array {
   const byte = i >> 3;
-  const wide = byte < bits.length ? bits : grownBits(bits, byte + 1);
+  const wide = byte < bits.length ? bits : enlargedBitmap(bits, byte + 1);
   wide[byte]! |= 1 << (i & 7);
   return wide;
 }
@@ -19,7 +19,7 @@ export function withBit(bits: Uint8Array, i: number): Uint8Array {
 /** Returns the bitmap, or a larger copy if it has fewer than `length` bits. */
 export function withRoom(bits: Uint8Array, length: number): Uint8Array {
   const bytes = (length + 7) >> 3;
-  return bytes <= bits.length ? bits : grownBits(bits, bytes);
+  return bytes <= bits.length ? bits : enlargedBitmap(bits, bytes);
 }
 
 /** Whether bit `i` is set; false beyond the end. */

@@ -3,7 +3,7 @@ import type { StoredType } from '../core/types.js';
 import { isoMicros } from './iso-date.js';
 
 /** The reason why a value cannot be stored in its field, with the validation code. */
-export interface Misfit {
+export interface CastError {
   readonly code: number;
   readonly message: string;
 }
@@ -15,23 +15,23 @@ export type Scalar = boolean | number | bigint | string;
  * numbers, microseconds since 1970 for dates. Returns null for an empty string in a field of numbers, dates or booleans (contract 19.3),
  * and a misfit of code 301 when the conversion would lose information.
  */
-export function castScalar(type: StoredType, value: Scalar): Scalar | null | Misfit {
+export function castScalar(type: StoredType, value: Scalar): Scalar | null | CastError {
   return (casts[type] ?? misfitOf)(value, type);
 }
 
-export function isMisfit(value: Scalar | null | Misfit): value is Misfit {
+export function isMisfit(value: Scalar | null | CastError): value is CastError {
   return typeof value === 'object' && value !== null;
 }
 
 /** The misfit of a string of `bytes` bytes in UTF-8, more than the type `string` allows. */
-export function tooLong(bytes: number): Misfit {
+export function tooLong(bytes: number): CastError {
   return {
     code: 306,
     message: `a string of ${bytes} bytes is longer than ${budgets.stringBytes} bytes (budget stringBytes): declare the field as data type "text"`,
   };
 }
 
-type Cast = (value: Scalar, type: StoredType) => Scalar | null | Misfit;
+type Cast = (value: Scalar, type: StoredType) => Scalar | null | CastError;
 
 const casts: Readonly<Partial<Record<StoredType, Cast>>> = {
   string: String,
@@ -58,7 +58,7 @@ const casts: Readonly<Partial<Record<StoredType, Cast>>> = {
 };
 
 /** Accepts true, false, 1, 0 and these as strings in any letter case; other strings are probably mistakes. */
-function toBoolean(value: Scalar, type: StoredType): boolean | null | Misfit {
+function toBoolean(value: Scalar, type: StoredType): boolean | null | CastError {
   if (value === '') return null;
   switch (String(value).toLowerCase()) {
     case 'true':
@@ -77,7 +77,7 @@ function toWhole(
   type: StoredType,
   min: bigint,
   max: bigint,
-): number | bigint | null | Misfit {
+): number | bigint | null | CastError {
   if (value === '') return null;
   if (typeof value === 'boolean') return misfitOf(value, type);
   if (typeof value === 'string' && !wholeText.test(value)) return misfitOf(value, type);
@@ -90,7 +90,7 @@ function toWhole(
 /** Bounded, because parsing a bigint of a million digits takes long. */
 const wholeText = /^-?\d{1,400}$/;
 
-function toDouble(value: Scalar, type: StoredType): number | null | Misfit {
+function toDouble(value: Scalar, type: StoredType): number | null | CastError {
   if (value === '') return null;
   if (typeof value === 'boolean') return misfitOf(value, type);
   if (typeof value === 'string' && !numberText.test(value)) return misfitOf(value, type);
@@ -100,11 +100,11 @@ function toDouble(value: Scalar, type: StoredType): number | null | Misfit {
 /** Takes linear time, because no digit can match in two ways. */
 const numberText = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 
-function misfitOf(value: Scalar, type: StoredType): Misfit {
+function misfitOf(value: Scalar, type: StoredType): CastError {
   return { code: 301, message: `${show(value)} is not a valid ${type}` };
 }
 
-function outOfRange(value: Scalar, type: StoredType): Misfit {
+function outOfRange(value: Scalar, type: StoredType): CastError {
   return { code: 301, message: `${show(value)} is out of the range of ${type}` };
 }
 

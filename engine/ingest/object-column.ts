@@ -1,7 +1,7 @@
 import { Field, makeData, Struct, type Data } from 'apache-arrow';
 import { budgets } from '../core/budgets.js';
 import type { Column, Columns } from '../core/types.js';
-import { grownBits } from '../core/buffers.js';
+import { enlargedBitmap } from '../core/buffers.js';
 import { DiscardedColumn } from './discarded-column.js';
 import { PhysicalNames, reservedNames } from './physical-names.js';
 import type { RecordContext } from './record-context.js';
@@ -182,7 +182,7 @@ export class ObjectColumn extends ValueColumn {
 
   endObject(): void {
     const byte = this.length >> 3;
-    if (byte >= this.#present.length) this.#present = grownBits(this.#present, byte + 1);
+    if (byte >= this.#present.length) this.#present = enlargedBitmap(this.#present, byte + 1);
     this.#present[byte]! |= 1 << (this.length & 7);
     this.length++;
   }
@@ -228,7 +228,8 @@ export class ObjectColumn extends ValueColumn {
       fields.push(new Field(physical, data.type, true));
     }
     const bytes = (length + 7) >> 3;
-    const present = this.#present.length < bytes ? grownBits(this.#present, bytes) : this.#present;
+    const present =
+      this.#present.length < bytes ? enlargedBitmap(this.#present, bytes) : this.#present;
     return makeData({
       type: new Struct(fields),
       length,

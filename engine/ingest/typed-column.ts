@@ -10,7 +10,7 @@ import {
 import { Utf8Builder } from './utf8-builder.js';
 import type { ColumnBuilder } from './column-builder.js';
 import { ListBuilder, makeBuilder } from './nested-builders.js';
-import { castScalar, isMisfit, type Misfit, type Scalar, tooLong } from './cast.js';
+import { castScalar, isMisfit, type CastError, type Scalar, tooLong } from './cast.js';
 import { isoMicros } from './iso-date.js';
 import type { RecordContext } from './record-context.js';
 import { type ObjectFields, ValueColumn } from './value-column.js';
@@ -139,7 +139,7 @@ export class ScalarColumn extends ValueColumn {
     else (builder as DoubleBuilder | IntegerBuilder | LongBuilder).append(value as number);
   }
 
-  #refuse(misfit: Misfit): void {
+  #refuse(misfit: CastError): void {
     this.context.fault(misfit.code, this.path, misfit.message);
     this.appendNull();
   }

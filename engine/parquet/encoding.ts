@@ -1,4 +1,4 @@
-import { writeHybrid, writeRun, bitWidth } from './hybrid.js';
+import { writeRleBitPacked, writeRun, bitWidth } from './hybrid.js';
 import { releaseDictionary, type Dictionary } from './dictionary.js';
 import type { ByteSink } from './byte-sink.js';
 import type { Range } from './statistics.js';
@@ -46,7 +46,7 @@ export function dictionaryEncoder(
     write(sink, from, to) {
       sink.byte(width);
       if (entries === 1) writeRun(sink, 0, to - from, width);
-      else writeHybrid(sink, indices, from, to, width);
+      else writeRleBitPacked(sink, indices, from, to, width);
     },
     release: () => releaseDictionary(dictionary),
   };

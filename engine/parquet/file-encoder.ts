@@ -1,5 +1,5 @@
 import type { Data, RecordBatch } from 'apache-arrow';
-import { writeChunk, type ChunkMeta, type Sinks } from './write-chunk.js';
+import { writeChunk, type ChunkMeta, type ChunkOutput } from './write-chunk.js';
 import {
   magic,
   writeFooter,
@@ -8,7 +8,7 @@ import {
   type RowGroupMeta,
 } from './write-footer.js';
 import {
-  leafLevels,
+  parentLevels,
   listFrame,
   groupFrame,
   releaseFrame,
@@ -140,7 +140,7 @@ export class ParquetEncoder {
     extra: readonly Uint8Array[] = [],
   ): Generator<Uint8Array> {
     const file = new ByteSink(2 * pieceBytes);
-    const sinks: Sinks = {
+    const output: ChunkOutput = {
       file,
       dictionary: new ByteSink(64 << 10),
       page: new ByteSink(2 * pieceBytes),
@@ -152,49 +152,54 @@ export class ParquetEncoder {
         for (let row = 0; row < batch.numRows; row += rowGroupRows) {
           const rows = Math.min(rowGroupRows, batch.numRows - row);
           const chunks: ChunkMeta[] = [];
-          for (const chunk of this.#rowGroup(sinks, batch, row, rows)) {
+          for (const chunk of this.#rowGroup(output, batch, row, rows)) {
             chunks.push(chunk);
-            if (file.end >= pieceBytes) yield* piece(sinks);
+            if (file.end >= pieceBytes) yield* piece(output);
           }
           this.#groups.push({ rows, chunks });
         }
       }
-      const indexes = writeIndexes(file, sinks.offset, this.#groups);
+      const indexes = writeIndexes(file, output.offset, this.#groups);
       // The footer is a piece of its own: until it is written, the file is recognisably incomplete.
-      yield* piece(sinks);
+      yield* piece(output);
       yield* extra;
       writeFooter(file, this.#schema, this.#groups, indexes, this.#createdBy);
       yield file.written();
     } finally {
-      for (const sink of [file, sinks.dictionary, sinks.page]) sink.release();
+      for (const sink of [file, output.dictionary, output.page]) sink.release();
     }
   }
 
   /** A whole batch as one row group. */
   rowGroup(batch: RecordBatch): EncodedRowGroup {
-    const sinks: Sinks = {
+    const output: ChunkOutput = {
       file: new ByteSink(2 * pieceBytes),
       dictionary: new ByteSink(64 << 10),
       page: new ByteSink(2 * pieceBytes),
       offset: 0,
     };
     try {
-      const chunks = [...this.#rowGroup(sinks, batch, 0, batch.numRows)];
-      return { bytes: sinks.file.written().slice(), meta: { rows: batch.numRows, chunks } };
+      const chunks = [...this.#rowGroup(output, batch, 0, batch.numRows)];
+      return { bytes: output.file.written().slice(), meta: { rows: batch.numRows, chunks } };
     } finally {
-      for (const sink of [sinks.file, sinks.dictionary, sinks.page]) sink.release();
+      for (const sink of [output.file, output.dictionary, output.page]) sink.release();
     }
   }
 
-  *#rowGroup(sinks: Sinks, batch: RecordBatch, row: number, rows: number): Generator<ChunkMeta> {
+  *#rowGroup(
+    output: ChunkOutput,
+    batch: RecordBatch,
+    row: number,
+    rows: number,
+  ): Generator<ChunkMeta> {
     const columns = batch.data.children;
     this.#rowsPerPage = rowsPerPage(columns, this.#schema.leaves.length, row, row + rows);
     for (const [i, node] of this.#schema.nodes.entries())
-      yield* this.#column(sinks, node, columns[i]!, rowFrame(row, row + rows));
+      yield* this.#column(output, node, columns[i]!, rowFrame(row, row + rows));
   }
 
   /** Encodes the leaves of a column for the rows of the frame. */
-  *#column(sinks: Sinks, node: Node, data: Data, frame: Frame): Generator<ChunkMeta> {
+  *#column(output: ChunkOutput, node: Node, data: Data, frame: Frame): Generator<ChunkMeta> {
     let items = data;
     let below = frame;
     let inside: Frame | undefined;
@@ -209,9 +214,9 @@ export class ParquetEncoder {
       if (node.column.type === 'group') {
         inside = groupFrame(below, items);
         for (const [i, member] of node.members.entries()) {
-          yield* this.#column(sinks, member, items.children[i]!, inside);
+          yield* this.#column(output, member, items.children[i]!, inside);
         }
-      } else yield this.#leaf(sinks, node.leaf, items, below);
+      } else yield this.#leaf(output, node.leaf, items, below);
     } finally {
       // Also when the caller stops in the middle of a file.
       if (inside !== undefined) releaseFrame(inside, below);
@@ -219,12 +224,12 @@ export class ParquetEncoder {
     }
   }
 
-  #leaf(sinks: Sinks, index: number, data: Data, frame: Frame): ChunkMeta {
+  #leaf(output: ChunkOutput, index: number, data: Data, frame: Frame): ChunkMeta {
     const leaf = this.#schema.leaves[index]!;
-    const levels = leafLevels(frame, data);
+    const levels = parentLevels(frame, data);
     const values = leafValues(leaf, data, levels);
     try {
-      const chunk = writeChunk(sinks, leaf, levels, values, this.#rowsPerPage);
+      const chunk = writeChunk(output, leaf, levels, values, this.#rowsPerPage);
       add(this.leaves[index]!, chunk);
       return chunk;
     } finally {
@@ -250,10 +255,10 @@ function writeIndexes(
 }
 
 /** Yields the bytes written since the last piece. */
-function* piece(sinks: Sinks): Generator<Uint8Array> {
-  const { file } = sinks;
+function* piece(output: ChunkOutput): Generator<Uint8Array> {
+  const { file } = output;
   yield file.written();
-  sinks.offset += file.end;
+  output.offset += file.end;
   file.end = 0;
 }
 

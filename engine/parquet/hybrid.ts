@@ -9,7 +9,7 @@ export function bitWidth(most: number): number {
  * Writes `values[from..to)` in the RLE / bit-packing hybrid (Encodings.md, "Run Length Encoding / Bit-Packing Hybrid"): runs of one
  * value as a count and the value, the others bit-packed in groups of eight. `width` is at least 1.
  */
-export function writeHybrid(
+export function writeRleBitPacked(
   sink: ByteSink,
   values: Int32Array,
   from: number,

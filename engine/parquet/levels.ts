@@ -208,7 +208,7 @@ export interface LeafLevels {
 }
 
 /** The levels of a leaf below this frame. */
-export function leafLevels(frame: Frame, data: Data): LeafLevels {
+export function parentLevels(frame: Frame, data: Data): LeafLevels {
   const { slots, ended, repetition, depth, floor, first, positions } = frame;
   const hasNulls = data.nullCount > 0;
   if (!hasNulls && ended === undefined) {

@@ -13,7 +13,7 @@ export interface Booleans {
   readonly booleans: Int32Array;
 }
 
-/** 32-bit integers, or the bits of floats. */
+/** Values of an INT32 column, or of a FLOAT column as their bit patterns. */
 export interface Int32s {
   readonly kind: 'int32s';
   readonly count: number;

@@ -1,5 +1,5 @@
 import { encodingId, noDictionary, type Encoder } from './encoding.js';
-import { bitWidth, writeHybrid, writeRun } from './hybrid.js';
+import { bitWidth, writeRleBitPacked, writeRun } from './hybrid.js';
 import type { LeafLevels } from './levels.js';
 import {
   codecId,
@@ -44,7 +44,7 @@ export interface PageLocation {
 }
 
 /** The output, and scratch space for the pages. */
-export interface Sinks {
+export interface ChunkOutput {
   readonly file: ByteSink;
   readonly dictionary: ByteSink;
   readonly page: ByteSink;
@@ -52,9 +52,9 @@ export interface Sinks {
   offset: number;
 }
 
-/** Appends the dictionary page and the data pages of one column chunk to `sinks.file`. */
+/** Appends the dictionary page and the data pages of one column chunk to `output.file`. */
 export function writeChunk(
-  sinks: Sinks,
+  output: ChunkOutput,
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
@@ -62,7 +62,7 @@ export function writeChunk(
 ): ChunkMeta {
   const encoder = chooseEncoder(leaf, values);
   try {
-    return writePages(sinks, leaf, levels, values, rowsPerPage, encoder);
+    return writePages(output, leaf, levels, values, rowsPerPage, encoder);
   } finally {
     encoder.release();
   }
@@ -82,14 +82,14 @@ function booleanEncoder(leaf: ParquetLeaf, values: Booleans): Encoder {
     range: rangeOf(leaf, values),
     write(sink, from, to) {
       const start = sink.startLength();
-      writeHybrid(sink, values.booleans, from, to, 1);
+      writeRleBitPacked(sink, values.booleans, from, to, 1);
       sink.endLength(start);
     },
   };
 }
 
 function writePages(
-  { file, dictionary, page, offset }: Sinks,
+  { file, dictionary, page, offset }: ChunkOutput,
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: Values,
@@ -227,6 +227,6 @@ function writeLevels(
 ): void {
   const start = page.startLength();
   if (levels === undefined) writeRun(page, constant, to - from, bitWidth(most));
-  else writeHybrid(page, levels, from, to, bitWidth(most));
+  else writeRleBitPacked(page, levels, from, to, bitWidth(most));
   page.endLength(start);
 }

@@ -20,7 +20,7 @@ const zstdParams = {
 };
 /** Smaller chunks are not compressed: a call costs 12 µs, and wide schemas have thousands of small chunks. */
 const leastChunkBytes = 1024;
-/** Smaller pages are not compressed, either. */
+/** Pages of fewer bytes are stored uncompressed. */
 const leastPageBytes = 256;
 /** A chunk is compressed if that saves this share of its bytes, */
 const leastSaving = 0.05;

@@ -24,7 +24,7 @@ export async function readFooter(path: string): Promise<Footer> {
     return { ...footer, dataBytes: file.bytes - length };
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw damaged(path, `has no readable footer (${String(error)})`, error);
+    throw damagedLogEntry(path, `has no readable footer (${String(error)})`, error);
   } finally {
     await file.close();
   }
@@ -43,18 +43,18 @@ export async function checkFooter(
   const footer = await readFooter(path);
   checkExtent(path, footer, indexBytes);
   if (Number(footer.num_rows) !== rows) {
-    throw damaged(path, `has ${footer.num_rows} rows where ${rows} were written`);
+    throw damagedLogEntry(path, `has ${footer.num_rows} rows where ${rows} were written`);
   }
   for (const [i, leaf] of leaves.entries()) {
     const name = leaf.leaf.path.join('.');
     const found = footerLeaf(path, name, footer, i);
     if (found.nulls !== leaf.nulls) {
       const written = `${leaf.nulls} were written`;
-      throw damaged(path, `column ${name} has ${found.nulls} nulls where ${written}`);
+      throw damagedLogEntry(path, `column ${name} has ${found.nulls} nulls where ${written}`);
     }
     const isText = leaf.leaf.physical === physicalType.byteArray;
     const problem = isText ? stringProblem(leaf, found) : numberProblem(leaf, found);
-    if (problem !== undefined) throw damaged(path, `column ${name} ${problem}`);
+    if (problem !== undefined) throw damagedLogEntry(path, `column ${name} ${problem}`);
   }
 }
 
@@ -63,16 +63,19 @@ function checkExtent(path: string, { dataBytes, row_groups }: Footer, indexBytes
   let at = magicBytes;
   for (const { meta_data: chunk } of row_groups.flatMap((group) => group.columns)) {
     const begin = Number(chunk?.dictionary_page_offset ?? chunk?.data_page_offset);
-    if (begin !== at) throw damaged(path, `has a column chunk at byte ${begin}, not at ${at}`);
+    if (begin !== at)
+      throw damagedLogEntry(path, `has a column chunk at byte ${begin}, not at ${at}`);
     at += Number(chunk?.total_compressed_size);
   }
   for (const column of row_groups.flatMap((group) => group.columns)) {
     const begin = Number(column.offset_index_offset);
-    if (begin !== at) throw damaged(path, `has an index of pages at byte ${begin}, not at ${at}`);
+    if (begin !== at)
+      throw damagedLogEntry(path, `has an index of pages at byte ${begin}, not at ${at}`);
     at += column.offset_index_length!;
   }
   const end = at + indexBytes;
-  if (end !== dataBytes) throw damaged(path, `has its footer at byte ${dataBytes}, not at ${end}`);
+  if (end !== dataBytes)
+    throw damagedLogEntry(path, `has its footer at byte ${dataBytes}, not at ${end}`);
 }
 
 /** The statistics of one leaf in a footer, over all row groups. The bounds of long strings may be truncated. */
@@ -91,7 +94,7 @@ function footerLeaf(path: string, name: string, footer: FileMetaData, i: number)
   for (const group of footer.row_groups) {
     const chunk = group.columns[i]?.meta_data;
     if (chunk?.path_in_schema.join('.') !== name) {
-      throw damaged(path, `has no column ${name} in its place`);
+      throw damagedLogEntry(path, `has no column ${name} in its place`);
     }
     nulls += Number(chunk.statistics?.null_count ?? 0n);
     const least = asBound(chunk.statistics?.min_value);
@@ -130,7 +133,7 @@ function asBound(value: unknown): Bound | undefined {
   return ArrayBuffer.isView(value) ? (value as Uint8Array) : undefined;
 }
 
-function damaged(path: string, what: string, cause?: unknown): AppError {
+function damagedLogEntry(path: string, what: string, cause?: unknown): AppError {
   const name = path.split(/[\\/]/).at(-1);
   return new AppError('damaged', `segment ${name} ${what}`, undefined, cause);
 }

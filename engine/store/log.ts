@@ -44,7 +44,7 @@ export async function logVersions(
     const match = entryPattern.exec(entry.name);
     if (match === null) continue;
     if (Number(match[1]) !== versions.length) {
-      throw damaged(datasetId, versions.length, `is missing, but ${entry.name} exists`);
+      throw damagedLogEntry(datasetId, versions.length, `is missing, but ${entry.name} exists`);
     }
     versions.push(versions.length);
   }
@@ -77,7 +77,7 @@ export async function readEntry(
     return decodeEntry(bytes, version, current);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw damaged(datasetId, version, reason, error);
+    throw damagedLogEntry(datasetId, version, reason, error);
   }
 }
 
@@ -242,7 +242,7 @@ function sha256(text: string): string {
 }
 
 /** An error about one entry of a dataset's log. */
-export function damaged(
+export function damagedLogEntry(
   datasetId: number,
   version: number,
   what: string,

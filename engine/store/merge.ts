@@ -73,7 +73,7 @@ async function addParts(
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw damaged(segment, `cannot be merged with others (${reason})`, error);
+    throw damagedLogEntry(segment, `cannot be merged with others (${reason})`, error);
   }
 }
 
@@ -84,7 +84,7 @@ async function wholeFile(path: string, segment: Segment): Promise<Uint8Array> {
     const bytes = await file.read(0, file.bytes);
     const checksum = createHash('sha256').update(bytes).digest('hex');
     if (checksum === segment.checksum) return bytes;
-    throw damaged(segment, 'does not match its checksum; restore the file from a backup');
+    throw damagedLogEntry(segment, 'does not match its checksum; restore the file from a backup');
   } finally {
     await file.close();
   }
@@ -148,6 +148,6 @@ function checkCounts(file: string, sources: readonly Count[], merged: Count): vo
   }
 }
 
-function damaged(segment: Segment, what: string, cause?: unknown): AppError {
+function damagedLogEntry(segment: Segment, what: string, cause?: unknown): AppError {
   return new AppError('damaged', `segment ${segment.path} ${what}`, undefined, cause);
 }

@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.js';
 import { fileExists, fileStats, makeFolder } from '../core/files.js';
 import type { Columns } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
-import { damaged, logVersions, readEntry, type LogEntry } from './log.js';
+import { damagedLogEntry, logVersions, readEntry, type LogEntry } from './log.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';
 import type { Segment, Snapshot } from './store.js';
 
@@ -75,12 +75,12 @@ function apply(datasetId: number, state: MutableState, entry: LogEntry): void {
   const rest = entry.isRewrite ? removeFollowing(datasetId, state, entry) : [];
   for (const path of entry.remove) {
     if (!state.live.delete(path)) {
-      throw damaged(datasetId, entry.version, `removes ${path}, which does not exist`);
+      throw damagedLogEntry(datasetId, entry.version, `removes ${path}, which does not exist`);
     }
   }
   for (const segment of entry.add) {
     if (state.named.has(segment.path)) {
-      throw damaged(datasetId, entry.version, `adds ${segment.path} a second time`);
+      throw damagedLogEntry(datasetId, entry.version, `adds ${segment.path} a second time`);
     }
     state.named.add(segment.path);
     state.live.set(segment.path, segment);
@@ -104,12 +104,12 @@ function removeFollowing(
   const end = first + remove.length;
   const gone = all.slice(Math.max(0, first), end);
   if (first < 0 || gone.length < remove.length || gone.some(({ path }, i) => path !== remove[i])) {
-    throw damaged(datasetId, version, 'replaces segments that are not neighbours');
+    throw damagedLogEntry(datasetId, version, 'replaces segments that are not neighbours');
   }
   const before = gone.reduce((sum, { rows }) => sum + rows, 0);
   const after = add.reduce((sum, { rows }) => sum + rows, 0);
   if (before !== after) {
-    throw damaged(datasetId, version, `replaces ${before} records by ${after}`);
+    throw damagedLogEntry(datasetId, version, `replaces ${before} records by ${after}`);
   }
   const behind = all.slice(end);
   for (const { path } of behind) state.live.delete(path);

@@ -298,7 +298,7 @@ function decodeTexts(bytes: Uint8Array, { texts, isShared }: ColumnSummary): Tex
   if (!isShared) {
     for (let i = 0; i < texts; i++) {
       const length = bytes[cursor.at]!;
-      if (length < 0x80) cursor.at += 1; // one byte, as nearly always
+      if (length < 0x80) cursor.at += 1; // nearly every length fits one byte
       lengths[i] = length < 0x80 ? length : cursor.varint();
     }
     return { lengths, counts: undefined, begins: undefined };

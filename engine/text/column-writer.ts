@@ -6,7 +6,7 @@ import { TermDictionary } from './term-dictionary.js';
 /** The parts of a column's index, in the order in which they are stored. */
 export const partNames = ['words', 'postings', 'positions', 'texts', 'rows', 'blocks'] as const;
 
-/** A part of a column's index. */
+/** The name of a part of a column's index. */
 export type PartName = (typeof partNames)[number];
 
 /** The summary of a column's index: stored as JSON, so its property names are part of the format. */

@@ -8,7 +8,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { Column, Columns, GenomeBuild, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
-import { afterLine, lineEnd } from '../text/lines.js';
+import { nextLineStart, lineEnd } from '../text/lines.js';
 import { floatAt, integerAt, latin1 } from '../text/numbers.js';
 
 /** The fields of BED12, in the order of the columns. */
@@ -90,7 +90,7 @@ export class BedParser {
         this.#bytes = encoder.encode(decoder.decode(chunk.subarray(at, end)));
         this.#line(0, this.#bytes.length, true);
       }
-      at = afterLine(chunk, end);
+      at = nextLineStart(chunk, end);
     }
     return context.line;
   }

@@ -20,7 +20,7 @@ export interface FastSetup {
   readonly plain: FastAttributes;
 }
 
-/** The largest run; its ranges fit the scan buffer. */
+/** Maximum number of lines in one run: the scan buffer holds their ranges. */
 const mostRows = 4096;
 const mostValues = 32_768;
 

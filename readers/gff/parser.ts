@@ -5,7 +5,7 @@ import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { Coordinates, coordinatesColumn } from '../coordinates.js';
-import { afterLine, lineEnd } from '../text/lines.js';
+import { nextLineStart, lineEnd } from '../text/lines.js';
 import type { Report } from '../reader.js';
 import { floatAt, integerAt, isNotANumber, latin1 } from '../text/numbers.js';
 import { Attributes } from './attributes.js';
@@ -104,7 +104,7 @@ export class FeatureParser {
         // Bytes that are not UTF-8 are read as U+FFFD each.
         this.#bytes = isDamaged ? encoder.encode(decoder.decode(text)) : text;
         this.#line(0, isDamaged);
-        at = afterLine(chunk, end);
+        at = nextLineStart(chunk, end);
       }
     }
     if (this.#hasEnded) this.#report.end();
@@ -126,7 +126,7 @@ export class FeatureParser {
   #line(start: number, isDamaged: boolean): number {
     const bytes = this.#bytes;
     const end = this.#split(start);
-    if (this.#isNoFeature(start, end)) return afterLine(bytes, end);
+    if (this.#isNoFeature(start, end)) return nextLineStart(bytes, end);
     const context = this.#context;
     context.record++;
     context.keys = 0;
@@ -138,7 +138,7 @@ export class FeatureParser {
       this.#attributes.column.truncate(this.#out.rows); // it may not be among the others yet
       this.#out.rollback(this.#out.rows);
     } else this.#out.endRecord();
-    return afterLine(bytes, end);
+    return nextLineStart(bytes, end);
   }
 
   #count = 0;

@@ -7,7 +7,7 @@ import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { afterLine, lineEnd } from '../text/lines.js';
+import { nextLineStart, lineEnd } from '../text/lines.js';
 import { byte, MalformedLine, Scanner } from './scanner.js';
 
 /**
@@ -77,7 +77,7 @@ export class JsonlParser extends Scanner {
     const to = lineEnd(chunk, from);
     this.open(encoder.encode(decoder.decode(chunk.subarray(from, to))), 0);
     this.#line(true);
-    this.open(chunk, afterLine(chunk, to));
+    this.open(chunk, nextLineStart(chunk, to));
   }
 
   /** Parses one line, which may be blank or malformed, and moves to the start of the next. */
@@ -85,11 +85,11 @@ export class JsonlParser extends Scanner {
     this.lineStart = this.at;
     this.skipSpace();
     if (this.isLineEnd()) {
-      this.at = afterLine(this.bytes, this.at);
+      this.at = nextLineStart(this.bytes, this.at);
       return;
     }
     if (!this.isRecord()) {
-      this.at = afterLine(this.bytes, lineEnd(this.bytes, this.at));
+      this.at = nextLineStart(this.bytes, lineEnd(this.bytes, this.at));
       return;
     }
     const { context } = this;
@@ -107,7 +107,7 @@ export class JsonlParser extends Scanner {
       context.reject(0, null, `column ${this.column()}: ${error.message}`);
       this.at = lineEnd(this.bytes, this.at);
     }
-    this.at = afterLine(this.bytes, this.at);
+    this.at = nextLineStart(this.bytes, this.at);
     if (context.hasFailed) this.#out.rollback(this.#out.rows);
     else this.#out.endRecord();
   }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../engine/core/types.js';
 import { InputError } from '../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
 import type { HeaderSource } from '../reader.js';
-import { afterLine } from '../text/lines.js';
+import { nextLineStart } from '../text/lines.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 
 /** The first line of a Nirvana file: the header, and where the positions begin. */
@@ -39,7 +39,7 @@ export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHe
       throw fail('there is no header object before the positions: Nirvana writes "header" first');
     const rest = line.slice(opened.lastIndex).trimStart();
     if (rest === '')
-      return { header, isEmpty: false, bodyOffset: afterLine(bytes, end), bodyLine: 1 };
+      return { header, isEmpty: false, bodyOffset: nextLineStart(bytes, end), bodyLine: 1 };
     if (!rest.startsWith(']'))
       throw fail('the positions must stand on lines of their own, as Nirvana writes them');
     const skipped = encoder.encode(line.slice(0, line.lastIndexOf(rest))).length;

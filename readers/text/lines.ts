@@ -5,7 +5,7 @@ export function lineEnd(bytes: Uint8Array, at: number): number {
 }
 
 /** The start of the line after the line end at `at`: LF, CR LF and CR alone all end a line. */
-export function afterLine(bytes: Uint8Array, at: number): number {
+export function nextLineStart(bytes: Uint8Array, at: number): number {
   if (bytes[at] === 13 && bytes[at + 1] === 10) return at + 2;
   return Math.min(at + 1, bytes.length);
 }

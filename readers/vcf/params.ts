@@ -7,7 +7,7 @@ export interface VcfParams {
   readonly build: GenomeBuild | undefined;
   /** The INFO key of the annotations. */
   readonly annotationsKey: string;
-  /** The column of the samples. */
+  /** Name of the column that gets the samples. */
   readonly sampleKey: string;
   /** Every annotation makes a record of its own. */
   readonly explodes: boolean;

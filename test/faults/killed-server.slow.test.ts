@@ -91,7 +91,8 @@ test.each(['delete.before-drop', 'delete.dropped'])(
     const again = await start();
     expect((await again.get(`/v2/datasets/${id}`)).status).toBe(404);
     await stop();
-    await start(); // what the first start drops is kept for queries; the next one sweeps it
+    // The first start only marks the dataset as dropped, because queries may use its files; the second start deletes them.
+    await start();
     expect(await readdir(join(data, 'datasets'))).not.toContain(String(id));
     await expectWhole();
   },

@@ -6,7 +6,7 @@ import { group, type ExplainGroup, type ExplainNode } from './node.js';
 import { queryNode } from './query-nodes.js';
 import type { Predicate } from '../predicate/predicate.js';
 
-/** What parsing a condition of this request again requires. */
+/** What is needed to parse one condition of the request a second time. */
 export interface ExplainContext {
   readonly index: FieldIndex;
   readonly genes: GeneNames | undefined;

@@ -4,7 +4,7 @@ import { facetAnswers } from '../sql/facet-answer.js';
 import { emptyAnswer } from '../results/facet-answer.js';
 import type { Listing } from '../memory/executor.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
-import { plainWeights } from '../text/plain-weights.js';
+import { weightsByColumns } from '../text/weights-by-columns.js';
 import { ListedRanking, sidePredicates } from '../text/rank-listed.js';
 import { rankedPage, rankOf, selectByIndex } from '../text/ranked.js';
 import { weighed } from '../text/weigh.js';
@@ -135,7 +135,7 @@ async function rank(
     const answer = await engine.memory!.select(snapshot, none, options);
     return isUnsupported(answer) ? answer : answer.total;
   };
-  const weights = await plainWeights(snapshot, scores, count);
+  const weights = await weightsByColumns(snapshot, scores, count);
   if (isUnsupported(weights)) return weights;
   const { segments, total, facets } = state.listing!;
   const page = { after: cursor?.after ? rankOf(cursor.after) : undefined, offset, limit };

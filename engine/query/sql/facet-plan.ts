@@ -44,7 +44,7 @@ export type FacetNode =
       readonly kind: 'flat';
       readonly facet: FlatFacet;
       readonly branch: number | undefined;
-      /** Index of its first aggregate in the branch's list. */
+      /** Where this facet's aggregates begin in the aggregates of `branch`. */
       readonly start: number;
     };
 

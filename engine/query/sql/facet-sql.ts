@@ -54,7 +54,7 @@ export function bucketing(
   type: StoredType,
 ): Bucketing {
   const isReal = type === 'double' || type === 'float';
-  // -0 and 0 are one term.
+  // -0 and 0 are counted as one value.
   if (facet.kind === 'terms' && isReal)
     return { of: (value) => `CASE WHEN ${value} = 0 THEN 0 ELSE ${value} END`, type };
   if (facet.kind === 'terms') return { of: (value) => value, type };

@@ -18,7 +18,7 @@ import type { Unsupported } from '../unsupported.js';
 import type { Predicate, Score } from '../predicate/predicate.js';
 import { clausesOf, leavesOf, type Leaf } from './relevance.js';
 import { isIndexable } from './text-field.js';
-import { fieldKey, indexed, textFields } from './weigh.js';
+import { fieldKey, weightsByIndex, textFields } from './weigh.js';
 
 /** True if only terms and phrases of indexed fields, and conditions on fields that are not texts, rank. */
 export function isRankedByTerms(scores: readonly Score[], columns: Columns): boolean {
@@ -71,7 +71,7 @@ export class ListedRanking {
     slice: TimeSlice,
   ): Promise<readonly RankedRow[]> {
     const leaves = this.#scores.flatMap(({ item }) => leavesOf(item));
-    const weights = new Map([...plain, ...(await indexed(leaves, this.#fields, slice))]);
+    const weights = new Map([...plain, ...(await weightsByIndex(leaves, this.#fields, slice))]);
     const { clauses, tier } = clausesOf(this.#scores.map((score) => ({ ...score, weights })));
     const ranking = new Ranking(page);
     for (const { segment, rows, sides } of listed) {

@@ -38,7 +38,7 @@ export async function weighed(
   const leaves = scores.flatMap(({ item }) => leavesOf(item));
   if (leaves.length === 1 && leaves[0]!.field.type !== 'text') return scores;
   const fields = await textFields(snapshot, leaves);
-  const weights = new Map(await indexed(leaves, fields, slice));
+  const weights = new Map(await weightsByIndex(leaves, fields, slice));
   const unknown = leaves.filter((leaf) => !weights.has(leaf));
   for (const [leaf, weight] of await scanned(run, snapshot, unknown)) weights.set(leaf, weight);
   return scores.map((score) => ({ ...score, weights }));
@@ -64,7 +64,7 @@ export function fieldKey({ field }: Leaf): string {
 }
 
 /** The weights of terms and phrases in fields with an index; `leaves` are all conditions that rank. */
-export async function indexed(
+export async function weightsByIndex(
   leaves: readonly Leaf[],
   fields: ReadonlyMap<string, TextField>,
   slice: TimeSlice,

@@ -85,7 +85,7 @@ async function run(datasetId: number, files: unknown, at = lab) {
   const body = { dataset_id: datasetId, manifest: { files } };
   const made = await at.ann.post('/v2/dataset_imports', body);
   if (made.status !== 201) throw new Error(`${made.status} ${made.text}`);
-  await at.server.scheduler.wait(Number(made.json['task_id'])); // also for its scratch folder to be gone
+  await at.server.scheduler.wait(Number(made.json['task_id'])); // until its scratch folder is deleted, too
   return (await waitFor(at.ann, `/v2/dataset_imports/${idOf(made)}`)).json;
 }
 

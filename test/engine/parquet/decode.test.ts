@@ -3,7 +3,7 @@ import { ByteSource } from '../../../engine/parquet/byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from '../../../engine/parquet/decode-delta.js';
 import { readConstant, readHybrid, unpackBits } from '../../../engine/parquet/decode-hybrid.js';
 import { writeDeltas } from '../../../engine/parquet/delta.js';
-import { writeHybrid } from '../../../engine/parquet/hybrid.js';
+import { writeRleBitPacked } from '../../../engine/parquet/hybrid.js';
 import { ByteSink } from '../../../engine/parquet/byte-sink.js';
 import { random } from '../store/random.js';
 
@@ -52,7 +52,7 @@ describe('runs and packed numbers', () => {
         if (next() < change) value = Math.floor(next() * most);
         return value;
       });
-      const source = sourceOf((sink) => writeHybrid(sink, values, 0, values.length, width));
+      const source = sourceOf((sink) => writeRleBitPacked(sink, values, 0, values.length, width));
       const out = new Int32Array(values.length + 2).fill(-7);
       const constant = readConstant(source, width, values.length);
       if (constant === undefined) readHybrid(source, width, values.length, out, 1);
@@ -64,9 +64,9 @@ describe('runs and packed numbers', () => {
 
   test('are refused if they do not end with their page', () => {
     const values = new Int32Array(40).fill(3);
-    const run = sourceOf((sink) => writeHybrid(sink, values, 0, 40, 2));
+    const run = sourceOf((sink) => writeRleBitPacked(sink, values, 0, 40, 2));
     expect(() => readHybrid(run, 2, 39, new Int32Array(40))).toThrow('longer than its page');
-    const packed = sourceOf((sink) => writeHybrid(sink, values, 0, 7, 2));
+    const packed = sourceOf((sink) => writeRleBitPacked(sink, values, 0, 7, 2));
     const torn = new ByteSource(packed.bytes.subarray(0, packed.bytes.length - 1));
     expect(() => readHybrid(torn, 2, 7, new Int32Array(40))).toThrow(RangeError);
   });

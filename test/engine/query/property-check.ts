@@ -18,7 +18,7 @@ export interface EngineAnswer {
   readonly results: string;
   readonly facets?: string;
   readonly read?: readonly string[];
-  /** And those of the whole answer at once. */
+  /** The ids of all records, from one request without a cursor. */
   readonly whole?: readonly string[];
 }
 

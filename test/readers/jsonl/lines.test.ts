@@ -37,7 +37,7 @@ test.each(cases)('F7: %s ==> %s', (source, expected) => {
   expect(rows.map((row) => stringifyJson(row))).toEqual([stringifyJson(expectedRecord(record!))]);
   expect(typesOf(columns)).toBe(new TextDecoder().decode(raw(types!)));
   const [, code, words] = /^warning (\d+) (.*)$/.exec(warning ?? '') ?? [];
-  // Names that break the strict rules (202) have a test of their own.
+  // Names that break the strict rules (validation code 202) have a test of their own.
   const codes = Object.keys(findings.counts).filter((found) => found !== '202');
   expect(codes).toEqual(code === undefined ? [] : [code]);
   if (words !== undefined) {

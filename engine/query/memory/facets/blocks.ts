@@ -20,7 +20,7 @@ export function selectedValues(
   if (selection === 'none' || rows === 0) return null;
   if (offsets) return selection === 'all' ? undefined : spread(selection, offsets);
   if (selection === 'all') return present;
-  return present ? both(selection, present) : selection;
+  return present ? intersection(selection, present) : selection;
 }
 
 /** Number of values in the array of a column, including the undefined ones of rows without a value. */
@@ -100,7 +100,7 @@ function squeeze(block: Float64Array, selected: Uint8Array, from: number, length
 }
 
 /** Intersection; processes four bytes at a time where both arrays are aligned. */
-function both(selection: Uint8Array, present: Uint8Array): Uint8Array {
+function intersection(selection: Uint8Array, present: Uint8Array): Uint8Array {
   const { length } = present;
   const selected = new Uint8Array(length);
   let i = 0;

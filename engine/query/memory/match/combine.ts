@@ -1,5 +1,11 @@
 import type { RowTest } from './row-test.js';
-import { both, either, others, settled, type SelectionVector } from './selection-vector.js';
+import {
+  intersection,
+  union,
+  complement,
+  settled,
+  type SelectionVector,
+} from './selection-vector.js';
 import { isUnsupported } from '../../unsupported.js';
 
 /** Selects the rows that pass all tests. The tests come cheapest first; each sees only the rows that the earlier ones left. */
@@ -12,7 +18,7 @@ export function everyTest(tests: readonly RowTest[]): RowTest {
       if (isUnsupported(found)) return found;
       if (found === 'all') continue;
       // `both` may write into its first argument, and `within` belongs to the caller.
-      left = isOwn ? both(left, found) : both(found, left);
+      left = isOwn ? intersection(left, found) : intersection(found, left);
       isOwn = true;
       if (i + 1 < tests.length) left = settled(left);
       if (left === 'none') break;
@@ -28,7 +34,7 @@ export function someTest(tests: readonly RowTest[]): RowTest {
     for (const test of tests) {
       const more = test(view, within);
       if (isUnsupported(more)) return more;
-      found = either(found, more);
+      found = union(found, more);
       if (found === 'all') break;
     }
     return found;
@@ -39,6 +45,6 @@ export function someTest(tests: readonly RowTest[]): RowTest {
 export function notTest(test: RowTest): RowTest {
   return (view, within) => {
     const found = test(view, within);
-    return isUnsupported(found) ? found : others(found, view.rows, within);
+    return isUnsupported(found) ? found : complement(found, view.rows, within);
   };
 }

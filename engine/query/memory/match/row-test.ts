@@ -1,7 +1,7 @@
 import type { Column, ColumnValues, SegmentView, StringHashes } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { andInto, invert, spanOf } from '../selection-bytes.js';
-import { both, isSparse, type SelectionVector, type Tested } from './selection-vector.js';
+import { intersection, isSparse, type SelectionVector, type Tested } from './selection-vector.js';
 import { isUnsupported } from '../../unsupported.js';
 
 /**
@@ -125,7 +125,7 @@ export function lengthTest(field: FieldRef, from: number, to: number): RowTest {
 function withValue({ present, rows }: Column, found: Tested): Tested {
   if (present === undefined || found === 'none' || isUnsupported(found)) return found;
   if (found === 'all') return present.slice(0, rows);
-  if (isSparse(found)) return both(found, present);
+  if (isSparse(found)) return intersection(found, present);
   andInto(found, present);
   return found;
 }

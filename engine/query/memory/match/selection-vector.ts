@@ -62,8 +62,8 @@ export function countOf(selection: SelectionVector, rows: number): number {
   return isSparse(selection) ? selection.length : countOnes(selection);
 }
 
-/** Intersection. Writes into one of its arguments. */
-export function both(a: SelectionVector, b: SelectionVector): SelectionVector {
+/** The rows that both select. May overwrite `a` or `b`: use only the result. */
+export function intersection(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (a === 'none' || b === 'none') return 'none';
   if (a === 'all') return b;
   if (b === 'all') return a;
@@ -73,19 +73,19 @@ export function both(a: SelectionVector, b: SelectionVector): SelectionVector {
   return a;
 }
 
-/** Union. Writes into one of its arguments. */
-export function either(a: SelectionVector, b: SelectionVector): SelectionVector {
+/** The rows that one or both select. May overwrite `a` or `b`: use only the result. */
+export function union(a: SelectionVector, b: SelectionVector): SelectionVector {
   if (a === 'all' || b === 'all') return 'all';
   if (a === 'none') return b;
   if (b === 'none') return a;
-  if (isSparse(a)) return isSparse(b) ? merged(a, b) : either(b, a);
+  if (isSparse(a)) return isSparse(b) ? merged(a, b) : union(b, a);
   if (isSparse(b)) for (let i = 0; i < b.length; i++) a[b[i]!] = 1;
   else orInto(a, b);
   return a;
 }
 
 /** Complement, correct for the rows of `within` only. May write into `selection`. */
-export function others(
+export function complement(
   selection: SelectionVector,
   rows: number,
   within: SelectionVector,

@@ -2,7 +2,13 @@ import { RE2JS } from 're2js';
 import { requiredLiteral } from '../../predicate/patterns.js';
 import type { EntryTest } from './dictionary-test.js';
 import type { ValueTest } from './row-test.js';
-import { both, countOf, isSparse, settled, type SelectionVector } from './selection-vector.js';
+import {
+  intersection,
+  countOf,
+  isSparse,
+  settled,
+  type SelectionVector,
+} from './selection-vector.js';
 import { holds, scanContaining } from './string-scan.js';
 import {
   mostStrings,
@@ -26,7 +32,7 @@ export function stringPattern(source: string): ValueTest {
       const { bytes, offsets } = values;
       const candidates =
         someOf(within, (value) => holds(bytes, offsets[value]!, offsets[value + 1]!, literal)) ??
-        settled(both(scanContaining(values, count, literal), within));
+        settled(intersection(scanContaining(values, count, literal), within));
       if (countOf(candidates, count) > mostStrings) return tooManyStrings();
       const budget = new PatternBudget();
       const found = someOf(

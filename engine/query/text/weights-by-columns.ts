@@ -16,7 +16,7 @@ export type Count = (predicate: Predicate) => Promise<number | Unsupported>;
  * The weights of ranking conditions on fields that are not texts: their inverse document frequency among the records that have the
  * field. weigh.ts computes the same weights by a scan.
  */
-export async function plainWeights(
+export async function weightsByColumns(
   snapshot: Snapshot,
   scores: readonly Score[],
   count: Count,
