@@ -79,7 +79,7 @@ export interface ReadOptions {
 
 /**
  * Receives the errors and warnings of a reader (implemented in `engine/ingest/findings.ts`). `line` counts from 1 within the chunk.
- * Codes are those of the specification ("Validation codes"); 0 is a line that cannot be parsed.
+ * Codes are those of `engine/ingest/validation-codes.ts`.
  */
 export interface Report {
   /** Reports an error: the record, which the reader has rolled back, counts as rejected. */

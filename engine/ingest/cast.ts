@@ -1,6 +1,7 @@
 import { budgets } from '../core/budgets.js';
 import type { StoredType } from '../core/types.js';
 import { isoMicros } from './iso-date.js';
+import { codes } from './validation-codes.js';
 
 /** The reason why a value cannot be stored in its field, with the validation code. */
 export interface CastError {
@@ -26,7 +27,7 @@ export function isMisfit(value: Scalar | null | CastError): value is CastError {
 /** The misfit of a string of `bytes` bytes in UTF-8, more than the type `string` allows. */
 export function tooLong(bytes: number): CastError {
   return {
-    code: 306,
+    code: codes.stringLength,
     message: `a string of ${bytes} bytes is longer than ${budgets.stringBytes} bytes (budget stringBytes): declare the field as data type "text"`,
   };
 }
@@ -101,11 +102,11 @@ function toDouble(value: Scalar, type: StoredType): number | null | CastError {
 const numberText = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 
 function misfitOf(value: Scalar, type: StoredType): CastError {
-  return { code: 301, message: `${show(value)} is not a valid ${type}` };
+  return { code: codes.invalidValue, message: `${show(value)} is not a valid ${type}` };
 }
 
 function outOfRange(value: Scalar, type: StoredType): CastError {
-  return { code: 301, message: `${show(value)} is out of the range of ${type}` };
+  return { code: codes.invalidValue, message: `${show(value)} is out of the range of ${type}` };
 }
 
 /** Shows a value in a message: at most 60 characters, control characters escaped. */

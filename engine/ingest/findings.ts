@@ -1,3 +1,4 @@
+import { codeNames, codes } from './validation-codes.js';
 import type { Columns } from '../core/types.js';
 import type { RejectionSink } from './rejected-lines.js';
 
@@ -45,19 +46,6 @@ export const noFindings: Findings = {
   records: 0,
   examples: [],
 };
-
-const names: ReadonlyMap<number, string> = new Map([
-  [0, 'Unreadable Line'],
-  [202, 'Column Name Warning'],
-  [203, 'New Column added'],
-  [301, 'Invalid Value for Field'],
-  [302, 'List Expected'],
-  [303, 'Unexpected List'],
-  [304, 'NaN Value for Field'],
-  [305, 'Infinity Value for Field'],
-  [306, 'Max String Length for Field'],
-  [400, 'Too Many Columns'],
-]);
 
 /** Findings per chunk: far more than are shown, so that the merged counts do not depend on how the source was split. */
 const maxExamples = 2_000;
@@ -231,9 +219,19 @@ export function columnFindings(
       const path = prefix + column.name;
       if (!known.has(column.name)) {
         if (!isStrictName(column.name))
-          collector.warn(0, 202, path, `column name ${JSON.stringify(path)} ${strictNameRule}`);
+          collector.warn(
+            0,
+            codes.columnName,
+            path,
+            `column name ${JSON.stringify(path)} ${strictNameRule}`,
+          );
         if (!isNewAllowed)
-          collector.warn(0, 203, path, `new column ${JSON.stringify(path)} (${column.type})`);
+          collector.warn(
+            0,
+            codes.newColumn,
+            path,
+            `new column ${JSON.stringify(path)} (${column.type})`,
+          );
       }
       if (column.children)
         visit(known.get(column.name)?.children ?? [], column.children, `${path}.`);
@@ -253,7 +251,7 @@ export function validationJson(findings: Findings): Record<string, unknown> {
   const shown = shownFindings(findings);
   const entry = ({ code, field, line, message, count, file }: Finding) => ({
     code,
-    name: names.get(code) ?? 'Unknown',
+    name: codeNames.get(code) ?? 'Unknown',
     field,
     file: file ?? null,
     line: line === 0 ? null : line,
@@ -294,7 +292,10 @@ export function errorMessage(file: string, findings: Findings): string | null {
   if (!first) return null;
   const name = first.file ?? file;
   const location = first.line === 0 ? name : `${name}, line ${first.line}`;
-  const code = first.code === 0 ? '' : ` (code ${first.code}, ${names.get(first.code)})`;
+  const code =
+    first.code === codes.unreadableLine
+      ? ''
+      : ` (code ${first.code}, ${codeNames.get(first.code)})`;
   const rest = findings.errors - 1;
   const more = rest === 0 ? '' : `; ${rest} more ${rest === 1 ? 'error' : 'errors'}`;
   return `${location}: ${first.message}${code}${more}`;

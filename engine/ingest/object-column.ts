@@ -6,6 +6,7 @@ import { DiscardedColumn } from './discarded-column.js';
 import { PhysicalNames, reservedNames } from './physical-names.js';
 import type { RecordContext } from './record-context.js';
 import { type ObjectFields, ValueColumn } from './value-column.js';
+import { codes } from './validation-codes.js';
 
 /** What a column is made from. */
 export interface ColumnSpec {
@@ -84,7 +85,7 @@ export class FieldColumns implements ObjectFields {
     const path = prefix + name;
     if (declared === undefined && ++context.newFields > budgets.columnsPerImport) {
       context.reject(
-        400,
+        codes.tooManyColumns,
         null,
         `more than ${budgets.columnsPerImport} different fields (budget columnsPerImport)`,
       );
@@ -171,7 +172,7 @@ export class ObjectColumn extends ValueColumn {
   }
 
   #refuse(found: string): void {
-    this.context.fault(301, this.path, `${found} is not an object`);
+    this.context.fault(codes.invalidValue, this.path, `${found} is not an object`);
     this.appendNull();
   }
 
@@ -192,7 +193,11 @@ export class ObjectColumn extends ValueColumn {
       this.#refuse('a list in a list');
       return null;
     }
-    this.context.warn(303, this.path, 'a list where one object is expected: its first is stored');
+    this.context.warn(
+      codes.unexpectedList,
+      this.path,
+      'a list where one object is expected: its first is stored',
+    );
     this.#listRow = this.length;
     return this;
   }

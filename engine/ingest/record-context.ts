@@ -1,4 +1,5 @@
 import { budgets } from '../core/budgets.js';
+import { codes } from './validation-codes.js';
 
 /** Receives the faults of values: the part of a reader's `Report` that columns need. */
 export interface FaultReport {
@@ -53,13 +54,13 @@ export class RecordContext {
     const { recordKeysError: most, recordKeysWarning: many } = budgets;
     if (keys >= most)
       this.fault(
-        400,
+        codes.tooManyColumns,
         null,
         `the record has ${keys} columns, ${most} are too many (budget recordKeysError)`,
       );
     else if (keys >= many)
       this.warn(
-        400,
+        codes.tooManyColumns,
         null,
         `the record has ${keys} columns, ${most} would be too many (budget recordKeysError)`,
       );

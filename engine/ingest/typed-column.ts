@@ -14,6 +14,7 @@ import { castScalar, isMisfit, type CastError, type Scalar, tooLong } from './ca
 import { isoMicros } from './iso-date.js';
 import type { RecordContext } from './record-context.js';
 import { type ObjectFields, ValueColumn } from './value-column.js';
+import { codes } from './validation-codes.js';
 
 /** A column of a declared scalar type, or of `json`, which stores every value as JSON text. */
 export class ScalarColumn extends ValueColumn {
@@ -84,7 +85,10 @@ export class ScalarColumn extends ValueColumn {
   }
 
   beginObject(): ObjectFields | null {
-    this.#refuse({ code: 301, message: `an object is not a valid ${this.#column.type}` });
+    this.#refuse({
+      code: codes.invalidValue,
+      message: `an object is not a valid ${this.#column.type}`,
+    });
     return null;
   }
 
@@ -92,10 +96,17 @@ export class ScalarColumn extends ValueColumn {
 
   beginList(): ValueColumn | null {
     if (this.#listRow >= 0) {
-      this.#refuse({ code: 301, message: `a list in a list is not a valid ${this.#column.type}` });
+      this.#refuse({
+        code: codes.invalidValue,
+        message: `a list in a list is not a valid ${this.#column.type}`,
+      });
       return null;
     }
-    this.context.warn(303, this.path, 'a list where one value is expected: its first is stored');
+    this.context.warn(
+      codes.unexpectedList,
+      this.path,
+      'a list where one value is expected: its first is stored',
+    );
     this.#listRow = this.length;
     return this;
   }
@@ -227,7 +238,7 @@ export class ListColumn extends ValueColumn {
 
   #expectList(): void {
     this.context.warn(
-      302,
+      codes.listExpected,
       this.path,
       'one value where a list is expected: a list of one is stored',
     );

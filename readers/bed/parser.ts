@@ -10,6 +10,7 @@ import { Coordinates, coordinatesColumn } from '../coordinates.js';
 import type { Report } from '../reader.js';
 import { nextLineStart, lineEnd } from '../text/lines.js';
 import { floatAt, integerAt, latin1 } from '../text/numbers.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** The fields of BED12, in the order of the columns. */
 const fields: readonly (readonly [name: string, type: StoredType, isList: boolean])[] = [
@@ -104,7 +105,8 @@ export class BedParser {
     this.#split(from, to);
     context.keys = this.#count;
     this.#feature(row);
-    if (isRepaired) context.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    if (isRepaired)
+      context.warn(codes.unreadableLine, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord();
   }
@@ -138,7 +140,7 @@ export class BedParser {
     const count = this.#count;
     if (count < 3)
       return context.reject(
-        0,
+        codes.unreadableLine,
         null,
         `${count} ${count === 1 ? 'field' : 'fields'} separated by tabs or blanks, a BED line has at least 3`,
       );
@@ -148,8 +150,13 @@ export class BedParser {
     const start = this.#position(Field.ChromStart, row);
     const end = this.#position(Field.ChromEnd, row);
     if (end < start)
-      context.fault(301, 'chromEnd', `the feature ends at ${end}, before its start ${start}`);
-    if (this.#isMissing(Field.Chrom)) context.fault(301, 'chrom', 'the chromosome is missing');
+      context.fault(
+        codes.invalidValue,
+        'chromEnd',
+        `the feature ends at ${end}, before its start ${start}`,
+      );
+    if (this.#isMissing(Field.Chrom))
+      context.fault(codes.invalidValue, 'chrom', 'the chromosome is missing');
     else this.#text(Field.Chrom, row);
     if (this.#coordinates !== null && start <= end && !this.#isMissing(Field.Chrom)) {
       const [from, to] = [this.#from[Field.Chrom]!, this.#to[Field.Chrom]!];
@@ -261,7 +268,11 @@ export class BedParser {
       if (this.#isMissing(i)) continue;
       const items = this.#itemsOf(i);
       if (blocks >= 0 && items !== blocks)
-        this.#context.fault(301, fields[i]![0], `${items} items, blockCount is ${blocks}`);
+        this.#context.fault(
+          codes.invalidValue,
+          fields[i]![0],
+          `${items} items, blockCount is ${blocks}`,
+        );
     }
   }
 
@@ -280,7 +291,11 @@ export class BedParser {
   }
 
   #fault(i: number, problem: string): void {
-    this.#context.fault(301, this.#columns[i]!.name, `"${this.#show(i)}" ${problem}`);
+    this.#context.fault(
+      codes.invalidValue,
+      this.#columns[i]!.name,
+      `"${this.#show(i)}" ${problem}`,
+    );
   }
 
   #show(i: number): string {

@@ -15,6 +15,7 @@ import { CellColumn, numberIn } from './cell-column.js';
 import { neverClosed, type CsvHeader } from './header.js';
 import type { CsvParams } from './params.js';
 import { FastRows } from './fast-rows.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
  * Parses the rows of one chunk into columns. Ordinary rows are appended in runs, column by column (`FastRows`); other rows one by one, cell
@@ -233,15 +234,19 @@ export class CsvParser extends CellScanner {
   #tooLong(field: string, size: number): void {
     if (size > budgets.textBytes) {
       const message = `a cell of ${size} bytes is longer than ${budgets.textBytes} bytes (budget textBytes)`;
-      this.#context.reject(0, field, message);
-    } else this.#context.fault(306, field, tooLong(size).message);
+      this.#context.reject(codes.unreadableLine, field, message);
+    } else this.#context.fault(codes.stringLength, field, tooLong(size).message);
   }
 
   /** Replaces bytes of the cell that are not UTF-8 by U+FFFD. */
   #repair(field: string): void {
     const cell = this.#cell();
     if (isUtf8(cell)) return;
-    this.#context.warn(0, field, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    this.#context.warn(
+      codes.unreadableLine,
+      field,
+      'bytes that are not UTF-8 were replaced by U+FFFD',
+    );
     this.source = encoder.encode(decoder.decode(cell));
     this.from = 0;
     this.to = this.source.length;
@@ -260,19 +265,25 @@ export class CsvParser extends CellScanner {
     if (this.openedOnLine > 0) {
       if (context.hasFailed) return;
       context.line = this.openedOnLine;
-      return context.reject(0, null, neverClosed);
+      return context.reject(codes.unreadableLine, null, neverClosed);
     }
-    if (surplus > 0) context.reject(0, null, `${cells} cells, but ${this.#width} columns`);
+    if (surplus > 0)
+      context.reject(codes.unreadableLine, null, `${cells} cells, but ${this.#width} columns`);
     else if (cells < this.#width)
-      context.warn(0, null, `${cells} of ${this.#width} cells: the missing ones are null`);
+      context.warn(
+        codes.unreadableLine,
+        null,
+        `${cells} of ${this.#width} cells: the missing ones are null`,
+      );
     if (this.#keys >= budgets.recordKeysWarning) this.#checkWidth();
   }
 
   #checkWidth(): void {
     const { recordKeysError: limit } = budgets;
     const message = `the record has ${this.#keys} columns, ${limit} `;
-    if (this.#keys >= limit) this.#context.fault(400, null, `${message}are too many`);
-    else this.#context.warn(400, null, `${message}would be too many`);
+    if (this.#keys >= limit)
+      this.#context.fault(codes.tooManyColumns, null, `${message}are too many`);
+    else this.#context.warn(codes.tooManyColumns, null, `${message}would be too many`);
   }
 }
 

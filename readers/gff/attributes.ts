@@ -6,6 +6,7 @@ import type { Column } from '../../engine/core/types.js';
 import { AttributeColumn } from './attribute-column.js';
 import { AttributeKeys } from './attribute-keys.js';
 import { unescape, type Unescaped } from './percent-escapes.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
  * The attributes of one record at a time. Values of keys that are new to the dataset go straight to their columns; those of
@@ -156,7 +157,11 @@ export class Attributes {
     unescape(bytes, from, to, this.#scratch, this.#scratchEnd, result);
     this.#scratchEnd = result.end;
     if (result.isDamaged)
-      this.#context.warn(0, path, 'an escape that is not UTF-8 was replaced by U+FFFD');
+      this.#context.warn(
+        codes.unreadableLine,
+        path,
+        'an escape that is not UTF-8 was replaced by U+FFFD',
+      );
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { Attributes } from './attributes.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
  * `ID=a;Parent=b,c;Note=first%2C not second`: values are separated by commas, percent escapes stand for what separates
@@ -31,7 +32,11 @@ export function gff3Attributes(
     if (at < to && c === equals) at = values(bytes, at + 1, to, into, context);
     else {
       into.value(bytes, at, at, false);
-      context.warn(0, 'attributes', 'an attribute has no "=": its value is the empty text');
+      context.warn(
+        codes.unreadableLine,
+        'attributes',
+        'an attribute has no "=": its value is the empty text',
+      );
     }
   }
   return null;
@@ -68,7 +73,11 @@ function values(
   }
   if (count === 0) into.value(bytes, at, at, false);
   else if (hasEmpty)
-    context.warn(0, 'attributes', 'a list of values has an empty one, which is left out');
+    context.warn(
+      codes.unreadableLine,
+      'attributes',
+      'a list of values has an empty one, which is left out',
+    );
   return at;
 }
 

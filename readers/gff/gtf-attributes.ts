@@ -1,5 +1,6 @@
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { Attributes } from './attributes.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
  * `gene_id "a"; tag "b"; tag "c"; level 2;`: a key, a space, and a value with or without quotes, which may hold semicolons
@@ -35,7 +36,11 @@ export function gtfAttributes(
     while (valueTo > valueFrom && bytes[valueTo - 1] === space) valueTo--;
     into.value(bytes, valueFrom, valueTo, false);
     if (valueTo === valueFrom)
-      context.warn(0, 'attributes', 'an attribute has no value: it is the empty text');
+      context.warn(
+        codes.unreadableLine,
+        'attributes',
+        'an attribute has no value: it is the empty text',
+      );
   }
 }
 

@@ -13,6 +13,7 @@ import { unescape, type Unescaped } from './percent-escapes.js';
 import type { FastAttributes } from './fast-attributes.js';
 import { FastFeatures } from './fast-features.js';
 import type { FeatureHeader, FeatureParams } from './header.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** The differences between GFF3 and GTF. */
 export interface Dialect {
@@ -133,7 +134,8 @@ export class FeatureParser {
     context.hasFailed = false;
     if (!this.#isBegun) this.#begin();
     this.#record(end - start);
-    if (isDamaged) context.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+    if (isDamaged)
+      context.warn(codes.unreadableLine, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
     if (context.hasFailed) {
       this.#attributes.column.truncate(this.#out.rows); // it may not be among the others yet
       this.#out.rollback(this.#out.rows);
@@ -201,14 +203,18 @@ export class FeatureParser {
     const context = this.#context;
     if (this.#count !== 9) {
       const found = this.#count === 1 ? 'one column' : `${this.#count} columns`;
-      return context.reject(0, null, `expected 9 columns separated by tabs, found ${found}`);
+      return context.reject(
+        codes.unreadableLine,
+        null,
+        `expected 9 columns separated by tabs, found ${found}`,
+      );
     }
     this.#attributes.begin(this.#out.rows, lineBytes);
     if (!this.#isNull(8)) {
       const [from, to] = [this.#from[8]!, this.#to[8]!];
       const { attributes } = this.#dialect;
       const wrong = attributes(this.#bytes, from, to, this.#attributes, context);
-      if (wrong !== null) return context.reject(0, 'attributes', wrong);
+      if (wrong !== null) return context.reject(codes.unreadableLine, 'attributes', wrong);
       // An object without members cannot be stored, so its column waits for the first.
       if (!this.#hasAttributes && !this.#attributes.isEmpty) {
         this.#hasAttributes = true;
@@ -226,7 +232,11 @@ export class FeatureParser {
     const last = this.#position(4, 'end');
     // Choice: features that begin at 0 or end before they begin are errors, as both formats count from 1 and forbid it.
     if (first > last)
-      this.#context.fault(301, 'end', `the feature ends at ${last}, before its start ${first}`);
+      this.#context.fault(
+        codes.invalidValue,
+        'end',
+        `the feature ends at ${last}, before its start ${first}`,
+      );
     this.#text(seqid!, 0, row, first, last);
     this.#text(source!, 1, row);
     this.#text(type!, 2, row);
@@ -246,7 +256,7 @@ export class FeatureParser {
     const found = Number.isNaN(value)
       ? `"${this.#show(i)}" is no whole number`
       : `${value} is none`;
-    this.#context.fault(301, field, `a position counts from 1, ${found}`);
+    this.#context.fault(codes.invalidValue, field, `a position counts from 1, ${found}`);
     return NaN;
   }
 
@@ -262,7 +272,7 @@ export class FeatureParser {
       [bytes, from, to] = [this.#scratch, 0, this.#unescaped.end];
       if (this.#unescaped.isDamaged) {
         const message = 'an escape that is not UTF-8 was replaced by U+FFFD';
-        this.#context.warn(0, column.name, message);
+        this.#context.warn(codes.unreadableLine, column.name, message);
       }
     }
     column.padTo(row);
@@ -279,10 +289,10 @@ export class FeatureParser {
       column.padTo(row);
       column.addDouble(value);
     } else if (isNotANumber(this.#bytes, from, to))
-      this.#context.fault(304, 'score', 'the score is NaN');
+      this.#context.fault(codes.nan, 'score', 'the score is NaN');
     else if (Number.isNaN(value))
-      this.#context.fault(301, 'score', `the score "${this.#show(5)}" is no number`);
-    else this.#context.fault(305, 'score', `the score is ${value}`);
+      this.#context.fault(codes.invalidValue, 'score', `the score "${this.#show(5)}" is no number`);
+    else this.#context.fault(codes.infinity, 'score', `the score is ${value}`);
   }
 
   #strand(column: ValueColumn, row: number): void {
@@ -294,7 +304,7 @@ export class FeatureParser {
       column.addString(this.#bytes, from, to);
     } else
       this.#context.fault(
-        301,
+        codes.invalidValue,
         'strand',
         `the strand "${this.#show(6)}" is none of "+", "-", "." and "?"`,
       );
@@ -306,7 +316,11 @@ export class FeatureParser {
     const value = this.#bytes[from]! - 48;
     if (to - from === 1 && value >= 0 && value <= 2) integer(column, row, value);
     else
-      this.#context.fault(301, 'phase', `the phase "${this.#show(7)}" is none of 0, 1, 2 and "."`);
+      this.#context.fault(
+        codes.invalidValue,
+        'phase',
+        `the phase "${this.#show(7)}" is none of 0, 1, 2 and "."`,
+      );
   }
 
   /** Whether a column has no value: it is `.`, or has no characters. */

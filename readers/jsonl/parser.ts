@@ -9,6 +9,7 @@ import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { nextLineStart, lineEnd } from '../text/lines.js';
 import { byte, MalformedLine, Scanner } from './scanner.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
  * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. Each key is first compared
@@ -99,12 +100,21 @@ export class JsonlParser extends Scanner {
     this.hasLoneSurrogate = false;
     try {
       this.#record();
-      if (isRepaired) context.warn(0, null, 'bytes that are not UTF-8 were replaced by U+FFFD');
+      if (isRepaired)
+        context.warn(
+          codes.unreadableLine,
+          null,
+          'bytes that are not UTF-8 were replaced by U+FFFD',
+        );
       if (this.hasLoneSurrogate)
-        context.warn(0, null, 'half a surrogate pair in an escape was replaced by U+FFFD');
+        context.warn(
+          codes.unreadableLine,
+          null,
+          'half a surrogate pair in an escape was replaced by U+FFFD',
+        );
     } catch (error) {
       if (!(error instanceof MalformedLine)) throw error;
-      context.reject(0, null, `column ${this.column()}: ${error.message}`);
+      context.reject(codes.unreadableLine, null, `column ${this.column()}: ${error.message}`);
       this.at = lineEnd(this.bytes, this.at);
     }
     this.at = nextLineStart(this.bytes, this.at);
@@ -240,7 +250,7 @@ export class JsonlParser extends Scanner {
       // Python writes NaN, Infinity and -Infinity, which are not JSON.
       case 78:
         this.literal('NaN');
-        this.context.fault(304, this.#pathOf(column), 'the value is NaN');
+        this.context.fault(codes.nan, this.#pathOf(column), 'the value is NaN');
         return column.appendNull();
       case 73:
         this.literal('Infinity');
@@ -305,7 +315,7 @@ export class JsonlParser extends Scanner {
 
   #addInfinity(column: ValueColumn, value: number): void {
     const path = this.#pathOf(column);
-    this.context.fault(305, path, `the value is ${value} or too large for a double`);
+    this.context.fault(codes.infinity, path, `the value is ${value} or too large for a double`);
     if (this.context.isLenient) column.addDouble(value);
     else column.appendNull();
   }
@@ -367,7 +377,7 @@ export class JsonlParser extends Scanner {
 
   #warnRepeated(path: string): void {
     const message = `the key ${JSON.stringify(path)} is repeated: its last value counts`;
-    this.context.warn(0, path, message);
+    this.context.warn(codes.unreadableLine, path, message);
   }
 
   #pathOf(column: ValueColumn): string {

@@ -6,6 +6,7 @@ import { JsonlParser } from '../jsonl/parser.js';
 import { byte } from '../jsonl/scanner.js';
 import { lineEnd } from '../text/lines.js';
 import type { Report } from '../reader.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** Parses the lines of `"positions":[`, each an object and a comma, up to the closing bracket. */
 export class NirvanaParser extends JsonlParser {
@@ -73,7 +74,7 @@ export class NirvanaParser extends JsonlParser {
     const isNamed = this.bytes[this.#chromosomeAt] === byte.quote;
     if (!isNamed || !(start >= 0)) {
       const message = 'a position of Nirvana has a "chromosome" and a whole number as "position"';
-      return this.context.fault(301, isNamed ? 'position' : 'chromosome', message);
+      return this.context.fault(codes.invalidValue, isNamed ? 'position' : 'chromosome', message);
     }
     const row = this.#out.rows;
     const coordinates = this.#coordinates;

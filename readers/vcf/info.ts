@@ -15,6 +15,7 @@ import type { VcfLine } from './line.js';
 import type { InfoExtent } from './stop-position.js';
 import { KeyTable } from './key-table.js';
 import { appendValue, entryOf, Kind, Role, type Entry } from './values.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 const repeatedKey = 'the key occurs twice: the first value holds';
 
@@ -107,7 +108,8 @@ export class InfoParser implements InfoExtent {
         entry = this.#keys.find(bytes, at, to);
         if (entry === null) {
           const c = bytes[at];
-          if (c === 61) return this.#reject(0, null, 'a value without a key in INFO');
+          if (c === 61)
+            return this.#reject(codes.unreadableLine, null, 'a value without a key in INFO');
           if (c === 59) {
             // `;;` and a trailing `;` are empty.
             at++;
@@ -232,7 +234,12 @@ export class InfoParser implements InfoExtent {
 
   /** Returns whether the record is still to be stored. */
   #warn(entry: Entry, message: string): boolean {
-    return !this.#options.report.warn(this.#lineNumber, 303, `info.${entry.name}`, message);
+    return !this.#options.report.warn(
+      this.#lineNumber,
+      codes.unexpectedList,
+      `info.${entry.name}`,
+      message,
+    );
   }
 
   #reject(code: number, field: string | null, message: string): false {

@@ -17,6 +17,7 @@ import { hasChrPrefix } from '../coordinates.js';
 import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from '../text/numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './params.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** What a parser of one chunk needs. */
 export interface VcfParserOptions {
@@ -130,7 +131,7 @@ export class VcfParser {
     let valid = text;
     if (!isUtf8(text)) {
       const message = 'bytes that are not UTF-8 were replaced by U+FFFD';
-      if (this.#report.warn(this.#line.number, 0, null, message)) return;
+      if (this.#report.warn(this.#line.number, codes.unreadableLine, null, message)) return;
       valid = new TextEncoder().encode(replacing.decode(text));
     }
     this.#searchIn(valid);
@@ -158,7 +159,11 @@ export class VcfParser {
   #split(line: VcfLine): boolean {
     const { bytes, from, to } = line;
     if (bytes[from] === 35)
-      return this.#reject(0, null, 'a header line among the records: were two VCF files joined?');
+      return this.#reject(
+        codes.unreadableLine,
+        null,
+        'a header line among the records: were two VCF files joined?',
+      );
     const tabs = this.#tabs;
     const width = this.#width;
     let count = 0;
@@ -171,14 +176,18 @@ export class VcfParser {
     }
     if (count < 7)
       return this.#reject(
-        0,
+        codes.unreadableLine,
         null,
         `${count + 1} columns separated by tabs, a VCF record has at least 8`,
       );
     if (width === 8 && count === 8 && tabs[7]! < to - 1)
-      return this.#reject(0, null, 'more columns than the 8 of the #CHROM line');
+      return this.#reject(codes.unreadableLine, null, 'more columns than the 8 of the #CHROM line');
     if (width > 8 && count < 8)
-      return this.#reject(0, null, `${count + 1} columns, the #CHROM line has ${width}`);
+      return this.#reject(
+        codes.unreadableLine,
+        null,
+        `${count + 1} columns, the #CHROM line has ${width}`,
+      );
     line.chromFrom = from;
     line.chromTo = tabs[0]!;
     line.posFrom = tabs[0]! + 1;
@@ -220,7 +229,7 @@ export class VcfParser {
     if (!isReference(bytes, refFrom, refTo))
       return this.#rejectValue('REF', refFrom, refTo, 'is not a sequence of bases');
     if (altFrom === altTo)
-      return this.#reject(301, 'ALT', 'the allele is empty: "." stands for none');
+      return this.#reject(codes.invalidValue, 'ALT', 'the allele is empty: "." stands for none');
     line.hasAlternate = !(altTo - altFrom === 1 && bytes[altFrom] === 46);
 
     const qualFrom = altTo + 1;
@@ -232,7 +241,8 @@ export class VcfParser {
         if (!isNotANumber(bytes, qualFrom, qualTo))
           return this.#rejectValue('QUAL', qualFrom, qualTo, 'is not a number');
       } else if (line.qual - line.qual !== 0) {
-        if (!this.#report.isDisabled) return this.#reject(305, 'QUAL', 'infinity cannot be stored');
+        if (!this.#report.isDisabled)
+          return this.#reject(codes.infinity, 'QUAL', 'infinity cannot be stored');
         line.qual = NaN;
       }
     }
@@ -252,7 +262,7 @@ export class VcfParser {
     }
     if (records === 1 || records * shared <= budgets.vcfLineRecordBytes) return true;
     return this.#reject(
-      0,
+      codes.unreadableLine,
       null,
       `the ${records} records of this line would repeat ${shared} bytes each, ${budgets.vcfLineRecordBytes} are allowed in all (budget vcfLineRecordBytes)`,
     );
@@ -272,7 +282,7 @@ export class VcfParser {
       const to = hasAlternate ? alleleTo : refTo;
       if (to - from > maxString)
         return this.#reject(
-          306,
+          codes.stringLength,
           'allele',
           `${to - from} bytes of text, a string holds ${maxString}`,
         );
@@ -311,7 +321,11 @@ export class VcfParser {
 
   /** Rejects the line for the text of a column: `"<text>" <problem>`. */
   #rejectValue(field: string, from: number, to: number, problem: string): false {
-    return this.#reject(301, field, `"${latin1(this.#line.bytes, from, to)}" ${problem}`);
+    return this.#reject(
+      codes.invalidValue,
+      field,
+      `"${latin1(this.#line.bytes, from, to)}" ${problem}`,
+    );
   }
 
   #reject(code: number, field: string | null, message: string): false {

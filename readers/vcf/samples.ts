@@ -10,6 +10,7 @@ import { freePhysical } from './columns.js';
 import type { VcfLine } from './line.js';
 import { latin1 } from '../text/numbers.js';
 import { appendValue, entryOf, type Entry } from './values.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** Options of `SampleParser`. */
 export interface SampleOptions {
@@ -115,7 +116,7 @@ export class SampleParser {
       const name = this.#names[sample]!;
       if (at === to || bytes[at] === 9)
         return this.#reject(
-          0,
+          codes.unreadableLine,
           null,
           `the column of sample "${latin1(name, 0, name.length)}" is empty: "." stands for no values`,
         );
@@ -134,7 +135,7 @@ export class SampleParser {
         if (entry === undefined) {
           if (end > at || key > format.length)
             return this.#reject(
-              0,
+              codes.unreadableLine,
               null,
               `sample "${latin1(name, 0, name.length)}" has more values than FORMAT has keys`,
             );
@@ -147,13 +148,13 @@ export class SampleParser {
     }
     if (sample < this.#names.length)
       return this.#reject(
-        0,
+        codes.unreadableLine,
         null,
         `${sample} sample columns, the #CHROM line names ${this.#names.length}`,
       );
     if (at < to)
       return this.#reject(
-        0,
+        codes.unreadableLine,
         null,
         `more sample columns than the ${this.#names.length} of the #CHROM line`,
       );
@@ -189,7 +190,11 @@ export class SampleParser {
     const { column } = entry;
     column.padTo(index);
     if (entry.name === 'GT' && !isGenotype(bytes, from, to))
-      return this.#fault(entry, 301, `"${latin1(bytes, from, to)}" is not a genotype`);
+      return this.#fault(
+        entry,
+        codes.invalidValue,
+        `"${latin1(bytes, from, to)}" is not a genotype`,
+      );
     const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
     if (fault === null) return true;
     if (fault.isWider === true && !this.#known.has(entry.name)) {
@@ -215,8 +220,14 @@ export class SampleParser {
     const keys = text === '.' || text === '' ? [] : text.split(':');
     const seen = new Set<string>();
     for (const key of keys) {
-      if (key === '') return this.#reject(301, 'FORMAT', `"${text.slice(0, 80)}" has an empty key`);
-      if (seen.has(key)) return this.#reject(301, 'FORMAT', `the key ${key} occurs twice`);
+      if (key === '')
+        return this.#reject(
+          codes.invalidValue,
+          'FORMAT',
+          `"${text.slice(0, 80)}" has an empty key`,
+        );
+      if (seen.has(key))
+        return this.#reject(codes.invalidValue, 'FORMAT', `the key ${key} occurs twice`);
       seen.add(key);
     }
     this.#format = keys.map((key) => this.#entry(key));

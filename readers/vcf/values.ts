@@ -16,6 +16,7 @@ import {
   isWiderNumber,
   latin1,
 } from '../text/numbers.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** What is wrong with a value; the caller adds line and field. */
 export interface Fault {
@@ -162,14 +163,17 @@ function appendOne(
         return null;
       }
       if (value === Infinity || value === -Infinity)
-        return { code: 305, message: 'infinity cannot be stored' };
-      return { code: 301, message: `"${latin1(bytes, from, to)}" is not a number` };
+        return { code: codes.infinity, message: 'infinity cannot be stored' };
+      return { code: codes.invalidValue, message: `"${latin1(bytes, from, to)}" is not a number` };
     }
     case Kind.Flag: {
       const isTrue = to - from === 1 && bytes[from] === 49;
       const isFalse = to - from === 1 && bytes[from] === 48;
       if (!isTrue && !isFalse)
-        return { code: 301, message: `the flag has the value "${latin1(bytes, from, to)}"` };
+        return {
+          code: codes.invalidValue,
+          message: `the flag has the value "${latin1(bytes, from, to)}"`,
+        };
       (column as BooleanBuilder).append(isTrue);
       return null;
     }
@@ -199,8 +203,8 @@ function appendLong(
 function badInteger(bytes: Uint8Array, from: number, to: number, width: string): Fault {
   const text = latin1(bytes, from, to);
   return isDigits(bytes, from, to)
-    ? { code: 301, message: `${text} does not fit a signed ${width}integer` }
-    : { code: 301, message: `"${text}" is not an integer` };
+    ? { code: codes.invalidValue, message: `${text} does not fit a signed ${width}integer` }
+    : { code: codes.invalidValue, message: `"${text}" is not an integer` };
 }
 
 function appendText(
@@ -212,7 +216,7 @@ function appendText(
 ): Fault | null {
   if (to - from > budgets.stringBytes && column.column().type === 'string')
     return {
-      code: 306,
+      code: codes.stringLength,
       message: `${to - from} bytes of text, a string holds ${budgets.stringBytes} (budget stringBytes): declare the field as text`,
     };
   if (!decode) column.appendBytes(bytes, from, to);
@@ -271,7 +275,7 @@ function appendAnnotations(
       if (part === undefined) {
         if (stop > start)
           return {
-            code: 301,
+            code: codes.invalidValue,
             message: `an annotation has more than the ${parts.length} parts that the header names`,
           };
       } else {

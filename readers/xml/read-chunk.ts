@@ -9,6 +9,7 @@ import { RecordWriter } from './record-writer.js';
 import { asUtf8, badByte, type XmlHeader } from './header.js';
 import type { XmlParams } from './params.js';
 import { XmlParser } from './parser.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
  * Behind these shares of a piece it is begun anew, with what its fields have come to so far, when values have met in a field
@@ -67,7 +68,7 @@ export function readXml(
       const column = columnsBefore(bytes, fault.at, start.column) + 1;
       context.begin(fault.at);
       out.rollback(out.rows);
-      context.reject(0, null, `column ${column}: ${fault.message}`);
+      context.reject(codes.unreadableLine, null, `column ${column}: ${fault.message}`);
       report.end();
     }
     if (!isAnew) return true;
