@@ -20,7 +20,7 @@ import { dataset } from './datasets/dataset.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
 import { datasetOperations } from './datasets/datasets.operations.js';
 import { DownloadsController } from './downloads/downloads.controller.js';
-import { exportJob, signedDownload } from './exports/export.js';
+import { exportResource, signedDownload } from './exports/export.js';
 import { ExportsController } from './exports/exports.controller.js';
 import { field, fieldDefinition } from './fields/field.js';
 import { FieldsController } from './fields/fields.controller.js';
@@ -30,7 +30,7 @@ import {
   GlobalBeaconsController,
   globalBeaconOperations,
 } from './global-beacons/global-beacons.controller.js';
-import { importJob } from './imports/import.js';
+import { importResource } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { object, objectSummary } from './objects/object.js';
 import { ObjectsController } from './objects/objects.controller.js';
@@ -98,8 +98,8 @@ export const resources: readonly ResourceEntry[] = [
   { controller: SearchController, operations: [searchOperations], schemas: searchSchemas },
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },
   { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldDefinition.createSchema, fieldDefinition.updateSchema, fieldFacets] },
-  { controller: ImportsController, operations: [importOperations], declarations: [importJob] },
-  { controller: ExportsController, operations: [exportOperations], declarations: [exportJob], schemas: [signedDownload] },
+  { controller: ImportsController, operations: [importOperations], declarations: [importResource] },
+  { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload] },
   { controller: CommitsController, operations: [commitOperations], declarations: [commit] },
   { controller: TasksController, operations: [taskOperations], declarations: [task], schemas: [cancelBody] },
   { controller: SavedQueriesController, operations: [savedQueryOperations], declarations: [savedQuery] },

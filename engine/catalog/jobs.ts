@@ -4,7 +4,7 @@ import { listPage, type AccessFilter, type Listed, type Page } from './list-page
 import { mayAccess } from './permission.js';
 import { all, isOneOf, sql, type Sql } from './sql.js';
 import { table, type Millis, type TableCodec } from './table.js';
-import type { ResourceKind, TaskRow, TaskStatus } from './task-row.js';
+import type { JobResourceKind, TaskRow, TaskStatus } from './task-row.js';
 
 /** The properties that imports, exports and commits share. */
 export interface JobRow {
@@ -37,7 +37,7 @@ export const jobColumns = {
 } as const;
 
 /** The shared columns in the table of each kind: enough to change a status without knowing the kind. */
-export const jobs: Readonly<Record<ResourceKind, TableCodec<JobRow, object>>> = Object.freeze({
+export const jobs: Readonly<Record<JobResourceKind, TableCodec<JobRow, object>>> = Object.freeze({
   import: table<JobRow>('imports', jobColumns, {}),
   export: table<JobRow>('exports', jobColumns, {}),
   commit: table<JobRow>('commits', jobColumns, {}),

@@ -2,7 +2,7 @@ import type { JsonObject } from '../core/types.js';
 import { table, type Millis } from './table.js';
 
 /** The kinds of task whose resource has a table of its own. */
-export type ResourceKind = 'import' | 'export' | 'commit';
+export type JobResourceKind = 'import' | 'export' | 'commit';
 
 /**
  * Which tasks a task competes with. `interactive`: a request waits for the answer. `standard`: whatever else users ask for.

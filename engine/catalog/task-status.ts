@@ -9,7 +9,7 @@ import type { TableCodec } from './table.js';
 import {
   canTransition,
   tasks,
-  type ResourceKind,
+  type JobResourceKind,
   type TaskClass,
   type TaskRow,
   type TaskStatus,
@@ -75,7 +75,7 @@ export async function setStatus(
 
 /** The codec of a kind's resource, as far as all resources agree; undefined for a kind that has none. */
 export function codecOf(kind: string): TableCodec<JobRow, object> | undefined {
-  return Object.hasOwn(jobs, kind) ? jobs[kind as ResourceKind] : undefined;
+  return Object.hasOwn(jobs, kind) ? jobs[kind as JobResourceKind] : undefined;
 }
 
 /** The import, export or commit that a task runs; undefined if it has been deleted, or the kind has no resource. */
@@ -93,7 +93,7 @@ export async function jobOfTask(
 
 /** The task to insert with a new job. */
 export interface NewTask {
-  readonly kind: ResourceKind;
+  readonly kind: JobResourceKind;
   readonly class?: TaskClass;
   readonly resourceId: number;
   readonly description: string;

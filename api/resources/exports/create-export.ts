@@ -7,7 +7,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { checkFormat } from '../../../scheduler/jobs/export/format.js';
 import type { Form } from '../../http/form.js';
-import { exportJob } from './export.js';
+import { exportResource } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
 import { countRecords } from '../records/query-records.js';
 import type { Caller } from '../../http/request.js';
@@ -29,7 +29,7 @@ export async function createExport(
   const params = dataset && readParams(form, await catalog.fields.all(dataset.id));
   rejectAnnotation(form);
   const targetFullPath = await readTarget(context, caller, form);
-  const options = exportJob.readCreate(form);
+  const options = exportResource.readCreate(form);
   form.done();
   if (!dataset || !format || !params) throw new Error('done() lets no incomplete form pass');
   const total = await countRecords(context, dataset, params);

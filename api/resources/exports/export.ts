@@ -20,7 +20,7 @@ const formatList = exportFormats
   .join(' ');
 
 /** An export (contract 11.1). It has no key `filename`, because one client would take it for a local name. */
-export const exportJob = declareResource<ExportRow, JobContext, Partial<NewExport>>({
+export const exportResource = declareResource<ExportRow, JobContext, Partial<NewExport>>({
   name: 'DatasetExport',
   description: 'An export: the records that a query finds, written to a file.',
   fields: {

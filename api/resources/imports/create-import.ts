@@ -9,7 +9,7 @@ import { writeStream } from '../../../engine/core/file-writer.js';
 import { stringifyJson } from '../../../engine/core/json.js';
 import { checkReader } from '../../../scheduler/jobs/import/reader-choice.js';
 import { isObject, readId, type Form } from '../../http/form.js';
-import { importJob } from './import.js';
+import { importResource } from './import.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
@@ -27,7 +27,7 @@ export async function createImport(
 ): Promise<ImportRow> {
   const dataset = await datasetOf(context, caller, form);
   const source = await sourceOf(context, caller, form);
-  const options = importJob.readCreate(form);
+  const options = importResource.readCreate(form);
   if (source) checkReaders(form, source, options);
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));

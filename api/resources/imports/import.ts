@@ -81,7 +81,7 @@ const source = { create: 'optional', lookup: true } as const;
 type Field = ResourceField<ImportRow, ImportContext>;
 
 /** An import (contract 10.1), with the commits that it made. */
-export const importJob = declareResource<ImportRow, ImportContext, Partial<NewImport>>({
+export const importResource = declareResource<ImportRow, ImportContext, Partial<NewImport>>({
   name: 'DatasetImport',
   description: 'An import: the records of files, or of the request itself, added to a dataset.',
   fields: {

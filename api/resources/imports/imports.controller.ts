@@ -15,7 +15,7 @@ import { importOperations } from '../tasks/jobs.operations.js';
 import type { Query as QueryString } from '../../http/page.js';
 import { requireResource } from '../../http/require-resource.js';
 import type { ApiReply, ApiRequest, Caller } from '../../http/request.js';
-import { importJob } from './import.js';
+import { importResource } from './import.js';
 import { rejectedTarget, isRedirect } from '../downloads/signed-addresses.js';
 
 /** Imports: from a file object or from records of the request (contract 10). */
@@ -26,7 +26,7 @@ export class ImportsController extends jobController({
   view: (presenter, row) => presenter.ofImport(row),
   update: {
     // One client sends all of a resource when it saves, with outdated progress in `metadata`, which is therefore ignored.
-    read: (form) => importJob.readUpdate(form),
+    read: (form) => importResource.readUpdate(form),
     write: ({ imports }, id, patch: ImportPatch) => imports.update(id, patch),
   },
 }) {

@@ -2,12 +2,12 @@ import type { CommitRow } from '../../../engine/catalog/commits.js';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { JobRow } from '../../../engine/catalog/jobs.js';
-import type { ResourceKind, TaskRow } from '../../../engine/catalog/task-row.js';
+import type { JobResourceKind, TaskRow } from '../../../engine/catalog/task-row.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiRequest } from '../../http/request.js';
 import { commit } from '../commits/commit.js';
-import { exportJob } from '../exports/export.js';
-import { importJob } from '../imports/import.js';
+import { exportResource } from '../exports/export.js';
+import { importResource } from '../imports/import.js';
 import { presenterFor, type Presenter } from '../presenter.js';
 import type { JobContext } from './job.js';
 import { task, taskTypes } from './task.js';
@@ -19,7 +19,7 @@ export class JobPresenter {
   readonly #datasets = new Map<number, Promise<DatasetOfJob>>();
   readonly #presenter: Presenter;
   /** Reads and shows the resource of a task. */
-  readonly #views: Readonly<Record<ResourceKind, (id: number) => Promise<object | null>>> = {
+  readonly #views: Readonly<Record<JobResourceKind, (id: number) => Promise<object | null>>> = {
     import: async (id) =>
       this.#view(await this.#presenter.tables.imports.get(id), (row) => this.ofImport(row)),
     export: async (id) =>
@@ -34,7 +34,7 @@ export class JobPresenter {
 
   async ofImport(row: ImportRow): Promise<object> {
     const commits = await this.#presenter.tables.commits.ofImport(row.id);
-    return importJob.view(row, {
+    return importResource.view(row, {
       ...(await this.#context(row)),
       commits: await this.each(commits, (one) => this.ofCommit(one)),
       sourceObject: await this.#presenter.objectSummary(row.objectId),
@@ -42,7 +42,7 @@ export class JobPresenter {
   }
 
   async ofExport(row: ExportRow): Promise<object> {
-    return exportJob.view(row, await this.#context(row));
+    return exportResource.view(row, await this.#context(row));
   }
 
   async ofCommit(row: CommitRow): Promise<object> {
@@ -74,7 +74,7 @@ export class JobPresenter {
     if (taskTypes.get(kind)?.background) {
       return { class_name: 'BackgroundTask', params, error_message: errorMessage };
     }
-    return this.#views[kind as ResourceKind](resourceId);
+    return this.#views[kind as JobResourceKind](resourceId);
   }
 
   async #view<R>(row: R | undefined, view: (row: R) => Promise<object>): Promise<object | null> {

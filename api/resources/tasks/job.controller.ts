@@ -5,7 +5,7 @@ import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { JobFilter } from '../../../engine/catalog/jobs.js';
 import type { Listed } from '../../../engine/catalog/list-page.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
-import type { ResourceKind } from '../../../engine/catalog/task-row.js';
+import type { JobResourceKind } from '../../../engine/catalog/task-row.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { Access, CurrentCaller, Resource } from '../../http/access.js';
 import { AppContext } from '../../http/app-context.js';
@@ -21,7 +21,7 @@ import { taskStatuses } from './job.js';
 import type { JobAction } from './jobs.operations.js';
 
 /** What distinguishes the controller of one kind of job from another. */
-export interface JobDescription<K extends ResourceKind> {
+export interface JobDescription<K extends JobResourceKind> {
   readonly kind: K;
   /** The permission that cancelling needs; write when absent. */
   readonly cancelPermission?: Permission;
@@ -45,7 +45,7 @@ type JobControllerClass<Row> = new (context: AppContext) => {
 };
 
 /** The class from which the controller of a kind of job inherits: two lists, get, and cancellation by PUT and PATCH. */
-export function jobController<K extends ResourceKind>(
+export function jobController<K extends JobResourceKind>(
   job: JobDescription<K>,
 ): JobControllerClass<Kinds[K]> {
   type Row = Kinds[K];

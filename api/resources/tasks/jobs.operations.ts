@@ -7,8 +7,8 @@ import {
 import type { NamedSchema } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
-import { exportJob, signedDownload } from '../exports/export.js';
-import { importJob } from '../imports/import.js';
+import { exportResource, signedDownload } from '../exports/export.js';
+import { importResource } from '../imports/import.js';
 import { cancelBody } from './job.js';
 import { task } from './task.js';
 
@@ -81,7 +81,7 @@ export const importOperations = jobOperations(
     name: 'imports',
     tag: 'Imports',
     noun: 'an import',
-    answer: importJob.schema,
+    answer: importResource.schema,
     body: cancelBody,
     note: ', or changes its description and tags',
   },
@@ -90,15 +90,15 @@ export const importOperations = jobOperations(
       method: 'POST',
       paths: ['/v2/dataset_imports'],
       summary: 'Imports an uploaded file, the files of a manifest, or records of the request.',
-      body: importJob.createSchema,
+      body: importResource.createSchema,
       status: 201,
-      answer: importJob.schema,
+      answer: importResource.schema,
     },
     delete: {
       method: 'DELETE',
       paths: ['/v2/dataset_imports/:id'],
       summary: 'Deletes an import, canceling it first if it runs. Imported records stay.',
-      answer: importJob.schema,
+      answer: importResource.schema,
     },
     rejected: {
       method: 'GET',
@@ -117,7 +117,7 @@ export const exportOperations = jobOperations(
     name: 'exports',
     tag: 'Exports',
     noun: 'an export',
-    answer: exportJob.schema,
+    answer: exportResource.schema,
     body: cancelBody,
   },
   {
@@ -125,15 +125,15 @@ export const exportOperations = jobOperations(
       method: 'POST',
       paths: ['/v2/dataset_exports'],
       summary: 'Writes the records that a query finds to a file.',
-      body: exportJob.createSchema,
+      body: exportResource.createSchema,
       status: 201,
-      answer: exportJob.schema,
+      answer: exportResource.schema,
     },
     delete: {
       method: 'DELETE',
       paths: ['/v2/dataset_exports/:id'],
       summary: 'Deletes an export and its file.',
-      answer: exportJob.schema,
+      answer: exportResource.schema,
     },
     download: {
       method: 'GET',
