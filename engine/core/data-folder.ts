@@ -70,9 +70,9 @@ export class DataFolder {
   rejectedLines(importId: number): string {
     return this.path('rejected', `${id(importId)}.jsonl.gz`);
   }
-  /** The folder of an uploaded file converted to segments for queries; every `attempt` to convert it has a folder of its own. */
-  fileTable(objectId: number, revision: number, attempt: number): string {
-    return this.path('file-tables', `${id(objectId)}-${id(revision)}-${id(attempt)}`);
+  /** The folder of an uploaded file converted to segments for queries; every task that converts it has a folder of its own. */
+  fileTable(objectId: number, revision: number, taskId: number): string {
+    return this.path('file-tables', `${id(objectId)}-${id(revision)}-${id(taskId)}`);
   }
   /** The scratch folder of one attempt of a task; removed when the task ends, and swept at start. */
   taskScratch(taskId: number, attempt: number): string {

@@ -200,7 +200,7 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
     expect(parse(csv, { relaxColumnCount: false }).slice(1)).toEqual(cells.map((row) => row.map((cell) => cell ?? ''))); // prettier-ignore
     expect(parseCells((await written('tsv', from)).toString(), '\t', '\n').slice(1)).toEqual(cells);
   }
-}, 120_000);
+});
 
 test('values have the same representation in every format', async () => {
   const columns = [column('d', 'double'), column('f', 'float'), column('n', 'long'), column('day', 'date'), column('o', 'object', [column('flag', 'boolean'), listOf(column('tags', 'string'))])]; // prettier-ignore

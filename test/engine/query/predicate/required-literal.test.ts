@@ -46,7 +46,7 @@ test.each(seeds)('every match of a pattern contains its required literal (STRAND
   }
   expect(matched).toBeGreaterThan(1_000);
   expect(literals).toBeGreaterThan(75);
-}, 60_000); // prettier-ignore
+}); // prettier-ignore
 
 test.each([
   ['rs123[0-4]*9[0-9]*', 'rs123'],
