@@ -43,8 +43,6 @@ export interface Header<H> {
   readonly bodyOffset: number;
   /** Lines before the first record. */
   readonly bodyLine: number;
-  /** Columns that the header declares; empty for formats whose columns are found in the records. */
-  readonly columns: Columns;
   /** Titles, descriptions, entity types and order of fields, as far as the format has them. */
   readonly fields: readonly Partial<NewField>[];
   readonly genomeBuild: GenomeBuild | null;

@@ -3,17 +3,14 @@ import type { Database } from './database.js';
 import {
   savedResourceColumns,
   savedResourceTable,
-  type OwnedRow,
+  type SavedResourceRow,
   type SavedResourceTable,
 } from './saved-resource.js';
 import { sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { table } from './table.js';
 
-export interface BeaconSetRow extends OwnedRow {
+export interface BeaconSetRow extends SavedResourceRow {
   readonly title: string;
-  readonly description: string | null;
-  readonly createdAt: Millis;
-  readonly updatedAt: Millis;
 }
 
 const beaconSets = table<BeaconSetRow>(

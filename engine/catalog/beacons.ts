@@ -3,23 +3,20 @@ import type { Database } from './database.js';
 import {
   savedResourceColumns,
   savedResourceTable,
-  type OwnedRow,
+  type SavedResourceRow,
   type SavedResourceFilter,
   type SavedResourceTable,
 } from './saved-resource.js';
 import { sql, type Sql } from './sql.js';
-import { table, type Millis, type TableCodec } from './table.js';
+import { table, type TableCodec } from './table.js';
 
 /** A dataset that a beacon set queries. It is shared if its set is. */
-export interface BeaconRow extends OwnedRow {
+export interface BeaconRow extends SavedResourceRow {
   readonly beaconSetId: number;
   readonly title: string;
-  readonly description: string | null;
   readonly datasetId: number;
   /** Filters that restrict every query of the beacon, as they were sent; null for none. */
   readonly params: JsonObject | readonly unknown[] | null;
-  readonly createdAt: Millis;
-  readonly updatedAt: Millis;
 }
 
 const { isShared: _, ...own } = savedResourceColumns;

@@ -34,7 +34,7 @@ export class SqliteDatabase implements Database {
   readonly #isShared: boolean;
   #queue: Promise<unknown> = Promise.resolve();
   #changes = 0;
-  /** The version read during this tick: reading it costs as much as a small SELECT. */
+  /** SQLite's `data_version`, kept until the end of this turn of the event loop: reading it costs as much as a small SELECT. */
   #version: number | undefined;
   readonly #forgetVersion = (): void => {
     this.#version = undefined;

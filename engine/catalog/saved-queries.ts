@@ -3,20 +3,17 @@ import type { Database } from './database.js';
 import {
   savedResourceColumns,
   savedResourceTable,
-  type OwnedRow,
+  type SavedResourceRow,
   type SavedResourceTable,
 } from './saved-resource.js';
 import { sql } from './sql.js';
-import { table, type Millis } from './table.js';
+import { table } from './table.js';
 
-export interface SavedQueryRow extends OwnedRow {
+export interface SavedQueryRow extends SavedResourceRow {
   readonly name: string;
-  readonly description: string | null;
   /** The query as it was sent. */
   readonly params: JsonObject;
   readonly datasetId: number | null;
-  readonly createdAt: Millis;
-  readonly updatedAt: Millis;
 }
 
 const savedQueries = table<SavedQueryRow>(

@@ -4,7 +4,7 @@ import { nextSmallId, type SmallIdKind } from './ids.js';
 import { listPage, type AccessFilter, type Listed, type Page } from './list-page.js';
 import type { Access } from './permission.js';
 import { all, sql, type Sql } from './sql.js';
-import type { TableCodec } from './table.js';
+import type { Millis, TableCodec } from './table.js';
 
 /** A resource that belongs to a user, who may share it with their account. */
 export interface OwnedRow {
@@ -12,6 +12,13 @@ export interface OwnedRow {
   readonly userId: number;
   readonly accountId: number;
   readonly isShared: boolean;
+}
+
+/** What every saved resource has besides its own columns; `savedResourceColumns` stores it. */
+export interface SavedResourceRow extends OwnedRow {
+  readonly description: string | null;
+  readonly createdAt: Millis;
+  readonly updatedAt: Millis;
 }
 
 /** The list filters of saved queries, beacon sets and beacons. */
@@ -27,13 +34,13 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly vaultId?: number;
 }
 
-type NewResource<R extends OwnedRow> = Omit<R, 'id' | 'createdAt' | 'updatedAt'>;
-type ResourcePatch<R extends OwnedRow> = Partial<
+type NewResource<R extends SavedResourceRow> = Omit<R, 'id' | 'createdAt' | 'updatedAt'>;
+type ResourcePatch<R extends SavedResourceRow> = Partial<
   Omit<R, keyof OwnedRow | 'createdAt' | 'updatedAt'>
 >;
 
 /** A table of saved resources: saved queries, beacon sets or beacons. */
-export interface SavedResourceTable<R extends OwnedRow> {
+export interface SavedResourceTable<R extends SavedResourceRow> {
   get(id: number): Promise<R | undefined>;
   /** The user's own and those shared with their account, newest first. */
   list(filter: SavedResourceFilter, page: Page): Promise<Listed<R>>;
@@ -64,7 +71,7 @@ interface Source {
 }
 
 /** Statements over one kind of saved resource. */
-export function savedResourceTable<R extends OwnedRow>(
+export function savedResourceTable<R extends SavedResourceRow>(
   db: Database,
   codec: TableCodec<R, object>,
   kind: SmallIdKind,

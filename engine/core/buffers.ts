@@ -1,8 +1,8 @@
 type TypedBuffer = Uint8Array | Int32Array | Float64Array | BigInt64Array;
 type BufferType = new (length: number) => TypedBuffer;
 
-const mostSpareBytes = 64 << 20;
-const mostBytesOfOne = 16 << 20;
+const maxSpareBytes = 64 << 20;
+const maxBytesOfOne = 16 << 20;
 
 /*
  * A pool of typed arrays for each thread: buffers of finished chunks are reused for the next ones. New buffers have to be cleared, and
@@ -36,7 +36,7 @@ export function acquire<T extends TypedBuffer>(type: new (length: number) => T, 
 export function release(buffer: TypedBuffer): void {
   outstanding -= 1;
   const { byteLength } = buffer;
-  if (byteLength === 0 || byteLength > mostBytesOfOne || spareBytes + byteLength > mostSpareBytes)
+  if (byteLength === 0 || byteLength > maxBytesOfOne || spareBytes + byteLength > maxSpareBytes)
     return;
   const type = buffer.constructor as BufferType;
   let bySize = spare.get(type);

@@ -47,11 +47,11 @@ export function needsRewrite(chunk: Columns, final: Columns): boolean {
 }
 
 /** The columns without open ones (`Column.isOpen`), whose types do not bind the values. */
-export function boundColumns(columns: Columns): Columns {
+export function fixedTypeColumns(columns: Columns): Columns {
   return columns
     .filter((column) => column.isOpen === undefined)
     .map((column) =>
-      column.children ? { ...column, children: boundColumns(column.children) } : column,
+      column.children ? { ...column, children: fixedTypeColumns(column.children) } : column,
     );
 }
 

@@ -30,12 +30,12 @@ export function boundBytes(
   }
 }
 
-const mostStringBytes = 64;
+const maxStringBytes = 64;
 
 /** Truncates a long string between characters; the last character of an upper bound is incremented. */
 function truncated(text: Uint8Array, isUpper: boolean): WrittenBound | undefined {
-  if (text.length <= mostStringBytes) return { bytes: text, isExact: true };
-  let end = mostStringBytes;
+  if (text.length <= maxStringBytes) return { bytes: text, isExact: true };
+  let end = maxStringBytes;
   while (end > 0 && (text[end]! & 0xc0) === 0x80) end--;
   if (!isUpper) return { bytes: text.subarray(0, end), isExact: false };
   const characters = Array.from(Buffer.from(text.subarray(0, end)).toString());

@@ -20,7 +20,7 @@ export interface Near {
   readonly span: number;
 }
 
-const mostEntries = 1 << 16;
+const maxEntries = 1 << 16;
 /** Number of values before the size of the dictionary is estimated for the first time, and between two estimates. */
 const firstCheck = 4096;
 const checkInterval = 16_384;
@@ -36,7 +36,7 @@ export function buildDictionary(
   near: Near | undefined,
 ): Dictionary | undefined {
   const builder = new DictionaryBuilder(values);
-  if (near !== undefined && near.span < mostEntries) builder.addNear(near);
+  if (near !== undefined && near.span < maxEntries) builder.addNear(near);
   else if (values.kind === 'int32s') builder.addInt32s(values);
   else if (values.kind === 'int64s') builder.addInt64s(values);
   else if (isConstant(values)) builder.addConstant();
@@ -233,7 +233,7 @@ class DictionaryBuilder {
   /** Whether to go on. New entries become rarer with time, so the dictionary may still be a little too large. */
   #isWorthwhile(seen: number): boolean {
     const isSmall = seen < checkInterval ? this.#entries < seen * 0.95 : this.#size(seen) < 1.2;
-    this.#isAbandoned = !isSmall || this.#entries > mostEntries;
+    this.#isAbandoned = !isSmall || this.#entries > maxEntries;
     return !this.#isAbandoned;
   }
 

@@ -28,7 +28,7 @@ export interface Encoder {
 }
 
 /** The members of an encoder that has no dictionary and no buffers. */
-export const noDictionary = { entries: 0, writeDictionary: () => {}, release: () => {} };
+export const plainEncoderMembers = { entries: 0, writeDictionary: () => {}, release: () => {} };
 
 /** RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"): one byte for the bit width of the indices, then the indices. */
 export function dictionaryEncoder(

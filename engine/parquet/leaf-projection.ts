@@ -43,7 +43,7 @@ export function leafParts(
         parts[node.leaf] =
           stub === undefined
             ? nulls(rows, maxRepetition)
-            : without(readOnce(stub.leaf), stub, maxRepetition);
+            : levelsOfMissing(readOnce(stub.leaf), stub, maxRepetition);
       }
       return;
     }
@@ -76,8 +76,8 @@ function nulls(rows: number, maxRepetition: number): LeafPart {
   };
 }
 
-/** The levels of a member that the groups lack, derived from those of a member that they have. */
-function without(part: LeafPart, stub: Stub, maxRepetition: number): LeafPart {
+/** The levels of a column that an object does not have in this file, so that all are null, from those of a sibling. */
+function levelsOfMissing(part: LeafPart, stub: Stub, maxRepetition: number): LeafPart {
   const definition = new Uint16Array(part.slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(part.slots) : undefined;
   let slots = 0;

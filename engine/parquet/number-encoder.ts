@@ -1,7 +1,7 @@
 import { acquire, release } from '../core/buffers.js';
 import { writeDeltas } from './delta.js';
 import { buildDictionary, type Near } from './dictionary.js';
-import { dictionaryEncoder, encodingId, noDictionary, type Encoder } from './encoding.js';
+import { dictionaryEncoder, encodingId, plainEncoderMembers, type Encoder } from './encoding.js';
 import { bitWidth } from './hybrid.js';
 import { plainInt32s, plainInt32sAt, plainInt64sAt } from './plain.js';
 import { physicalType, type ParquetLeaf } from './schema.js';
@@ -28,14 +28,14 @@ export function numberEncoder(leaf: ParquetLeaf, values: Int32s | Int64s): Encod
         : plainInt64sAt(sink, values.halves, firsts, entries),
     );
   }
-  if (near !== undefined && bitWidth(near.span) < mostDeltaBits[values.kind])
+  if (near !== undefined && bitWidth(near.span) < maxDeltaBits[values.kind])
     return deltaEncoder(near, range);
   if (near !== undefined) release(near.distances);
   return plainEncoder(values, range);
 }
 
 /** Unordered integers of fewer bits are smaller as differences, which take one bit more; with more bits, PLAIN compresses as well. */
-const mostDeltaBits = { int32s: 24, int64s: 48 };
+const maxDeltaBits = { int32s: 24, int64s: 48 };
 
 function nearOf(values: Int32s | Int64s, extremes: Extremes | undefined): Near | undefined {
   if (extremes === undefined) return undefined;
@@ -76,7 +76,7 @@ function increases(values: Int32Array, count: number): boolean {
 function deltaEncoder(near: Near, range: Range): Encoder {
   const { distances, base } = near;
   return {
-    ...noDictionary,
+    ...plainEncoderMembers,
     encoding: encodingId.deltaBinaryPacked,
     range,
     write: (sink, from, to) => writeDeltas(sink, distances, from, to, base),
@@ -86,7 +86,7 @@ function deltaEncoder(near: Near, range: Range): Encoder {
 
 function plainEncoder(values: Int32s | Int64s, range: Range): Encoder {
   return {
-    ...noDictionary,
+    ...plainEncoderMembers,
     encoding: encodingId.plain,
     range,
     write(sink, from, to) {

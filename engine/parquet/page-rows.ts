@@ -7,7 +7,7 @@ import { DataType, type Data } from 'apache-arrow';
 const pageBytes = 32 << 10;
 const fewestRows = 16;
 /** For records with hardly any values, whose pages are nothing but levels. */
-const mostRows = 32_768;
+const maxRows = 32_768;
 
 /**
  * Number of rows in each page of a row group, from the average width of the rows `from` to `to` of these columns. It is the same in
@@ -21,7 +21,7 @@ export function rowsPerPage(
 ): number {
   const bytes = columns.reduce((sum, data) => sum + widthOf(data, from, to), 0);
   const rows = (leaves * pageBytes * (to - from)) / Math.max(1, bytes);
-  return Math.min(mostRows, Math.max(fewestRows, Math.round(rows / 8) * 8)); // bit packing works in groups of eight
+  return Math.min(maxRows, Math.max(fewestRows, Math.round(rows / 8) * 8)); // bit packing works in groups of eight
 }
 
 /** An estimate of the bytes of the non-null items `from` to `to`. */

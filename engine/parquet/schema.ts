@@ -2,7 +2,7 @@
 export const physicalType = { boolean: 0, int32: 1, int64: 2, float: 4, double: 5, byteArray: 6 };
 
 /** What a group or a leaf is beyond its physical type (parquet.thrift, `LogicalType`). */
-export type Logical = 'string' | 'timestamp' | 'list';
+export type LogicalType = 'string' | 'timestamp' | 'list';
 
 /** The types of values: a physical type, or one with a logical type; `timestamp` is in microseconds, UTC. */
 export type ScalarType = keyof typeof scalars;
@@ -15,7 +15,7 @@ const scalars = {
   double: [physicalType.double],
   timestamp: [physicalType.int64, 'timestamp'],
   string: [physicalType.byteArray, 'string'],
-} as const satisfies Record<string, readonly [number, Logical?]>;
+} as const satisfies Record<string, readonly [number, LogicalType?]>;
 
 /** A column of a file. All columns, list elements and members of groups may be null. */
 export interface ParquetColumn {
@@ -35,7 +35,7 @@ export interface SchemaElement {
   readonly physical?: number;
   /** Groups only: number of direct children. */
   readonly children?: number;
-  readonly logical?: Logical;
+  readonly logical?: LogicalType;
 }
 
 /** A leaf of the schema tree, with its maximum levels (parquet-format README, "Nested Encoding"). */
@@ -121,7 +121,7 @@ function addColumn(schema: GrowingSchema, column: ParquetColumn, name: string, a
     const members = children.map((child) => addColumn(schema, child, child.name, below));
     return { column, path, leaf, members, isInList };
   }
-  const [physical, logical] = scalars[column.type] as readonly [number, Logical?];
+  const [physical, logical] = scalars[column.type] as readonly [number, LogicalType?];
   elements.push({ name, repetition: 'optional', physical, ...(logical && { logical }) });
   leaves.push({ column, path, physical, maxDefinition: definition, maxRepetition: repetition });
   return { column, path, leaf, members: [], isInList };

@@ -1,6 +1,6 @@
 import { sharedPrefix, writeDeltaStrings } from './delta.js';
 import { buildDictionary } from './dictionary.js';
-import { dictionaryEncoder, encodingId, noDictionary, type Encoder } from './encoding.js';
+import { dictionaryEncoder, encodingId, plainEncoderMembers, type Encoder } from './encoding.js';
 import { plainStrings, plainStringsAt } from './plain.js';
 import { stringRange } from './statistics.js';
 import type { Strings } from './values.js';
@@ -12,7 +12,7 @@ import type { Strings } from './values.js';
 export function stringEncoder(strings: Strings): Encoder {
   if (sharePrefixes(strings)) {
     return {
-      ...noDictionary,
+      ...plainEncoderMembers,
       encoding: encodingId.deltaByteArray,
       range: stringRange(strings),
       write: (sink, from, to) => writeDeltaStrings(sink, strings, from, to),
@@ -29,7 +29,7 @@ export function stringEncoder(strings: Strings): Encoder {
     );
   }
   return {
-    ...noDictionary,
+    ...plainEncoderMembers,
     encoding: encodingId.plain,
     range: stringRange(strings),
     write: (sink, from, to) => plainStrings(sink, strings, from, to),

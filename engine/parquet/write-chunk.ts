@@ -1,4 +1,4 @@
-import { encodingId, noDictionary, type Encoder } from './encoding.js';
+import { encodingId, plainEncoderMembers, type Encoder } from './encoding.js';
 import { bitWidth, writeRleBitPacked, writeRun } from './hybrid.js';
 import type { LeafLevels } from './levels.js';
 import {
@@ -77,7 +77,7 @@ function chooseEncoder(leaf: ParquetLeaf, values: Values): Encoder {
 /** RLE (Encodings.md, allowed for booleans): a column that is always true takes a few bytes. */
 function booleanEncoder(leaf: ParquetLeaf, values: Booleans): Encoder {
   return {
-    ...noDictionary,
+    ...plainEncoderMembers,
     encoding: encodingId.rle,
     range: rangeOf(leaf, values),
     write(sink, from, to) {

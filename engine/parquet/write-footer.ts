@@ -1,7 +1,7 @@
 import { boundBytes, type WrittenBound } from './bounds.js';
 import { encodingId } from './encoding.js';
 import { pageType } from './write-page.js';
-import type { Logical, ParquetSchema, SchemaElement } from './schema.js';
+import type { LogicalType, ParquetSchema, SchemaElement } from './schema.js';
 import type { ByteSink } from './byte-sink.js';
 import { ThriftWriter, thriftType } from './thrift.js';
 import type { ChunkMeta, PageLocation } from './write-chunk.js';
@@ -93,7 +93,10 @@ function writeSchema(thrift: ThriftWriter, { elements, nodes }: ParquetSchema): 
 
 /** The older annotation (`ConvertedType`), the newer one (`LogicalType`, a union), and the fields of the newer one. */
 const annotations: Readonly<
-  Record<Logical, { converted: number; logical: number; write?: (thrift: ThriftWriter) => void }>
+  Record<
+    LogicalType,
+    { converted: number; logical: number; write?: (thrift: ThriftWriter) => void }
+  >
 > = {
   string: { converted: 0, logical: 1 },
   list: { converted: 3, logical: 3 },

@@ -82,7 +82,7 @@ class Buckets implements FacetCounter {
           facet.kind === 'terms' ? shownValue(this.#field, key) : shownBin(facet.bins, Number(key));
         return nested.length === 0
           ? [shown, count]
-          : [shown, count, facetAnswers(facet.nested, nested)];
+          : [shown, count, facetResults(facet.nested, nested)];
       });
   }
 }
@@ -95,7 +95,7 @@ function checkCount({ name }: DocumentField, kind: BucketFacet['kind'], count: n
 }
 
 /** The results of several facets, by field name. */
-export function facetAnswers(facets: readonly Facet[], counters: readonly FacetCounter[]): object {
+export function facetResults(facets: readonly Facet[], counters: readonly FacetCounter[]): object {
   return Object.fromEntries(facets.map((facet, i) => [facet.field.name, counters[i]!.answer()]));
 }
 

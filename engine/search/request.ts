@@ -1,7 +1,7 @@
 import type { DatasetField } from '../core/dataset-field.js';
 import { invalid } from '../core/errors.js';
 import { readEntities, type AskedEntity } from '../query/request/entities.js';
-import { looseField, type FieldIndex } from '../query/request/fields.js';
+import { uncataloguedField, type FieldIndex } from '../query/request/fields.js';
 import { and, node } from '../query/predicate/predicate.js';
 import { parseDocumentQuery, type QueryRequest } from '../query/request/request.js';
 import { show } from '../query/request/problem.js';
@@ -25,7 +25,7 @@ const searchedFields = ['name', 'full_path', 'description', 'tags'];
 const rows: ReadonlyMap<string, DatasetField> = new Map(
   [...documentFields.values()].map(({ name, type, isList }) => [
     name,
-    looseField([name], type, { isList }),
+    uncataloguedField([name], type, { isList }),
   ]),
 );
 const index: FieldIndex = {

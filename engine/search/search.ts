@@ -6,7 +6,7 @@ import { LeasePool } from '../query/sql/lease-pool.js';
 import type { Predicate } from '../query/predicate/predicate.js';
 import { TopDocuments } from './top-documents.js';
 import { documentField, type SearchDocument } from './document.js';
-import { facetAnswers, facetCounter } from './facets.js';
+import { facetResults, facetCounter } from './facets.js';
 import { matcherOf } from './matches.js';
 import { necessaryCondition } from './necessary-condition.js';
 import { rankOf } from './rank.js';
@@ -95,7 +95,7 @@ async function runSearch<Access>(
     total: top.found,
     documents: await withAllColumns(table, page),
     offset: page.length > 0 && next < top.found ? next : null,
-    ...(request.facets && { facets: facetAnswers(request.facets, counters) }),
+    ...(request.facets && { facets: facetResults(request.facets, counters) }),
     ...(request.includeVaults && {
       vaults: vaults.flatMap((vault) => {
         const count = counts.get(vault.id);

@@ -9,10 +9,10 @@ import type { Segment } from './store.js';
  */
 
 /** Limits of a merged segment, besides one row group: what a pool thread can hold decoded in memory. */
-const mostBytes = 16 << 20;
-const mostValues = 4_000_000;
+const maxBytes = 16 << 20;
+const maxValues = 4_000_000;
 /** More sources would occupy a thread for seconds, which an import may be waiting for. */
-const mostSources = 256;
+const maxSources = 256;
 /** Segments of a smaller weight are merged. */
 const smallWeight = 0.5;
 
@@ -54,7 +54,7 @@ interface Weighed {
 
 function weightOf({ rows, bytes, columns }: Segment): number {
   const values = rows * (reservedColumns.length + leafCount(columns));
-  return Math.max(rows / rowGroupRows, bytes / mostBytes, values / mostValues);
+  return Math.max(rows / rowGroupRows, bytes / maxBytes, values / maxValues);
 }
 
 /** Cached, because every commit asks and most segments of a dataset share their columns. */
@@ -94,7 +94,7 @@ function filled(run: readonly Weighed[]): readonly Segment[] {
   let count = 0;
   for (const one of run) {
     weight += one.weight;
-    if (weight > 1 || count === mostSources) break;
+    if (weight > 1 || count === maxSources) break;
     count++;
   }
   return run.slice(0, count).map(({ segment }) => segment);

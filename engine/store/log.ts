@@ -31,7 +31,7 @@ export interface LogEntry {
 
 const maxEntryBytes = 512 << 20;
 /** Nesting of JSON: a schema takes two levels for each level of an object. */
-const mostDepth = 1_000;
+const maxDepth = 1_000;
 const entryPattern = /^(\d{20})\.json$/;
 
 /** The versions in a dataset's log, ascending; a gap is `damaged`. */
@@ -191,7 +191,7 @@ function checkedInfo(
 const kinds = ['protocol', 'metaData', 'add', 'remove', 'commitInfo'];
 
 function actionOf(line: string): [string, Action] {
-  const parsed = parseJson(line, { maxDepth: mostDepth }) as Record<string, unknown> | null;
+  const parsed = parseJson(line, { maxDepth: maxDepth }) as Record<string, unknown> | null;
   const names = parsed !== null && typeof parsed === 'object' ? Object.keys(parsed) : [];
   const kind = names[0];
   if (names.length !== 1 || kind === undefined || !kinds.includes(kind)) {

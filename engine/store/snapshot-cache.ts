@@ -10,7 +10,7 @@ interface LoadedVersion {
 }
 
 /** Snapshots of earlier versions are small, because they share their segments with neighbouring versions. */
-const mostEarlier = 64;
+const maxEarlier = 64;
 
 /**
  * The current snapshot of every dataset, brought forward from the log on every access, and the earlier versions used last, so that a
@@ -98,7 +98,7 @@ export class SnapshotCache {
     this.#earlier.delete(key);
     this.#earlier.set(key, snapshot);
     for (const oldest of this.#earlier.keys()) {
-      if (this.#earlier.size <= mostEarlier) return;
+      if (this.#earlier.size <= maxEarlier) return;
       this.#earlier.delete(oldest);
     }
   }

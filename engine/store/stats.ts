@@ -4,7 +4,7 @@ import type { Bound } from '../parquet/statistics.js';
 import type { LeafStats } from './store.js';
 
 /** Statistics are limited to the first leaves, because every log entry repeats them for each segment it adds. */
-const mostLeaves = 256;
+const maxLeaves = 256;
 
 /** The statistics of a segment in the log, by `leafKey`. A list has one entry, with its number of nulls. */
 export function segmentStats(
@@ -12,11 +12,11 @@ export function segmentStats(
   lists: readonly ListCount[],
 ): Readonly<Record<string, LeafStats>> {
   const stats = Object.create(null) as Record<string, LeafStats>;
-  for (const { leaf, nulls, hasNaN, min, max } of leaves.slice(0, mostLeaves)) {
+  for (const { leaf, nulls, hasNaN, min, max } of leaves.slice(0, maxLeaves)) {
     if (leaf.maxRepetition > 0) continue; // in a list
     stats[leafKey(leaf.path)] = leafStats(leaf.column, nulls, hasNaN, min, max);
   }
-  for (const { path, nulls } of lists.slice(0, mostLeaves)) stats[leafKey(path)] = { nulls };
+  for (const { path, nulls } of lists.slice(0, maxLeaves)) stats[leafKey(path)] = { nulls };
   return stats;
 }
 
@@ -40,7 +40,7 @@ function leafStats(
   return min === undefined || max === undefined ? { nulls } : { nulls, min, max };
 }
 
-const mostCharacters = 32;
+const maxCharacters = 32;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 function bound(column: ParquetColumn, value: Bound, isUpper: boolean): number | string | undefined {
@@ -50,11 +50,11 @@ function bound(column: ParquetColumn, value: Bound, isUpper: boolean): number | 
     return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   }
   // At most four bytes per character, and four more to see whether the string goes on.
-  const characters = Array.from(decoder.decode(value.subarray(0, mostCharacters * 4 + 4)));
-  if (characters.length <= mostCharacters && value.byteLength <= mostCharacters * 4) {
+  const characters = Array.from(decoder.decode(value.subarray(0, maxCharacters * 4 + 4)));
+  if (characters.length <= maxCharacters && value.byteLength <= maxCharacters * 4) {
     return characters.join('');
   }
-  const cut = characters.slice(0, mostCharacters).join('');
+  const cut = characters.slice(0, maxCharacters).join('');
   return isUpper ? `${cut}\u{10FFFF}` : cut;
 }
 

@@ -1,11 +1,11 @@
 /** A cache of the least-recently-used kind, limited to a number of bytes that its values declare. */
 export class ByteCache<V> {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #entries = new Map<string, { readonly value: V; readonly bytes: number }>();
   #bytes = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   get bytes(): number {
@@ -22,11 +22,11 @@ export class ByteCache<V> {
 
   set(key: string, value: V, bytes: number): void {
     this.#delete(key);
-    if (bytes > this.#mostBytes) return;
+    if (bytes > this.#maxBytes) return;
     this.#entries.set(key, { value, bytes });
     this.#bytes += bytes;
     for (const oldest of this.#entries.keys()) {
-      if (this.#bytes <= this.#mostBytes) break;
+      if (this.#bytes <= this.#maxBytes) break;
       this.#delete(oldest);
     }
   }

@@ -32,9 +32,9 @@ interface Blocks {
   readonly positions: Float64Array;
 }
 
-const mostDecoded = 128 << 20;
-const tables = new ByteCache<TextTable>(mostDecoded);
-const directories = new ByteCache<Blocks>(mostDecoded);
+const maxDecoded = 128 << 20;
+const tables = new ByteCache<TextTable>(maxDecoded);
+const directories = new ByteCache<Blocks>(maxDecoded);
 /** For shared texts: the text of each row, in most columns two bytes per row. */
 const textsOfRows = new ByteCache<Uint16Array | Uint32Array>(64 << 20);
 /** About a quarter of a byte per posting. */

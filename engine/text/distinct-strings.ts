@@ -14,7 +14,7 @@ export interface Texts {
 }
 
 /** With a larger share of distinct values, every row gets a text of its own. */
-const mostDistinct = 0.5;
+const maxDistinct = 0.5;
 /** Number of texts from which on that share is checked. */
 const checkFrom = 4096;
 
@@ -61,10 +61,10 @@ class TextCollector {
         const number = this.isShared ? this.#find(batch, from, to) : this.#append(batch, from, to);
         this.#of[row] = number + 1;
         const texts = this.#from.length;
-        if (this.isShared && texts > checkFrom && texts > row * mostDistinct) return undefined;
+        if (this.isShared && texts > checkFrom && texts > row * maxDistinct) return undefined;
       }
     }
-    if (this.isShared && this.#from.length > row * mostDistinct) return undefined;
+    if (this.isShared && this.#from.length > row * maxDistinct) return undefined;
     return {
       count: this.#from.length,
       of: this.#of,

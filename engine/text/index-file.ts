@@ -30,11 +30,11 @@ export interface ColumnLocation {
 
 const footerTailBytes = 8;
 const pageBytes = 64 << 10;
-const mostPages = 128 << 20;
-const mostSummaries = 16 << 20;
+const maxPages = 128 << 20;
+const maxSummaries = 16 << 20;
 
-const pages = new ByteCache<Uint8Array>(mostPages);
-const summaries = new ByteCache<TextIndex | null>(mostSummaries);
+const pages = new ByteCache<Uint8Array>(maxPages);
+const summaries = new ByteCache<TextIndex | null>(maxSummaries);
 let opened = 0;
 
 /** Opens the index in a segment's file; undefined if it has none of the current version. */

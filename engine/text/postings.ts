@@ -32,9 +32,9 @@ export interface TextTable {
 export const blockTexts = 128;
 
 /** With more occurrences, rounding errors can exceed the difference between the scores of n and n + 1 occurrences. */
-const mostTimes = 1_000_000;
+const maxTimes = 1_000_000;
 
-/** Texts are classed by occurrences: 1, 2, 3, or more. */
+/** Number of classes of the texts in a block: those with 1, 2, 3, or more occurrences of the term. */
 const kinds = 4;
 
 /**
@@ -134,7 +134,7 @@ export function nextWanted(
   const { begins, fewest, most } = bounds;
   for (let i = block; i < begins.length; i++) {
     const times = most[i]!;
-    if (times > mostTimes) return i;
+    if (times > maxTimes) return i;
     const at = i * kinds;
     for (let kind = 1; kind <= kinds && kind <= times; kind++) {
       const words = fewest[at + kind - 1]!;

@@ -37,7 +37,6 @@ export async function readBedHeader(
     header: { build },
     bodyOffset: 0,
     bodyLine: 0,
-    columns: [],
     fields: [],
     genomeBuild: build,
     warnings: bytes.length === 0 ? ['the file is empty'] : [],

@@ -98,7 +98,6 @@ class HeaderRows {
       header: { columns, bodyLine: named?.linesBefore ?? 0 },
       bodyOffset: named?.next ?? 0,
       bodyLine: named?.linesBefore ?? 0,
-      columns: [],
       fields: columns
         .filter((column) => column !== null && !reservedNames.includes(column.name))
         .map((column, ordering) => ({ name: column!.name, path: [column!.name], ordering })),
@@ -159,7 +158,6 @@ class HeaderRows {
       header: { columns: [], bodyLine: 0 },
       bodyOffset: this.#bytes.length,
       bodyLine: 0,
-      columns: [],
       fields: [],
       genomeBuild: null,
       warnings: [this.#bytes.length === 0 ? 'the file is empty' : 'the file has no rows'],

@@ -8,7 +8,7 @@ import { unescape, type Unescaped } from './percent-escapes.js';
 export const needsGeneralPath = -1;
 
 /** The largest number of values of a line; more may exceed the budget `recordKeysWarning`, which the general path checks. */
-const mostValues = 100;
+const maxValues = 100;
 
 /**
  * The fast path for the attributes of one line of the scan buffer. Nothing is stored until the whole line is known to be valid.
@@ -23,8 +23,8 @@ export abstract class FastAttributes {
   /** Value i of the line is `bytes[from[i]..to[i])`, of the column `columns[i]`; there are `count` values. */
   count = 0;
   readonly columns: AttributeColumn[] = [];
-  readonly from = new Int32Array(mostValues);
-  readonly to = new Int32Array(mostValues);
+  readonly from = new Int32Array(maxValues);
+  readonly to = new Int32Array(maxValues);
 
   abstract read(
     window: ScanBuffer,
@@ -37,7 +37,7 @@ export abstract class FastAttributes {
   /** Adds a value; returns false when it needs the general path. */
   protected add(column: AttributeColumn, from: number, to: number): boolean {
     const i = this.count++;
-    if (i >= mostValues || to - from > budgets.stringBytes) return false;
+    if (i >= maxValues || to - from > budgets.stringBytes) return false;
     this.columns[i] = column;
     this.from[i] = from;
     this.to[i] = to;

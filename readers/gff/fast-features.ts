@@ -21,8 +21,8 @@ export interface FastSetup {
 }
 
 /** Maximum number of lines in one run: the scan buffer holds their ranges. */
-const mostRows = 4096;
-const mostValues = 32_768;
+const maxRows = 4096;
+const maxValues = 32_768;
 
 /**
  * The fast path: parses runs of lines with nine valid columns whose attribute keys have occurred before. Numbers are appended
@@ -38,8 +38,8 @@ export class FastFeatures {
   readonly #setup: FastSetup;
   readonly #builders: Builders;
   readonly #searched: ByteSet;
-  readonly #starts = new Float64Array(mostRows);
-  readonly #ends = new Float64Array(mostRows);
+  readonly #starts = new Float64Array(maxRows);
+  readonly #ends = new Float64Array(maxRows);
   #base = 0;
   #positionCount = 0;
   #position = 0;
@@ -104,7 +104,7 @@ export class FastFeatures {
     this.lines = 0;
     this.#isCut = false;
     this.#begin(row);
-    while (start < length && rows < mostRows && this.#valueCount < mostValues) {
+    while (start < length && rows < maxRows && this.#valueCount < maxValues) {
       const isComment = this.#isComment(start);
       if (isComment && this.#setup.hasFasta && mayBeFasta(bytes, start)) break;
       this.#setup.plain.hasDecoded = false;
@@ -200,8 +200,8 @@ export class FastFeatures {
     let at = start;
     for (let k = 0; k < 3; k++) {
       const end = positions[position + k]!;
-      from[k * mostRows + i] = at;
-      to[k * mostRows + i] = isNull(bytes, at, end) ? at : end;
+      from[k * maxRows + i] = at;
+      to[k * maxRows + i] = isNull(bytes, at, end) ? at : end;
       at = end + 1;
     }
     const first = integerAt(bytes, at, positions[position + 3]!);
@@ -212,8 +212,8 @@ export class FastFeatures {
     if (isNull(bytes, score, positions[position + 5]!)) builders.score.appendNull();
     else builders.score.append(floatAt(bytes, score, positions[position + 5]!));
     const strand = positions[position + 5]! + 1;
-    from[3 * mostRows + i] = strand;
-    to[3 * mostRows + i] = isNull(bytes, strand, positions[position + 6]!) ? strand : strand + 1;
+    from[3 * maxRows + i] = strand;
+    to[3 * maxRows + i] = isNull(bytes, strand, positions[position + 6]!) ? strand : strand + 1;
     const phase = positions[position + 6]! + 1;
     if (isNull(bytes, phase, positions[position + 7]!)) builders.phase.appendNull();
     else builders.phase.append(bytes[phase]! - 48);
@@ -232,7 +232,7 @@ export class FastFeatures {
     const { columns, coordinates, attributes } = this.#setup;
     for (const [k, builder] of this.#builders.texts.entries()) {
       builder.padTo(row);
-      const size = window.gather(k * mostRows, rows);
+      const size = window.gather(k * maxRows, rows);
       builder.appendRun(window.gathered, size, window.ends, rows);
     }
     for (const column of columns) column.padTo(row + rows);

@@ -42,7 +42,6 @@ export async function featureHeader(
     header: { build },
     bodyOffset: 0,
     bodyLine: 0,
-    columns: [],
     fields: [],
     genomeBuild: build,
     warnings: isEmpty ? ['the file is empty'] : [],

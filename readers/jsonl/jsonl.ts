@@ -17,7 +17,6 @@ export const jsonl: Reader<null, null> = {
       header: null,
       bodyOffset: 0,
       bodyLine: 0,
-      columns: [],
       fields: [],
       genomeBuild: null,
       warnings: bytes.length === 0 ? ['the file is empty'] : [],

@@ -29,7 +29,6 @@ export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null
       header: { build },
       bodyOffset,
       bodyLine,
-      columns: [],
       fields: [],
       genomeBuild: build,
       warnings: isEmpty ? ['the file is empty'] : [],

@@ -27,7 +27,7 @@ export interface VcfParserOptions {
   readonly report: Report;
   /** Columns that the dataset already has. */
   readonly existing: Columns;
-  /** Dotted names of declared integers that are stored as doubles; the parser stops when it has added one. */
+  /** Dotted names of fields declared Integer whose values are fractions. After adding one, the parser gives up, and the chunk is read again. */
   readonly widened: Set<string>;
 }
 

@@ -30,7 +30,7 @@ export interface SampleOptions {
 }
 
 /** After this many lines more that needed the general path than not, the fast path is no longer tried. */
-const mostGeneralLines = 16;
+const maxGeneralLines = 16;
 
 /** Parses FORMAT and the sample columns into a list of objects, one per sample (contract 10.6; VCF 4.5, section 1.6.2). */
 export class SampleParser {
@@ -100,7 +100,7 @@ export class SampleParser {
     this.#lineNumber = line.number;
     this.#list.padTo(row);
     if (!this.#readFormat(bytes, infoTo + 1, formatTo)) return false;
-    if (this.#generalLines < mostGeneralLines) {
+    if (this.#generalLines < maxGeneralLines) {
       if (this.#readFast(bytes, formatTo + 1, to)) {
         if (this.#generalLines > 0) this.#generalLines--;
         return true;

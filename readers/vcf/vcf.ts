@@ -68,7 +68,6 @@ const emptyFile = {
   },
   bodyOffset: 0,
   bodyLine: 0,
-  columns: [],
   fields: [],
   genomeBuild: null,
   warnings: ['the file is empty'],

@@ -23,7 +23,6 @@ export const xml: Reader<XmlParams, XmlHeader> = {
       header: head,
       bodyOffset: head.bodyOffset,
       bodyLine: head.bodyLine,
-      columns: [],
       fields: [],
       genomeBuild: null,
       warnings: head.root === null ? ['the file is empty'] : [],

@@ -37,7 +37,7 @@ export async function sweepExpired(
 }
 
 /** Whether an entry of the scratch folder belongs to an open task, whose next attempt will use it. */
-export async function isInUse(
+export async function isScratchOfOpenTask(
   catalog: Catalog,
   name: string,
   jobs: Jobs = declaredJobs,
@@ -53,7 +53,7 @@ async function sweepScratch(catalog: Catalog, data: DataFolder, jobs: Jobs): Pro
   // The SQL engine of this process is already open.
   const used = new Set([basename(spillFolder(data, process.pid))]);
   for (const { name } of await list(data.scratch)) {
-    if (await isInUse(catalog, name, jobs)) used.add(name);
+    if (await isScratchOfOpenTask(catalog, name, jobs)) used.add(name);
   }
   await sweep(data.scratch, (name) => used.has(name));
 }

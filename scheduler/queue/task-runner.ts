@@ -297,7 +297,7 @@ export class TaskRunner {
       try {
         return await work();
       } catch (error) {
-        // A row that was deleted meanwhile does not come back.
+        // `not-found` is final: the row was deleted meanwhile.
         if ((error as { code?: unknown }).code === 'not-found') throw error;
         this.#options.report(`will be tried again: ${toErrorValue(error).message}`);
         if (this.#isClosing) return;

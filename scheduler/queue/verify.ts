@@ -11,7 +11,7 @@ import { fileStats, list, modifiedAt, openFile } from '../../engine/core/files.j
 import type { Store } from '../../engine/store/store.js';
 import { droppedLog } from '../../engine/store/verify.js';
 import type { ImportReport } from '../jobs/import/import-report.js';
-import { isInUse } from './sweep.js';
+import { isScratchOfOpenTask } from './sweep.js';
 
 /** An inconsistency of a data folder. `where` is a path in the data folder, or a resource and its id. */
 export interface Difference {
@@ -222,7 +222,7 @@ async function verifyScratch(parts: VerifyParts, report: Report): Promise<void> 
   const { data, catalog } = parts;
   const referenced = new Set<string>();
   for (const { name } of await list(data.scratch)) {
-    if (await isInUse(catalog, name)) referenced.add(name);
+    if (await isScratchOfOpenTask(catalog, name)) referenced.add(name);
   }
   await reportUnreferenced(parts, 'scratch', referenced, report);
 }

@@ -87,7 +87,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     spillMb: 256,
   });
   const config = { threads: 1, workerMemoryMb: 512 };
-  // Tests look at what is there while nothing goes on.
+  // No merge starts because a dataset is quiet: tests count segments.
   const quietMs = Infinity;
   const scheduler = createScheduler({
     catalog,

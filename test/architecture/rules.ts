@@ -19,10 +19,9 @@ export const insideEngine: Readonly<Record<string, readonly string[]>> = {
   text: ['core'],
   // It implements the interface through which a search reads it.
   catalog: ['core', 'search'],
-  expression: ['core'],
   store: ['core', 'parquet', 'text'],
-  ingest: ['core', 'expression', 'parquet', 'store'],
-  query: ['core', 'expression', 'parquet', 'store', 'text'],
+  ingest: ['core', 'parquet', 'store'],
+  query: ['core', 'parquet', 'store', 'text'],
   search: ['core', 'query', 'text'],
 };
 

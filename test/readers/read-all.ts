@@ -56,13 +56,14 @@ export interface ReadAll {
   readonly genomeBuild: string | null;
 }
 
-/** Reads a whole file the way an import does, chunk by chunk, into plain rows. */
+/** Reads a whole file chunk by chunk into plain rows, for readers without a splitter; `importSource` reads as an import does. */
 export async function readAll(
   path: string,
   reader: string,
   options: { targetBytes?: number; params?: Record<string, unknown>; name?: string } = {},
 ): Promise<ReadAll> {
   const format = readerNamed(reader);
+  if (format.splitter) throw new Error(`${reader} has a splitter: use importSource`);
   const source = await openSource(resolve(path), options.name ?? path.split('/').at(-1)!);
   try {
     const params = format.params(options.params ?? {});

@@ -8,7 +8,7 @@ import {
   runArrow,
   runFacets,
   runQuery,
-  runText,
+  runTextPage,
   type QueryAnswer,
 } from '../../../engine/query/plan/query.js';
 import { visibleData, type VisibleData } from '../../../scheduler/jobs/visible-data.js';
@@ -110,7 +110,7 @@ export async function pageAnswer(
   const page =
     shape === 'arrow'
       ? await runArrow(queryEngine, snapshot, fields, request, { signal })
-      : await runText(queryEngine, snapshot, fields, request, shape, { signal });
+      : await runTextPage(queryEngine, snapshot, fields, request, shape, { signal });
   const bytes =
     typeof page.body === 'string'
       ? Buffer.from(page.body)

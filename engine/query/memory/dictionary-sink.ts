@@ -2,7 +2,7 @@ import { release } from '../../core/buffers.js';
 import type { DecompressedPage } from '../../parquet/read-pages.js';
 import { encodingId } from '../../parquet/encoding.js';
 import type { DictionaryValues, ColumnValues } from './column.js';
-import { dictionaryIndices, spreadInt32, type ValueSink } from './value-sink.js';
+import { dictionaryIndices, insertNullGaps, type ValueSink } from './value-sink.js';
 import type { GrowingDictionary } from './growing-dictionary.js';
 
 /** Distinct indices are few if each occurs this often on average. */
@@ -54,7 +54,7 @@ export class DictionarySink implements ValueSink {
   }
 
   spread(from: number, count: number, slots: number, present: Uint8Array): void {
-    spreadInt32(this.#indices, from, count, slots, present);
+    insertNullGaps(this.#indices, from, count, slots, present);
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {

@@ -46,7 +46,7 @@ export function memoryRefusal(
  * The most that evaluation may cost, in nanoseconds per record. A segment is matched in one pass that cannot be interrupted; of 5
  * million records it then takes about a second.
  */
-const mostPerRow = 200;
+const maxPerRow = 200;
 
 /**
  * Whether the memory executor evaluates a predicate over the columns of a dataset (without the reserved ones). `indexedFields` has
@@ -58,9 +58,9 @@ export function memorySupport(
   indexedFields: ReadonlySet<string> = new Set(),
 ): MemorySupport {
   const { perRow } = costOf(predicate);
-  if (perRow > mostPerRow)
+  if (perRow > maxPerRow)
     return unsupported(
-      `the conditions cost about ${Math.round(perRow)} ns per record, more than ${mostPerRow}, in a pass that cannot be interrupted`,
+      `the conditions cost about ${Math.round(perRow)} ns per record, more than ${maxPerRow}, in a pass that cannot be interrupted`,
     );
   const context: SupportContext = {
     column: (field) => columnOf(field, columns),

@@ -6,7 +6,7 @@ import { encodingId } from '../../parquet/encoding.js';
 import { physicalType } from '../../parquet/schema.js';
 import type { ColumnValues, Numbers } from './column.js';
 import type { SegmentChunk } from './segment-file.js';
-import { dictionaryIndices, spreadInt32, type ValueSink } from './value-sink.js';
+import { dictionaryIndices, insertNullGaps, type ValueSink } from './value-sink.js';
 
 /**
  * The sink for numbers of this physical type. Integers get the narrowest array that holds all of them, by the statistics of the
@@ -105,7 +105,7 @@ class Int32Sink implements ValueSink {
   }
 
   spread(from: number, count: number, slots: number, present: Uint8Array): void {
-    spreadInt32(this.#words, from, count, slots, present);
+    insertNullGaps(this.#words, from, count, slots, present);
   }
 
   finish(): { readonly values: ColumnValues; readonly bytes: number } {

@@ -8,7 +8,7 @@ import type { Unsupported } from '../unsupported.js';
 import { fieldKey, termConditions, type FoundTerms, type TermCondition } from './terms.js';
 
 /** The most memory that found rows may take; a condition on 5 million records takes 640 kB at most. */
-const mostBytes = 64 << 20;
+const maxBytes = 64 << 20;
 
 /** A condition, and the index of its field. */
 interface Indexed {
@@ -63,8 +63,8 @@ export class TermLookup {
         } else {
           ofSegment.set(key, rows);
           bytes += rows.byteLength;
-          if (bytes > mostBytes)
-            return { unsupported: `the rows of the terms take more than ${mostBytes} bytes` };
+          if (bytes > maxBytes)
+            return { unsupported: `the rows of the terms take more than ${maxBytes} bytes` };
         }
         await slice.yieldIfOver();
       }

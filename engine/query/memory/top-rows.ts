@@ -41,7 +41,7 @@ export class TopRows {
   readonly #count: number;
   readonly #compare: (a: Candidate, b: Candidate) => number;
   #kept: Candidate[] = [];
-  /** The first key of the last row that is in; undefined while there is room. */
+  /** First sort key of the last row that is kept; undefined until there are `count` rows. */
   #worst: SortValue | undefined;
 
   constructor(ordering: readonly OrderKey[], count: number) {

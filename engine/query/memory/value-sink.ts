@@ -34,7 +34,7 @@ export function dictionaryIndices(
 }
 
 /** `ValueSink.spread` for an Int32Array; runs backwards, so that no value is overwritten before it is moved. */
-export function spreadInt32(
+export function insertNullGaps(
   values: Int32Array,
   from: number,
   count: number,

@@ -12,7 +12,7 @@ import type { QueryEngine } from './engine.js';
 import { execute, type Executed } from './execute.js';
 import type { RowRef } from './executor.js';
 import type { Position } from './position.js';
-import { readBatches, readHere, readRecords } from './records.js';
+import { readBatches, readInThisThread, readRecords } from './records.js';
 import type { RunOptions } from './limits.js';
 import type { PlanRequest } from './plan.js';
 import { Steps } from './steps.js';
@@ -169,7 +169,7 @@ export async function runArrow(
 }
 
 /** The page as lines of JSON, or as CSV under the fields' titles. */
-export async function runText(
+export async function runTextPage(
   engine: QueryEngine,
   snapshot: Snapshot,
   fields: readonly DatasetField[],
@@ -216,7 +216,7 @@ export async function runCells(
   const cells = await steps.time('read', async () =>
     shape === 'json'
       ? (await recordsOf(query, rows)).map((text) => [text])
-      : await readHere(snapshot, rows, projection, 'cells', runOptions(query)),
+      : await readInThisThread(snapshot, rows, projection, 'cells', runOptions(query)),
   );
   const titles = new Map(fields.map(({ path, title }) => [path.join('\n'), title]));
   const explain = await explained(query, found, steps);

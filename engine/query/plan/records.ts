@@ -22,14 +22,14 @@ export async function readRecords(
 ): Promise<readonly string[]> {
   const texts = await engine.memory?.records(snapshot, rows, projection, options);
   if (texts !== undefined && !isUnsupported(texts)) return texts;
-  return readHere(snapshot, rows, projection, 'json', options);
+  return readInThisThread(snapshot, rows, projection, 'json', options);
 }
 
 /** The number of records that are read before control returns to the event loop. */
 const rowsAtOnce = 500;
 
 /** The texts or cells of records, in the order of `rows`, read in the calling thread. */
-export async function readHere<F extends 'json' | 'cells'>(
+export async function readInThisThread<F extends 'json' | 'cells'>(
   snapshot: Snapshot,
   rows: readonly RowRef[],
   projection: readonly Projected[],

@@ -4,7 +4,7 @@ import { kindOf } from './kinds.js';
 import { conditionsIn, type CaseVariants, type Predicate } from './predicate.js';
 
 /** With more decisions than this, opening the files is faster. */
-const mostDecisions = 1_000_000;
+const maxDecisions = 1_000_000;
 
 /**
  * The snapshot without the segments that the statistics of the log rule out. DuckDB reads the footer of every file that a statement
@@ -17,7 +17,7 @@ export function prune(
   caseVariants: CaseVariants,
 ): Snapshot {
   const { segments } = snapshot;
-  if (segments.length < 2 || segments.length * conditionsIn(predicate).length > mostDecisions)
+  if (segments.length < 2 || segments.length * conditionsIn(predicate).length > maxDecisions)
     return snapshot;
   const test = segmentTest(predicate, caseVariants);
   const mayMatch = segments.map(test);

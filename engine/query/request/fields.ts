@@ -44,7 +44,7 @@ export function isReserved(path: readonly string[]): boolean {
 }
 
 /** A field that is not in the catalogue: of a file, of a dry run, of a search, or a reserved one. */
-export function looseField(
+export function uncataloguedField(
   path: readonly string[],
   dataType: DataType,
   more: Partial<DatasetField> = {},
@@ -63,5 +63,5 @@ export function looseField(
 }
 
 const reserved: readonly DatasetField[] = ['_id', '_commit'].map((name) =>
-  looseField([name], 'string'),
+  uncataloguedField([name], 'string'),
 );

@@ -28,7 +28,7 @@ export function maxScore(
   let most = 0;
   for (const clause of clauses) {
     const { boost, leaves } = clause;
-    let sum = hasBase(clause, clauses) && mayHold(clause.item, found) ? tier : 0;
+    let sum = addsTier(clause, clauses) && mayHold(clause.item, found) ? tier : 0;
     for (const [leaf, weight] of leaves) sum += maxOf(leaf, weight, found);
     most += boost * sum;
   }
@@ -74,8 +74,8 @@ function mayHold(item: Predicate, found: ReadonlyMap<Predicate, LeafHits>): bool
   return found.get(item)!.most > 0;
 }
 
-/** True if satisfying the clause adds the tier: not if it is the only clause and its conditions have scores. */
-function hasBase({ leaves }: RankedClause, clauses: readonly RankedClause[]): boolean {
+/** Whether a satisfied clause adds the constant of relevance.ts that ranks by the number of clauses: not if it is the only clause and its conditions have scores. */
+function addsTier({ leaves }: RankedClause, clauses: readonly RankedClause[]): boolean {
   return clauses.length > 1 || leaves.every(([, { most }]) => most === 0);
 }
 
@@ -91,7 +91,7 @@ export function scoresOf(
   for (const [leaf, hits] of found) byRow.set(leaf, spread(hits, rows));
   for (const clause of clauses) {
     const sum = new Float64Array(rows.length);
-    if (hasBase(clause, clauses)) {
+    if (addsTier(clause, clauses)) {
       const isSatisfied = satisfied(clause.item, byRow);
       for (let i = 0; i < sum.length; i++) sum[i] = isSatisfied[i] === 1 ? tier : 0;
     }

@@ -97,9 +97,9 @@ function term(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weigh
   const { dialect, params } = statement;
   const values = access(statement, leaf.field);
   if (!values || most === 0) return [];
-  const mostParam = params.add('double', most);
+  const maxParam = params.add('double', most);
   if (leaf.field.type !== 'text') {
-    return [`${mostParam} * ${dialect.indicator(compile(statement, leaf))}`];
+    return [`${maxParam} * ${dialect.indicator(compile(statement, leaf))}`];
   }
   const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
   const times =
@@ -108,6 +108,6 @@ function term(statement: Statement, leaf: Leaf, { most, base, slope }: Bm25Weigh
       : dialect.phraseCount(text, params.add('string', phraseBetweenSlashes(leaf.terms)));
   const [baseParam, slopeParam] = [params.add('double', base), params.add('double', slope)];
   return [
-    `coalesce((${mostParam} * ${times}) / (${times} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
+    `coalesce((${maxParam} * ${times}) / (${times} + (${baseParam} + ${slopeParam} * ${dialect.textLength(text)})), 0)`,
   ];
 }

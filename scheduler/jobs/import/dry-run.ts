@@ -9,7 +9,7 @@ import {
   type RowRef,
 } from '../../../engine/query/results/materialise.js';
 import { project } from '../../../engine/query/results/projection.js';
-import { looseField } from '../../../engine/query/request/fields.js';
+import { uncataloguedField } from '../../../engine/query/request/fields.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { looseSnapshot } from '../../../engine/store/loose.js';
 import { schemaFile } from '../../../engine/store/schema-file.js';
@@ -103,7 +103,7 @@ function fieldsAfterImport(
   );
   const added = pathsOf(columns).filter((path) => !known.has(path.join('\n')));
   const rows = added.map((path) =>
-    looseField(path, 'string', { ordering: orderings.get(path.join('\n')) ?? next++ }),
+    uncataloguedField(path, 'string', { ordering: orderings.get(path.join('\n')) ?? next++ }),
   );
   return [...fields, ...rows];
 }

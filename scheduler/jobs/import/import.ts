@@ -16,7 +16,7 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
   isResumable: true,
 
   async prepare(task, context) {
-    return (await import('./publish-import.js')).prepareImport(task, context);
+    return (await import('./prepare-import.js')).prepareImport(task, context);
   },
   run: runImport,
   async publish(task, result, context) {

@@ -3,39 +3,17 @@ import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { AppError, notFound } from '../../../engine/core/errors.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
-import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext, Published } from '../job.js';
 import { dryRunReport } from './dry-run-report.js';
-import type { ImportParams, ImportResult } from './import-types.js';
-import { knownColumns, newFields } from './known-columns.js';
+import type { ImportResult } from './import-types.js';
+import { newFields } from './known-columns.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
-import { checkSources, sourcesOf } from './prepare-sources.js';
-import { declaredBy, describedBy, editsBy, fixedEntities, transientBy } from './target-fields.js';
-
-/** Checks the permissions on the dataset and the sources, and collects the parameters of `runImport`. */
-export async function prepareImport(task: TaskRow, context: PublishContext): Promise<ImportParams> {
-  const { catalog, store } = context;
-  const row = await importOf(task, context);
-  if (row.commitMode !== 'append') {
-    throw new AppError('invalid', `commit mode ${row.commitMode} is not available yet`);
-  }
-  const { columns: stored } = await store.snapshot(row.datasetId);
-  const fields = await catalog.fields.all(row.datasetId);
-  return {
-    commitId: row.commitId,
-    sources: await sourcesOf(row, task, context),
-    stored,
-    isUrgent: row.source === 'data_records',
-    dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
-    transient: transientBy(row.targetFields),
-    fixedEntities: fixedEntities(fields, row.targetFields),
-    known: declaredBy(row.targetFields, knownColumns(stored, fields)),
-  };
-}
+import { importOf } from './prepare-import.js';
+import { checkSources } from './prepare-sources.js';
+import { describedBy, editsBy } from './target-fields.js';
 
 /** Commits the segments to the dataset, or stores the report of a dry run. */
 export async function publishImport(
@@ -112,13 +90,6 @@ function metadataOf(result: ImportResult, { progress }: PublishContext): JsonObj
     ...result.metadata,
     progress: { ...progress, ...(result.metadata['progress'] as JsonObject) },
   };
-}
-
-async function importOf(task: TaskRow, { catalog }: PublishContext): Promise<ImportRow> {
-  const row = await catalog.imports.get(task.resourceId);
-  if (row === undefined) throw notFound();
-  await checkPermission(catalog, task.userId, 'dataset', row.datasetId, 'write');
-  return row;
 }
 
 function publicationOf(

@@ -1,6 +1,6 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { boundColumns, unifyColumns } from '../../../engine/ingest/unify-columns.js';
+import { fixedTypeColumns, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
@@ -25,7 +25,7 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
   try {
     await readAll(params, context, files, resume, runs);
     const { columns } = unifyColumns(
-      boundColumns(params.known),
+      fixedTypeColumns(params.known),
       runs.flatMap((run) => run.columns()),
     );
     checkColumnCount(params, columns);

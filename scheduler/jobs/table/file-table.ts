@@ -1,5 +1,5 @@
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
-import { looseField } from '../../../engine/query/request/fields.js';
+import { uncataloguedField } from '../../../engine/query/request/fields.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { tableFormatOf } from '../../../readers/index.js';
@@ -26,7 +26,7 @@ export function fieldsOf(columns: Columns, above: readonly string[] = []): reado
     const path = [...above, column.name];
     // Clients see JSON as an object without members.
     const dataType = column.type === 'json' ? 'object' : column.type;
-    const field = looseField(path, dataType, { title: '', isList: column.isList, ordering });
+    const field = uncataloguedField(path, dataType, { title: '', isList: column.isList, ordering });
     return [field, ...fieldsOf(column.children ?? [], path)];
   });
 }

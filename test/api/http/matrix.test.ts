@@ -12,6 +12,7 @@ import {
   type Fixture,
   type TestServer,
 } from '../server.js';
+import { isOwned } from './owned-resources.js';
 
 /** What each operation on a thing asks of the caller, from the specification's tables: once more than in the code (threat A2). */
 const needed: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own'>> = {
@@ -141,9 +142,6 @@ function call(client: Client, row: OperationRow, path: string): Promise<Answer> 
 const rows = (Object.entries(operations) as [string, OperationRow][]).filter(
   ([id, row]) => row.paths[0].includes(':id') && needed[id] !== undefined,
 );
-
-/** Resources that belong to users and not to vaults; `saved-resources.test.ts` has their table. */
-const isOwned = (id: string): boolean => /^(savedQueries|beaconSets|beacons)\./.test(id);
 
 test('the table has every operation on a thing', () => {
   const own = ['users.get', 'uploads.put', ...downloads];

@@ -10,6 +10,7 @@ import {
   type Client,
   type TestServer,
 } from '../server.js';
+import { isOwned } from '../http/owned-resources.js';
 
 let server: TestServer;
 let ann: Client;
@@ -173,10 +174,7 @@ describe('beacons', () => {
 
 describe('who may do what (A2)', () => {
   const rows = (Object.entries(operations) as [string, OperationRow][]).filter(
-    ([id, { paths, method }]) =>
-      /^(savedQueries|beaconSets|beacons)\./.test(id) &&
-      paths[0].includes(':id') &&
-      method !== 'DELETE',
+    ([id, { paths, method }]) => isOwned(id) && paths[0].includes(':id') && method !== 'DELETE',
   );
   const reads = ({ method, paths }: OperationRow): boolean =>
     method === 'GET' || paths[0].endsWith('/query');
@@ -184,9 +182,15 @@ describe('who may do what (A2)', () => {
   test.each([false, true])('with is_shared %s', async (isShared) => {
     const query = idOf(await ann.post('/v2/saved_queries', { name: 'mine', is_shared: isShared }));
     await ann.patch(`/v2/beacon_sets/${setId}`, { is_shared: isShared });
+    const ids: Readonly<Record<string, unknown>> = {
+      saved_queries: query,
+      beacon_sets: setId,
+      beacons: beaconIds[0],
+    };
     const target = (path: string): string => {
-      const id = path.includes('saved') ? query : path.includes('sets') ? setId : beaconIds[0];
-      return path.replace(':id', String(id));
+      const resource = path.split('/')[2]!;
+      if (ids[resource] === undefined) throw new Error(`add an id of ${resource} to this test`);
+      return path.replace(':id', String(ids[resource]));
     };
     const nobody = clientFor(server.url, ann.user, '');
     for (const [, row] of rows) {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseQuery } from '../../../engine/query/request/request.js';
-import { runArrow, runQuery, runText } from '../../../engine/query/plan/query.js';
+import { runArrow, runQuery, runTextPage } from '../../../engine/query/plan/query.js';
 import { foldTerm } from '../../../engine/text/fold.js';
 import {
   indexMagic,
@@ -154,7 +154,7 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
       const request = parseQuery(asked, fields);
       const { ids, total } = await ask(asked, indexed);
       expect(ids).toHaveLength(wanted === 'cancer' ? 20 : 0);
-      const text = await runText(bench.engine, snapshot, fields, request, 'csv');
+      const text = await runTextPage(bench.engine, snapshot, fields, request, 'csv');
       expect(text.body.split('\r\n').slice(1, -1)).toEqual(ids);
       const arrow = await runArrow(bench.engine, snapshot, fields, request);
       expect([...(tableFromIPC(arrow.body).getChild('_id') ?? [])].map(String)).toEqual(ids);

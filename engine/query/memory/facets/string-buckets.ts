@@ -4,7 +4,7 @@ import { blockLength, selectedValues, valueCount, indicesOf } from './blocks.js'
 import type { Overflow } from './overflow.js';
 import type { BucketsPartial, PartialKeys } from './partial.js';
 import { countOncePerRow, IdCounts } from './id-counts.js';
-import { joinStrings, maxStrings, StringIds } from './string-ids.js';
+import { stringKeys, maxStrings, StringIds } from './string-ids.js';
 
 /** Number of rows for each string of a field. A row whose list repeats a string counts once. */
 export class StringBuckets {
@@ -62,7 +62,7 @@ export class StringBuckets {
     });
     if (strings.length > maxStrings)
       this.#overflow.set(`more than ${maxStrings} different strings`);
-    return { ...partial, keys: joinStrings(strings), counts: Uint32Array.from(counts) };
+    return { ...partial, keys: stringKeys(strings), counts: Uint32Array.from(counts) };
   }
 
   #countsOf(isKnown: boolean): IdCounts {
@@ -105,7 +105,7 @@ function wholeDictionary(dictionary: Dictionary, counts: Uint32Array): PartialKe
   if (size > 4096 && different * 4 < size) return undefined;
   const known = joined.get(dictionary);
   if (known?.size === size) return known.keys;
-  const keys = joinStrings(dictionary.strings);
+  const keys = stringKeys(dictionary.strings);
   joined.set(dictionary, { size, keys });
   return keys;
 }

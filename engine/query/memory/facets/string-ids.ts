@@ -96,7 +96,7 @@ export class StringIds {
 }
 
 /** The strings as keys of a partial result. */
-export function joinStrings(strings: readonly string[]): PartialKeys {
+export function stringKeys(strings: readonly string[]): PartialKeys {
   const ends = new Uint32Array(strings.length);
   let end = 0;
   strings.forEach((text, index) => {

@@ -7,7 +7,7 @@ import { BucketIds } from './bucket-ids.js';
 import type { BucketedFacet, BucketsPartial, FacetPartial, PartialKeys } from './partial.js';
 import { numberGrouping } from './number-grouping.js';
 import { Stats } from './stats.js';
-import { joinStrings, StringIds } from './string-ids.js';
+import { stringKeys, StringIds } from './string-ids.js';
 
 /**
  * Counts a facet with nested facets: row by row within a block, a value is assigned to a bucket below the parent's bucket. No
@@ -170,7 +170,7 @@ class StringSource {
   }
 
   keys(ids: readonly number[]): PartialKeys {
-    return joinStrings(ids.map((id) => this.#ids.text(id)));
+    return stringKeys(ids.map((id) => this.#ids.text(id)));
   }
 }
 

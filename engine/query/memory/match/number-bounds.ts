@@ -32,7 +32,7 @@ export function integerSpan({ from, to }: Span<bigint>): Span<number> | undefine
 }
 
 /** The numbers of a span for a column of whole numbers of at most 2^53 in size; undefined if there are none. */
-export function exactSpan({ from, to }: Span<bigint>): Span<number> | undefined {
+export function spanWithinSafeIntegers({ from, to }: Span<bigint>): Span<number> | undefined {
   if (from > to || from > exact || to < -exact) return undefined;
   return {
     from: from < -exact ? -Infinity : Number(from),

@@ -6,7 +6,7 @@ import { longsIn, numbersIn, numbersWithNaNIn } from './number-range.js';
 import { listed } from './number-list.js';
 import {
   doubleSpan,
-  exactSpan,
+  spanWithinSafeIntegers,
   floating,
   integerSpan,
   isWhole,
@@ -27,7 +27,7 @@ function wholeRange(span: Span<bigint>): ValueTest {
     if (values.kind === 'longs') return longsIn(values.longs, count, span, within);
     const { numbers } = values;
     if (numbers instanceof Float32Array) return mismatch('whole numbers', 'floats');
-    const part = numbers instanceof Int32Array ? integerSpan(span) : exactSpan(span);
+    const part = numbers instanceof Int32Array ? integerSpan(span) : spanWithinSafeIntegers(span);
     return part === undefined ? 'none' : numbersIn(numbers, count, part, within);
   });
 }

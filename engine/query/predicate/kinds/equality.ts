@@ -60,10 +60,10 @@ function spansOf<T>(
 }
 
 /** More spans than this are replaced by the one span that encloses them. */
-const mostSpans = 64;
+const maxSpans = 64;
 
 function joined<T>(spans: readonly [T, T][], order: Order<T>): readonly [T, T][] {
-  if (spans.length <= mostSpans) return spans;
+  if (spans.length <= maxSpans) return spans;
   let [from, to] = spans[0]!;
   for (const [first, last] of spans) {
     if (order.compare(first, from) < 0) from = first;

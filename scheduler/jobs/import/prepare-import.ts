@@ -1,0 +1,38 @@
+import type { ImportRow } from '../../../engine/catalog/imports.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
+import { checkPermission } from '../../queue/permissions.js';
+import type { PublishContext } from '../job.js';
+import type { ImportParams } from './import-types.js';
+import { knownColumns } from './known-columns.js';
+import { sourcesOf } from './prepare-sources.js';
+import { declaredBy, describedBy, fixedEntities, transientBy } from './target-fields.js';
+
+/** Checks the permissions on the dataset and the sources, and collects the parameters of `runImport`. */
+export async function prepareImport(task: TaskRow, context: PublishContext): Promise<ImportParams> {
+  const { catalog, store } = context;
+  const row = await importOf(task, context);
+  if (row.commitMode !== 'append') {
+    throw new AppError('invalid', `commit mode ${row.commitMode} is not available yet`);
+  }
+  const { columns: stored } = await store.snapshot(row.datasetId);
+  const fields = await catalog.fields.all(row.datasetId);
+  return {
+    commitId: row.commitId,
+    sources: await sourcesOf(row, task, context),
+    stored,
+    isUrgent: row.source === 'data_records',
+    dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
+    transient: transientBy(row.targetFields),
+    fixedEntities: fixedEntities(fields, row.targetFields),
+    known: declaredBy(row.targetFields, knownColumns(stored, fields)),
+  };
+}
+
+/** The import of a task, whose user may still write to the dataset. Throws `not-found` or `forbidden` otherwise. */
+export async function importOf(task: TaskRow, { catalog }: PublishContext): Promise<ImportRow> {
+  const row = await catalog.imports.get(task.resourceId);
+  if (row === undefined) throw notFound();
+  await checkPermission(catalog, task.userId, 'dataset', row.datasetId, 'write');
+  return row;
+}
