@@ -27,7 +27,7 @@ const elsewhere: Partial<Record<Budget, string>> = {
   stringBytes: 'readers/jsonl/jsonl',
   rejectedFileBytes: 'scheduler/jobs/import/import-report',
   rejectedTextBytes: 'engine/ingest/rejected-lines',
-  dryRunSampleBytes: 'api/resources/dry-run',
+  dryRunSampleBytes: 'api/resources/dry-run.slow',
   fileTableBytes: 'api/resources/file-queries',
   filterDepth: 'engine/query/bad-requests',
   filterNodes: 'engine/query/bad-requests',

@@ -37,7 +37,7 @@ const seed = Number(process.env.STRANDLAKE_SEED ?? Date.now() % 1_000_000);
 /** Number of random splits. The threat catalogue asks for 10,000. */
 const splits = Number(process.env['STRANDLAKE_CASES'] ?? 10_000);
 /** Number of places at which each real file is cut. */
-const cuts = 500;
+const cuts = 150;
 let state = seed;
 function random(below: number): number {
   state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
