@@ -71,7 +71,8 @@ async function read(dataset: Known): Promise<void> {
     expect(results?.length).toBe(total);
     dataset.reads.push(results?.map(({ word }) => word) ?? []);
   } else if (!dataset.isDeleted || ![404, 400].includes(answer.status)) {
-    throw new Error(`read: ${answer.status} ${answer.text}`);
+    const cause = server.logs.findLast((line) => line.includes('"error"')) ?? '';
+    throw new Error(`read: ${answer.status} ${answer.text} ${cause}`);
   }
 }
 

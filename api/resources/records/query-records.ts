@@ -1,7 +1,7 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { AppError, invalid } from '../../../engine/core/errors.js';
+import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import {
   lookup,
@@ -59,7 +59,9 @@ async function queryPage(
     seen: from?.seen ?? 0,
   };
   const request = { ...parsed, cursor: progress, ...(from && { facets: null }) };
-  const answer = await runQuery(context.queryEngine, snapshot, fields, request, { signal });
+  const answer = await unlessDeleted(context, dataset, () =>
+    runQuery(context.queryEngine, snapshot, fields, request, { signal }),
+  );
   if (!answer.position) return { answer, next: null };
   const state = {
     datasetId: dataset.id,
@@ -107,10 +109,11 @@ export async function pageAnswer(
     );
   const { queryEngine } = context;
   const shape = pageTypes[type];
-  const page =
+  const page = await unlessDeleted(context, dataset, async () =>
     shape === 'arrow'
-      ? await runArrow(queryEngine, snapshot, fields, request, { signal })
-      : await runTextPage(queryEngine, snapshot, fields, request, shape, { signal });
+      ? runArrow(queryEngine, snapshot, fields, request, { signal })
+      : runTextPage(queryEngine, snapshot, fields, request, shape, { signal }),
+  );
   const bytes =
     typeof page.body === 'string'
       ? Buffer.from(page.body)
@@ -128,7 +131,9 @@ export async function lookupAnswer(
   const started = performance.now();
   const { snapshot, fields } = await readableData(context, dataset);
   const wanted = ids.map((id) => id.trim()).filter((id) => id !== '');
-  const results = await lookup(context.queryEngine, snapshot, fields, wanted, { signal });
+  const results = await unlessDeleted(context, dataset, () =>
+    lookup(context.queryEngine, snapshot, fields, wanted, { signal }),
+  );
   const total = (JSON.parse(results) as unknown[]).length; // few: the ids fit into a URL
   const took = Math.round(performance.now() - started);
   return new JsonText(
@@ -149,7 +154,9 @@ export async function fieldFacets(
   const { facets } = parseQuery({ facets: { [field.name]: options } }, fields);
   const [facet] = facets!;
   const distinct = { kind: 'count', field: facet!.field } as const;
-  const answer = await runFacets(context.queryEngine, snapshot, [facet!, distinct], { signal });
+  const answer = await unlessDeleted(context, dataset, () =>
+    runFacets(context.queryEngine, snapshot, [facet!, distinct], { signal }),
+  );
   const [counts, total] = answer.facets;
   return new JsonText(`{"facets":${counts!},"total":${total!},"took":${answer.took}}`);
 }
@@ -174,7 +181,25 @@ export async function runDatasetQuery(
 ): Promise<QueryAnswer> {
   const { snapshot, fields } = await readableData(context, dataset);
   const request = parseQuery(body, fields, await genesForQuery(body));
-  return runQuery(context.queryEngine, snapshot, fields, request, signal ? { signal } : {});
+  return unlessDeleted(context, dataset, () =>
+    runQuery(context.queryEngine, snapshot, fields, request, signal ? { signal } : {}),
+  );
+}
+
+/** Runs a query. Throws a 404 instead of `damaged` if the files are missing because the dataset was deleted meanwhile. */
+async function unlessDeleted<T>(
+  context: AppContext,
+  dataset: DatasetRow,
+  query: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await query();
+  } catch (error) {
+    const isDamaged = error instanceof AppError && error.code === 'damaged';
+    if (isDamaged && (await context.catalog.datasets.get(dataset.id)) === undefined)
+      throw notFound();
+    throw error;
+  }
 }
 
 /** A version of a dataset, by default the latest; throws a 400 unless the dataset is available. */
