@@ -6,7 +6,7 @@ import { expect } from '@jest/globals';
  */
 
 /** Whether the running test file is of the slow tier. */
-export const isSlow = expect.getState().testPath?.endsWith('.slow.test.js') === true;
+const isSlow = expect.getState().testPath?.endsWith('.slow.test.js') === true;
 
 /** The first value in the fast tier, the second in the slow one. */
 export function byTier<T>(fast: T, slow: T): T {

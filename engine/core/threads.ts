@@ -13,13 +13,13 @@ export interface ThreadsOptions {
   readonly heapMb?: number;
   /** The threads read it as `workerData`. */
   readonly data?: unknown;
-  /** Called when a thread has exited that was not told to; another one takes its place. */
+  /** Called whenever a thread ends; unless the threads are being closed, another one takes its place. */
   readonly onExit?: () => void;
   /** Called with the error of a thread that failed while it ran no task. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Worker threads of this process: all of them start with the first call, and one that exits is replaced. */
+/** Worker threads of this process: all of them start at once, and one that exits is replaced. */
 export class Threads {
   readonly #piscina: Piscina;
 

@@ -1,5 +1,4 @@
-import { fromErrorValue } from '../../core/errors.js';
-import { outcomeOf } from '../../core/outcome.js';
+import { fromErrorValue, toErrorValue } from '../../core/errors.js';
 import { serveShard } from './serve.js';
 import type { FromShard, ToShard } from './protocol.js';
 
@@ -50,9 +49,11 @@ export async function openInlineShard(cacheBytes: number): Promise<ShardThread> 
   const shard = serveShard(cacheBytes);
   return {
     async run(message) {
-      const outcome = await outcomeOf(() => shard.answer(structuredClone(message)));
-      if (!outcome.ok) throw fromErrorValue(outcome.error);
-      return structuredClone(outcome.value);
+      try {
+        return structuredClone(await shard.answer(structuredClone(message)));
+      } catch (error) {
+        throw fromErrorValue(toErrorValue(error));
+      }
     },
     close: async () => shard.close(),
   };

@@ -90,7 +90,7 @@ export class Shards {
     if (this.#known.size > maxSnapshots) {
       const [oldest, { key: gone }] = this.#known.entries().next().value!;
       this.#known.delete(oldest);
-      this.#forget(gone);
+      this.#tellAll({ kind: 'forget', snapshot: gone });
     }
     return known;
   }
@@ -100,16 +100,14 @@ export class Shards {
     let key = this.#projections.get(projection);
     if (key === undefined) {
       key = ++this.#lastKey;
-      for (const thread of this.#threads)
-        this.#tell(thread, { kind: 'projection', key, projection });
+      this.#tellAll({ kind: 'projection', key, projection });
     }
     this.#projections.delete(projection);
     this.#projections.set(projection, key);
     if (this.#projections.size > maxProjections) {
       const [oldest, gone] = this.#projections.entries().next().value!;
       this.#projections.delete(oldest);
-      for (const thread of this.#threads)
-        this.#tell(thread, { kind: 'forget-projection', key: gone });
+      this.#tellAll({ kind: 'forget-projection', key: gone });
     }
     return key;
   }
@@ -184,16 +182,20 @@ export class Shards {
     return shard;
   }
 
-  #forget(key: number): void {
-    for (const thread of this.#threads) this.#tell(thread, { kind: 'forget', snapshot: key });
+  #tellAll(message: ToShard): void {
+    for (const thread of this.#threads) this.#tell(thread, message);
   }
 
   #forgetAll(): void {
     if (this.#isClosed) return;
-    const keys = [...this.#known.values()].map(({ key }) => key);
+    const snapshots = [...this.#known.values()].map(({ key }) => key);
+    const projections = [...this.#projections.values()];
     this.#known.clear();
     this.#projections.clear();
     // The pool replaces the thread after this event.
-    queueMicrotask(() => keys.forEach((key) => this.#forget(key)));
+    queueMicrotask(() => {
+      for (const key of snapshots) this.#tellAll({ kind: 'forget', snapshot: key });
+      for (const key of projections) this.#tellAll({ kind: 'forget-projection', key });
+    });
   }
 }
