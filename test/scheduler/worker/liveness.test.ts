@@ -30,8 +30,11 @@ test.each([
     const child = spawn(process.execPath, ['-e', 'console.log(1); for (;;);']);
     await once(child.stdout, 'data');
     const pid = child.pid as number;
-    await until(async () => ((await threadStateOf(pid))?.cpuMs ?? 0) > 50);
-    expect((await threadStateOf(pid))?.state).toBe('R');
+    // The process may sleep for a moment, for instance while its loop is compiled.
+    await until(async () => {
+      const now = await threadStateOf(pid);
+      return now !== undefined && now.state === 'R' && now.cpuMs > 50;
+    });
     child.kill('SIGSTOP');
     await until(async () => (await threadStateOf(pid))?.state === 'T');
     child.kill('SIGKILL');
