@@ -270,11 +270,8 @@ async function run(program) {
 function exitOf(args) {
   const file = runtime();
   const child = spawn(file, args, { stdio: 'inherit' });
-  // In a terminal, Ctrl-C reaches the child by itself; we only must not die before it.
-  const terminal = process.stdin.isTTY === true;
-  const forward = (signal) => {
-    if (!(terminal && signal === 'SIGINT')) child.kill(signal);
-  };
+  // In a terminal, Ctrl-C reaches the child by itself, too; a signal that comes twice at once is one to it.
+  const forward = (signal) => child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of signals) process.on(signal, forward);
   return new Promise((done) => {

@@ -7,6 +7,7 @@ import { AuthGuard, Authenticator } from './http/authenticator.js';
 import { controllers, operations, schemas } from './resources/index.js';
 import { ErrorsFilter } from './http/errors.filter.js';
 import { logLine, stderrSink, type LogSink } from './http/log.js';
+import { KnownKeys, KnownKeysGuard } from './http/known-keys.js';
 import { OpenapiDocument } from './http/openapi.js';
 import { AppContext, type AppServices } from './http/app-context.js';
 import { createAdapter } from './http/server.js';
@@ -22,7 +23,9 @@ export class AppModule {
         { provide: AppContext, useValue: context },
         { provide: Authenticator, useValue: authenticator },
         { provide: OpenapiDocument, useValue: document },
+        { provide: KnownKeys, useValue: knownKeys },
         { provide: APP_GUARD, useClass: AuthGuard },
+        { provide: APP_GUARD, useClass: KnownKeysGuard },
         { provide: APP_FILTER, useValue: new ErrorsFilter(context.log, methodsOf) },
       ],
     };
@@ -49,7 +52,7 @@ export async function createApp(services: AppServices): Promise<App> {
     limits: context.limits,
     log,
     admit: (request) => authenticator.admit(request),
-    logsRequests: context.config.log === 'debug', // too many lines for `info`
+    logsRequests: ['info', 'debug'].includes(context.config.log),
   });
   const module = AppModule.with(context, authenticator);
   const nest = await NestFactory.create<NestFastifyApplication>(module, adapter, {
@@ -76,6 +79,7 @@ export async function createApp(services: AppServices): Promise<App> {
 }
 
 const document = new OpenapiDocument(Object.values(operations), schemas);
+const knownKeys = new KnownKeys(operations, schemas);
 
 /** The methods that a path serves, from the table of operations: the router matches method and path together. */
 function methodsOf(path: string): readonly string[] {

@@ -16,7 +16,8 @@ import { logLine, stderrSink } from './http/log.js';
 
 /*
  * The API process: the supervisor forks it with the validated configuration as its one argument, receives
- * `{ type: 'listening', port }` once it serves requests, and restarts it when it dies. It prints log lines only.
+ * `{ type: 'listening', port }` once it serves requests or `{ type: 'refused', reason }` if it cannot, and restarts it when it
+ * dies. It prints log lines only.
  */
 
 /** Maximum disk space for the temporary files of queries, MB. */
@@ -37,7 +38,6 @@ async function serve(config: Config): Promise<() => Promise<void>> {
     const catalog = await openCatalog(data.catalog);
     closers.push(() => catalog.close());
     const store = openStore(data);
-    await store.sweep();
     const quarantine = await QueryQuarantine.open(data, connections);
     closers.push(async () => quarantine.close());
     const { threads, queryCacheMb: cacheMb } = config;
@@ -80,18 +80,35 @@ async function serve(config: Config): Promise<() => Promise<void>> {
   }
 }
 
-/** Ends this process, with exit code 78 if a restart cannot help: the supervisor then gives up. */
+/** Ends this process. If a restart cannot help, it tells its parent the reason and has exit code 78: the supervisor then gives up. */
 function refuse(error: unknown): void {
-  const isRefused = error instanceof AppError || isListenError(error);
-  const message = error instanceof AppError ? error.message : String(error);
-  stderrSink(logLine('error', { error: message, ...stackOf(error) }));
-  process.exit(isRefused ? exitRefused : 1);
+  const reason = error instanceof AppError ? error.message : listenReason(error);
+  if (reason === undefined) {
+    stderrSink(logLine('error', { error: String(error), ...stackOf(error) }));
+    process.exit(1);
+  }
+  if (process.send === undefined) process.exit(exitRefused);
+  process.send({ type: 'refused', reason }, () => process.exit(exitRefused));
 }
 
-/** Whether the address is in use or not available, which is an error of the configuration. */
-function isListenError(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  return ['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND'].includes(String(code));
+/** Why the server cannot listen: its address is in use or not available, an error of the configuration. Undefined for other errors. */
+function listenReason(error: unknown): string | undefined {
+  const { code, address, port } = error as {
+    readonly code?: unknown;
+    readonly address?: string;
+    readonly port?: number;
+  };
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} of ${address} is in use; stop the program that uses it or choose another port with --port`;
+    case 'EACCES':
+      return `this user may not open port ${port}; choose one above 1023 with --port`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `this machine has no such address to listen on (${code}); choose another with --host`;
+    default:
+      return undefined;
+  }
 }
 
 function stackOf(error: unknown): { readonly stack?: string } {

@@ -130,6 +130,8 @@ async function importOnce(
     () => server.import(datasetId, objectId, stored(records), params),
     () => server.cpuSeconds(),
   );
+  // Deleting the dataset would cancel the merge of its segments, and the next import would begin in new, cold threads.
+  await server.idle();
   await server.call('DELETE', `/v2/objects/${datasetId}`);
   return take;
 }

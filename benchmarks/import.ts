@@ -49,6 +49,7 @@ async function timeImports(size: Size): Promise<Line[]> {
       const datasetId = await server.newDataset(`run-${run}`);
       ours.push(await server.import(datasetId, objectId, size.small));
       say(`Strandlake: ${ours.at(-1)?.toFixed(2)} s`);
+      await server.idle();
       await server.call('DELETE', `/v2/objects/${datasetId}`);
     }
     peakSmallMb = server.peakMb();

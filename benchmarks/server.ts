@@ -158,10 +158,11 @@ export async function startServer(): Promise<BenchServer> {
       return seconds;
     },
     async idle() {
+      const classes = 'class=interactive,standard,background'; // merges of segments are background tasks
       for (let quiet = 0; quiet < 3;) {
         let busy = 0;
         for (const status of ['pending', 'queued', 'running'])
-          busy += (await call('GET', `/v2/tasks?status=${status}&limit=1`)).total;
+          busy += (await call('GET', `/v2/tasks?status=${status}&${classes}&limit=1`)).total;
         quiet = busy === 0 ? quiet + 1 : 0;
         if (quiet < 3) await pause(1000);
       }

@@ -1,4 +1,5 @@
 import { AppError } from '../engine/core/errors.js';
+import { parseJson } from '../engine/core/json.js';
 
 /** The JSON object of a response or of a resource in it. */
 export type Answer = Readonly<Record<string, unknown>>;
@@ -11,6 +12,8 @@ export interface Client {
   patch(path: string, body: Answer): Promise<Answer>;
   /** Uploads the bytes of a file to a signed URL. */
   upload(url: string, bytes: AsyncIterable<Uint8Array>, headers: UploadHeaders): Promise<void>;
+  /** The bytes of a signed URL. */
+  download(url: string): AsyncIterable<Uint8Array>;
 }
 
 interface UploadHeaders {
@@ -21,21 +24,33 @@ interface UploadHeaders {
 /** Creates a client of the server at `origin`; `signal` aborts its requests. */
 export function openClient(origin: string, token: string, signal: AbortSignal): Client {
   async function send(method: string, path: string, body?: Answer): Promise<Answer> {
-    const response = await fetch(origin + path, {
+    const response = await reach(origin, origin + path, {
       method,
       signal,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        prefer: 'handling=strict', // a misspelt key is an error
+      },
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
     if (!response.ok) throw responseError(method, path, response.status, text);
-    return JSON.parse(text) as Answer;
+    return parseJson(text) as unknown as Answer;
   }
   return {
     origin,
     get: (path) => send('GET', path),
     post: (path, body) => send('POST', path, body),
     patch: (path, body) => send('PATCH', path, body),
+    async *download(url) {
+      const { pathname, search } = new URL(url);
+      const response = await fetch(origin + pathname + search, { signal });
+      if (!response.ok || response.body === null) {
+        throw responseError('GET', 'the download URL', response.status, await response.text());
+      }
+      yield* response.body;
+    },
     async upload(url, bytes, headers) {
       // Only path and query are signed; the public address in the URL may not be reachable from this machine.
       const { pathname, search } = new URL(url);
@@ -50,6 +65,28 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
       if (!response.ok) throw responseError('PUT', 'the upload URL', response.status, text);
     },
   };
+}
+
+/** Sends a request; a server that cannot be reached is an error that names its address. */
+async function reach(origin: string, url: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, request);
+  } catch (error) {
+    if (request.signal?.aborted === true) throw error;
+    const { cause } = error as { readonly cause?: { readonly code?: string } };
+    const reason = cause?.code ?? String(error);
+    throw new AppError('not-found', `no server answers at ${origin} (${reason})`, undefined, error);
+  }
+}
+
+/** Whether a Strandlake server answers at `origin`; one that is starting or stopping does not. */
+export async function isServer(origin: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${origin}/health`);
+    return typeof ((await response.json()) as { status?: unknown }).status === 'string';
+  } catch {
+    return false; // nothing listens there, or something else
+  }
 }
 
 /** The error of a failed request, with the server's reason taken out of its JSON. */

@@ -1,12 +1,14 @@
 import { join } from 'node:path';
-import { openCatalog, type Catalog } from '../engine/catalog/catalog.js';
+import { isInUse, openCatalog, type Catalog } from '../engine/catalog/catalog.js';
+import { replaceFile } from '../engine/core/atomic-files.js';
 import { parseConfig } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
-import { fileStats, openDataFolder } from '../engine/core/files.js';
+import { fileStats, openDataFolder, readFile } from '../engine/core/files.js';
 import { openSigningKey } from '../engine/core/signing-key.js';
+import { isServer } from './client.js';
 
 /** The parts of a data folder that the short commands use. */
-export interface OpenData {
+export interface OpenedDataFolder {
   readonly catalog: Catalog;
   readonly key: Uint8Array;
 }
@@ -17,7 +19,7 @@ export interface OpenData {
  */
 export async function withData<T>(
   folder: string,
-  work: (data: OpenData) => Promise<T>,
+  work: (data: OpenedDataFolder) => Promise<T>,
 ): Promise<T> {
   const data = await openDataFolder(folder);
   const key = await openSigningKey(data);
@@ -41,5 +43,29 @@ export async function existingFolder(
   throw new AppError(
     'not-found',
     `${data} contains no catalogue; start the server once (npm start), or name its folder with --data`,
+  );
+}
+
+/** Holds the local address of the server. It outlives the server, so it counts only while the catalogue is locked. */
+const fileName = 'server.json';
+
+/** Records the address of the server that uses a data folder. */
+export async function recordServer(folder: string, origin: string): Promise<void> {
+  const data = await openDataFolder(folder);
+  await replaceFile(data.path(fileName), Buffer.from(`${JSON.stringify({ origin })}\n`));
+}
+
+/** The address of the server that uses a data folder; undefined if none does. Throws `conflict` if its address is not known. */
+export async function runningServer(folder: string): Promise<string | undefined> {
+  const data = await openDataFolder(folder);
+  if (!isInUse(data.catalog)) return undefined;
+  if ((await fileStats(data.path(fileName))) !== undefined) {
+    const text = Buffer.from(await readFile(data.path(fileName))).toString('utf8');
+    const { origin } = JSON.parse(text) as { readonly origin: string };
+    if (await isServer(origin)) return origin;
+  }
+  throw new AppError(
+    'conflict',
+    `another server uses ${folder}; stop it or choose another folder with --data`,
   );
 }

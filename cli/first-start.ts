@@ -3,7 +3,7 @@ import type { UserRow } from '../engine/catalog/users.js';
 import type { VaultRow } from '../engine/catalog/vaults.js';
 import type { Config } from '../engine/core/config.js';
 import { AppError } from '../engine/core/errors.js';
-import type { OpenData } from './data.js';
+import type { OpenedDataFolder } from './data.js';
 
 /** The rows of the catalogue that `serve` needs before it starts the server. */
 export interface Prepared {
@@ -23,7 +23,10 @@ const exampleVaultName = 'examples';
  * one transaction; in any other, finds them. The vault's metadata records that its example is pending, so that the next start
  * continues an interrupted one and does not recreate a deleted vault.
  */
-export async function prepare({ catalog, key }: OpenData, config: Config): Promise<Prepared> {
+export async function prepare(
+  { catalog, key }: OpenedDataFolder,
+  config: Config,
+): Promise<Prepared> {
   return catalog.transaction(async (tx) => {
     const [known] = (await tx.users.list({}, { limit: 1, offset: 0 })).rows;
     if (known) {
@@ -62,7 +65,7 @@ const hourMs = 3_600_000;
 
 /** Creates a token for the requests of `serve`. It expires after a day, in case the process dies before it revokes the token. */
 export async function createWorkToken(
-  { catalog, key }: OpenData,
+  { catalog, key }: OpenedDataFolder,
   user: UserRow,
 ): Promise<{ readonly id: number; readonly secret: string }> {
   const { row, secret } = await catalog.transaction((tx) =>

@@ -4,14 +4,33 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../engine/core/errors.js';
 import { openLocalFile, type FileReader } from '../engine/core/files.js';
 import type { Answer, Client } from './client.js';
-import type { Terminal } from './terminal.js';
+import { grouped, progressLine, type Terminal } from './terminal.js';
 
 /** A local file to import, with the vault and the name of its dataset. */
 export interface FileImport {
   readonly file: string;
   readonly vaultId: number;
+  /** Where file and dataset lie; the root of the vault by default. */
+  readonly folder?: Folder;
   readonly datasetName?: string;
+  /** The records go into the dataset of this name, whatever it holds; otherwise another data set of that name gets a number. */
+  readonly appends?: boolean;
 }
+
+/** A folder of a vault; the id of the root is null. */
+export interface Folder {
+  readonly path: string;
+  readonly id: number | null;
+}
+
+/** Where a file is uploaded. */
+export interface UploadTarget {
+  readonly vaultId: number;
+  readonly folder: Folder;
+  readonly filename: string;
+}
+
+const root: Folder = { path: '/', id: null };
 
 /** The result of an import. */
 export interface ImportedFile {
@@ -29,14 +48,20 @@ const pollMs = 200;
  */
 export async function importFile(
   client: Client,
-  { file: path, vaultId, datasetName }: FileImport,
+  { file: path, vaultId, folder = root, datasetName, appends = false }: FileImport,
   terminal: Terminal,
 ): Promise<ImportedFile> {
   const file = await openLocalFile(path);
   try {
-    const objectId = await uploadOnce(client, vaultId, file, terminal);
+    const target = { vaultId, folder, filename: basename(path) };
+    const objectId = await uploadOnce(client, file, target, terminal);
     const name = datasetName ?? datasetNameOf(path);
-    const dataset = await datasetFor(client, vaultId, name, objectId);
+    const dataset = await datasetFor(
+      client,
+      { vaultId, folder, filename: name },
+      objectId,
+      appends,
+    );
     const job =
       dataset.job ??
       (await client.post('/v2/dataset_imports', {
@@ -58,45 +83,62 @@ export function datasetNameOf(file: string): string {
   return name.replace(/(\.[A-Za-z0-9]+)?\.(gz|bgz)$|\.[A-Za-z0-9]+$/i, '') || name;
 }
 
-/** The id of the file's object. Uploads the file unless the vault has an object of this name with the same MD5. */
-async function uploadOnce(
+/** Uploads a local file, unless the server has it there; returns the id of its object. */
+export async function uploadFile(
   client: Client,
-  vaultId: number,
-  file: FileReader,
+  path: string,
+  target: UploadTarget,
   terminal: Terminal,
 ): Promise<number> {
-  const filename = basename(file.path);
+  const file = await openLocalFile(path);
+  try {
+    return await uploadOnce(client, file, target, terminal);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The id of the file's object. Uploads the file unless the folder has an object of this name with the same MD5. */
+async function uploadOnce(
+  client: Client,
+  file: FileReader,
+  target: UploadTarget,
+  terminal: Terminal,
+): Promise<number> {
+  const { vaultId, folder, filename } = target;
   const md5 = await md5Of(file);
-  const known = await atPath(client, vaultId, `/${filename}`, 'file');
+  const known = await atPath(client, target, 'file');
   if (known?.['md5'] === md5 && known['availability'] === 'available') return idOf(known);
   const object = await client.post('/v2/objects', {
     vault_id: vaultId,
     object_type: 'file',
+    parent_object_id: folder.id,
     filename,
     size: file.bytes,
     md5,
   });
-  await client.upload(
-    String(object['upload_url']),
-    withProgress(file, `${filename}: uploading`, terminal),
-    {
-      'content-length': String(file.bytes),
-      'content-md5': Buffer.from(md5, 'hex').toString('base64'),
-    },
-  );
+  await client.upload(String(object['upload_url']), withProgress(file, filename, terminal), {
+    'content-length': String(file.bytes),
+    'content-md5': Buffer.from(md5, 'hex').toString('base64'),
+  });
   return idOf(object);
 }
 
 async function* withProgress(
   file: FileReader,
-  title: string,
+  name: string,
   terminal: Terminal,
 ): AsyncGenerator<Uint8Array> {
   let sent = 0;
   for await (const chunk of file.stream()) {
     sent += chunk.byteLength;
     yield chunk;
-    terminal.progress(`${title} ${Math.floor((100 * sent) / file.bytes)} %`);
+    const percent = Math.floor((100 * sent) / file.bytes);
+    terminal.progress(`${name}: uploading ${percent} %`, {
+      event: 'uploading',
+      file: name,
+      percent,
+    });
   }
 }
 
@@ -110,11 +152,11 @@ interface DatasetAndJob {
 /** The dataset into which the object was or has to be imported; a new one if the dataset of this name has other data. */
 async function datasetFor(
   client: Client,
-  vaultId: number,
-  name: string,
+  target: UploadTarget,
   objectId: number,
+  appends: boolean,
 ): Promise<DatasetAndJob> {
-  const known = await atPath(client, vaultId, `/${name}`, 'dataset');
+  const known = await atPath(client, target, 'dataset');
   if (known) {
     const jobs = await rows(client, `/v2/datasets/${idOf(known)}/imports`);
     const notFailed = ['pending', 'queued', 'running', 'completed'];
@@ -122,12 +164,14 @@ async function datasetFor(
       (one) => one['object_id'] === objectId && notFailed.includes(String(one['status'])),
     );
     const isEmpty = jobs.length === 0; // an earlier run was interrupted before it created the import
-    if (job || isEmpty) return { id: idOf(known), fullPath: String(known['full_path']), job };
+    if (job || isEmpty || appends)
+      return { id: idOf(known), fullPath: String(known['full_path']), job };
   }
   const created = await client.post('/v2/objects', {
-    vault_id: vaultId,
+    vault_id: target.vaultId,
     object_type: 'dataset',
-    filename: name,
+    parent_object_id: target.folder.id,
+    filename: target.filename,
   });
   return { id: idOf(created), fullPath: String(created['full_path']), job: undefined };
 }
@@ -156,7 +200,13 @@ async function follow(
           String(state['error_message'] ?? `the import was ${state['status']}`),
         );
       default:
-        terminal.progress(progressLine({ title, percent, records, perSecond }));
+        terminal.progress(progressLine({ title, percent, records, perSecond }), {
+          event: 'importing',
+          file: title,
+          percent,
+          records,
+          records_per_second: perSecond,
+        });
         await pause(pollMs);
     }
   }
@@ -170,10 +220,10 @@ async function md5Of(file: FileReader): Promise<string> {
 
 async function atPath(
   client: Client,
-  vaultId: number,
-  path: string,
+  { vaultId, folder, filename }: UploadTarget,
   type: string,
 ): Promise<Answer | undefined> {
+  const path = `${folder.path === '/' ? '' : folder.path}/${filename}`;
   const query = new URLSearchParams({ vault_id: String(vaultId), path, object_type: type });
   return (await rows(client, `/v2/objects?${query.toString()}`))[0];
 }
@@ -191,28 +241,4 @@ export function importedLine({ fullPath, records, wasImportedBefore }: ImportedF
   return wasImportedBefore
     ? `${fullPath} was imported before (${grouped(records)} records)`
     : `${fullPath}: ${grouped(records)} records imported`;
-}
-
-/** The values of a progress line. `percent` is null if the total is unknown. */
-export interface Progress {
-  readonly title: string;
-  readonly percent: number | null;
-  readonly records: number;
-  readonly perSecond: number;
-}
-
-const width = 24;
-
-/** Formats a progress line: `clinvar  [#########---------------]  38 %  26,334 records  61,200/s` */
-export function progressLine({ title, percent, records, perSecond }: Progress): string {
-  const counts = `${grouped(records)} records  ${grouped(perSecond)}/s`;
-  if (percent === null) return `${title}  ${counts}`;
-  const full = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
-  const bar = '#'.repeat(full) + '-'.repeat(width - full);
-  return `${title}  [${bar}]  ${String(Math.floor(percent)).padStart(3)} %  ${counts}`;
-}
-
-/** The number with thousands separators: `69,302`. */
-export function grouped(count: number): string {
-  return Math.round(count).toLocaleString('en-US');
 }

@@ -4,8 +4,13 @@ export interface Terminal {
   out(text: string): void;
   /** Writes a message, to standard error. */
   note(text: string): void;
-  /** Shows a line that the next output replaces; without a terminal, writes a line every two seconds. Empty text removes it. */
-  progress(text: string): void;
+  /**
+   * Shows a line that the next output replaces; without a terminal, writes a line every two seconds. Empty text removes it. `state` is the
+   * same for programs.
+   */
+  progress(text: string, state?: Readonly<Record<string, unknown>>): void;
+  /** Whether a person reads the results, rather than a program. */
+  readonly isTerminal: boolean;
 }
 
 /** The part of a writable stream that a terminal needs. */
@@ -31,6 +36,7 @@ export function openTerminal(
     drawn = '';
   };
   return {
+    isTerminal: out.isTTY === true,
     out(text) {
       erase();
       out.write(`${printable(text)}\n`);
@@ -55,4 +61,28 @@ export function openTerminal(
 /** Replaces control and bidirectional characters, which file names and server messages may contain and a terminal would execute. */
 function printable(text: string): string {
   return text.replaceAll(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
+}
+
+/** The values of a progress line. `percent` is null if the total is unknown. */
+export interface Progress {
+  readonly title: string;
+  readonly percent: number | null;
+  readonly records: number;
+  readonly perSecond: number;
+}
+
+const width = 24;
+
+/** Formats a progress line: `clinvar  [#########---------------]  38 %  26,334 records  61,200/s` */
+export function progressLine({ title, percent, records, perSecond }: Progress): string {
+  const counts = `${grouped(records)} records  ${grouped(perSecond)}/s`;
+  if (percent === null) return `${title}  ${counts}`;
+  const full = Math.round((Math.min(100, Math.max(0, percent)) / 100) * width);
+  const bar = '#'.repeat(full) + '-'.repeat(width - full);
+  return `${title}  [${bar}]  ${String(Math.floor(percent)).padStart(3)} %  ${counts}`;
+}
+
+/** The number with thousands separators: `69,302`. */
+export function grouped(count: number): string {
+  return Math.round(count).toLocaleString('en-US');
 }

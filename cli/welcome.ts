@@ -30,7 +30,7 @@ export function threeRequests(origin: string, token: string, datasetId: number):
   return requests
     .map(
       ({ title, path, body }) =>
-        `# ${title}\ncurl -s ${origin}${path} -H 'Authorization: Bearer ${token}' \\\n  -d '${JSON.stringify(body)}'`,
+        `# ${title}\ncurl -s ${origin}${path} -H 'Authorization: Bearer ${token}' \\\n  -H 'Prefer: handling=strict' -d '${JSON.stringify(body)}'`,
     )
     .join('\n\n');
 }

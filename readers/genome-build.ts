@@ -1,35 +1,33 @@
 import { invalid } from '../engine/core/errors.js';
-import type { GenomeBuild } from '../engine/core/types.js';
+import { genomeBuilds, type GenomeBuild } from '../engine/core/types.js';
 
-/** Lengths of chromosomes that tell the builds apart (GRC assembly reports GCF_000001405.13 and .26). */
-const lengths: Readonly<Record<string, GenomeBuild>> = {
-  '1:249250621': 'GRCh37',
-  '1:248956422': 'GRCh38',
-  '2:243199373': 'GRCh37',
-  '2:242193529': 'GRCh38',
-  '3:198022430': 'GRCh37',
-  '3:198295559': 'GRCh38',
-  '4:191154276': 'GRCh37',
-  '4:190214555': 'GRCh38',
-  '7:159138663': 'GRCh37',
-  '7:159345973': 'GRCh38',
-  '10:135534747': 'GRCh37',
-  '10:133797422': 'GRCh38',
-  '17:81195210': 'GRCh37',
-  '17:83257441': 'GRCh38',
-  '20:63025520': 'GRCh37',
-  '20:64444167': 'GRCh38',
-  '21:48129895': 'GRCh37',
-  '21:46709983': 'GRCh38',
-  '22:51304566': 'GRCh37',
-  '22:50818468': 'GRCh38',
-  'X:155270560': 'GRCh37',
-  'X:156040895': 'GRCh38',
-  'Y:59373566': 'GRCh37',
-  'Y:57227415': 'GRCh38',
-};
+/** Names of the chromosomes in the order of `lengths`. */
+const chromosomes = [...Array.from({ length: 22 }, (_, i) => String(i + 1)), 'X', 'Y'];
+
+/**
+ * Lengths of the chromosomes, from NCBI's assembly reports GCF_000001405.13 (GRCh37), GCF_000001405.26 (GRCh38) and
+ * GCF_009914755.1 (T2T-CHM13v2.0). The mitochondrial genome has the same length in all of them.
+ */
+const lengths: Readonly<Record<GenomeBuild, readonly number[]>> = {
+  GRCh37: [
+    249250621, 243199373, 198022430, 191154276, 180915260, 171115067, 159138663, 146364022, 141213431, 135534747, 135006516,
+    133851895, 115169878, 107349540, 102531392, 90354753, 81195210, 78077248, 59128983, 63025520, 48129895, 51304566,
+    155270560, 59373566,
+  ],
+  GRCh38: [
+    248956422, 242193529, 198295559, 190214555, 181538259, 170805979, 159345973, 145138636, 138394717, 133797422, 135086622,
+    133275309, 114364328, 107043718, 101991189, 90338345, 83257441, 80373285, 58617616, 64444167, 46709983, 50818468,
+    156040895, 57227415,
+  ],
+  'T2T-CHM13': [
+    248387328, 242696752, 201105948, 193574945, 182045439, 172126628, 160567428, 146259331, 150617247, 134758134, 135127769,
+    133324548, 113566686, 101161492, 99753195, 96330374, 84276897, 80542538, 61707364, 66210255, 45090682, 51324926,
+    154259566, 62460029,
+  ],
+}; // prettier-ignore
 
 const names: readonly (readonly [RegExp, GenomeBuild])[] = [
+  [/CHM13|T2T|\bhs1\b|GC[AF]_009914755/i, 'T2T-CHM13'],
   [
     /GRCh38|hg38|hs38|b38\b|GCA_000001405\.(?:1[5-9]|2\d)|GCF_000001405\.(?:2[6-9]|[34]\d)/i,
     'GRCh38',
@@ -40,24 +38,100 @@ const names: readonly (readonly [RegExp, GenomeBuild])[] = [
   ],
 ];
 
-/** The build in which a chromosome has this length; undefined when the length is unknown. */
-export function buildOfLength(chromosome: string, length: string): GenomeBuild | undefined {
-  return lengths[`${chromosome.replace(/^chr/i, '')}:${length}`];
-}
-
 /** The builds that a text names, such as `hg19`, `b37` or an accession of the assembly. */
 export function buildsNamed(text: string): readonly GenomeBuild[] {
   return names.filter(([pattern]) => pattern.test(text)).map(([, build]) => build);
+}
+
+/** What a file tells about its genome build. */
+export interface BuildEvidence {
+  /** The build that the request asks for. */
+  readonly asked: GenomeBuild | undefined;
+  /** Names and lengths of contigs, as they are written. */
+  readonly contigs: readonly (readonly [name: string, length: string])[];
+  /** The build that the file names. */
+  readonly named: GenomeBuild | undefined;
+  /** The build of files that tell nothing. */
+  readonly fallback?: GenomeBuild;
+}
+
+/** The build of a file, and warnings about everything that speaks against it. */
+export interface JudgedBuild<B = GenomeBuild | undefined> {
+  readonly build: B;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Choice: the genome build of a file is the one that the request asks for, else that in which most chromosomes have the lengths that the
+ * file gives them, else the one that it names. Whatever speaks against it is a warning.
+ */
+export function judgeBuild(
+  evidence: BuildEvidence & { readonly fallback: GenomeBuild },
+): JudgedBuild<GenomeBuild>;
+export function judgeBuild(evidence: BuildEvidence): JudgedBuild;
+export function judgeBuild({ asked, contigs, named, fallback }: BuildEvidence): JudgedBuild {
+  const known = contigs.flatMap(([name, length]) => {
+    const chromosome = chromosomeOf(name);
+    const number = /^\d+$/.test(length) ? Number(length) : NaN;
+    return chromosome < 0 || Number.isNaN(number) ? [] : [{ name, chromosome, length: number }];
+  });
+  const agree = (build: GenomeBuild) =>
+    known.filter(({ chromosome, length }) => lengths[build][chromosome] === length);
+  const measured = genomeBuilds
+    .filter((build) => agree(build).length > 0)
+    .sort((a, b) => agree(b).length - agree(a).length)[0];
+  const build = asked ?? measured ?? named ?? fallback;
+  const warnings: string[] = [];
+  if (build === undefined || known.length === 0) return { build, warnings };
+  const choose = `positions are read as of ${build}; reader_params.genome_build chooses another build`;
+  if (measured === undefined)
+    warnings.push(
+      `the chromosomes have the lengths of none of ${genomeBuilds.join(', ')}: ${choose}`,
+    );
+  else if (measured !== build)
+    warnings.push(
+      `the chromosomes have the lengths of ${measured}, but ${build} is asked for: ${choose}`,
+    );
+  else {
+    const own = agree(build);
+    const other = known.filter((contig) => !own.includes(contig)).map(({ name }) => name);
+    if (other.length > 0)
+      warnings.push(
+        `${shown(other)} ${other.length === 1 ? 'has not the length' : 'have not the lengths'} of ${build}, as the other chromosomes: ${choose}`,
+      );
+    if (asked === undefined && named !== undefined && named !== build)
+      warnings.push(
+        `the header names ${named}, but the chromosomes have the lengths of ${build}: ${choose}`,
+      );
+  }
+  if (build === 'T2T-CHM13' && asked === undefined)
+    warnings.push(
+      'the genome build is T2T-CHM13: its positions are neither those of GRCh37 nor of GRCh38',
+    );
+  return { build, warnings };
+}
+
+/** The index of a chromosome in `chromosomes`: `13`, `chr13` or a RefSeq accession such as `NC_000013.11`; -1 for other contigs. */
+function chromosomeOf(name: string): number {
+  const [, number] = /^NC_0000([012]\d)\.\d+$/.exec(name) ?? [];
+  return number === undefined
+    ? chromosomes.indexOf(name.replace(/^chr/i, '').toUpperCase())
+    : Number(number) - 1;
+}
+
+function shown(all: readonly string[]): string {
+  const few = all.slice(0, 5).join(', ');
+  return all.length > 5 ? `${few} and ${all.length - 5} more` : few;
 }
 
 /** Parses `reader_params.genome_build`; undefined when it is missing. Throws `invalid` for other builds. */
 export function buildParam(value: unknown): GenomeBuild | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const text = String(value).toUpperCase();
-  if (text === 'GRCH37') return 'GRCh37';
-  if (text === 'GRCH38') return 'GRCh38';
+  const found = genomeBuilds.find((build) => build.toUpperCase() === text);
+  if (found !== undefined) return found;
   throw invalid(
     'reader_params',
-    `genome_build: expected GRCh37 or GRCh38, found "${String(value).slice(0, 40)}"`,
+    `genome_build: expected one of ${genomeBuilds.join(', ')}, found "${String(value).slice(0, 40)}"`,
   );
 }

@@ -1,4 +1,5 @@
 import { AppError, invalid } from '../engine/core/errors.js';
+import { didYouMean, suggestionFor, type Synonyms } from '../engine/core/suggestion.js';
 import type { JsonObject } from '../engine/core/types.js';
 import { bed } from './bed/bed.js';
 import { csv, tsv } from './csv/csv.js';
@@ -23,19 +24,37 @@ export const readers: readonly Reader[] = [
   opaque(nirvana),
 ];
 
+/** The `reader_params` of every reader, with their meanings. */
+export const commonParameters = {
+  reader: 'Name of the reader; when absent, the extension of the file and its content decide.',
+  genome_build: 'GRCh37 or GRCh38; precedes what the file says, and the `genome_build` of the import.',
+}; // prettier-ignore
+
 /** Erases the types of a reader's parameters and header, which only the reader itself examines. */
 function opaque<P, H>(reader: Reader<P, H>): Reader {
   return reader as unknown as Reader;
 }
 
+/** Names that formats have besides those of their readers. */
+const readerSynonyms: Synonyms = {
+  jsonl: ['json'],
+  jsonlines: ['json'],
+  ndjson: ['json'],
+  txt: ['tsv'],
+  tab: ['tsv'],
+  maf: ['tsv'],
+  gff: ['gff3'],
+};
+
 /** The reader of this name in any letter case; throws `invalid` when there is none. */
 export function readerNamed(name: string): Reader {
   const found = readers.find((reader) => reader.name === name.toLowerCase());
   if (found === undefined) {
-    const known = readers.map((reader) => reader.name).join(', ');
+    const known = readers.map((reader) => reader.name);
+    const fix = didYouMean(suggestionFor(name, known, readerSynonyms));
     throw invalid(
       'reader_params',
-      `reader: unknown reader "${name.slice(0, 40)}", expected one of ${known}`,
+      `reader: unknown reader "${name.slice(0, 40)}", expected one of ${known.join(', ')}.${fix}`,
     );
   }
   return found;

@@ -16,6 +16,8 @@ export interface Reader<P = unknown, H = unknown> {
   readonly recognizes?: (start: string) => boolean;
   /** A carriage return alone ends a line, too; by default only a line feed does. */
   readonly endsLinesAtReturn?: boolean;
+  /** The names of its `reader_params` with their meanings, besides `reader` and `genome_build`, which all readers have. */
+  readonly parameters: Readonly<Record<string, string>>;
   /** Parses `reader_params`; throws `invalid('reader_params', …)`. Nothing else reads the raw parameters. */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   /** Reads what comes before the first record. Throws InputError for a file of another format. */
@@ -47,6 +49,8 @@ export interface Header<H> {
   readonly fields: readonly Partial<NewField>[];
   readonly genomeBuild: GenomeBuild | null;
   readonly warnings: readonly string[];
+  /** How values are read beyond what the format says, by field: for the import report. */
+  readonly meanings?: readonly Readonly<Record<string, string | null>>[];
   /** Information about the file as a whole, for the metadata of the import. */
   readonly about?: JsonObject;
   /** Estimated bytes of memory per byte of text, for formats where that can be much: their chunks are made smaller. */
@@ -91,8 +95,12 @@ export interface Report {
    * Results of later chunks are discarded, so readers may take the content of any chunk for records.
    */
   end(): void;
+  /** Reports that what follows an error cannot be told apart: the import fails, even if it may reject records. */
+  damaged(): void;
   /** Validation is off (`validation_params.disable`): values that do not fit become null without a report. */
   readonly isDisabled: boolean;
+  /** Strict validation is on: every warning is an error. */
+  readonly isStrict: boolean;
   /** Reading can stop: an error was reported and `raise_on_errors` is set. Checked once per line. */
   readonly isStopped: boolean;
 }

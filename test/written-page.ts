@@ -10,3 +10,21 @@ export function expectPage(path: string, wanted: string): void {
   if (!isCurrent) writeFileSync(path, wanted);
   expect(isCurrent ? 'up to date' : `rewritten: commit the new ${path}`).toBe('up to date');
 }
+
+/** Expects that the part of a page between `<!-- name: … -->` and `<!-- end of name -->` is `wanted`, as `expectPage` does. */
+export function expectSection(path: string, name: string, wanted: string): void {
+  const text = readFileSync(path, 'utf8');
+  const parts = text.split(new RegExp(`(?<=<!-- ${name}: .* -->\n)|(?=<!-- end of ${name} -->)`));
+  if (parts.length !== 3) throw new Error(`${path} has no section ${name}`);
+  expectPage(path, `${parts[0]}\n${wanted}\n\n${parts[2]}`);
+}
+
+/** A Markdown table as Prettier writes it; the first row is its header. */
+export function markdownTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, i) => Math.max(3, ...rows.map((row) => row[i]!.length)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
+  const [header, ...rest] = rows;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [line(header!), rule, ...rest.map(line)].join('\n');
+}

@@ -26,14 +26,14 @@ export class Authenticator {
     const secret = secretOf(request.headers.authorization, query['access_token']);
     if (secret === undefined) {
       this.admitAnyone(request);
-      throw unauthenticated();
+      throw unauthenticated('missing');
     }
     const found = await this.#find(secret);
     if (!found) {
       // Only wrong secrets are counted, and a right one is never refused because of them: many users may share one
       // address, and a secret of 30 random characters cannot be guessed at any rate (threat A9).
       limited(this.#failures.acquire(request.ip));
-      throw unauthenticated();
+      throw unauthenticated('wrong');
     }
     limited(this.#requests.acquire(`token ${found.tokenId}`));
     request.caller = found.caller;

@@ -1,11 +1,19 @@
 import { AppError } from '../../engine/core/errors.js';
 
-/** The message that clients expect on a 401 (contract 2.1). */
-export const notProvided = 'Authentication credentials were not provided.';
+/**
+ * Why a request is refused with 401. All messages begin with the words that clients look for (contract 2.1). Whether a token is unknown,
+ * revoked or expired is not told, so that an answer reveals nothing about tokens.
+ */
+const refusals = {
+  missing: 'provided.',
+  malformed: 'understood; send the header Authorization: Bearer <token>.',
+  contradicting: 'accepted: the header and access_token differ.',
+  wrong: 'accepted: the token is unknown, revoked or expired.',
+} as const;
 
-/** The error for missing, wrong or contradicting credentials: the same message for all, so that it reveals nothing. */
-export function unauthenticated(): AppError {
-  return new AppError('unauthenticated', notProvided);
+/** The error for missing or refused credentials. */
+export function unauthenticated(reason: keyof typeof refusals): AppError {
+  return new AppError('unauthenticated', `Authentication credentials were not ${refusals[reason]}`);
 }
 
 /**
@@ -23,14 +31,14 @@ export function secretOf(
   for (const value of Array.isArray(accessToken) ? accessToken : [accessToken]) {
     if (typeof value === 'string' && value !== '') found.add(value);
   }
-  if (found.size > 1) throw unauthenticated();
+  if (found.size > 1) throw unauthenticated('contradicting');
   return [...found][0];
 }
 
 function fromHeader(header: string): string {
   const match = /^([A-Za-z]+) +(\S+)$/.exec(header.trim());
   const read = match && schemes.get((match[1] ?? '').toLowerCase());
-  if (!read) throw unauthenticated();
+  if (!read) throw unauthenticated('malformed');
   return read(match[2] ?? '');
 }
 
@@ -46,6 +54,6 @@ function basicUser(encoded: string): string {
   const user = colon === -1 ? text : text.slice(0, colon);
   const password = colon === -1 ? '' : text.slice(colon + 1);
   // The token is the user name; a password is refused, because it would be a second secret.
-  if (user === '' || password !== '') throw unauthenticated();
+  if (user === '' || password !== '') throw unauthenticated('malformed');
   return user;
 }

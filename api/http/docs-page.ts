@@ -20,6 +20,10 @@ const script = `
 const el=(tag,props,...kids)=>{const e=Object.assign(document.createElement(tag),props);e.append(...kids);return e};
 const main=document.querySelector('main');
 const token=document.querySelector('#token');
+const kept='strandlake-token';
+try{token.value=localStorage.getItem(kept)||''}catch{}
+token.oninput=()=>{try{token.value?localStorage.setItem(kept,token.value):localStorage.removeItem(kept)}catch{}};
+const marked=(name,required)=>required?name+' (required)':name;
 const deref=(doc,s)=>s&&s.$ref?doc.components.schemas[s.$ref.split('/').pop()]:s;
 fetch('/openapi.json').then(r=>r.json()).then(doc=>{
   const tags=new Map();
@@ -30,29 +34,39 @@ fetch('/openapi.json').then(r=>r.json()).then(doc=>{
   for(const [tag,list] of tags){main.append(el('h2',{textContent:tag}));for(const item of list)main.append(show(doc,...item))}
 });
 function show(doc,path,method,op){
-  const inputs=op.parameters.map(p=>{const i=el('input',{placeholder:p.description||''});return {p,i,row:el('label',{},el('code',{textContent:p.name+' '}),i)}});
-  const content=op.requestBody&&op.requestBody.content['application/json'];
+  const inputs=op.parameters.map(p=>{const i=el('input',{placeholder:p.description||''});return {p,i,row:el('label',{},el('code',{textContent:marked(p.name,p.required)+' '}),i)}});
+  const contents=op.requestBody?op.requestBody.content:{};
+  const content=contents['application/json'];
+  const file=contents['*/*']?el('input',{type:'file'}):null;
+  const address=file?el('input',{placeholder:'the upload_url of a file object, instead of the parameters'}):null;
   const schema=deref(doc,content&&content.schema);
   const success=Object.entries(op.responses).find(([status])=>status!=='default')[1];
   const answer=success.content&&success.content['application/json'];
-  const keys=schema&&schema.properties?Object.entries(schema.properties).map(([k,v])=>k+(v.description?': '+v.description:'')).join('\\n'):'';
+  const keys=schema&&schema.properties?Object.entries(schema.properties).map(([k,v])=>marked(k,(schema.required||[]).includes(k))+(v.description?': '+v.description:'')).join('\\n'):'';
   const body=schema?el('textarea',{rows:8,value:JSON.stringify(content.example,null,2)}):null;
   const out=el('pre',{hidden:true});
   const send=el('button',{textContent:'Send'});
   send.onclick=async()=>{
     let url=path;const query=new URLSearchParams();
-    for(const {p,i} of inputs){if(p.in==='path')url=url.replace('{'+p.name+'}',encodeURIComponent(i.value));else if(i.value)query.set(p.name,i.value)}
+    const headers={Prefer:'handling=strict',...(token.value?{Authorization:'Bearer '+token.value}:{})};
+    for(const {p,i} of inputs){
+      if(p.in==='path')url=url.replace('{'+p.name+'}',encodeURIComponent(i.value));
+      else if(i.value&&p.in==='header')headers[p.name]=i.value;
+      else if(i.value)query.set(p.name,i.value);
+    }
     if(String(query))url+='?'+query;
+    if(address&&address.value){const signed=new URL(address.value);url=signed.pathname+signed.search}
     out.hidden=false;out.textContent='…';
     try{
-      const r=await fetch(url,{method:method.toUpperCase(),headers:token.value?{Authorization:'Bearer '+token.value}:{},body:body?body.value:undefined});
+      const r=await fetch(url,{method:method.toUpperCase(),headers,body:body?body.value:file?file.files[0]:undefined});
       const text=await r.text();let shown=text;try{shown=JSON.stringify(JSON.parse(text),null,2)}catch{}
       out.textContent=method.toUpperCase()+' '+url+'\\n'+r.status+' '+r.statusText+'\\n\\n'+shown.slice(0,200000);
     }catch(e){out.textContent=String(e)}
   };
   return el('details',{},el('summary',{},el('b',{textContent:method.toUpperCase()}),el('code',{textContent:path})),
     el('p',{textContent:op.summary}),...inputs.map(x=>x.row),
-    ...(body?[body,el('pre',{textContent:keys})]:[]),send,out,
+    ...(body?[body,el('pre',{textContent:keys})]:[]),
+    ...(file?[el('label',{},el('code',{textContent:'upload_url '}),address),el('label',{},el('code',{textContent:'file (required) '}),file)]:[]),send,out,
     ...(answer?[el('small',{textContent:'Example of the answer'}),el('pre',{textContent:JSON.stringify(answer.example,null,2)})]:[]));
 }
 `;
@@ -63,7 +77,7 @@ export const docsPage = `<!doctype html>
 <title>Strandlake API</title><style>${style}</style>
 <h1>Strandlake API</h1>
 <p>Every operation, with examples that can be sent. The machine-readable form is <a href="/openapi.json">/openapi.json</a>.</p>
-<label>Token <input id="token" type="password" autocomplete="off" placeholder="30 characters"></label>
+<label>Token <input id="token" type="password" autocomplete="off" placeholder="30 characters"> <small>kept in this browser until it is cleared here</small></label>
 <main></main><script>${script}</script></html>
 `;
 

@@ -73,7 +73,9 @@ function describe(row: OperationRow, path: string, index: number): Schema {
       })),
       ...(row.status === 201 ? [idempotencyKey] : []),
     ],
-    ...(row.body && { requestBody: { content: bodyContent(row.body) } }),
+    ...(row.body && {
+      requestBody: { required: needsBody(row.body), content: bodyContent(row.body) },
+    }),
     responses: {
       [row.status]: { description: 'Success', ...answerContent(row.answer) },
       default: {
@@ -85,6 +87,11 @@ function describe(row: OperationRow, path: string, index: number): Schema {
 }
 
 const bytes = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+
+/** Whether a request without a body is refused. */
+function needsBody(body: NamedSchema | 'bytes'): boolean {
+  return body === 'bytes' || body.schema['required'] !== undefined;
+}
 
 function bodyContent(body: NamedSchema | 'bytes'): Schema {
   if (body === 'bytes') return bytes;

@@ -14,6 +14,8 @@ export interface OperationRow {
   /** Query parameters, name to meaning. */
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: NamedSchema | 'bytes';
+  /** The members of the body that the handler checks and answers one by one, so that a mistake in one refuses only that one. */
+  readonly answeredApart?: NamedSchema;
   readonly answer: NamedSchema | ListAnswer | 'bytes' | 'page' | 'nothing';
 }
 

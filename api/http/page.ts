@@ -1,6 +1,6 @@
 import type { Listed } from '../../engine/catalog/list-page.js';
 import { budgets } from '../../engine/core/budgets.js';
-import { invalid } from '../../engine/core/errors.js';
+import { AppError, invalid } from '../../engine/core/errors.js';
 import type { ApiRequest } from './request.js';
 
 /** The requested rows of a list. */
@@ -41,9 +41,19 @@ export async function answerList<Row>(
   source: ListSource<Row>,
 ): Promise<ListEnvelope<object>> {
   const page = readPage(query, source.defaultLimit);
-  const { rows, total } = await source.rows(page);
-  return listEnvelope(request.origin, request.url, page, total, await source.views(rows));
+  for (let attempts = 1; ; attempts++) {
+    const { rows, total } = await source.rows(page);
+    try {
+      return listEnvelope(request.origin, request.url, page, total, await source.views(rows));
+    } catch (error) {
+      // What a row belongs to was deleted after the row was read, so it is in no list any more.
+      const isGone = error instanceof AppError && error.code === 'not-found';
+      if (!isGone || attempts === maxAttempts) throw error;
+    }
+  }
 }
+
+const maxAttempts = 5;
 
 /** The answer of every list: envelope, links and this page's own address (contract 3.1). */
 export interface ListEnvelope<T> {

@@ -1,8 +1,11 @@
 import { require as requireOn, type Kinds } from '../../engine/catalog/access.js';
 import type { Tables } from '../../engine/catalog/catalog.js';
+import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { Permission } from '../../engine/catalog/permission.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
+import { AppError, invalid } from '../../engine/core/errors.js';
 import type { ResourceKind } from './access.js';
+import type { AppContext } from './app-context.js';
 import type { Caller } from './request.js';
 
 /** The row of an id in a path or a body. Throws 404 if the caller may not read it, 403 without that permission. */
@@ -19,4 +22,23 @@ export function requireResource<K extends ResourceKind>(
 /** The vault in which something is created. */
 export function requireVault(tables: Tables, caller: Caller, id: number): Promise<VaultRow> {
   return requireOn(tables, caller, 'vault', id, 'write');
+}
+
+/**
+ * Throws a 400, with the reason, unless the dataset is available. `what` is what the request wants of it: `cannot be queried`. With
+ * `field` the message belongs to that field of the request.
+ */
+export function requireAvailable(
+  { scheduler }: AppContext,
+  { id, availability }: DatasetRow,
+  what: string,
+  field?: string,
+): void {
+  if (availability === 'available') return;
+  const reason = scheduler.refusal(id);
+  const message =
+    reason === undefined
+      ? `The dataset is ${availability}; it ${what} now.`
+      : `The dataset is ${availability} and ${what}: ${reason}. Its files have to be restored.`;
+  throw field === undefined ? new AppError('invalid', message) : invalid(field, message);
 }

@@ -16,8 +16,8 @@ export interface ResourceField<Row, Context> {
   readonly create?: 'required' | 'optional';
   /** Whether a request may change it. */
   readonly update?: boolean;
-  /** The resource's own code reads and checks it, because that needs the catalogue. */
-  readonly lookup?: true;
+  /** The resource's own code reads and checks it, because that needs the catalogue; `update`: only in a request that changes. */
+  readonly lookup?: true | 'update';
   /** The value of a created resource whose request leaves it out; the catalogue decides when absent. */
   readonly initial?: unknown;
   /** The property of the row, if it is not the key in camelCase. */
@@ -84,27 +84,31 @@ export function declareResource<Row extends object, Context = object, Values = P
   }));
   const shown = fields.filter(({ show }) => show !== null);
   const created = fields.filter(({ create }) => create !== undefined);
-  const readable = created.filter(({ lookup }) => lookup === undefined);
+  const readable = created.filter(({ lookup }) => lookup !== true);
   const updated = fields.filter(({ update }) => update === true);
   const properties = (
     list: typeof fields,
     extra: (field: (typeof fields)[number]) => Partial<Property> = () => ({}),
   ): Readonly<Record<string, Property>> =>
     Object.fromEntries(list.map((field) => [field.key, { ...propertyOf(field), ...extra(field) }]));
+  const without = (list: typeof fields): readonly string[] =>
+    fields.filter((field) => !list.includes(field)).map(({ key }) => key);
+  const createSchema = bodySchema(
+    `${name}Create`,
+    `The body of a request that creates: ${description}`,
+    properties(created, ({ create }) => ({ required: create === 'required' })),
+    examples.create,
+  );
+  const updateSchema = bodySchema(
+    `${name}Update`,
+    'The keys that it gives are changed, the others stay.',
+    properties(updated),
+    examples.update,
+  );
   return {
     schema: answerSchema(name, description, properties(shown)),
-    createSchema: bodySchema(
-      `${name}Create`,
-      `The body of a request that creates: ${description}`,
-      properties(created, ({ create }) => ({ required: create === 'required' })),
-      examples.create,
-    ),
-    updateSchema: bodySchema(
-      `${name}Update`,
-      'The keys that it gives are changed, the others stay.',
-      properties(updated),
-      examples.update,
-    ),
+    createSchema: { ...createSchema, readOnly: without(created) },
+    updateSchema: { ...updateSchema, readOnly: without(updated) },
     view: (row, context) => {
       const answer: Record<string, unknown> = {};
       for (const { key, property, type, show } of shown) {

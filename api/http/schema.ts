@@ -1,4 +1,4 @@
-import { type Form } from './form.js';
+import { Form } from './form.js';
 
 /** A JSON schema (2020-12), as OpenAPI 3.1 embeds it. */
 export type Schema = Readonly<Record<string, unknown>>;
@@ -8,6 +8,8 @@ export interface NamedSchema {
   readonly name: string;
   readonly schema: Schema;
   readonly example: unknown;
+  /** Of a body: keys that answers show, which a request may repeat without effect. */
+  readonly readOnly?: readonly string[];
 }
 
 /** The JSON schema of a value, and how it is read from a request body. */
@@ -52,7 +54,7 @@ export const strings: ValueType = {
 };
 export const integers: ValueType = { schema: { type: 'array', items: { type: 'integer' } } };
 /** Any JSON value. */
-export const anything: ValueType = { schema: {} };
+export const anything: ValueType = { schema: {}, read: (form, key) => form.raw(key) };
 export const nothing: ValueType = { schema: { type: 'null' } };
 /** An id: a positive whole number; a request may write its digits as a string. */
 export const id: ValueType = { schema: { type: 'integer', minimum: 1 } };
@@ -100,6 +102,28 @@ export function readBy(type: ValueType, read: (form: Form, key: string) => unkno
   return { ...type, read };
 }
 
+/** An object that has only these keys, each optional. Mistakes in a member are noted under the key of the object. */
+export function objectOf(properties: Properties): ValueType {
+  return {
+    schema: {
+      type: 'object',
+      properties: schemasOf(properties),
+      additionalProperties: false,
+    },
+    read: (form, key) => {
+      const given = form.object(key);
+      if (given === undefined) return undefined;
+      const members = new Form(given);
+      const values = Object.entries(properties).flatMap(([name, { type }]) => {
+        const value = members.raw(name) === undefined ? undefined : type.read?.(members, name);
+        return value === undefined ? [] : [[name, value] as const];
+      });
+      form.absorbInto(key, members, (name, messages) => `${name}: ${messages}`);
+      return Object.fromEntries(values);
+    },
+  };
+}
+
 /** A key of a body or of an answer that no resource declares. */
 export interface Property {
   readonly type: ValueType;
@@ -139,7 +163,7 @@ export function answerSchema(
   return { name, schema: { ...schema, example }, example };
 }
 
-/** Declares a request body. Unknown keys are ignored, so the schema admits them. */
+/** Declares a request body. `known-keys.ts` checks unknown keys; the schema admits them. */
 export function bodySchema(
   name: string,
   description: string,
@@ -156,14 +180,23 @@ export function bodySchema(
   return { name, schema: { ...schema, example }, example };
 }
 
+/** A body that may repeat all that an answer shows (contract 1.5). */
+export function repeating(body: NamedSchema, answer: NamedSchema): NamedSchema {
+  return { ...body, readOnly: Object.keys(answer.schema['properties'] as object) };
+}
+
 function objectSchema(description: string, properties: Properties): Schema {
   return {
     type: 'object',
     description,
-    properties: Object.fromEntries(
-      Object.entries(properties).map(([key, property]) => [key, describedSchema(property)]),
-    ),
+    properties: schemasOf(properties),
   };
+}
+
+function schemasOf(properties: Properties): Schema {
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, property]) => [key, describedSchema(property)]),
+  );
 }
 
 function examplesOf(properties: Properties): unknown {

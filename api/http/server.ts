@@ -85,7 +85,7 @@ const headers: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Origin', '*'],
   [
     'Access-Control-Expose-Headers',
-    'ETag, Location, Retry-After, Content-Disposition, Idempotent-Replayed',
+    'ETag, Location, Retry-After, Content-Disposition, Idempotent-Replayed, Ignored-Keys, Preference-Applied',
   ],
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; sandbox"],
@@ -97,7 +97,7 @@ const preflightHeaders: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
   [
     'Access-Control-Allow-Headers',
-    'Authorization, Content-Type, Content-MD5, Range, Idempotency-Key',
+    'Authorization, Content-Type, Content-MD5, Range, Idempotency-Key, Prefer',
   ],
   ['Access-Control-Max-Age', '86400'],
 ];

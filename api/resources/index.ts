@@ -22,7 +22,7 @@ import { datasetOperations } from './datasets/datasets.operations.js';
 import { DownloadsController } from './downloads/downloads.controller.js';
 import { exportResource, signedDownload } from './exports/export.js';
 import { ExportsController } from './exports/exports.controller.js';
-import { field, fieldDefinition } from './fields/field.js';
+import { field, fieldCreate, fieldUpdate, targetField } from './fields/field.js';
 import { FieldsController } from './fields/fields.controller.js';
 import { fieldFacets, fieldOperations } from './fields/fields.operations.js';
 import { globalBeacon } from './global-beacons/global-beacon.js';
@@ -30,7 +30,7 @@ import {
   GlobalBeaconsController,
   globalBeaconOperations,
 } from './global-beacons/global-beacons.controller.js';
-import { importResource } from './imports/import.js';
+import { importChange, importResource } from './imports/import.js';
 import { ImportsController } from './imports/imports.controller.js';
 import { object, objectSummary } from './objects/object.js';
 import { ObjectsController } from './objects/objects.controller.js';
@@ -51,7 +51,7 @@ import {
 import { SearchController, searchOperations, searchSchemas } from './search/search.controller.js';
 import { ServiceController } from './service/service.controller.js';
 import { rootOperations, serviceOperations, serviceSchemas } from './service/service.operations.js';
-import { cancelBody } from './tasks/job.js';
+import { cancel } from './tasks/job.js';
 import {
   commitOperations,
   exportOperations,
@@ -97,11 +97,11 @@ export const resources: readonly ResourceEntry[] = [
   { controller: RecordsController, operations: [recordOperations], schemas: recordSchemas },
   { controller: SearchController, operations: [searchOperations], schemas: searchSchemas },
   { controller: GlobalBeaconsController, operations: [globalBeaconOperations], declarations: [globalBeacon] },
-  { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldDefinition.createSchema, fieldDefinition.updateSchema, fieldFacets] },
-  { controller: ImportsController, operations: [importOperations], declarations: [importResource] },
+  { controller: FieldsController, operations: [fieldOperations], declarations: [field], schemas: [fieldCreate, fieldUpdate, targetField, fieldFacets] },
+  { controller: ImportsController, operations: [importOperations], declarations: [importResource], schemas: [importChange] },
   { controller: ExportsController, operations: [exportOperations], declarations: [exportResource], schemas: [signedDownload] },
   { controller: CommitsController, operations: [commitOperations], declarations: [commit] },
-  { controller: TasksController, operations: [taskOperations], declarations: [task], schemas: [cancelBody] },
+  { controller: TasksController, operations: [taskOperations], declarations: [task], schemas: [cancel] },
   { controller: SavedQueriesController, operations: [savedQueryOperations], declarations: [savedQuery] },
   { controller: BeaconSetsController, operations: [beaconSetOperations], declarations: [beaconSet] },
   { controller: BeaconsController, operations: [beaconOperations], declarations: [beacon] },

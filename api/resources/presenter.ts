@@ -5,6 +5,10 @@ import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { ObjectRow } from '../../engine/catalog/object-row.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { VaultRow } from '../../engine/catalog/vaults.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { AppError, notFound } from '../../engine/core/errors.js';
+import { stringifyJson } from '../../engine/core/json.js';
+import type { JsonObject } from '../../engine/core/types.js';
 import { canImport } from '../../scheduler/jobs/import/reader-choice.js';
 import type { AppContext } from '../http/app-context.js';
 import type { ApiRequest, Caller } from '../http/request.js';
@@ -45,9 +49,10 @@ export class Presenter {
     return row;
   }
 
+  /** Throws a 404 for a vault that was deleted meanwhile. */
   async vault(id: number): Promise<VaultRow> {
     const row = await once(this.#vaults, id, () => this.tables.vaults.get(id));
-    if (!row) throw new Error(`vault ${id} is missing`);
+    if (!row) throw notFound();
     return row;
   }
 
@@ -83,8 +88,9 @@ export class Presenter {
     const counts = await this.tables.objects.counts(folders);
     const datasets = rows.filter((row) => row.objectType === 'dataset').map((row) => row.id);
     const beacons = await this.tables.globalBeacons.of(datasets);
+    const inherited = await this.#inheritedMetadata(rows);
     return Promise.all(
-      rows.map(async (row) => {
+      rows.map(async (row, i) => {
         const count = counts.get(row.id);
         return object.view(row, {
           ...extra,
@@ -94,6 +100,7 @@ export class Presenter {
           numDescendants: count?.descendants ?? 0,
           hasFolderChildren: (count?.folders ?? 0) > 0,
           globalBeacon: beacons.get(row.id),
+          inheritedMetadata: inherited[i]!,
           isTransformable: row.objectType === 'file' && canImport(row.filename),
         });
       }),
@@ -133,12 +140,34 @@ export class Presenter {
   /** What a dataset shows besides its row. */
   async datasetContext(row: DatasetRow, ownObject?: ObjectRow): Promise<DatasetContext> {
     const found = ownObject ?? (await this.tables.objects.get(row.id));
-    if (!found) throw new Error(`dataset ${row.id} has no object`);
+    if (!found) throw notFound(); // deleted meanwhile
     const { vault, account, origin } = await this.#surroundings(found);
     const fields = await this.tables.fields.all(row.id);
     const entityTypes = [...new Set(fields.flatMap((field) => field.entityType ?? []))];
     const user = await this.user(found.userId);
     return { object: found, vault, account, user, entityTypes, origin };
+  }
+
+  /** The metadata that objects inherit, in their order. Objects of one folder share it. */
+  async #inheritedMetadata(rows: readonly ObjectRow[]): Promise<readonly JsonObject[]> {
+    const known = new Map<string, { readonly metadata: JsonObject; readonly bytes: number }>();
+    const all: JsonObject[] = [];
+    let bytes = 0;
+    for (const { vaultId, ancestorIds } of rows) {
+      const key = `${vaultId} ${ancestorIds.at(-1) ?? 0}`;
+      let found = known.get(key);
+      if (found === undefined) {
+        const metadata = { ...(await this.vault(vaultId)).metadata };
+        for (const id of ancestorIds)
+          Object.assign(metadata, (await this.tables.objects.get(id))?.metadata);
+        known.set(key, (found = { metadata, bytes: stringifyJson(metadata).length }));
+      }
+      bytes += found.bytes;
+      if (bytes > budgets.jsonBodyBytes)
+        throw new AppError('budget', 'The objects inherit more metadata than an answer may have; lower the limit (budget jsonBodyBytes).'); // prettier-ignore
+      all.push(found.metadata);
+    }
+    return all;
   }
 
   async #surroundings(row: ObjectRow): Promise<ObjectSummaryContext> {

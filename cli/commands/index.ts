@@ -1,13 +1,26 @@
 import type { Command } from '../command.js';
+import { importCommand } from './import.js';
+import { login } from './login.js';
+import { cp, ls, tasks } from './objects.js';
+import { exportCommand, query } from './query.js';
 import { serve } from './serve.js';
 import { tokenAdd, tokenList, tokenRevoke } from './token.js';
-import { userAdd } from './user.js';
+import { userAdd, userList, userRemove } from './user.js';
 import { verify } from './verify.js';
 
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   serve,
+  login,
+  importCommand,
+  query,
+  exportCommand,
+  ls,
+  cp,
+  tasks,
   userAdd,
+  userList,
+  userRemove,
   tokenAdd,
   tokenList,
   tokenRevoke,

@@ -4,7 +4,7 @@ import { AppError } from '../../engine/core/errors.js';
 import { supervise } from '../../scheduler/worker/supervisor.js';
 import { type Client, openClient } from '../client.js';
 import type { Command } from '../command.js';
-import { withData } from '../data.js';
+import { recordServer, runningServer, withData } from '../data.js';
 import { type Prepared, prepare, createWorkToken } from '../first-start.js';
 import { importFile, importedLine, type FileImport } from '../import-file.js';
 import type { Terminal } from '../terminal.js';
@@ -22,6 +22,8 @@ export const serve: Command = {
   help: 'starts the server and imports the named files into your personal vault',
   async run({ args, env, terminal }) {
     const { config, positionals } = parseArguments(args, env);
+    const running = await runningServer(config.data);
+    if (running !== undefined) return useRunning(config, running, positionals, terminal);
     const prepared = await withData(config.data, (data) => prepare(data, config));
     const serverEnded = new AbortController();
     const { promise: listening, resolve: setPort } = Promise.withResolvers<number>();
@@ -29,11 +31,13 @@ export const serve: Command = {
       say: (text) => terminal.note(text),
       message: (message) => {
         if (isListening(message)) setPort(message.port);
+        else if (isRefused(message)) terminal.note(`strandlake serve: ${message.reason}`);
       },
     }).finally(() => serverEnded.abort());
     const port = await Promise.race([listening, server.then(() => undefined)]);
     if (port !== undefined) {
       const origin = localOrigin(config.host, port);
+      await recordServer(config.data, origin);
       announce(terminal, config, origin, prepared);
       await importAll(config, origin, prepared, positionals, terminal, serverEnded.signal);
     }
@@ -47,6 +51,30 @@ function isListening(message: unknown): message is { readonly port: number } {
   return type === 'listening' && typeof port === 'number';
 }
 
+/** True for the message of an API process that a restart cannot help, such as one whose port is taken. */
+function isRefused(message: unknown): message is { readonly reason: string } {
+  const { type, reason } = message as { readonly type?: unknown; readonly reason?: unknown };
+  return type === 'refused' && typeof reason === 'string';
+}
+
+/** Imports the named files with the server that already uses the data folder; returns the exit code. */
+async function useRunning(
+  config: Config,
+  origin: string,
+  files: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  if (files.length === 0) {
+    const place = `another server uses ${config.data} and is ready at ${origin}`;
+    throw new AppError('conflict', `${place}; stop it or choose another folder with --data`);
+  }
+  terminal.note(`Using the server that runs at ${origin}`);
+  const prepared = await withData(config.data, (data) => prepare(data, config));
+  const { signal } = new AbortController();
+  const wanted = { ...prepared, exampleVault: null };
+  return (await importAll(config, origin, wanted, files, terminal, signal)) === 0 ? 0 : 1;
+}
+
 function announce(terminal: Terminal, config: Config, origin: string, prepared: Prepared): void {
   terminal.out(`Strandlake is ready at ${config.publicUrl ?? origin} (data in ${config.data})`);
   terminal.out(
@@ -56,7 +84,10 @@ function announce(terminal: Terminal, config: Config, origin: string, prepared: 
   );
 }
 
-/** Imports the example, if it is pending, and the named files. Failures are reported and do not affect the server. */
+/**
+ * Imports the example, if it is pending, and the named files. Failures are reported and do not affect the server; returns how many of the
+ * named files failed.
+ */
 async function importAll(
   config: Config,
   origin: string,
@@ -64,9 +95,9 @@ async function importAll(
   files: readonly string[],
   terminal: Terminal,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<number> {
   const { exampleVault, personalVault, user, firstSecret } = prepared;
-  if (!exampleVault && files.length === 0) return;
+  if (!exampleVault && files.length === 0) return 0;
   const token = await withData(config.data, (data) => createWorkToken(data, user));
   const client = openClient(origin, token.secret, signal);
   const attempt = async (wanted: FileImport): Promise<number | undefined> => {
@@ -84,7 +115,11 @@ async function importAll(
     if (exampleVault) {
       await importExample(client, exampleVault.id, firstSecret, attempt, terminal);
     }
-    for (const file of files) await attempt({ file, vaultId: personalVault.id });
+    let failed = 0;
+    for (const file of files) {
+      if ((await attempt({ file, vaultId: personalVault.id })) === undefined) failed += 1;
+    }
+    return failed;
   } finally {
     await withData(config.data, ({ catalog }) => catalog.tokens.revoke(token.id));
   }

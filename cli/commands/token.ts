@@ -3,7 +3,7 @@ import type { TokenRow } from '../../engine/catalog/tokens.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import { AppError } from '../../engine/core/errors.js';
 import { type Command, UsageError } from '../command.js';
-import { existingFolder, type OpenData, withData } from '../data.js';
+import { existingFolder, type OpenedDataFolder, withData } from '../data.js';
 import { dataOption, readOptions } from './options.js';
 
 const dayMs = 86_400_000;
@@ -76,7 +76,7 @@ export const tokenRevoke: Command = {
   },
 };
 
-async function userOf({ catalog }: OpenData, email: string): Promise<UserRow> {
+async function userOf({ catalog }: OpenedDataFolder, email: string): Promise<UserRow> {
   const user = await catalog.users.byEmail(email);
   if (user) return user;
   throw new AppError('not-found', `there is no user ${email}; create one with user add`);

@@ -18,7 +18,7 @@ import { exportTable, type ExportTable } from './exports.js';
 import { fieldTable, type FieldTable } from './fields.js';
 import { globalBeaconTable, type GlobalBeaconTable } from './global-beacons.js';
 import { idempotencyKeyTable, type IdempotencyKeyTable } from './idempotency-keys.js';
-import { nextLargeId } from './ids.js';
+import { isIssued, nextLargeId } from './ids.js';
 import { importTable, type ImportTable } from './imports.js';
 import { migrate, migrations, schemaVersion } from './migrations.js';
 import { objectTable, type ObjectTable } from './objects.js';
@@ -54,6 +54,8 @@ export interface Tables {
   readonly search: SearchTable<Access>;
   /** The next id of an object, job or task. */
   nextId(): Promise<number>;
+  /** Whether an object, job or task has ever had this id; false for files that are newer than a catalogue restored from a backup. */
+  isIssued(id: number): Promise<boolean>;
   /** Records a commit whose log entry exists. Idempotent. */
   publish(publication: Publication): Promise<void>;
 }
@@ -121,6 +123,13 @@ export async function openCatalog(
   }
 }
 
+/** Whether a server uses the catalogue in this file. */
+export function isInUse(file: string): boolean {
+  const lock = acquireInstanceLock(file);
+  lock?.release();
+  return lock === undefined;
+}
+
 function catalogOf(db: SqliteDatabase, lock: InstanceLock | null): Catalog {
   return {
     ...tablesOf(db),
@@ -152,6 +161,7 @@ function tablesOf(db: Database): Tables {
     globalBeacons: globalBeaconTable(db),
     search: searchTable(db),
     nextId: () => nextLargeId(db),
+    isIssued: (id) => isIssued(db, id),
     publish: (publication) => publish(db, publication),
   };
 }

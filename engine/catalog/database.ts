@@ -219,7 +219,7 @@ class Connection {
   }
 }
 
-/** Messages for errors that an operator can act on, by SQLite's primary result code. Other errors are passed on unchanged. */
+/** Messages for errors that somebody can act on, by SQLite's extended or primary result code. Other errors are passed on unchanged. */
 const causes = new Map<number, readonly [AppError['code'], string]>([
   [5, ['conflict', 'the catalogue is locked by another process; try again']],
   [8, ['internal', 'the catalogue cannot be written: the disk or the file is read-only']],
@@ -228,6 +228,8 @@ const causes = new Map<number, readonly [AppError['code'], string]>([
   [13, ['no-space', 'no space left on the disk for the catalogue; free some and try again']],
   [14, ['internal', 'the catalogue cannot be opened; check that its folder exists and is yours']],
   [26, ['damaged', 'the catalogue is damaged or not a catalogue; restore it from a backup']],
+  // SQLITE_CONSTRAINT_FOREIGNKEY: between the check of a request and its statement, another request deleted the row.
+  [787, ['conflict', 'something that the request refers to was deleted meanwhile']],
 ]);
 
 /** Runs `work`; turns an error of SQLite with a known cause into an `AppError`. */
@@ -236,7 +238,8 @@ function withCause<T>(work: () => T): T {
     return work();
   } catch (error) {
     const code = (error as { errcode?: unknown }).errcode;
-    const cause = typeof code === 'number' ? causes.get(code & 0xff) : undefined;
+    const cause =
+      typeof code === 'number' ? (causes.get(code) ?? causes.get(code & 0xff)) : undefined;
     if (cause === undefined) throw error;
     throw new AppError(cause[0], cause[1], undefined, error);
   }

@@ -1,4 +1,4 @@
-import type { DatasetField } from '../core/dataset-field.js';
+import { type DatasetField, fieldNameFault } from '../core/dataset-field.js';
 import { AppError, invalid } from '../core/errors.js';
 import { RowCache } from './cache.js';
 import type { Database } from './database.js';
@@ -18,6 +18,8 @@ export interface FieldRow extends DatasetField {
   readonly isReadOnly: boolean;
   /** True once data of this field has been stored: its type is then fixed. */
   readonly isValid: boolean;
+  /** True if a user has declared the type, so that values must fit it; they widen others. */
+  readonly isDeclared: boolean;
   readonly dependsOn: readonly string[];
   readonly urlTemplate: string | null;
   readonly createdAt: Millis;
@@ -73,6 +75,7 @@ const fields = table<FieldRow>(
     isHidden: 'flag',
     isReadOnly: 'flag',
     isValid: 'flag',
+    isDeclared: 'flag',
     ordering: 'plain',
     dependsOn: 'json',
     urlTemplate: 'plain',
@@ -107,6 +110,7 @@ export function fieldTable(db: Database): FieldTable {
       isHidden: field.isHidden ?? false,
       isReadOnly: field.isReadOnly ?? false,
       isValid: field.isValid ?? false,
+      isDeclared: field.isDeclared ?? (field.isValid !== true && isTyped(field)),
       ordering: field.ordering ?? null,
       dependsOn: field.dependsOn ?? [],
       urlTemplate: field.urlTemplate ?? null,
@@ -121,7 +125,8 @@ export function fieldTable(db: Database): FieldTable {
     patch: FieldPatch,
     now = Date.now(),
   ): Promise<FieldRow | undefined> => {
-    const change = fields.update(id, { ...patch, updatedAt: now });
+    const declared = patch.isValid !== true && isTyped(patch) && { isDeclared: true };
+    const change = fields.update(id, { ...declared, ...patch, updatedAt: now });
     if (change !== undefined) await db.run(change);
     return get(id);
   };
@@ -151,7 +156,8 @@ export function fieldTable(db: Database): FieldTable {
     },
     create: (field) =>
       db.atomic(async (tx) => {
-        checkFieldName(field.name);
+        const fault = fieldNameFault(field.name);
+        if (fault !== null) throw invalid('name', fault);
         const taken = await tx.get(
           sql`SELECT id FROM fields WHERE dataset_id = ${field.datasetId} AND name = ${field.name}`,
         );
@@ -182,6 +188,10 @@ export function fieldTable(db: Database): FieldTable {
   };
 }
 
+function isTyped({ dataType }: Partial<Pick<FieldRow, 'dataType'>>): boolean {
+  return dataType !== undefined && dataType !== 'auto';
+}
+
 /** Throws if a user may not make this change: names are fixed, data types are once they are not `auto` (contract 9). */
 function checkEdit(field: FieldRow, patch: FieldPatch): void {
   const isReadOnly = field.isReadOnly && field.name.startsWith('_');
@@ -200,21 +210,6 @@ function checkEdit(field: FieldRow, patch: FieldPatch): void {
     patch.isList === undefined || (patch.isList ?? false) === (field.isList ?? false);
   if (!isSameIsList && field.isValid) {
     throw invalid('is_list', 'Whether a field is a list cannot be changed once it has data.');
-  }
-}
-
-/** Throws if a user may not give a field this name (contract 9). */
-function checkFieldName(name: string): void {
-  if (name.trim() === '') throw invalid('name', 'This field may not be blank.');
-  if (name.startsWith('_'))
-    throw invalid('name', 'A field name must not begin with an underscore.');
-  if (name.includes('__'))
-    throw invalid('name', 'A field name must not contain two underscores in a row.');
-  if (name.length > 1_000 || !name.isWellFormed() || name.includes('\0')) {
-    throw invalid(
-      'name',
-      'A field name has at most 1000 characters and no NUL or broken surrogate.',
-    );
   }
 }
 

@@ -31,6 +31,12 @@ export async function nextSmallId(db: Database, kind: SmallIdKind): Promise<numb
   return row['value'] as number;
 }
 
+/** Whether an object, job or task has ever had this id. One without a row was deleted, or its creation was rolled back. */
+export async function isIssued(db: Database, id: number): Promise<boolean> {
+  const row = await db.get(sql`SELECT value FROM counters WHERE name = 'large'`);
+  return id <= (row!['value'] as number);
+}
+
 /**
  * The next id of an object, job or task. These ids increase strictly, so that they sort by creation, with random gaps, and never
  * end in 0, because R prints such numbers in scientific notation (contract 1.7).

@@ -2,6 +2,7 @@ import { AppError } from '../core/errors.js';
 import type { Database } from './database.js';
 import {
   backgroundTaskSchema,
+  declaredFieldSchema,
   dryRunSchema,
   firstSchema,
   globalBeaconSchema,
@@ -25,6 +26,7 @@ export const migrations: readonly Migration[] = [
   { version: 4, name: 'saved queries and beacons', statements: savedResourceSchema },
   { version: 5, name: 'global beacons', statements: globalBeaconSchema },
   { version: 6, name: 'background tasks', statements: backgroundTaskSchema },
+  { version: 7, name: 'declared fields', statements: declaredFieldSchema },
 ];
 
 /**

@@ -65,6 +65,8 @@ export interface ObjectTable {
   /** The folder at a path, created with its parents where missing; null for the root. Throws if a component is not a folder. */
   ensureFolder(vaultId: number, path: string, userId: number): Promise<ObjectRow | null>;
   update(id: number, patch: ObjectPatch): Promise<ObjectRow | undefined>;
+  /** Stores the number of records in this revision of a file; without effect on another revision, and no change of the file. */
+  countDocuments(id: number, revision: number, documents: number): Promise<void>;
   /** Deletes the object and its descendants. */
   delete(id: number): Promise<Deletion>;
   counts(ids: readonly number[]): Promise<ReadonlyMap<number, DescendantCounts>>;
@@ -111,6 +113,10 @@ export function objectTable(db: Database): ObjectTable {
         if (tags !== undefined) await indexObjectTags(tx, id, tags);
         return objectTable(tx).get(id);
       }),
+    countDocuments: async (id, revision, documents) => {
+      await db.run(sql`UPDATE objects SET documents_count = ${documents}
+        WHERE id = ${id} AND revision = ${revision} AND object_type = 'file'`);
+    },
     delete: (id) =>
       db.atomic(async (tx) => {
         const removed = await collectDeletion(tx, sql`(objects.id = ${id} OR ${isBelow(id)})`);

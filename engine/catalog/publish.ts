@@ -31,6 +31,8 @@ export interface Publication {
   readonly columns: Columns;
   /** Properties of the fields that this commit adds. */
   readonly newFields: readonly NewField[];
+  /** Fields that the request creates, with data or without. */
+  readonly createdFields?: readonly NewField[];
   /** Changes that the request makes to existing fields, by dotted name. */
   readonly edits?: readonly (Partial<NewField> & { readonly name: string })[];
   /** The import's final metadata (progress, validation). */
@@ -52,6 +54,7 @@ export async function publish(db: Database, publication: Publication): Promise<v
     if ((await commitTable(tx).get(publication.commitId)) !== undefined) return;
 
     const added = await publishFields(tx, publication);
+    await createFields(tx, publication);
     await editFields(tx, publication);
     await publishCommit(tx, publication, added);
     const builds = new Set(dataset.genomeBuilds);
@@ -80,6 +83,11 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
     existing.filter((field) => !field.isValid).map((field) => [field.name, field]),
   );
   const hints = new Map(publication.newFields.map((field) => [JSON.stringify(field.path), field]));
+  const typed = new Set(
+    (publication.createdFields ?? []).flatMap(({ name, dataType }) =>
+      dataType === 'auto' ? [] : [name],
+    ),
+  );
   let nextOrdering = 1 + Math.max(-1, ...existing.map((field) => field.ordering ?? -1));
   const added = new Set<string>();
 
@@ -87,12 +95,21 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
     const key = JSON.stringify(column.path);
     const field = byPath.get(key) ?? declared.get(column.name);
     const hint = hints.get(key);
-    if (field?.isValid === true) continue;
+    if (field?.isValid === true) {
+      const { dataType } = column;
+      if (!field.isDeclared && field.dataType !== dataType)
+        await table.update(field.id, { dataType, isDeclared: false }, time);
+      continue;
+    }
     added.add(column.name);
-    if (field !== undefined) await table.update(field.id, settled(field, column, hint), time);
-    else {
+    if (field !== undefined) {
+      declared.delete(field.name); // an object and a flat column may have members of one dotted name
+      const isDeclared = field.isDeclared || typed.has(column.name);
+      await table.update(field.id, { ...settled(field, column, hint), isDeclared }, time);
+    } else {
       const ordering = hint?.ordering ?? nextOrdering++;
-      await table.createInternal({ ...hint, ...column, ordering, datasetId, isValid: true }, time);
+      const found = { ...hint, ...column, ordering, isDeclared: typed.has(column.name) };
+      await table.createInternal({ ...found, datasetId, isValid: true }, time);
     }
   }
   if (!byPath.has(JSON.stringify(commitField.path))) {
@@ -100,6 +117,23 @@ async function publishFields(tx: Database, publication: Publication): Promise<Re
     await table.createInternal({ ...commitField, ...reserved, datasetId }, time);
   }
   return added;
+}
+
+/** Creates the fields of the request that no data have, and declares what was left open of those without data. */
+async function createFields(tx: Database, publication: Publication): Promise<void> {
+  const { createdFields = [], datasetId, time } = publication;
+  if (createdFields.length === 0) return;
+  const table = fieldTable(tx);
+  const fields = new Map((await table.all(datasetId)).map((field) => [field.name, field]));
+  for (const created of createdFields) {
+    const field = fields.get(created.name);
+    if (field === undefined) await table.createInternal({ ...created, datasetId }, time);
+    else if (!field.isValid) {
+      const dataType = field.dataType === 'auto' ? created.dataType : field.dataType;
+      const isList = field.isList ?? created.isList;
+      await table.update(field.id, { dataType, isList }, time);
+    }
+  }
 }
 
 /** Applies the request's changes to existing fields. */

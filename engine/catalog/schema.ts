@@ -309,3 +309,8 @@ export const savedResourceSchema: readonly string[] = [
   `CREATE INDEX beacons_set ON beacons (beacon_set_id)`,
   `CREATE INDEX beacons_dataset ON beacons (dataset_id)`,
 ];
+
+/** Adds whether the type of a field was declared, rather than found in data: only then values do not widen it. */
+export const declaredFieldSchema: readonly string[] = [
+  `ALTER TABLE fields ADD COLUMN is_declared SMALLINT NOT NULL DEFAULT 0`,
+];

@@ -24,9 +24,17 @@ export interface StatusChange {
   readonly now?: number;
 }
 
+/** A status that a task cannot take from the one it has: code `conflict`. Trying again does not help. */
+export class TransitionError extends AppError {
+  constructor({ id, status }: TaskRow, to: TaskStatus) {
+    super('conflict', `task ${id} is ${status} and cannot become ${to}`);
+    this.name = 'TransitionError';
+  }
+}
+
 /**
  * Changes the status of a task and, in the same transaction, the status and timestamps of its job, so that the two always agree.
- * Throws `conflict` if the transition is not allowed.
+ * Throws `TransitionError` if the transition is not allowed.
  */
 export async function changeStatus(
   db: Database,
@@ -34,9 +42,7 @@ export async function changeStatus(
   to: TaskStatus,
   change: StatusChange = {},
 ): Promise<TaskRow> {
-  if (!canTransition(task.status, to)) {
-    throw new AppError('conflict', `task ${task.id} is ${task.status} and cannot become ${to}`);
-  }
+  if (!canTransition(task.status, to)) throw new TransitionError(task, to);
   return setStatus(db, task, to, change);
 }
 

@@ -34,7 +34,10 @@ export interface TaskFilter extends AccessFilter {
   readonly ordering?: { readonly by: TaskOrdering; readonly isDescending: boolean };
 }
 
-/** The durable queue of tasks. Statuses follow `transitions` (task-row.ts) and change together with those of the jobs. */
+/**
+ * The durable queue of tasks. Statuses follow `transitions` (task-row.ts) and change together with those of the jobs. A change of
+ * status throws `not-found` if the task was deleted, and `TransitionError` if the task has ended otherwise meanwhile.
+ */
 export interface TaskTable {
   get(id: number): Promise<TaskRow | undefined>;
   /** The import, export or commit that the task runs; undefined if it was deleted. */
@@ -62,10 +65,10 @@ export interface TaskTable {
   fail(id: number, errorMessage: string, change?: StatusChange): Promise<TaskRow>;
   /** Cancels a task and its unfinished children; returns them as they were before. Throws if the task is finished or publishing. */
   cancel(id: number): Promise<readonly TaskRow[]>;
-  /** Returns a running task to the queue, or fails it after `maxAttempts`. With `isCounted` false, as after an orderly stop, the attempt is not counted. */
+  /** Returns a running task to the queue. With `isCounted` false, as after an orderly stop, the attempt is not counted. */
   requeue(id: number, options?: RequeueOptions): Promise<TaskRow>;
-  /** Requeues all running tasks, as a restart does. */
-  requeueRunning(options?: RequeueOptions): Promise<readonly TaskRow[]>;
+  /** Requeues all running tasks, as a restart does, however often that has happened. */
+  requeueRunning(): Promise<readonly TaskRow[]>;
 }
 
 export interface ClaimOptions {
@@ -74,6 +77,8 @@ export interface ClaimOptions {
   /** Accounts with that many running tasks, background ones aside, have to wait. */
   readonly runningPerAccount?: number;
   readonly exceptKinds?: readonly string[];
+  /** Only one of these. */
+  readonly ids?: readonly number[];
 }
 
 /** A task of a kind without a resource; it belongs to the owner of its object. */
@@ -90,7 +95,6 @@ export interface BackgroundTask {
 }
 
 export interface RequeueOptions {
-  readonly maxAttempts?: number;
   readonly isCounted?: boolean;
 }
 
@@ -122,12 +126,17 @@ export function taskTable(db: Database): TaskTable {
       classes = userClasses,
       runningPerAccount = budgets.tasksRunningPerAccount,
       exceptKinds = [],
+      ids,
     } = {}) =>
       db.atomic(async (tx) => {
         const row = await tx.get(sql`SELECT ${tasks.columns} FROM tasks
           WHERE tasks.status = 'queued'
           AND ${isOneOf(sql`tasks.class`, classes)}
           AND NOT ${isOneOf(sql`tasks.kind`, exceptKinds)}
+          AND ${ids === undefined ? sql`1 = 1` : isOneOf(sql`tasks.id`, ids)}
+          AND NOT EXISTS (
+            SELECT 1 FROM datasets WHERE datasets.availability = 'unavailable'
+            AND datasets.id IN (tasks.target_object_id, tasks.source_object_id))
           AND tasks.account_id NOT IN (
             SELECT running.account_id FROM tasks running
             WHERE running.status = 'running' AND running.class <> 'background'
@@ -206,13 +215,13 @@ export function taskTable(db: Database): TaskTable {
       }),
     requeue: (id, options = {}) =>
       db.atomic(async (tx) => requeueTask(tx, await existing(tx, id), options)),
-    requeueRunning: (options = {}) =>
+    requeueRunning: () =>
       db.atomic(async (tx) => {
         const rows = await tx.all(
           sql`SELECT ${tasks.columns} FROM tasks WHERE status = 'running' ORDER BY id`,
         );
         const changed: TaskRow[] = [];
-        for (const row of rows) changed.push(await requeueTask(tx, tasks.parse(row), options));
+        for (const row of rows) changed.push(await requeueTask(tx, tasks.parse(row), {}));
         return changed;
       }),
   };
@@ -227,7 +236,7 @@ function onObject(kind: string, objectId: number | null): Sql {
 
 async function existing(tx: Database, id: number): Promise<TaskRow> {
   const task = await taskTable(tx).get(id);
-  if (task === undefined) throw new Error(`there is no task ${id}`);
+  if (task === undefined) throw notFound();
   return task;
 }
 
@@ -244,11 +253,9 @@ async function cancelWithChildren(tx: Database, task: TaskRow): Promise<readonly
 }
 
 function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Promise<TaskRow> {
-  const { maxAttempts = budgets.taskAttempts, isCounted = true } = options;
+  const { isCounted = true } = options;
   const attempts = isCounted ? task.attempts : Math.max(0, task.attempts - 1);
-  if (attempts < maxAttempts) return changeStatus(tx, task, 'queued', { attempts });
-  const errorMessage = `given up after ${attempts} attempts, each of which ended with the worker's death`;
-  return changeStatus(tx, task, 'failed', { errorMessage });
+  return changeStatus(tx, task, 'queued', { attempts });
 }
 
 /** A user sees the tasks of their account whose objects they may read (contract 15.2). */

@@ -251,7 +251,7 @@ function origin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const plain = url && url.pathname === '/' && !url.search && !url.hash && !url.username;
   if (plain && /^https?:$/.test(url.protocol)) return url.origin;
-  // Clients join absolute paths to the host and drop any prefix, so the interface lives at the root.
+  // Clients replace the path of the URL, so a prefix would be lost.
   throw new Error(`must be http(s)://host[:port] without a path, not "${text}"`);
 }
 

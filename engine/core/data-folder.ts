@@ -42,6 +42,10 @@ export class DataFolder {
   get scratch(): string {
     return this.path('scratch');
   }
+  /** Files that a sweep did not need and could not prove to be scratch, under the paths that they had. */
+  get quarantine(): string {
+    return this.path('quarantine');
+  }
 
   /** The folder of a dataset: a Delta table. */
   dataset(datasetId: number): string {

@@ -30,6 +30,17 @@ export interface NewField {
 /** The field of every record's commit id (contract 7.1): listed once the dataset has data, and read-only. */
 export const commitField = { name: '_commit', path: ['_commit'], dataType: 'string' } as const;
 
+/** Why a user may not give a field this name (contract 9); null for a good name. Names found in data are not checked. */
+export function fieldNameFault(name: string): string | null {
+  if (name.trim() === '') return 'This field may not be blank.';
+  if (name.startsWith('_')) return 'A field name must not begin with an underscore.';
+  if (name.includes('__')) return 'A field name must not contain two underscores in a row.';
+  const isStorable = name.length <= 1_000 && name.isWellFormed() && !name.includes('\0');
+  return isStorable
+    ? null
+    : 'A field name has at most 1000 characters and no NUL or broken surrogate.';
+}
+
 /** One field for each column, parents before children. */
 export function fieldsOfColumns(
   columns: Columns,

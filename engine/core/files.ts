@@ -1,14 +1,14 @@
 import { constants, lstatSync } from 'node:fs';
 import type { Dirent, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { DataFolder } from './data-folder.js';
 import { spareBytes } from './faultpoint.js';
 import { codeOf, damaged, rawStep, step, wrapped } from './file-steps.js';
 
 /*
  * Access to the file system (with `file-writer.ts`, `atomic-files.ts` and `files-sync.ts` the only modules that import `node:fs`).
- * All functions but `openLocalFile` and `readSystemFile` work on the data folder. They refuse symbolic links: in the last name by
+ * All functions but `openLocalFile`, `localFolder` and `readSystemFile` work on the data folder. They refuse symbolic links: in the last name by
  * O_NOFOLLOW, in the folders above by comparing the real path.
  */
 
@@ -28,6 +28,7 @@ export async function openDataFolder(root: string): Promise<DataFolder> {
     'rejected',
     'file-tables',
     'scratch',
+    'quarantine',
   ]) {
     await makeFolder(folder.path(name));
   }
@@ -91,6 +92,12 @@ export async function openFile(path: string): Promise<FileReader> {
 /** Opens any file named on the command line. Never call it with a name from a request. */
 export async function openLocalFile(path: string): Promise<FileReader> {
   return openReader(path, O_RDONLY);
+}
+
+/** Creates a folder outside the data folder if it is missing, for the owner only, and returns its path with symbolic links resolved. */
+export async function localFolder(path: string): Promise<string> {
+  await step(path, 'create', 'mkdir', () => fs.mkdir(path, { recursive: true, mode: 0o700 }));
+  return fs.realpath(path);
 }
 
 /** Reads a short text of the operating system, such as a file below /proc. Never call it with a name from a request. */
@@ -228,6 +235,39 @@ export function fileIdentity(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isFile()) return undefined;
   return `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+}
+
+/** A text that all hard links of a regular file share; undefined if there is no such file. Synchronous like `fileIdentity`. */
+export function identityOf(path: string): string | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() ? `${stats.dev} ${stats.ino}` : undefined;
+}
+
+/** The `identityOf` of all files in a folder and in the folders directly below it. */
+export async function identitiesBelow(path: string): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const { name, kind } of await list(path)) {
+    const inside = kind === 'folder' ? await list(join(path, name)) : [];
+    for (const file of [join(path, name), ...inside.map((entry) => join(path, name, entry.name))]) {
+      const identity = identityOf(file);
+      if (identity !== undefined) found.add(identity);
+    }
+  }
+  return found;
+}
+
+/**
+ * Moves a file or folder of the data folder to the same path below `quarantine/`, with a number if that is taken. For what a sweep does
+ * not need but cannot prove to be scratch. Returns the new path, relative to the data folder.
+ */
+export async function quarantine(folder: DataFolder, path: string): Promise<string> {
+  const wanted = join('quarantine', relative(folder.root, path));
+  await makeFolder(dirname(join(folder.root, wanted)));
+  let target = wanted;
+  for (let n = 2; fileExists(join(folder.root, target)); n++) target = `${wanted}-${n}`;
+  await moveFile(path, join(folder.root, target));
+  await syncFolder(dirname(join(folder.root, target)));
+  return target;
 }
 
 /** Whether the name exists, even as a dangling link. Synchronous like `fileIdentity`. */

@@ -24,7 +24,7 @@ export class JsonError extends AppError {
 }
 
 /**
- * Parses JSON without loss. Integers beyond 2^53 - 1 become bigints. The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes,
+ * Parses JSON without loss. Integers beyond 2^53 - 1 become bigints, also those written with a fraction of zeros. The tokens `NaN`, `Infinity` and `-Infinity`, which Python writes,
  * become these numbers; so do numbers that overflow a double, including integers of 310 digits or more. The last of equal keys is used;
  * `__proto__` is an ordinary property. Throws a `JsonError`.
  */
@@ -42,7 +42,7 @@ export function parseJson(input: string | Uint8Array, options: ParseJsonOptions 
 }
 
 /** Matches integers that a double may not hold. A match inside a string only costs the fast path. */
-const longInteger = /(?:^|[:[,\s])-?\d{16,}(?![\d.eE])/;
+const longInteger = /(?:^|[:[,\s])-?\d{16,}(?:\.0+)?(?![\d.eE])/;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -200,9 +200,9 @@ class Parser {
       );
     this.at = numberToken.lastIndex;
     const value = Number(match[0]);
-    const isInteger = match[1] === undefined && match[2] === undefined;
+    const isInteger = /^(?:\.0+)?$/.test(match[1] ?? '') && match[2] === undefined;
     return isInteger && Number.isFinite(value) && !Number.isSafeInteger(value)
-      ? BigInt(match[0])
+      ? BigInt(match[0].split('.')[0]!)
       : value;
   }
 

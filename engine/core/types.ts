@@ -18,6 +18,11 @@ export type DataType =
  */
 export type StoredType = Exclude<DataType, 'auto'> | 'json';
 
+/** True for types whose values are numbers. */
+export function isNumeric(type: DataType | StoredType): boolean {
+  return type === 'integer' || type === 'long' || type === 'double' || type === 'float';
+}
+
 /** A stored column: a tree, because objects nest. */
 export interface Column {
   readonly name: string;
@@ -31,15 +36,42 @@ export interface Column {
   readonly isList: boolean;
   readonly children?: readonly Column[];
   /**
-   * Only on a column as one chunk found it: `null` if all values were nulls or empty lists, so that any type fits; `mixed` if the values
-   * can be stored only in a second pass. The chunk's segment lacks such a column.
+   * Only on a column as one chunk found it: `null` if all values were nulls or empty lists, so that any type fits; `missing` if all values
+   * were texts that are null in a column of numbers and text in any other; `mixed` if the values can be stored only in a second
+   * pass. The chunk's segment lacks such a column.
    */
-  readonly seen?: 'null' | 'mixed';
+  readonly seen?: 'null' | 'missing' | 'mixed';
   /**
-   * Only on an object for whose members a request gives types: the values determine whether it is an object or a list of objects, and
-   * values that are not objects are stored as they are.
+   * Only on a column of doubles as one chunk of a table found it: all values are whole numbers, which are stored as longs if another
+   * chunk has some that doubles cannot hold.
    */
-  readonly isOpen?: true;
+  readonly isWhole?: true;
+  /**
+   * Only on the column of a field that is declared and has no data: what the values decide, its type, whether it is a list, or both.
+   * A column whose type they decide has type `object`, with the members that are declared.
+   */
+  readonly open?: 'type' | 'list' | 'both';
+  /**
+   * Only on a column of which somebody declared the type: a value that does not fit is an error, where it otherwise widens the type or
+   * readers store null.
+   */
+  readonly isDeclared?: true;
+}
+
+/*
+ * Choice: the type of a field that nobody declared widens, with a warning, when a later import needs it: a whole number becomes a double, a
+ * string a text. Segments with the narrower type stay as they are, and their values are read as the wider one.
+ */
+const widerTypes: Readonly<Partial<Record<StoredType, readonly StoredType[]>>> = {
+  integer: ['long', 'double'],
+  long: ['double'],
+  float: ['double'],
+  string: ['text'],
+};
+
+/** Whether values of the type `from` can be read as values of the type `to`, to which later values have widened their column. */
+export function mayWiden(from: StoredType, to: StoredType): boolean {
+  return widerTypes[from]?.includes(to) === true;
 }
 
 /** The columns of a dataset or a segment, without the reserved columns `_id` and `_commit`. */
@@ -67,4 +99,5 @@ export const entityTypes = [
 export type EntityType = (typeof entityTypes)[number];
 
 /** The genome builds, as answers spell them. */
-export type GenomeBuild = 'GRCh37' | 'GRCh38';
+export const genomeBuilds = ['GRCh37', 'GRCh38', 'T2T-CHM13'] as const;
+export type GenomeBuild = (typeof genomeBuilds)[number];

@@ -28,8 +28,13 @@ export function isMisfit(value: Scalar | null | CastError): value is CastError {
 export function tooLong(bytes: number): CastError {
   return {
     code: codes.stringLength,
-    message: `a string of ${bytes} bytes is longer than ${budgets.stringBytes} bytes (budget stringBytes): declare the field as data type "text"`,
+    message: `a string of ${bytes} bytes is longer than the ${budgets.stringBytes} bytes that data type "string" holds: use data type "text"`,
   };
+}
+
+/** The message of the warning when such a string makes a field that nobody declared a field of type `text`. */
+export function becomesText(bytes: number): string {
+  return `a string of ${bytes} bytes is longer than the ${budgets.stringBytes} bytes that data type "string" holds: the field becomes "text"`;
 }
 
 type Cast = (value: Scalar, type: StoredType) => Scalar | null | CastError;

@@ -8,6 +8,11 @@ export interface ValidationParams {
   readonly raiseOnErrors: boolean;
   readonly strict: boolean;
   readonly allowNewFields: boolean;
+  /**
+   * The most records that may be rejected while the others are stored; absent or 0: one record with an error fails the import
+   * (`on_error: reject` with `max_rejected`).
+   */
+  readonly maxRejected?: number;
 }
 
 /**
@@ -55,12 +60,16 @@ const shownExamples = 20;
 /** Collects the errors and warnings that a reader reports about one chunk. */
 export class FindingCollector {
   readonly isDisabled: boolean;
+  /** Warnings are errors. */
+  readonly isStrict: boolean;
   /** Reading can stop: an error was reported and `raise_on_errors` is set. */
   isStopped = false;
   /** The records end in this chunk; the content of later chunks is not read. */
   hasEnded = false;
   /** Number of records with at least one error. */
   rejected = 0;
+  /** What follows an error cannot be told apart, so that the records of the source are not known. */
+  isDamaged = false;
   #errors = 0;
   #warnings = 0;
   #lastRejected = -1;
@@ -76,6 +85,7 @@ export class FindingCollector {
     this.#isFinal = isFinal;
     this.#rejected = rejected;
     this.isDisabled = params.disable;
+    this.isStrict = params.strict && !params.disable && !isFinal;
   }
 
   /** Reports an error: the record on this line is not stored. */
@@ -105,9 +115,14 @@ export class FindingCollector {
     this.hasEnded = true;
   }
 
+  damaged(): void {
+    this.isDamaged = true;
+  }
+
   /** Discards all reports: the reader starts the chunk again. */
   restart(): void {
     this.isStopped = false;
+    this.isDamaged = false;
     this.hasEnded = false;
     this.rejected = 0;
     this.#errors = 0;
@@ -167,6 +182,42 @@ export function mergeFindings(
     counts,
     examples: [...examples.values()].sort((a, b) => a.line - b.line || a.code - b.code),
   };
+}
+
+/**
+ * Settles the warnings that depend on the type of a field in all chunks of a file, which one chunk does not know. NaN and infinity are
+ * not stored as null in a field of strings, and a field of whole numbers becomes a `long` only if all chunks hold whole numbers, which
+ * is reported once. `chunks` are the columns that the chunks have seen.
+ */
+export function settledFindings(findings: Findings, chunks: readonly Columns[]): Findings {
+  const counts = { ...findings.counts };
+  let { warnings } = findings;
+  const examples: Finding[] = [];
+  for (const example of findings.examples) {
+    const count = settledCount(example, chunks);
+    const { code } = example;
+    const removed = example.count - count;
+    counts[code] = counts[code]! - removed;
+    if (counts[code] === 0) delete counts[code];
+    warnings -= removed;
+    if (count > 0) examples.push({ ...example, count });
+  }
+  return { ...findings, counts, warnings, examples };
+}
+
+function settledCount(
+  { code, level, line, field, count }: Finding,
+  chunks: readonly Columns[],
+): number {
+  const isOfType = line === 0 && code === codes.invalidValue;
+  if (level !== 'warning' || !(isOfType || code === codes.nan || code === codes.infinity))
+    return count;
+  const seen = chunks.flatMap((columns) => columns.filter(({ name }) => name === field));
+  if (seen.length === 0) return count;
+  const filled = seen.filter((column) => column.seen !== 'null' && column.seen !== 'missing');
+  if (filled.some(({ type }) => type === 'string' || type === 'text')) return 0;
+  if (isOfType) return filled.every(({ type, isWhole }) => type === 'long' || isWhole) ? 1 : 0;
+  return seen.every(({ type }) => type === 'string') ? 0 : count;
 }
 
 /** Merges the findings of several files in their order; `file` is null for findings about the import as a whole. */
@@ -286,7 +337,7 @@ export function progressErrors(findings: Findings): Record<string, unknown> {
   };
 }
 
-/** A sentence with the file, line and cause of the first error and the number of the others; null when there is no error. */
+/** A sentence with the file, line, field and cause of the first error and the number of the others; null when there is no error. */
 export function errorMessage(file: string, findings: Findings): string | null {
   const first = findings.examples.find((finding) => finding.level === 'error');
   if (!first) return null;
@@ -298,7 +349,8 @@ export function errorMessage(file: string, findings: Findings): string | null {
       : ` (code ${first.code}, ${codeNames.get(first.code)})`;
   const rest = findings.errors - 1;
   const more = rest === 0 ? '' : `; ${rest} more ${rest === 1 ? 'error' : 'errors'}`;
-  return `${location}: ${first.message}${code}${more}`;
+  const field = first.field === null ? '' : `field ${first.field}: `;
+  return `${location}: ${field}${first.message}${code}${more}`;
 }
 
 function shownFindings(findings: Findings): readonly Finding[] {

@@ -132,6 +132,11 @@ export class DoubleBuilder extends ColumnBuilder {
     this.length = i + 1;
   }
 
+  /** The numbers so far, 0 for null. */
+  get values(): Float64Array {
+    return this.#values.subarray(0, this.length);
+  }
+
   override padTo(length: number): void {
     while (this.length < length) this.appendNull();
   }

@@ -4,8 +4,10 @@ import type { Column, StoredType } from '../core/types.js';
 import { BooleanBuilder, DoubleBuilder, LongBuilder } from './fixed-width-builders.js';
 import { Utf8Builder } from './utf8-builder.js';
 import { ListBuilder } from './nested-builders.js';
+import { becomesText } from './cast.js';
 import { isoMicros } from './iso-date.js';
 import { type ColumnSpec, type MakeColumn, ObjectColumn } from './object-column.js';
+import { codes, firstIsStored, listOfOneIsStored } from './validation-codes.js';
 import { type ObjectFields, ValueColumn } from './value-column.js';
 
 /** The kinds of values found in a column, as bits. */
@@ -25,6 +27,8 @@ export class InferredColumn extends ValueColumn {
   readonly #make: MakeColumn;
   #kinds = 0;
   #isMixed = false;
+  /** A text is longer than a string may be. */
+  #hasLongText = false;
   /** Every text so far is a date. */
   #areDates = true;
   #builder: BooleanBuilder | LongBuilder | DoubleBuilder | Utf8Builder | null = null;
@@ -32,8 +36,12 @@ export class InferredColumn extends ValueColumn {
   #list: ListBuilder<InferredColumn> | null = null;
   /** The hint's type is `json`: the column accepts JSON text alone. */
   readonly #isJson: boolean;
-  /** The hint is a list: the first value starts one. */
+  /** The hint or the declaration is a list: the first value starts one. */
   #becomesList: boolean;
+  /** Whether the field is declared as a list or as none; undefined when the values decide. */
+  readonly #isList: boolean | undefined;
+  /** The row of a list whose first element becomes the value of a field declared as no list; -1 outside of one. */
+  #listRow = -1;
 
   /**
    * `make` makes the columns of members. A hint is the type inferred from other values of the import, and its type is as binding
@@ -41,11 +49,12 @@ export class InferredColumn extends ValueColumn {
    */
   constructor(spec: ColumnSpec, make: MakeColumn) {
     super(spec.name, spec.path, spec.context);
-    const { hint, isElement } = spec;
+    const { hint, isElement, declared } = spec;
     this.#spec = spec;
     this.#make = make;
     this.#isJson = hint?.type === 'json';
-    this.#becomesList = !isElement && hint?.isList === true;
+    this.#isList = declared?.open === 'type' && !isElement ? declared.isList : undefined;
+    this.#becomesList = this.#isList ?? (!isElement && hint?.isList === true);
     this.#areDates = hint?.type !== 'string' || hint.seen === 'null';
   }
 
@@ -64,7 +73,8 @@ export class InferredColumn extends ValueColumn {
         ...(isMixed && { seen: 'mixed' }),
       };
     }
-    if (this.#kinds === 0) return { ...common, type: 'string', isList: false, seen: 'null' };
+    if (this.#kinds === 0)
+      return { ...common, type: 'string', isList: this.#isList === true, seen: 'null' };
     const type = this.#type();
     const children = type === 'object' ? this.#object!.column().children! : undefined;
     const isStored = children === undefined || children.some(({ seen }) => seen === undefined);
@@ -78,6 +88,7 @@ export class InferredColumn extends ValueColumn {
   }
 
   addBoolean(value: boolean): void {
+    if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addBoolean(value);
     else if (this.#addKind(kinds.boolean)) {
       this.#builder ??= new BooleanBuilder(this.#as('boolean'));
@@ -88,6 +99,7 @@ export class InferredColumn extends ValueColumn {
   }
 
   addInteger(value: number): void {
+    if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addInteger(value);
     else if (this.#addKind(kinds.long)) {
       this.#builder ??= new LongBuilder(this.#as('long'));
@@ -98,20 +110,23 @@ export class InferredColumn extends ValueColumn {
   }
 
   addBigint(value: bigint): void {
+    if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addBigint(value);
-    else if (this.#addKind(kinds.long)) {
+    else if (BigInt.asIntN(64, value) !== value) {
+      const message = `${value} is beyond 64 bits: a field without strings stores the nearest double`;
+      this.context.warn(codes.invalidValue, this.path, message);
+      return this.addDouble(Number(value));
+    } else if (this.#addKind(kinds.long)) {
       this.#builder ??= new LongBuilder(this.#as('long'));
       this.#builder.padTo(this.length);
       if (this.#builder instanceof DoubleBuilder) this.#builder.append(Number(value));
-      else if (BigInt.asIntN(64, value) === value)
-        (this.#builder as LongBuilder).appendBigint(value);
-      // Beyond 64 bits: the second pass reports it, unless the column turns out to be a double or a string.
-      else this.#isMixed = true;
+      else (this.#builder as LongBuilder).appendBigint(value);
     }
     this.#end();
   }
 
   addDouble(value: number): void {
+    if (this.#becomesList) this.#becomeList();
     if (this.#list) this.#single().addDouble(value);
     else if (this.#addKind(kinds.double)) {
       if (this.#builder instanceof LongBuilder) this.#toDoubles(this.#builder);
@@ -132,8 +147,10 @@ export class InferredColumn extends ValueColumn {
       (this.#builder as Utf8Builder).appendBytes(bytes, from, to);
     } else {
       if (this.#areDates && isoMicros(bytes, from, to) === undefined) this.#areDates = false;
-      // Longer than a string may be: the second pass reports it, unless the column turns out to have another type.
-      if (to - from > budgets.stringBytes && !this.context.isLenient) this.#isMixed = true;
+      if (to - from > budgets.stringBytes && !this.context.isLenient) {
+        this.context.warn(codes.stringLength, this.path, becomesText(to - from));
+        this.#hasLongText = true;
+      }
       if (this.#addKind(kinds.text)) {
         this.#builder ??= new Utf8Builder(this.#as('string'));
         this.#builder.padTo(this.length);
@@ -175,10 +192,15 @@ export class InferredColumn extends ValueColumn {
   }
 
   beginList(): ValueColumn | null {
-    if (this.#spec.isElement) {
+    if (this.#spec.isElement || this.#listRow >= 0) {
       this.#addKind(kinds.nested);
       this.length++;
       return null;
+    }
+    if (this.#isList === false) {
+      this.context.warn(codes.unexpectedList, this.path, firstIsStored);
+      this.#listRow = this.length;
+      return this;
     }
     if (this.#list === null) this.#becomeList();
     this.#list!.padTo(this.length);
@@ -186,10 +208,15 @@ export class InferredColumn extends ValueColumn {
   }
 
   endList(): void {
-    this.#end();
+    const from = this.#listRow;
+    this.#listRow = -1;
+    if (from < 0) this.#end();
+    else if (this.length === from) this.appendNull();
+    else this.truncate(from + 1);
   }
 
   override truncate(length: number): void {
+    this.#listRow = -1;
     this.#builder?.truncate(length);
     this.#object?.truncate(length);
     this.#list?.truncate(length);
@@ -233,6 +260,7 @@ export class InferredColumn extends ValueColumn {
     if (found === kinds.boolean) return 'boolean';
     if (found === kinds.long) return 'long';
     if ((found & ~(kinds.long | kinds.double)) === 0) return 'double';
+    if (this.#hasLongText) return 'text';
     return found === kinds.text && this.#areDates ? 'date' : 'string';
   }
 
@@ -242,6 +270,7 @@ export class InferredColumn extends ValueColumn {
 
   /** Returns the column of the elements, for a single value that becomes a list of one. */
   #single(): InferredColumn {
+    if (this.#isList === true) this.context.warn(codes.listExpected, this.path, listOfOneIsStored);
     this.#list!.padTo(this.length);
     return this.#list!.items;
   }
@@ -257,6 +286,7 @@ export class InferredColumn extends ValueColumn {
     this.#becomesList = false;
     elements.#kinds = this.#kinds;
     elements.#areDates = this.#areDates;
+    elements.#hasLongText = this.#hasLongText;
     elements.#isMixed = this.#isMixed;
     if (this.#object) {
       elements.#object = this.#object;

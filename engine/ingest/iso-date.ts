@@ -2,9 +2,9 @@
  * Parses the ISO 8601 date or time `bytes[from..to)`: returns microseconds since 1970 UTC, or undefined for other text. A time without a
  * zone is UTC.
  *
- * The strict form, by which the type of a field is inferred, is `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SS[.f][Z]` with up to six digits of
- * fraction. The lenient form, for fields declared as dates, also allows a space instead of `T`, no seconds, more digits of fraction (which
- * are cut off) and an offset such as `+02:00`.
+ * The strict form, by which the type of a field is inferred, is `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SS[.f]`, the latter with or without `Z`
+ * or an offset such as `+02:00`, and with up to six digits of fraction. The lenient form, for fields declared as dates, also allows a
+ * space instead of `T`, no seconds, and more digits of fraction (which are cut off).
  */
 export function isoMicros(
   bytes: Uint8Array,
@@ -46,7 +46,7 @@ export function isoMicros(
       if (at === start || (!isLenient && at - start > 6)) return undefined;
     }
   } else if (!isLenient) return undefined;
-  const offset = at === to ? 0 : zone(bytes, at, to, isLenient);
+  const offset = at === to ? 0 : zone(bytes, at, to);
   if (offset === undefined) return undefined;
   return micros(days * 86_400 + hour * 3_600 + minute * 60 + second - offset, fraction);
 }
@@ -76,10 +76,10 @@ function digits(bytes: Uint8Array, from: number, count: number): number {
 }
 
 /** The offset from UTC in seconds, positive in the east; undefined for other text. */
-function zone(bytes: Uint8Array, at: number, to: number, isLenient: boolean): number | undefined {
+function zone(bytes: Uint8Array, at: number, to: number): number | undefined {
   if (bytes[at] === letterZ) return at + 1 === to ? 0 : undefined;
   const sign = bytes[at] === plus ? 1 : bytes[at] === dash ? -1 : 0;
-  if (!isLenient || sign === 0) return undefined;
+  if (sign === 0) return undefined;
   const hour = digits(bytes, at + 1, 2);
   const minuteAt = bytes[at + 3] === colon ? at + 4 : at + 3;
   const minute = at + 3 === to ? 0 : digits(bytes, minuteAt, 2);

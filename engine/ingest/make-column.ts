@@ -2,6 +2,8 @@ import type { Column, Columns } from '../core/types.js';
 import { InferredColumn } from './inferred-column.js';
 import { FieldColumns, type MakeColumn, ObjectColumn } from './object-column.js';
 import type { RecordContext } from './record-context.js';
+import { OpenListColumn } from './open-list-column.js';
+import { hasOpenType } from './overlaid-columns.js';
 import { ListColumn, ScalarColumn } from './typed-column.js';
 import type { ValueColumn } from './value-column.js';
 
@@ -12,7 +14,7 @@ import type { ValueColumn } from './value-column.js';
 
 /** Creates the column of a field: values are cast to its declared type, or else the type is inferred from the values. */
 export const makeColumn: MakeColumn = (spec) =>
-  spec.declared === undefined
+  hasOpenType(spec.declared)
     ? new InferredColumn(spec, makeColumn)
     : typedColumn(spec.declared, spec.path, spec.depth, spec.context);
 
@@ -23,6 +25,10 @@ export function typedColumn(
   depth: number,
   context: RecordContext,
 ): ValueColumn {
+  if (column.open === 'list') {
+    const { open: _, ...values } = column;
+    return new OpenListColumn(typedColumn(values, path, depth, context), path, context);
+  }
   if (column.isList) {
     const element = typedColumn({ ...column, isList: false }, path, depth, context);
     return new ListColumn(column, path, context, element);

@@ -18,7 +18,7 @@ export interface ColumnSpec {
   /** Objects around the field: 0 for the fields of a record. */
   readonly depth: number;
   readonly context: RecordContext;
-  /** The field's type, to which values are cast; undefined when it is inferred from them. */
+  /** What is declared about the field: its type, to which values are cast, unless `Column.open` leaves it to them. */
   readonly declared: Column | undefined;
   /** Members with a declared type, for a field that may turn out to hold objects. */
   readonly members: Columns;
@@ -102,7 +102,7 @@ export class FieldColumns implements ObjectFields {
       path,
       depth,
       context,
-      declared: declared?.isOpen ? undefined : declared,
+      declared,
       members: declared?.children ?? [],
       hint: this.#hints.get(name),
       isElement: false,
@@ -118,6 +118,7 @@ export class FieldColumns implements ObjectFields {
 export class ObjectColumn extends ValueColumn {
   readonly fields: FieldColumns;
   readonly #column: Column;
+  #hasObjects = false;
   /** One bit per row, set where the row has an object. */
   #present: Uint8Array = new Uint8Array(128);
   /** The row of a list whose first element becomes the value; -1 outside of a list. */
@@ -133,7 +134,7 @@ export class ObjectColumn extends ValueColumn {
   }) {
     const { column, path, depth, context, make, hints = [] } = options;
     super(column.name, path, context);
-    const { isOpen: _, ...closed } = column;
+    const { open: _, ...closed } = column;
     this.#column = closed;
     this.fields = new FieldColumns({
       declared: column.children ?? [],
@@ -152,7 +153,9 @@ export class ObjectColumn extends ValueColumn {
       this.fields.addDeclared();
       children = this.fields.columns.map((child) => child.column());
     }
-    return { ...this.#column, children };
+    const isStored = children.some(({ seen }) => seen === undefined);
+    const seen = this.#hasObjects ? 'mixed' : 'null';
+    return { ...this.#column, children, ...(!isStored && { seen }) };
   }
 
   addBoolean(value: boolean): void {
@@ -182,6 +185,7 @@ export class ObjectColumn extends ValueColumn {
   }
 
   endObject(): void {
+    this.#hasObjects = true;
     const byte = this.length >> 3;
     if (byte >= this.#present.length) this.#present = enlargedBitmap(this.#present, byte + 1);
     this.#present[byte]! |= 1 << (this.length & 7);

@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
 import { budgets } from '../core/budgets.js';
-import type { Column } from '../core/types.js';
+import { type Column, mayWiden, type StoredType } from '../core/types.js';
 import {
   BooleanBuilder,
   DoubleBuilder,
@@ -10,17 +10,19 @@ import {
 import { Utf8Builder } from './utf8-builder.js';
 import type { ColumnBuilder } from './column-builder.js';
 import { ListBuilder, makeBuilder } from './nested-builders.js';
-import { castScalar, isMisfit, type CastError, type Scalar, tooLong } from './cast.js';
+import { becomesText, castScalar, isMisfit, type CastError, type Scalar, tooLong } from './cast.js';
 import { isoMicros } from './iso-date.js';
 import type { RecordContext } from './record-context.js';
 import { type ObjectFields, ValueColumn } from './value-column.js';
-import { codes } from './validation-codes.js';
+import { codes, firstIsStored, listOfOneIsStored } from './validation-codes.js';
 
 /** A column of a declared scalar type, or of `json`, which stores every value as JSON text. */
 export class ScalarColumn extends ValueColumn {
   readonly #column: Column;
   readonly #builder: ColumnBuilder;
   readonly #maxBytes: number;
+  /** The wider type that a number has needed. */
+  #wider: StoredType | null = null;
   #listRow = -1;
 
   constructor(column: Column, path: string, context: RecordContext) {
@@ -43,7 +45,8 @@ export class ScalarColumn extends ValueColumn {
   }
 
   column(): Column {
-    return this.#column;
+    if (this.#wider !== null) return { ...this.#column, type: this.#wider, seen: 'mixed' };
+    return this.#builder instanceof Utf8Builder ? this.#builder.column() : this.#column;
   }
 
   addBoolean(value: boolean): void {
@@ -72,11 +75,13 @@ export class ScalarColumn extends ValueColumn {
   addString(bytes: Uint8Array, from: number, to: number): void {
     const builder = this.#builder;
     if (builder instanceof Utf8Builder) {
-      if (to - from > this.#maxBytes) this.#refuse(tooLong(to - from));
-      else {
-        builder.padTo(this.length++);
-        builder.appendBytes(bytes, from, to);
+      if (to - from > this.#maxBytes) {
+        if (this.#column.isDeclared) return this.#refuse(tooLong(to - from));
+        this.context.warn(codes.stringLength, this.path, becomesText(to - from));
+        builder.becomeText();
       }
+      builder.padTo(this.length++);
+      builder.appendBytes(bytes, from, to);
       return;
     }
     const micros = this.#column.type === 'date' ? isoMicros(bytes, from, to, true) : undefined;
@@ -102,11 +107,7 @@ export class ScalarColumn extends ValueColumn {
       });
       return null;
     }
-    this.context.warn(
-      codes.unexpectedList,
-      this.path,
-      'a list where one value is expected: its first is stored',
-    );
+    this.context.warn(codes.unexpectedList, this.path, firstIsStored);
     this.#listRow = this.length;
     return this;
   }
@@ -134,9 +135,28 @@ export class ScalarColumn extends ValueColumn {
 
   #add(value: Scalar): void {
     const cast = castScalar(this.#column.type, value);
-    if (isMisfit(cast)) this.#refuse(cast);
-    else if (cast === null) this.appendNull();
+    if (isMisfit(cast)) {
+      if (!this.#widens(value, cast)) this.#refuse(cast);
+    } else if (cast === null) this.appendNull();
     else this.#append(cast);
+  }
+
+  /**
+   * Notes the wider type of a column that nobody declared, if a number needs one, and returns whether it does. The chunk is then read
+   * again with the types unified over all chunks.
+   */
+  #widens(value: Scalar, misfit: CastError): boolean {
+    const { type, isDeclared } = this.#column;
+    const wider = (['long', 'double'] as const).find(
+      (one) => mayWiden(type, one) && !isMisfit(castScalar(one, value)),
+    );
+    if (isDeclared || this.context.isLenient || wider === undefined) return false;
+    const message = `${misfit.message}: the field becomes a ${wider}`;
+    this.context.warn(misfit.code, this.path, message);
+    if (this.#wider === null) this.context.mixedColumns++;
+    if (this.#wider !== 'double') this.#wider = wider;
+    this.appendNull();
+    return true;
   }
 
   #append(value: Scalar): void {
@@ -237,11 +257,7 @@ export class ListColumn extends ValueColumn {
   }
 
   #expectList(): void {
-    this.context.warn(
-      codes.listExpected,
-      this.path,
-      'one value where a list is expected: a list of one is stored',
-    );
+    this.context.warn(codes.listExpected, this.path, listOfOneIsStored);
     this.#list.padTo(this.length);
   }
 }

@@ -1,22 +1,22 @@
-import type { Column, Columns, StoredType } from '../core/types.js';
+import { type Column, type Columns, mayWiden, type StoredType } from '../core/types.js';
 import { PhysicalNames } from './physical-names.js';
 
 /**
  * Unifies the columns found in the chunks of an import (`seen`) with the existing columns of the dataset.
  *
  * The types form a lattice: two types are joined to the smallest type that holds the values of both without loss. So the result depends
- * neither on how the source was split into chunks nor on their order, except for the order of the columns. Existing columns do not change:
- * values are cast to their types.
+ * neither on how the source was split into chunks nor on their order, except for the order of the columns. Values are cast to the types of
+ * existing columns, which do not change unless nobody declared them and they can be widened (`mayWiden`).
  */
 export function unifyColumns(existing: Columns, seen: readonly Columns[]): Unified {
   const conflicts: Conflict[] = [];
   const columns = mergeColumns(existing, seen.reduce(joinColumns, []), true, '', conflicts);
-  return { columns, conflicts };
+  return { columns: unmarked(columns), conflicts };
 }
 
 /** The result of `unifyColumns`. */
 export interface Unified {
-  /** All columns of the dataset after the import: the existing ones first, unchanged. */
+  /** All columns of the dataset after the import: the existing ones first. */
   readonly columns: Columns;
   /** Existing columns for which a chunk stored values of another type; that chunk has to be read again. */
   readonly conflicts: readonly Conflict[];
@@ -35,7 +35,9 @@ export function needsRewrite(chunk: Columns, final: Columns): boolean {
   return chunk.some((column) => {
     if (column.seen === 'null') return column.isList; // empty lists are not nulls
     const other = byName.get(column.name);
+    if (column.seen === 'missing' && other !== undefined && isNumeric(other)) return false;
     return (
+      column.seen === 'missing' ||
       column.seen === 'mixed' ||
       other === undefined ||
       other.physical !== column.physical ||
@@ -46,22 +48,17 @@ export function needsRewrite(chunk: Columns, final: Columns): boolean {
   });
 }
 
-/** The columns without open ones (`Column.isOpen`), whose types do not bind the values. */
-export function fixedTypeColumns(columns: Columns): Columns {
-  return columns
-    .filter((column) => column.isOpen === undefined)
-    .map((column) =>
-      column.children ? { ...column, children: fixedTypeColumns(column.children) } : column,
-    );
-}
-
 /** The columns that are stored in a chunk's segment: those without a `seen` mark. */
 export function storedColumns(seen: Columns): Columns {
   return seen
     .filter((column) => column.seen === undefined)
-    .map((column) =>
-      column.children ? { ...column, children: storedColumns(column.children) } : column,
-    );
+    .map(({ name, physical, type, isList, children }) => ({
+      name,
+      physical,
+      type,
+      isList,
+      ...(children && { children: storedColumns(children) }),
+    }));
 }
 
 const stringTypes: readonly StoredType[] = ['string', 'text', 'blob', 'json'];
@@ -98,13 +95,40 @@ export function joinColumns(a: Columns, b: Columns): Columns {
 function joinColumn(a: Column, b: Column): Column {
   const { name, physical } = a;
   const isList = a.isList || b.isList;
-  if (a.seen === 'null' && b.seen === 'null')
-    return { name, physical, type: 'string', isList, seen: 'null' };
-  const type = a.seen === 'null' ? b.type : b.seen === 'null' ? a.type : joinTypes(a.type, b.type);
+  if (a.seen === 'null' && b.seen === 'null') {
+    const type = a.type === 'object' || b.type === 'object' ? 'object' : 'string';
+    return { name, physical, type, isList, seen: 'null' };
+  }
+  if (isMissing(a) && isMissing(b))
+    return { name, physical, type: 'string', isList, seen: 'missing' };
+  const filled = isAbsorbed(a, b) ? [b] : isAbsorbed(b, a) ? [a] : [a, b];
+  const areWhole = filled.every((one) => one.type === 'long' || one.isWhole === true);
+  const joined = filled.map((one) => one.type).reduce(joinTypes);
+  const type = areWhole && filled.some((one) => one.type === 'long') ? 'long' : joined;
   if (type === 'json') return { name, physical, type, isList: false };
-  if (type !== 'object') return { name, physical, type, isList };
+  if (type !== 'object')
+    return {
+      name,
+      physical,
+      type,
+      isList,
+      ...(areWhole && type === 'double' && { isWhole: true }),
+    };
   const children = joinColumns(a.children ?? [], b.children ?? []);
   return { name, physical, type, isList, children };
+}
+
+function isMissing({ seen }: Column): boolean {
+  return seen === 'missing' || seen === 'null';
+}
+
+/** Whether the values of a column do not matter for the type that it gets together with another. */
+function isAbsorbed(column: Column, other: Column): boolean {
+  return column.seen === 'null' || (column.seen === 'missing' && isNumeric(other));
+}
+
+function isNumeric({ type, seen, isList }: Column): boolean {
+  return seen !== 'missing' && !isList && joinTypes(type, 'double') === 'double';
 }
 
 /** Merges the columns found with the existing ones and assigns physical names to the new ones. */
@@ -126,9 +150,14 @@ function mergeColumns(
     return other ? mergeExisting(column, other, prefix, conflicts) : column;
   });
   const added = seen
-    .filter((column) => !known.has(column.name))
+    .filter((column) => !known.has(column.name) && !isUnusedObject(column))
     .map((column) => mergeNew(column, names.add(column.name), prefix, conflicts));
   return [...merged, ...added];
+}
+
+/** A declared object that no record has: its members, and so its column, are still unknown. */
+function isUnusedObject({ type, seen }: Column): boolean {
+  return type === 'object' && seen === 'null';
 }
 
 function mergeExisting(
@@ -137,8 +166,9 @@ function mergeExisting(
   prefix: string,
   conflicts: Conflict[],
 ): Column {
-  if (seen.seen === 'null') return column;
+  if (seen.seen === 'null' || (seen.seen === 'missing' && isNumeric(column))) return column;
   const path = prefix + column.name;
+  if (isWidened(column, seen)) return { ...column, type: seen.type };
   if (seen.type !== column.type || seen.isList !== column.isList) {
     conflicts.push({ path, from: describe(seen), to: describe(column) });
     return column;
@@ -152,6 +182,21 @@ function mergeExisting(
     conflicts,
   );
   return { ...column, children };
+}
+
+/** Whether the values found widen the type of an existing column. */
+function isWidened(column: Column, seen: Column): boolean {
+  return (
+    column.isDeclared !== true && column.isList === seen.isList && mayWiden(column.type, seen.type)
+  );
+}
+
+/** The columns without the marks of declared types. */
+function unmarked(columns: Columns): Columns {
+  return columns.map((column) => {
+    const { name, physical, type, isList, children } = column;
+    return { name, physical, type, isList, ...(children && { children: unmarked(children) }) };
+  });
 }
 
 function mergeNew(seen: Column, physical: string, prefix: string, conflicts: Conflict[]): Column {

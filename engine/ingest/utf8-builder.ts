@@ -10,7 +10,9 @@ export class Utf8Builder extends ColumnBuilder {
   end = 0;
   #offsets = acquire(Int32Array, 1024);
   #bytes = acquire(Uint8Array, 8192);
-  readonly #column: Column;
+  #column: Column;
+  /** A value was longer than a string may be, so that the column has become one of type `text`. */
+  becameText = false;
 
   constructor(column: Column) {
     super();
@@ -20,6 +22,11 @@ export class Utf8Builder extends ColumnBuilder {
 
   column(): Column {
     return this.#column;
+  }
+
+  becomeText(): void {
+    this.becameText = true;
+    this.#column = { ...this.#column, type: 'text' };
   }
 
   override reserveRows(length: number): void {

@@ -25,3 +25,8 @@ export const codeNames: ReadonlyMap<number, string> = new Map([
   [codes.stringLength, 'Max String Length for Field'],
   [codes.tooManyColumns, 'Too Many Columns'],
 ]);
+
+/** The message of a warning of code 302. */
+export const listOfOneIsStored = 'one value where a list is expected: a list of one is stored';
+/** The message of a warning of code 303 about values. */
+export const firstIsStored = 'a list where one value is expected: its first is stored';

@@ -1,6 +1,7 @@
 import type { Data } from 'apache-arrow';
-import type { Columns } from '../core/types.js';
+import { isNumeric, type Columns } from '../core/types.js';
 import type { Batch } from './batch.js';
+import { mayHoldIds } from './entities/detect.js';
 
 /** The size of a sample of the distinct values of a field. */
 export interface SampleSize {
@@ -10,7 +11,7 @@ export interface SampleSize {
   readonly rate: number;
 }
 
-/** A sample of the distinct values of one string field: those with the smallest hashes, in the order of their hashes. */
+/** A sample of the distinct values of one field, of strings or of numbers that may be ids: those with the smallest hashes, in the order of their hashes. */
 export interface FieldSample {
   readonly path: readonly string[];
   readonly hashes: readonly number[];
@@ -38,8 +39,24 @@ export function sampleBatch(batch: Batch, size: SampleSize): readonly FieldSampl
       const path = [...above, column.name];
       if (column.type === 'object') visit(column.children ?? [], data.children, path);
       if (column.type === 'string') samples.push({ path, ...sampleColumn(data, size) });
+      if (isNumeric(column.type) && mayHoldIds(column.name))
+        samples.push({ path, ...sampleNumbers(data, size) });
     }
   }
+}
+
+/** Samples a column of numbers. Only columns with telling names are, so this need not be fast. */
+function sampleNumbers(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {
+  const column = data.values as Int32Array | BigInt64Array | Float64Array;
+  const found = new Smallest<number>(size);
+  for (let row = 0; row < data.length; row++) {
+    if (!data.getValid(row)) continue;
+    const mixed = Math.imul(Number(column[row]) ^ 0x9e3779b1, 0x85ebca6b);
+    const hash = (mixed ^ (mixed >>> 15)) >>> 0;
+    if (hash <= found.limit) found.add(hash, row);
+  }
+  const { hashes, values } = found.result();
+  return { hashes, values: values.map((row) => String(column[row])) };
 }
 
 function sampleColumn(data: Data, size: SampleSize): Omit<FieldSample, 'path'> {

@@ -1,3 +1,4 @@
+import type { DecodedValues } from './decode-values.js';
 import type { LeafPart } from './read-chunk.js';
 import type { Node, ParquetSchema } from './schema.js';
 
@@ -15,7 +16,7 @@ interface Stub {
 
 /**
  * The parts of all leaves of `schema`, taken from one row group of a file with the schema `source`. Columns and members of groups that
- * the file lacks are null. Throws a `RangeError` if a column has another type in the file.
+ * the file lacks are null, and numbers of a narrower type are widened. Throws a `RangeError` if a column has another type in the file.
  */
 export function leafParts(
   schema: ParquetSchema,
@@ -37,7 +38,8 @@ export function leafParts(
     { depth, lists }: { readonly depth: number; readonly lists: number },
   ): void => {
     if (node.column.type !== 'group') {
-      if (found !== undefined) parts[node.leaf] = readOnce(found.leaf);
+      if (found !== undefined)
+        parts[node.leaf] = widened(readOnce(found.leaf), found.column.type, node.column.type);
       else {
         const { maxRepetition } = schema.leaves[node.leaf]!;
         parts[node.leaf] =
@@ -63,7 +65,8 @@ function matching(nodes: readonly Node[] | undefined, node: Node): Node | undefi
   const found = nodes?.find(({ column }) => column.name === node.column.name);
   if (found === undefined) return undefined;
   const [a, b] = [found.column, node.column];
-  if (a.type === b.type && a.isList === b.isList) return found;
+  const fits = a.type === b.type || conversions[`${a.type} ${b.type}`] !== undefined;
+  if (fits && a.isList === b.isList) return found;
   throw new RangeError(`column ${a.name} has another type in this file`);
 }
 
@@ -94,4 +97,37 @@ function levelsOfMissing(part: LeafPart, stub: Stub, maxRepetition: number): Lea
     repetition: repetition?.subarray(0, slots),
     values: [],
   };
+}
+
+type Convert = (int32s: Int32Array) => Int32Array;
+
+/** How the values of a narrower type become those of a wider one; 64-bit values are pairs of 32-bit halves. */
+const conversions: Readonly<Record<string, Convert>> = {
+  'int32 int64': (from) =>
+    Int32Array.from({ length: 2 * from.length }, (_, i) => from[i >> 1]! >> (i % 2 === 1 ? 31 : 0)),
+  'int32 double': (from) => halvesOf(Float64Array.from(from)),
+  'int64 double': (from) =>
+    halvesOf(
+      Float64Array.from({ length: from.length / 2 }, (_, i) =>
+        Number((BigInt(from[2 * i + 1]!) << 32n) | BigInt(from[2 * i]! >>> 0)),
+      ),
+    ),
+  'float double': (from) =>
+    halvesOf(Float64Array.from(new Float32Array(from.buffer, from.byteOffset, from.length))),
+};
+
+function halvesOf({ buffer }: Float64Array): Int32Array {
+  return new Int32Array(buffer);
+}
+
+/** The part with values of the type `to`. */
+function widened(part: LeafPart, from: string, to: string): LeafPart {
+  const convert = conversions[`${from} ${to}`];
+  if (convert === undefined) return part;
+  const values = part.values.map((some): DecodedValues => {
+    if (some.kind !== 'int32s' && some.kind !== 'int64s') return some;
+    const int32s = convert(some.int32s);
+    return { kind: 'int64s', int32s };
+  });
+  return { ...part, values };
 }

@@ -53,8 +53,8 @@ function zstd(plain: Uint8Array): Body {
 }
 
 /**
- * A zstd frame with one raw block (RFC 8878, section 3.1.1), written without a call of zstd. The codec applies to all pages of a
- * chunk, and the smallest of them do not get smaller.
+ * A zstd frame with one raw block (RFC 8878, section 3.1.1), written without a call of zstd. All pages of a column
+ * chunk have one codec, and zstd does not make the smallest pages smaller, so these become raw blocks.
  */
 function rawFrame(plain: Uint8Array): Uint8Array {
   const frame = new Uint8Array(rawFrameBytes + plain.length);

@@ -31,6 +31,7 @@ const rows: ReadonlyMap<string, DatasetField> = new Map(
 const index: FieldIndex = {
   find: (name) => rows.get(name),
   rows: searchedFields.map((name) => rows.get(name)!),
+  names: () => [...rows.keys()],
 };
 
 /** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws `invalid` with all mistakes found. */

@@ -7,7 +7,7 @@ import type { Rank } from './rank.js';
 interface Entry {
   readonly document: SearchDocument;
   readonly keys: readonly (string | number | null)[];
-  /** The number of matches before it, which breaks ties. */
+  /** The number of matches that were found before it: documents with equal keys are in this order. */
   readonly position: number;
 }
 

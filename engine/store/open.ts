@@ -5,10 +5,20 @@ import { budgets } from '../core/budgets.js';
 import { crashpoint } from '../core/crashpoint.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
-import { list, makeFolder, moveFile, removeTree, syncFolder } from '../core/files.js';
+import {
+  discardFile,
+  fileExists,
+  identitiesBelow,
+  linkFile,
+  list,
+  makeFolder,
+  moveFile,
+  removeTree,
+  syncFolder,
+} from '../core/files.js';
 import { planMerge } from './compaction.js';
 import { Integrity } from './integrity.js';
-import { appendEntry, readEntry, type LogEntry } from './log.js';
+import { appendEntry, damagedLogEntry, readEntry, type LogEntry } from './log.js';
 import {
   applied,
   nothing,
@@ -23,11 +33,13 @@ import type {
   Change,
   Damage,
   HistoryEntry,
+  Known,
   Mergeable,
   Rewrite,
   Segment,
   Snapshot,
   Store,
+  Swept,
 } from './store.js';
 import { droppedLog, sweepDataset, verifyDataset } from './verify.js';
 
@@ -96,8 +108,9 @@ class FileStore implements Store {
       await this.#refuseDropped(datasetId);
       const moves = this.#movesOf(datasetId, change.add, scratchFolder);
       try {
-        await this.#moveIn(datasetId, moves);
+        await this.#linkIn(datasetId, moves);
         for (;;) {
+          this.#refuseLostEntry(datasetId, state.version);
           const entry = entryOf(state, change, moves);
           const after = applied(datasetId, state, entry); // throws if the entry would damage the log
           // Everything that can fail comes before the entry: once that is written, the commit has happened.
@@ -109,6 +122,7 @@ class FileStore implements Store {
           const isDone = await appendEntry(this.#folder, datasetId, entry, state.columns);
           this.#snapshots.setLimit(datasetId, undefined);
           if (isDone) {
+            for (const move of moves) await discardFile(move.from);
             this.#snapshots.setCurrent(datasetId, fresh);
             return fresh.snapshot;
           }
@@ -121,8 +135,8 @@ class FileStore implements Store {
         const isWriting = this.#snapshots.limit(datasetId) !== undefined;
         if (error instanceof UncertainPublish && isWriting) throw error;
         this.#snapshots.setLimit(datasetId, undefined);
-        // Move the segments back, where the caller can use or remove them; the sweep at start removes those that stay.
-        for (const move of moves) await moveFile(move.to, move.from).catch(() => undefined);
+        // The segments stay in the scratch folder, where the caller can use or remove them.
+        for (const move of moves) await discardFile(move.to);
         throw error;
       }
     });
@@ -136,6 +150,12 @@ class FileStore implements Store {
       'internal',
       `dataset ${datasetId}: the disk failed while version ${last + 1} was written; restart the server to go on`,
     );
+  }
+
+  /** Versions are numbered without gaps, so the next one must not be written while the one before it is missing on disk. */
+  #refuseLostEntry(datasetId: number, version: number): void {
+    if (version < 0 || fileExists(this.#folder.logEntry(datasetId, version))) return;
+    throw damagedLogEntry(datasetId, version, 'is missing; restore it from a backup');
   }
 
   async #refuseDropped(datasetId: number): Promise<void> {
@@ -163,9 +183,10 @@ class FileStore implements Store {
     });
   }
 
-  async #moveIn(datasetId: number, moves: readonly Move[]): Promise<void> {
+  /** The names in the scratch folder stay until the entry is written: they prove that the commit did not complete. */
+  async #linkIn(datasetId: number, moves: readonly Move[]): Promise<void> {
     await makeFolder(this.#folder.log(datasetId));
-    for (const move of moves) await moveFile(move.from, move.to);
+    for (const move of moves) await linkFile(move.from, move.to);
     await syncFolder(this.#folder.dataset(datasetId));
     crashpoint('segment.renamed');
   }
@@ -210,15 +231,22 @@ class FileStore implements Store {
     return ids;
   }
 
-  async sweep(): Promise<readonly string[]> {
-    const gone: string[] = [];
+  async sweep(known: (datasetId: number) => Promise<Known>): Promise<Swept> {
+    const removed: string[] = [];
+    const quarantined: string[] = [];
+    const scratch = await identitiesBelow(this.#folder.scratch);
     for (const entry of await list(this.#folder.datasets)) {
       if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
       const id = Number(entry.name);
-      const names = await this.#exclusively(id, () => sweepDataset(this.#folder, id));
-      gone.push(...names.map((name) => `${id}/${name}`));
+      const version = await known(id);
+      if (version === undefined) continue;
+      const swept = await this.#exclusively(id, () =>
+        sweepDataset(this.#folder, id, version, scratch),
+      );
+      removed.push(...swept.removed.map((name) => `${id}/${name}`));
+      quarantined.push(...swept.quarantined.map((name) => `${id}/${name}`));
     }
-    return gone;
+    return { removed, quarantined };
   }
 
   verify(datasetId: number, unnamedBefore?: number): Promise<readonly Damage[]> {

@@ -3,7 +3,7 @@ import { publishFile } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
 import { AppError } from '../core/errors.js';
 import { fileExists, fileStats, makeFolder } from '../core/files.js';
-import type { Columns } from '../core/types.js';
+import { type Columns, mayWiden } from '../core/types.js';
 import { deltaSchema } from './arrow.js';
 import { damagedLogEntry, logVersions, readEntry, type LogEntry } from './log.js';
 import { schemaFile, schemaFilePath } from './schema-file.js';
@@ -150,7 +150,7 @@ export function refuseChangedColumns(datasetId: number, current: Columns, next: 
       after !== undefined &&
       after.isList === column.isList &&
       after.physical === column.physical &&
-      after.type === column.type;
+      (after.type === column.type || mayWiden(column.type, after.type));
     if (!isSame) {
       throw new AppError(
         'conflict',

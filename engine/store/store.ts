@@ -74,13 +74,24 @@ export interface Damage {
   readonly problem: string;
 }
 
+/** What the catalogue says about a dataset: the version that it knows (-1: none yet), or that it was deleted; undefined if it says nothing. */
+export type Known = number | 'deleted' | undefined;
+
+/** What a sweep did. Names are relative to the folder of all datasets. */
+export interface Swept {
+  readonly removed: readonly string[];
+  /** Files that may be all that is left of a version, now in `quarantine/datasets`. */
+  readonly quarantined: readonly string[];
+}
+
 /** The segments of all datasets and the logs that reference them. */
 export interface Store {
   /** The current version, or the given one. Errors: `not-found` if there is no such version, `damaged` if log or segments were altered. */
   snapshot(datasetId: number, version?: number): Promise<Snapshot>;
   /**
-   * Makes a change visible: moves its segments out of `scratchFolder`, then writes one log entry. Atomic, also across a crash. Throws
-   * `conflict` if another commit came first and the change cannot be applied after it.
+   * Makes a change visible: gives its segments names in the dataset's folder, then writes one log entry, then removes their names in
+   * `scratchFolder`. Atomic, also across a crash. Throws `conflict` if another commit came first and the change cannot be applied
+   * after it, `damaged` if the last log entry has disappeared.
    */
   commit(datasetId: number, change: Change, scratchFolder: string): Promise<Snapshot>;
   /** The next segments that `planMerge` (compaction.ts) wants merged; undefined if there are none. */
@@ -98,8 +109,12 @@ export interface Store {
   drop(datasetId: number): Promise<void>;
   /** The datasets that have a log. */
   datasets(): Promise<readonly number[]>;
-  /** Removes dropped datasets and files that no version references (left by a crash); returns their names. Call it before the first commit. */
-  sweep(): Promise<readonly string[]>;
+  /**
+   * Removes dropped datasets and what crashes left behind. A segment that no version references is removed only if it is still in a
+   * scratch folder, because its commit did not complete then; any other is moved to the quarantine. A dataset whose log is unreadable,
+   * or shorter than the catalogue knows, stays as it is. Call it before the scratch folders are swept and before the first commit.
+   */
+  sweep(known: (datasetId: number) => Promise<Known>): Promise<Swept>;
   /**
    * All problems with a dataset's files. A file that no version references is a problem if it was last modified before `unnamedBefore`
    * (milliseconds since 1970; by default any such file is).

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { temporaryPrefix } from '../core/atomic-files.js';
 import type { DataFolder } from '../core/data-folder.js';
-import { list, modifiedAt, removeTree } from '../core/files.js';
+import { identityOf, list, modifiedAt, quarantine, removeTree } from '../core/files.js';
 import { problemOf } from './integrity.js';
 import { nothing, replay, type LogState } from './snapshot.js';
-import type { Damage } from './store.js';
+import type { Damage, Swept } from './store.js';
 
 /** The name of the log of a dropped dataset. */
 export const droppedLog = '_dropped';
@@ -43,35 +43,56 @@ export async function verifyDataset(
 }
 
 /**
- * Removes what a crash left behind: segments that were moved but never committed, temporary files, and dropped datasets. Leaves a
- * dataset with a damaged log unchanged. Returns the removed names.
+ * Removes what a crash left behind, as `Store.sweep` says. `scratch` holds the identities of all files in scratch folders. Returns names
+ * relative to the dataset's folder.
  */
 export async function sweepDataset(
   folder: DataFolder,
   datasetId: number,
-): Promise<readonly string[]> {
+  known: number | 'deleted',
+  scratch: ReadonlySet<string>,
+): Promise<Swept> {
   const path = folder.dataset(datasetId);
   const names = (await list(path)).map((entry) => entry.name);
-  if (names.includes(droppedLog)) {
+  if (known === 'deleted') {
+    // A dataset that still has a log was not deleted here: the catalogue belongs to other files.
+    if (!names.includes(droppedLog) && (await list(folder.log(datasetId))).length > 0) return none;
     await removeTree(path);
-    return names;
+    return { removed: names, quarantined: [] };
   }
   let state: LogState;
   try {
     state = await replay(folder, datasetId);
   } catch {
-    return []; // `snapshot` and `verify` report the damage; which files are needed is unknown
+    return none; // `snapshot` and `verify` report the damage; which files are needed is unknown
   }
-  if (state.version < 0) {
-    await removeTree(path); // the first commit did not complete
-    return names;
+  if (state.version < known || names.includes(droppedLog)) return none; // entries are missing
+  const removed: string[] = [];
+  const quarantined: string[] = [];
+  // Only names that this program creates are touched; `verify` reports others.
+  for (const name of await leftovers(folder, datasetId, state)) {
+    const isSegment = segmentPattern.test(name);
+    if (!isSegment && !name.includes(temporaryPrefix)) continue;
+    const file = folder.datasetFile(datasetId, name);
+    if (isSegment && !scratch.has(identityOf(file) ?? '')) {
+      await quarantine(folder, file);
+      quarantined.push(name);
+    } else {
+      await removeTree(file);
+      removed.push(name);
+    }
   }
-  // Only names that this program creates are removed; `verify` reports others.
-  const gone = (await leftovers(folder, datasetId, state)).filter(
-    (name) => name.includes(temporaryPrefix) || segmentPattern.test(name),
-  );
-  for (const name of gone) await removeTree(folder.datasetFile(datasetId, name));
-  return gone;
+  if (state.version < 0 && (await isUnused(folder, datasetId))) await removeTree(path);
+  return { removed, quarantined };
+}
+
+const none: Swept = { removed: [], quarantined: [] };
+
+/** Whether a dataset's folder holds no more than the folders that the first commit creates. */
+async function isUnused(folder: DataFolder, datasetId: number): Promise<boolean> {
+  const names = (await list(folder.dataset(datasetId))).map((entry) => entry.name);
+  if (names.some((name) => name !== logFolder && name !== schemaFolder)) return false;
+  return (await list(folder.log(datasetId))).length === 0;
 }
 
 async function leftovers(

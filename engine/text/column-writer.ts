@@ -7,7 +7,7 @@ import { TermDictionary } from './term-dictionary.js';
 export const partNames = ['words', 'postings', 'positions', 'texts', 'rows', 'blocks'] as const;
 
 /** The name of a part of a column's index. */
-export type PartName = (typeof partNames)[number];
+export type IndexPartName = (typeof partNames)[number];
 
 /** The summary of a column's index: stored as JSON, so its property names are part of the format. */
 export interface ColumnSummary {
@@ -22,7 +22,7 @@ export interface ColumnSummary {
   /** Number of tokens in all rows. */
   readonly words: number;
   /** Bytes of each part. */
-  readonly sizes: Readonly<Record<PartName, number>>;
+  readonly sizes: Readonly<Record<IndexPartName, number>>;
 }
 
 /** Terms per block. A lookup reads one block. */

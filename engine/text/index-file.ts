@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
 import { ByteCache } from './byte-cache.js';
-import { partNames, type ColumnSummary, type PartName } from './column-writer.js';
+import { partNames, type ColumnSummary, type IndexPartName } from './column-writer.js';
 import { indexMagic, indexTailBytes, indexVersion, type IndexSummary } from './index-writer.js';
 
 /** An immutable file; `checksum` distinguishes it from an earlier file of the same name. */
@@ -25,7 +25,7 @@ export interface TextIndex {
 /** The index of one column, and the positions of its parts in the file. */
 export interface ColumnLocation {
   readonly summary: ColumnSummary;
-  readonly begins: Readonly<Record<PartName, number>>;
+  readonly begins: Readonly<Record<IndexPartName, number>>;
 }
 
 const footerTailBytes = 8;
@@ -51,7 +51,7 @@ export async function openIndex(file: IndexedFile): Promise<TextIndex | undefine
 export async function readPart(
   index: TextIndex,
   { summary, begins }: ColumnLocation,
-  part: PartName,
+  part: IndexPartName,
   from = 0,
   length = summary.sizes[part],
 ): Promise<Uint8Array> {
@@ -104,7 +104,7 @@ function located(file: IndexedFile, summary: IndexSummary, begin: number): TextI
     if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) {
       throw damagedIndex(file, `has a summary of ${column.name} without a valid count or size`);
     }
-    const begins = {} as Record<PartName, number>;
+    const begins = {} as Record<IndexPartName, number>;
     for (const part of partNames) {
       begins[part] = at;
       at += column.sizes[part];

@@ -47,7 +47,7 @@ export interface Bounds {
   readonly begins: Uint32Array;
   /** By block: the last text before it. */
   readonly before: Uint32Array;
-  /** By block and class: the fewest tokens of a text. */
+  /** By block and class (texts with 1, 2, 3 or more occurrences of the term): the smallest token count of a text. */
   readonly fewest: Uint32Array;
   /** By block: the most occurrences in a text. */
   readonly most: Uint32Array;

@@ -12,6 +12,7 @@ export const bed: Reader<BedParams, BedHeader> = {
   extensions: ['bed'],
   endsLinesAtReturn: true,
   recognizes: startsLikeBed,
+  parameters: {},
   params: (input) => ({ build: buildParam(input['genome_build']) }),
   header: readBedHeader,
   read: (chunk, { build }, _params, out, report, options) =>

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { overlaid } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { PhysicalNames } from '../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
@@ -71,7 +72,7 @@ export class BedParser {
     this.#coordinates =
       build &&
       new Coordinates(
-        this.#columnOf(this.#existing.get('genomic_coordinates') ?? coordinatesColumn),
+        this.#columnOf(overlaid(coordinatesColumn, this.#existing.get('genomic_coordinates'))),
         build,
       );
   }
@@ -309,7 +310,8 @@ export class BedParser {
     for (let i = this.#columns.length; i < this.#count && i < budgets.columnsPerImport; i++) {
       const [name, type, isList] = fields[i] ?? [`field_${i + 1}`, 'string' as const, false];
       const existing = this.#existing.get(name);
-      const column = existing ?? { name, physical: this.#physicalNames.add(name), type, isList };
+      const physical = existing?.physical ?? this.#physicalNames.add(name);
+      const column = overlaid({ name, physical, type, isList }, existing);
       this.#columns.push(this.#columnOf(column));
       this.#out.add(name, this.#columns[i]!);
     }

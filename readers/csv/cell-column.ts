@@ -5,23 +5,51 @@ import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { acquire, grown, release } from '../../engine/core/buffers.js';
 import type { Column, StoredType } from '../../engine/core/types.js';
 import { floatAt } from '../text/numbers.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
+import type { Report } from '../reader.js';
+import { nullIsStored, Odd } from './null-texts.js';
 
-/** A column whose type is inferred from its cells: double if all of them are numbers, else string with the text of the cells. */
+/** What a column of cells is made from; `isText`: its cells are texts whatever they look like. */
+export interface CellColumnOptions {
+  readonly name: string;
+  readonly physical: string;
+  readonly isText: boolean;
+  readonly isList: boolean;
+}
+
+/**
+ * A column whose type is inferred from its cells: double if all of them are numbers, else string with the text of the cells. Whole numbers
+ * become longs if doubles cannot hold all of them.
+ */
 export class CellColumn extends ColumnBuilder {
   readonly name: string;
   /** A cell was not a number. Cells of rejected rows count, so that the type does not depend on how the file is split. */
   isText: boolean;
+  /** Whether all numbers are whole, as they are written and within 64 bits, and whether doubles hold all of them; set at the end. */
+  isWhole = false;
+  isExact = true;
+  /** A cell is longer than a string may be. */
+  hasLongText = false;
+  /** The cells are to be stored as lists of one, in a second pass. */
+  readonly isList: boolean;
   /** Where the cell of each number begins: if a later cell is not a number, the text of the earlier ones is needed. */
   #cellStarts: Int32Array | null = null;
   readonly #physical: string;
+  /** The rows whose cells are texts that are null among numbers, and where these cells begin. */
+  #missingRows: Int32Array | null = null;
+  #missingStarts: Int32Array | null = null;
+  missingCount = 0;
+  /** The numbers of NaN and infinite cells, and the lines of the first ones. */
+  readonly #nonFinite = { nans: 0, nanLine: 0, infinities: 0, infinityLine: 0 };
   // Created on first use, because a file may have thousands of columns.
   #numbers: DoubleBuilder | null = null;
   #strings: Utf8Builder | null = null;
 
-  constructor(name: string, physical: string, isText: boolean) {
+  constructor({ name, physical, isText, isList }: CellColumnOptions) {
     super();
     this.name = name;
     this.isText = isText;
+    this.isList = isList;
     this.#physical = physical;
   }
 
@@ -45,9 +73,58 @@ export class CellColumn extends ColumnBuilder {
     return this.#cellStarts!;
   }
 
+  /** Notes that the cell of this row, which begins at `start`, is null if the column holds numbers; rows come in ascending order. */
+  addMissing(row: number, start: number): void {
+    const rows = (this.#missingRows ??= acquire(Int32Array, 256));
+    const starts = (this.#missingStarts ??= acquire(Int32Array, 256));
+    const i = this.missingCount++;
+    if (i >= rows.length) this.#missingRows = grown(rows, i + 1);
+    if (i >= starts.length) this.#missingStarts = grown(starts, i + 1);
+    this.#missingRows![i] = row;
+    this.#missingStarts![i] = start;
+  }
+
+  /** The row of the `i`-th such cell; -1 when there is none. */
+  missingRow(i: number): number {
+    return i >= 0 && i < this.missingCount ? this.#missingRows![i]! : -1;
+  }
+
+  missingStart(i: number): number {
+    return this.#missingStarts![i]!;
+  }
+
+  /** Notes a NaN or infinite cell, which is null if the column holds numbers. */
+  noteNonFinite(odd: Odd.NaN | Odd.Infinite, line: number): void {
+    const found = this.#nonFinite;
+    if (odd === Odd.NaN && found.nans++ === 0) found.nanLine = line;
+    if (odd === Odd.Infinite && found.infinities++ === 0) found.infinityLine = line;
+  }
+
+  /**
+   * Reports the NaN and infinite cells of the chunk unless the column holds text; `settledFindings` removes the warnings if it does in
+   * another chunk.
+   */
+  warnOfNonFinite(report: Report): void {
+    if (this.isText) return;
+    const { nans, nanLine, infinities, infinityLine } = this.#nonFinite;
+    for (let i = 0; i < nans; i++)
+      report.warn(nanLine, codes.nan, this.name, nullIsStored(Odd.NaN));
+    for (let i = 0; i < infinities; i++)
+      report.warn(infinityLine, codes.infinity, this.name, nullIsStored(Odd.Infinite));
+  }
+
   column(): Column {
-    if (this.isText) return this.#as('string');
-    return this.hasNumbers ? this.#as('double') : { ...this.#as('string'), seen: 'null' };
+    const { isList } = this;
+    if (!this.isText && !this.hasNumbers)
+      return { ...this.#as('string'), isList, seen: this.missingCount > 0 ? 'missing' : 'null' };
+    const text = this.hasLongText ? 'text' : 'string';
+    if (!this.isText && this.isWhole) {
+      return this.isExact
+        ? { ...this.#as('double'), isList, isWhole: true, ...(isList && { seen: 'mixed' }) }
+        : { ...this.#as('long'), isList, seen: 'mixed' };
+    }
+    const found = this.#as(this.isText ? text : 'double');
+    return isList ? { ...found, isList, seen: 'mixed' } : found;
   }
 
   appendNull(): void {
@@ -57,6 +134,8 @@ export class CellColumn extends ColumnBuilder {
   override truncate(length: number): void {
     this.#numbers?.truncate(length);
     this.#strings?.truncate(length);
+    while (this.missingCount > 0 && this.missingRow(this.missingCount - 1) >= length)
+      this.missingCount--;
     if (length < this.length) this.length = length;
   }
 
@@ -67,7 +146,8 @@ export class CellColumn extends ColumnBuilder {
   override release(): void {
     this.#numbers?.release();
     this.#strings?.release();
-    if (this.#cellStarts !== null) release(this.#cellStarts);
+    for (const buffer of [this.#cellStarts, this.#missingRows, this.#missingStarts])
+      if (buffer !== null) release(buffer);
   }
 
   #as(type: StoredType): Column {

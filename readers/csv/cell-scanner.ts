@@ -1,4 +1,4 @@
-import type { CsvParams } from './params.js';
+import type { CsvFormat } from './params.js';
 
 /**
  * Scans text cell by cell. Choice: a CSV cell that begins with the quote character is quoted: it extends to the next quote that is not
@@ -25,7 +25,7 @@ export class CellScanner {
   /** 1 for bytes that may end an unquoted cell. */
   readonly #stops = new Uint8Array(256);
 
-  constructor({ delimiter, quote, comment }: CsvParams) {
+  constructor({ delimiter, quote, comment }: CsvFormat) {
     this.delimiter = encoder.encode(delimiter);
     this.#quote = encoder.encode(quote);
     this.#comment = encoder.encode(comment);

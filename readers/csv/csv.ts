@@ -1,7 +1,7 @@
 import type { Reader } from '../reader.js';
 import { CsvSplitter } from './splitter.js';
 import { readCsvHeader, type CsvHeader } from './header.js';
-import { csvParams, type CsvParams } from './params.js';
+import { csvParameters, csvParams, type CsvParams } from './params.js';
 import { CsvParser } from './parser.js';
 
 /** Comma-separated values. */
@@ -19,10 +19,14 @@ function reader(
     name,
     extensions,
     endsLinesAtReturn: true,
+    parameters: csvParameters,
     params: (input) => csvParams(input, delimiter),
     header: readCsvHeader,
-    splitter: (header, params) => new CsvSplitter(params, header.bodyLine),
-    read: (chunk, header, params, out, report, options) =>
-      new CsvParser(header, params, out, report, options.columns).read(chunk),
+    splitter: ({ delimiter, bodyLine }, params) =>
+      new CsvSplitter({ ...params, delimiter }, bodyLine),
+    read: (chunk, header, params, out, report, options) => {
+      const format = { ...params, delimiter: header.delimiter };
+      return new CsvParser(header, format, out, report, options.columns).read(chunk);
+    },
   };
 }

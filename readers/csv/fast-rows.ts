@@ -1,6 +1,6 @@
 import { ByteSet, type ScanBuffer, scanBuffer, scanCells } from '../text/scan-buffer.js';
 import { matches } from './cell-scanner.js';
-import type { CsvParams } from './params.js';
+import type { CsvFormat } from './params.js';
 
 /**
  * The fast path: finds runs of rows with one cell per column, no long cell, and nothing between a closing quote and the
@@ -34,7 +34,7 @@ export class FastRows {
   #isCut = false;
 
   /** `text` must end with a line end. */
-  constructor(text: Uint8Array, params: CsvParams, width: number, maxCell: number) {
+  constructor(text: Uint8Array, params: CsvFormat, width: number, maxCell: number) {
     const { delimiter, quote, comment } = params;
     this.#text = text;
     this.#width = width;
@@ -48,7 +48,7 @@ export class FastRows {
   }
 
   /** Whether the fast path supports the parameters and the number of columns. */
-  static fits({ delimiter, quote }: CsvParams, width: number): boolean {
+  static fits({ delimiter, quote }: CsvFormat, width: number): boolean {
     return width > 0 && width <= scanCells && delimiter <= '\x7f' && quote <= '\x7f';
   }
 

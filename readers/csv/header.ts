@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { budgets } from '../../engine/core/budgets.js';
 import { AppError, InputError, invalid } from '../../engine/core/errors.js';
 import { reservedNames } from '../../engine/ingest/physical-names.js';
@@ -5,10 +6,13 @@ import type { Header, HeaderSource } from '../reader.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 import { CellScanner } from './cell-scanner.js';
 import { numberIn } from './cell-column.js';
-import type { CsvParams } from './params.js';
+import { decodingWarning, textOf } from './encoding.js';
+import { NullTexts, Odd } from './null-texts.js';
+import type { CsvFormat, CsvParams } from './params.js';
 
 /** The columns of the file, which every chunk needs: plain data. */
 export interface CsvHeader {
+  readonly delimiter: string;
   /** The columns in the order of the cells; null for a cell that is not read. */
   readonly columns: readonly (CsvColumn | null)[];
   /** Lines before the first record. */
@@ -18,7 +22,7 @@ export interface CsvHeader {
 /** A column of the file. */
 export interface CsvColumn {
   readonly name: string;
-  /** One of the first rows has a cell that is not a number, so the column is a string in every chunk. */
+  /** One of the first rows has a cell that is text, or the column holds chromosomes: it is a string in every chunk. */
   readonly holdsText: boolean;
 }
 
@@ -36,7 +40,8 @@ export async function readCsvHeader(
   for (let wanted = 64 << 10; ; wanted *= 4) {
     const { bytes, isWhole } = await source.bytes(wanted);
     rejectOtherFormats(source.name, bytes);
-    const header = new HeaderRows(source.name, bytes, isWhole, params).read();
+    const found = delimiterOf(source.name, bytes, isWhole, params);
+    const header = new HeaderRows(source.name, bytes, isWhole, found).read();
     if (header !== undefined) return header;
     if (bytes.length > budgets.lineBytes)
       throw new InputError(
@@ -56,19 +61,25 @@ interface HeaderRow {
   readonly linesBefore: number;
   /** The line of an unclosed quote; 0 for none. */
   readonly openedOnLine: number;
+  /** A cell is not UTF-8. */
+  readonly isDecoded?: boolean;
 }
 
 class HeaderRows {
   readonly #name: string;
   readonly #bytes: Uint8Array;
   readonly #isWhole: boolean;
-  readonly #params: CsvParams;
+  readonly #params: FoundFormat;
+  readonly #nulls: NullTexts;
+  /** The last comment before the first row, read as a row. */
+  #lastComment: HeaderRow | undefined;
 
-  constructor(name: string, bytes: Uint8Array, isWhole: boolean, params: CsvParams) {
+  constructor(name: string, bytes: Uint8Array, isWhole: boolean, params: FoundFormat) {
     this.#name = name;
     this.#bytes = bytes;
     this.#isWhole = isWhole;
     this.#params = params;
+    this.#nulls = new NullTexts(params.nullTexts);
   }
 
   /** Returns the header; undefined when more bytes are needed. */
@@ -90,12 +101,16 @@ class HeaderRows {
     }
     const sample: HeaderRow[] = [];
     for (const row of rows) if (sample.push(row) === sampledRows) break;
+    if (header === 'infer' && named !== undefined && this.#isNamedByComment(named, sample)) {
+      sample.unshift(named);
+      named = this.#lastComment!;
+    }
     const first = sample[0] ?? named;
     if (sample.length === 0 && !this.#isWhole) return undefined;
     if (first === undefined) return this.#empty();
     const columns = this.#columns(named, first, sample);
     return {
-      header: { columns, bodyLine: named?.linesBefore ?? 0 },
+      header: { columns, bodyLine: named?.linesBefore ?? 0, delimiter: this.#params.delimiter },
       bodyOffset: named?.next ?? 0,
       bodyLine: named?.linesBefore ?? 0,
       fields: columns
@@ -104,6 +119,23 @@ class HeaderRows {
       genomeBuild: null,
       warnings: this.#warnings(named, columns),
     };
+  }
+
+  /**
+   * Choice: the last comment before the first row has the names of the columns if it has as many cells as that row, two at least and all
+   * different, and, unless tabs separate the cells, no blank after its sign; where tabs do, rows may leave out last
+   * cells, fewer than half. It has not if the request says what comments begin with.
+   */
+  #isNamedByComment({ cells }: HeaderRow, rows: readonly HeaderRow[]): boolean {
+    const names = this.#lastComment?.cells ?? [];
+    if (!this.#params.mayNameColumns || names.length < 2) return false;
+    if (new Set(names).size < names.length || names.some((name) => name.trim() === ''))
+      return false;
+    const isTabbed = this.#params.delimiter === '\t';
+    if (names.length === cells.length) return isTabbed || !/^\s/.test(names[0]!);
+    const widths = new Set([cells.length, ...rows.map((row) => row.cells.length)]);
+    const widest = Math.max(...widths);
+    return isTabbed && widths.size > 1 && widest <= names.length && 2 * widest > names.length;
   }
 
   #columns(
@@ -119,7 +151,10 @@ class HeaderRows {
         { file: this.#name, line: first.line },
         `reader_params.headercols has ${names.length} names, the row has ${width} cells: give one name for each`,
       );
-    const wanted = names ?? named?.cells ?? first.cells.map(() => '');
+    const named0 =
+      names ??
+      named?.cells.map((name, i) => (i === 0 && named === this.#lastComment ? name.trim() : name));
+    const wanted = withSurplus(named0 ?? first.cells.map(() => ''), sample);
     if (wanted.length > budgets.columnsPerImport)
       throw new AppError(
         'budget',
@@ -129,15 +164,44 @@ class HeaderRows {
     const free = uniqueNames(wanted.map((name, i) => (skipped.has(i) ? null : name)));
     if (free.every((name) => name === null))
       throw invalid('reader_params', `skipcols: none of the ${free.length} columns is left`);
+    const isText = (cell: string) => {
+      if (cell === '' || isNumber(cell)) return false;
+      const bytes = encoder.encode(cell);
+      return this.#nulls.kindOf(bytes, 0, bytes.length) === Odd.Text;
+    };
     const hasText = (i: number) =>
-      sample.some(({ cells }) => cells.length <= free.length && isText(cells[i] ?? ''));
+      holdsChromosomes(
+        free[i]!,
+        sample.map(({ cells }) => cells[i] ?? ''),
+      ) || sample.some(({ cells }) => cells.length <= free.length && isText(cells[i] ?? ''));
     return free.map((name, i) => (name === null ? null : { name, holdsText: hasText(i) }));
   }
 
+  /** The numbers of cells of the first rows; 0 for a row with a quote in a cell, as another delimiter would leave it. */
+  widths(most: number): readonly number[] {
+    const widths: number[] = [];
+    const { quote } = this.#params;
+    for (const { cells } of this.#rows()) {
+      const isQuoted = quote !== '' && cells.some((cell) => cell.includes(quote));
+      if (widths.push(isQuoted ? 0 : cells.length) === most) break;
+    }
+    return widths;
+  }
+
   #warnings(named: HeaderRow | undefined, columns: readonly (CsvColumn | null)[]): string[] {
-    const warnings: string[] = [];
-    if (named?.cells.some((name) => name.includes('\ufffd')))
-      warnings.push('bytes of the header that are not UTF-8 were replaced by U+FFFD');
+    const warnings: string[] = [...this.#params.warnings];
+    const width = named?.cells.length ?? columns.length;
+    if (columns.length > width)
+      warnings.push(
+        `the rows have ${columns.length} cells and the header has ${width} names: the others are named by their positions, ${columns
+          .slice(width)
+          .map((column) => column?.name)
+          .join(', ')}`,
+      );
+    if (named !== undefined && named === this.#lastComment)
+      warnings.push(`the names of the columns are those of the comment in line ${named.line}`);
+    if (named?.isDecoded === true)
+      warnings.push(`in the header, ${decodingWarning(named.cells.join(''))}`);
     const reserved = columns.flatMap((column) =>
       column !== null && reservedNames.includes(column.name) ? [column.name] : [],
     );
@@ -155,7 +219,7 @@ class HeaderRows {
 
   #empty(): Header<CsvHeader> {
     return {
-      header: { columns: [], bodyLine: 0 },
+      header: { columns: [], bodyLine: 0, delimiter: this.#params.delimiter },
       bodyOffset: this.#bytes.length,
       bodyLine: 0,
       fields: [],
@@ -170,16 +234,35 @@ class HeaderRows {
     const skipped = new Set(this.#params.skippedLines);
     const scanner = new CellScanner(this.#params);
     scanner.open(bytes);
+    let hasRows = false;
     for (let at = 0; at < bytes.length;) {
       const line = ++scanner.line;
-      if (skipped.has(line - 1) || scanner.isComment(at) || scanner.isLineEnd(at)) {
+      const isComment = scanner.isComment(at);
+      if (skipped.has(line - 1) || scanner.isLineEnd(at) || (isComment && hasRows)) {
         at = scanner.afterLineEnd(scanner.lineEnd(at));
         continue;
       }
+      if (isComment) {
+        const end = scanner.lineEnd(at);
+        const text = textOf(bytes.subarray(at, end), this.#params.encoding);
+        const next = scanner.afterLineEnd(end);
+        this.#lastComment = {
+          cells: this.#cellsOfComment(text),
+          line,
+          next,
+          linesBefore: line,
+          openedOnLine: 0,
+        };
+        at = next;
+        continue;
+      }
       const cells: string[] = [];
+      let isDecoded = false;
       let end = scanner.cell(at);
       for (; ; end = scanner.cell(scanner.afterDelimiter(end))) {
-        cells.push(decoder.decode(scanner.source.subarray(scanner.from, scanner.to)));
+        const cell = scanner.source.subarray(scanner.from, scanner.to);
+        cells.push(textOf(cell, this.#params.encoding));
+        isDecoded ||= this.#params.encoding !== 'latin-1' && !isUtf8(cell);
         if (!scanner.isDelimiter(end)) break;
       }
       const next = scanner.afterLineEnd(end);
@@ -188,9 +271,25 @@ class HeaderRows {
         return;
       }
       const { openedOnLine, line: linesBefore } = scanner;
-      yield { cells, line, next: Math.min(next, bytes.length), linesBefore, openedOnLine };
+      hasRows = true;
+      yield {
+        cells,
+        line,
+        next: Math.min(next, bytes.length),
+        linesBefore,
+        openedOnLine,
+        isDecoded,
+      };
       at = next;
     }
+  }
+
+  /** The cells of a comment without its signs; quotes have no meaning in it. */
+  #cellsOfComment(line: string): readonly string[] {
+    const { comment, delimiter } = this.#params;
+    let text = line;
+    while (text.startsWith(comment)) text = text.slice(comment.length);
+    return text.split(delimiter);
   }
 
   #checkOpen(scanner: CellScanner, rowStart: number): void {
@@ -203,12 +302,15 @@ class HeaderRows {
 }
 
 /**
- * Makes the names unique; null remains null. Choice: a CSV column without a name is named `column_<number>`, counting from 0 as `skipcols`
+ * Makes the names unique and different from `others`; null remains null. Choice: a CSV column without a name is named `column_<number>`, counting from 0 as `skipcols`
  * does; `_2`, `_3` and so on are appended to repeated names.
  */
-export function uniqueNames(names: readonly (string | null)[]): (string | null)[] {
+export function uniqueNames(
+  names: readonly (string | null)[],
+  others: ReadonlySet<string | null | undefined> = new Set(),
+): (string | null)[] {
   const all = new Set(names);
-  const taken = new Set<string>();
+  const taken = new Set<string | null | undefined>(others);
   return names.map((name, i) => {
     if (name === null) return null;
     const wanted = name === '' ? `column_${i}` : name;
@@ -220,11 +322,69 @@ export function uniqueNames(names: readonly (string | null)[]): (string | null)[
   });
 }
 
-function isText(cell: string): boolean {
-  if (cell === '') return false;
+function isNumber(cell: string): boolean {
   const bytes = encoder.encode(cell);
-  return Number.isNaN(numberIn(bytes, 0, bytes.length));
+  return !Number.isNaN(numberIn(bytes, 0, bytes.length));
 }
 
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+/** Names that are empty for the cells that all sampled rows have beyond the names. */
+function withSurplus(names: readonly string[], sample: readonly HeaderRow[]): readonly string[] {
+  const filled = sample.map(({ cells }) => cells.length - [...cells].reverse().findIndex((cell) => cell !== '')); // prettier-ignore
+  const width = Math.max(names.length, ...filled.filter((cells) => cells >= 0));
+  const isRegular = sample.length > 0 && sample.every(({ cells }) => cells.length >= width);
+  return isRegular ? [...names, ...Array.from({ length: width - names.length }, () => '')] : names;
+}
+
+/** Choice: a CSV column that is named like chromosomes and in the first rows holds nothing but their names is text, even if all are numbers. */
+function holdsChromosomes(name: string | null, cells: readonly string[]): boolean {
+  return (
+    name !== null &&
+    /(?:^|[^a-z])(?:chr|chrom|chromosome|seqid|seqname|contig)(?:[^a-z]|$)/i.test(name) &&
+    cells.every((cell) => cell === '' || /^(?:chr)?(?:[1-9]|1\d|2[0-6]|X|Y|XY|MT?)$/i.test(cell))
+  );
+}
+
+/** The parameters with the delimiter that was found, and warnings about it. */
+interface FoundFormat extends CsvFormat {
+  readonly warnings: readonly string[];
+}
+
+const delimiters = [',', '\t', ';', '|'];
+/** Rows by which the delimiter is found. */
+const delimitedRows = 50;
+
+/**
+ * Choice: in a `.csv` or `.txt` file that the request gives no delimiter for, cells are separated by the usual delimiter of the format, or else
+ * by that of comma, tab, semicolon and bar which gives most of the first rows as many cells as the first one, two at least.
+ */
+function delimiterOf(
+  name: string,
+  bytes: Uint8Array,
+  isWhole: boolean,
+  params: CsvParams,
+): FoundFormat {
+  const { delimiter, usualDelimiter: usual, quote } = params;
+  const isSniffed = usual === ',' || /\.txt(?:\.(?:gz|bgz|bgzf|bz2))?$/i.test(name);
+  if (delimiter !== null || !isSniffed)
+    return { ...params, delimiter: delimiter ?? usual, warnings: [] };
+  let best = { delimiter: usual, share: 0 };
+  for (const candidate of [usual, ...delimiters.filter((one) => one !== usual && one !== quote)]) {
+    const rows = new HeaderRows(name, bytes, isWhole, {
+      ...params,
+      delimiter: candidate,
+      warnings: [],
+    });
+    const widths = rows.widths(delimitedRows);
+    const width = widths.find((one) => one > 0) ?? 0;
+    if (width < 2) continue;
+    const share = widths.filter((one) => one === width).length / widths.length;
+    if (share > best.share) best = { delimiter: candidate, share };
+  }
+  if (best.delimiter === usual) return { ...params, delimiter: usual, warnings: [] };
+  const warnings = [
+    `cells are separated by ${JSON.stringify(best.delimiter)}, which the rows tell`,
+  ];
+  return { ...params, delimiter: best.delimiter, warnings };
+}
+
 const encoder = new TextEncoder();

@@ -1,8 +1,12 @@
 import { invalid } from '../../engine/core/errors.js';
+import type { Encoding } from './encoding.js';
 
 /** Reader parameters (specification, "CSV/TSV parameters"). */
 export interface CsvParams {
-  readonly delimiter: string;
+  /** Null if it is to be found from the rows. */
+  readonly delimiter: string | null;
+  /** The delimiter of files whose rows do not tell another one. */
+  readonly usualDelimiter: string;
   /** The quote character; empty if cells are never quoted. */
   readonly quote: string;
   /**
@@ -13,29 +17,55 @@ export interface CsvParams {
   readonly names: readonly string[] | null;
   /** The beginning of comment lines; empty for none. Choice: a line within quotes is part of its cell, never a comment. */
   readonly comment: string;
+  /** The request does not say what comments are: the last one before the first row may have the names of the columns. */
+  readonly mayNameColumns: boolean;
   /**
    * Ascending line numbers, from 0. Choice: `skiprows` counts all lines of the file. A line is skipped only where a row can begin, so a
    * line within a quoted cell remains part of the cell; quotes in a skipped line have no meaning.
    */
   readonly skippedLines: readonly number[];
   readonly skippedColumns: readonly number[];
+  readonly encoding: Encoding;
+  /** The texts that stand for no value in columns of numbers. */
+  readonly nullTexts: readonly string[];
 }
+
+/** The parameters with the delimiter of a file. */
+export type CsvFormat = CsvParams & { readonly delimiter: string };
+
+/** The parameters and their meanings. */
+export const csvParameters = {
+  delimiter: 'One character between cells; when absent, a comma for CSV and a tab for TSV, or what separates the rows of a .csv or .txt file.',
+  quotechar: 'One character around cells that hold delimiters or line ends; empty: cells are never quoted.',
+  header: 'Number of the row with the column names, from 0; `None`: no such row; `infer`: the first row unless headercols is given.',
+  headercols: 'List of column names.',
+  comment: 'The beginning of comment lines; empty for none.',
+  skiprows: 'List of lines that are not read, from 0.',
+  skipcols: 'List of columns that are not read, from 0.',
+  encoding: 'utf-8 or latin-1; when absent, UTF-8, and Latin-1 in cells that are not.',
+  na_values: 'List of the texts that are null in columns of numbers, in any letter case; ".", "NA", "N/A", "NaN" and "null" when absent.',
+}; // prettier-ignore
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** Parses `reader_params`; `delimiter` is the default. Throws `invalid('reader_params', …)`. */
-export function csvParams(input: Input, delimiter: string): CsvParams {
+/** Parses `reader_params`; `usualDelimiter` is that of the format. Throws `invalid('reader_params', …)`. */
+export function csvParams(input: Input, usualDelimiter: string): CsvParams {
+  const isGiven = input['delimiter'] !== undefined && input['delimiter'] !== null;
   const params: CsvParams = {
-    delimiter: character(input, 'delimiter', delimiter),
+    delimiter: isGiven ? character(input, 'delimiter', usualDelimiter) : null,
+    usualDelimiter,
     quote: input['quotechar'] === '' ? '' : character(input, 'quotechar', '"'),
     header: headerRow(input['header']),
-    names: columnNames(input['headercols']),
+    names: columnNames(input),
     comment: comment(input['comment']),
+    mayNameColumns: (input['comment'] ?? null) === null,
     skippedLines: numbers(input, 'skiprows'),
     skippedColumns: numbers(input, 'skipcols'),
+    encoding: encoding(input['encoding']),
+    nullTexts: texts(input, 'na_values') ?? ['.', 'NA', 'N/A', 'NaN', 'null'],
   };
-  if (params.delimiter === params.quote)
-    throw wrong('delimiter', 'must differ from quotechar', params.delimiter);
+  if ((params.delimiter ?? usualDelimiter) === params.quote)
+    throw wrong('delimiter', 'must differ from quotechar', params.quote);
   return params;
 }
 
@@ -60,11 +90,25 @@ function headerRow(value: unknown): CsvParams['header'] {
   throw wrong('header', 'expected a row number from 0, "infer" or null', value);
 }
 
-function columnNames(value: unknown): readonly string[] | null {
+function encoding(value: unknown): Encoding {
   if (value === undefined || value === null) return null;
+  const name = typeof value === 'string' ? value.toLowerCase().replace('_', '-') : '';
+  if (/^utf-?8$/.test(name)) return 'utf-8';
+  if (/^(?:latin-?1|iso-8859-1|windows-1252|cp1252)$/.test(name)) return 'latin-1';
+  throw wrong('encoding', 'expected utf-8 or latin-1', value);
+}
+
+function texts(input: Input, name: string): readonly string[] | null {
+  const value = input[name] ?? null;
+  if (value === null) return null;
   if (!Array.isArray(value) || !value.every((one) => typeof one === 'string'))
-    throw wrong('headercols', 'expected a list of column names', value);
-  return value.length === 0 ? null : value;
+    throw wrong(name, 'expected a list of strings', value);
+  return value;
+}
+
+function columnNames(input: Input): readonly string[] | null {
+  const names = texts(input, 'headercols');
+  return names?.length === 0 ? null : names;
 }
 
 function comment(value: unknown): string {

@@ -1,34 +1,43 @@
-import { isUtf8 } from 'node:buffer';
 import { budgets } from '../../engine/core/budgets.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { DoubleBuilder } from '../../engine/ingest/fixed-width-builders.js';
+import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import { tooLong } from '../../engine/ingest/cast.js';
+import { becomesText } from '../../engine/ingest/cast.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical-names.js';
+import { hasOpenType, overlaid } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
-import type { Column, Columns } from '../../engine/core/types.js';
+import { isNumeric, type Column, type Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { CellScanner } from './cell-scanner.js';
 import { CellColumn, numberIn } from './cell-column.js';
-import { neverClosed, type CsvHeader } from './header.js';
-import type { CsvParams } from './params.js';
+import { decodingWarning, needsDecoding, textOf } from './encoding.js';
+import { type CsvColumn, neverClosed, type CsvHeader, uniqueNames } from './header.js';
+import { codeOf, nameOf, nullIsStored, NullTexts, Odd } from './null-texts.js';
+import { appendStrings, isEmpty, noteCellStarts, noteMissing, readNumbers } from './cell-runs.js';
+import type { CsvFormat } from './params.js';
 import { FastRows } from './fast-rows.js';
-import { codes } from '../../engine/ingest/validation-codes.js';
+import { codes, listOfOneIsStored } from '../../engine/ingest/validation-codes.js';
 
 /**
  * Parses the rows of one chunk into columns. Ordinary rows are appended in runs, column by column (`FastRows`); other rows one by one, cell
  * by cell. No object is created per row.
  */
 export class CsvParser extends CellScanner {
-  readonly #params: CsvParams;
+  readonly #params: CsvFormat;
+  readonly #nulls: NullTexts;
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #context: RecordContext;
   // By index of the cell in its row: a column of inferred type, a column of the dataset, or neither for a cell that is not read.
   readonly #inferred: (CellColumn | undefined)[] = [];
   readonly #declared: (ValueColumn | undefined)[] = [];
+  /** Those of the dataset's columns that hold numbers. */
+  readonly #declaredNumbers = new Map<ValueColumn, Column>();
+  readonly #existing: ReadonlyMap<string, Column>;
+  readonly #physicalNames: PhysicalNames;
+  readonly #names: ReadonlySet<string | undefined>;
   readonly #width: number;
   readonly #keys: number;
   readonly #maxText: number;
@@ -36,45 +45,61 @@ export class CsvParser extends CellScanner {
 
   constructor(
     header: CsvHeader,
-    params: CsvParams,
+    params: CsvFormat,
     out: BatchBuilder,
     report: Report,
     existing: Columns,
   ) {
     super(params);
     this.#params = params;
+    this.#nulls = new NullTexts(params.nullTexts);
     this.#out = out;
     this.#report = report;
     this.#context = new RecordContext(report);
     this.#width = header.columns.length;
     this.#keys = header.columns.filter((column) => column !== null).length;
     this.#maxText = report.isDisabled ? budgets.textBytes : budgets.stringBytes;
-    const byName = new Map(existing.map((column) => [column.name, column]));
-    const names = new PhysicalNames(
+    this.#existing = new Map(existing.map((column) => [column.name, column]));
+    this.#physicalNames = new PhysicalNames(
       existing.map((column) => column.physical),
       true,
     );
-    for (const [k, column] of header.columns.entries()) {
-      if (column === null || reservedNames.includes(column.name)) continue;
-      const { name, holdsText } = column;
-      const declared = byName.get(name);
-      if (declared) this.#declare(k, declared);
-      else {
-        this.#inferred[k] = new CellColumn(name, names.add(name), holdsText);
-        out.add(name, this.#inferred[k]);
-      }
+    this.#names = new Set(header.columns.map((column) => column?.name));
+    for (const [k, column] of header.columns.entries())
+      if (column !== null && !reservedNames.includes(column.name)) this.#addColumn(k, column);
+  }
+
+  #addColumn(k: number, { name, holdsText }: CsvColumn): void {
+    const known = this.#existing.get(name);
+    if (!hasOpenType(known)) {
+      // A cell is one value, whatever is left open.
+      this.#declare(k, overlaid({ ...known, isList: false }, known));
+      return;
     }
+    const isList = known?.open === 'type' && known.isList;
+    const physical = known?.physical ?? this.#physicalNames.add(name);
+    this.#inferred[k] = new CellColumn({ name, physical, isText: holdsText, isList });
+    this.#out.add(name, this.#inferred[k]);
+  }
+
+  /** Adds a column of texts for cells beyond those of the header, named by its position. */
+  #addSurplus(k: number): void {
+    if (k >= budgets.columnsPerImport) return;
+    const [name] = uniqueNames([`column_${k}`], this.#names);
+    this.#addColumn(k, { name: name!, holdsText: true });
   }
 
   #declare(k: number, column: Column): void {
-    this.#declared[k] = typedColumn(column, column.name, 0, this.#context);
-    this.#out.add(column.name, this.#declared[k]);
+    const values = typedColumn(column, column.name, 0, this.#context);
+    if (isNumeric(column.type)) this.#declaredNumbers.set(values, column);
+    this.#declared[k] = values;
+    this.#out.add(column.name, values);
   }
 
   /** Parses all rows; returns the number of lines. */
   read(chunk: Uint8Array): number {
     this.open(chunk);
-    this.#isDamaged = !isUtf8(chunk);
+    this.#isDamaged = needsDecoding(chunk, this.#params.encoding);
     const { length } = this.bytes;
     const plain = this.#fastRows();
     let maxRows = plain?.maxRows ?? 0;
@@ -97,7 +122,43 @@ export class CsvParser extends CellScanner {
       else if (this.isComment(at)) at = this.afterLineEnd(this.lineEnd(at));
       else at = this.#record(at);
     }
-    return this.line;
+    for (const column of this.#inferred) column?.warnOfNonFinite(this.#report);
+    const lines = this.line;
+    for (const column of this.#inferred)
+      if (column?.hasNumbers && !column.isText) this.#noteWhole(column);
+    return lines;
+  }
+
+  /**
+   * Finds whether a column of numbers is one of whole numbers that doubles cannot hold. Choice: CSV numbers are doubles, but digits that a
+   * double would lose make their column a long.
+   */
+  #noteWhole(column: CellColumn): void {
+    const { values } = column.numbers;
+    let hasLarge = false;
+    for (let row = 0; row < values.length; row++) {
+      const value = values[row]!;
+      if (!Number.isInteger(value)) return;
+      if (!Number.isSafeInteger(value)) hasLarge = true;
+    }
+    column.isWhole = true;
+    if (!hasLarge) return;
+    const starts = column.cellStarts(values.length);
+    let first: string | undefined;
+    for (let row = 0; row < values.length; row++) {
+      if (Number.isSafeInteger(values[row]!)) continue;
+      this.cell(starts[row]!);
+      const text = decoder.decode(this.#cell());
+      if (!/^-?\d{1,19}$/.test(text) || BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) {
+        column.isWhole = false;
+        return;
+      }
+      if (BigInt(values[row]!) !== BigInt(text)) first ??= text;
+    }
+    if (first === undefined) return;
+    column.isExact = false;
+    const message = `${first} is a whole number that a double cannot hold: a field of whole numbers becomes a long`;
+    this.#report.warn(0, codes.invalidValue, column.name, message);
   }
 
   /** Creates the fast path; null when every cell needs the general path. */
@@ -105,23 +166,33 @@ export class CsvParser extends CellScanner {
     const isPlain =
       !this.#isDamaged &&
       FastRows.fits(this.#params, this.#width) &&
+      !this.#inferred.some((column) => column?.isList) &&
       this.#keys < budgets.recordKeysWarning &&
       this.#declared.every((column) => column === undefined || acceptsRuns(column.builder));
     return isPlain ? new FastRows(this.bytes, this.#params, this.#width, this.#maxText) : null;
   }
 
   /**
-   * Appends `count` rows and returns `count`. If a cell does not have the declared type of its column, appends nothing and returns the number
-   * of rows before that cell.
+   * Appends `count` rows and returns `count`. If a cell does not have the declared type of its column, or is NaN or infinite among numbers,
+   * appends nothing and returns the number of rows before that cell.
    */
   #run(plain: FastRows, count: number): number {
     const row = this.#out.rows;
+    const { bytes, from, to } = plain.window;
     for (let k = 0; k < this.#width; k++) {
-      const builder = this.#declared[k]?.builder;
+      const inferred = this.#inferred[k];
+      const builder =
+        inferred === undefined
+          ? this.#declared[k]?.builder
+          : this.#numbersOf(inferred, plain, k, count);
       if (!(builder instanceof DoubleBuilder)) continue;
       builder.padTo(row);
-      const numbers = readNumbers(plain, k, count, builder.reserveRun(count));
-      if (numbers < count) return numbers;
+      const read = readNumbers(plain, k, count, builder.reserveRun(count), this.#nulls);
+      if (read === count) continue;
+      const cell = k * plain.maxRows + read;
+      const isText = this.#nulls.kindOf(bytes, from[cell]!, to[cell]!) === Odd.Text;
+      if (inferred === undefined || !isText) return read;
+      this.#becomeText(inferred);
     }
     plain.unescape();
     for (let k = 0; k < this.#width; k++) {
@@ -144,26 +215,32 @@ export class CsvParser extends CellScanner {
     if (!column.isText) {
       if (!column.hasNumbers && isEmpty(plain, k, count)) return;
       const { numbers } = column;
-      numbers.padTo(row);
-      if (readNumbers(plain, k, count, numbers.reserveRun(count)) === count) {
-        numbers.commitRun(count);
-        noteCellStarts(plain, k, count, column.cellStarts(row + count), row, this.#params.quote);
-        return;
-      }
-      this.#becomeText(column);
+      const nulls = numbers.nullCount;
+      numbers.commitRun(count);
+      noteCellStarts(plain, k, count, column.cellStarts(row + count), row, this.#params.quote);
+      if (numbers.nullCount > nulls) noteMissing(plain, k, count, column, row);
+      return;
     }
     appendStrings(plain, k, row, count, column.strings);
+  }
+
+  /** The builder for the cells of a run; null if they are texts, or all empty. */
+  #numbersOf(column: CellColumn, plain: FastRows, k: number, count: number): DoubleBuilder | null {
+    if (column.isText || (!column.hasNumbers && isEmpty(plain, k, count))) return null;
+    return column.numbers;
   }
 
   /** Makes the column one of strings: the numbers so far are replaced by the text of their cells. */
   #becomeText(column: CellColumn): void {
     column.isText = true;
-    if (!column.hasNumbers) return;
+    if (!column.hasNumbers && column.missingCount === 0) return;
     const { numbers, strings } = column;
     const starts = column.cellStarts(numbers.length);
-    for (let row = 0; row < numbers.length; row++) {
-      if (!numbers.isFilled(row)) continue;
-      this.cell(starts[row]!);
+    const rows = Math.max(numbers.length, column.missingRow(column.missingCount - 1) + 1);
+    for (let row = 0, missing = 0; row < rows; row++) {
+      const isMissing = column.missingRow(missing) === row;
+      if (!isMissing && !(row < numbers.length && numbers.isFilled(row))) continue;
+      this.cell(isMissing ? column.missingStart(missing++) : starts[row]!);
       strings.padTo(row);
       strings.appendBytes(this.source, this.from, this.to);
     }
@@ -176,21 +253,23 @@ export class CsvParser extends CellScanner {
     context.record++;
     context.hasFailed = false;
     const row = this.#out.rows;
-    let surplus = 0;
+    let filled = 0;
     let k = 0;
     let at = start;
     for (; ; k++) {
       const end = this.cell(at);
       if (this.to > this.from) {
-        if (k >= this.#width) surplus++;
-        else if (this.#inferred[k] !== undefined) this.#appendCell(this.#inferred[k]!, row, at);
+        filled = k + 1;
+        const isKnown = this.#inferred[k] !== undefined || this.#declared[k] !== undefined;
+        if (k >= this.#width && !isKnown) this.#addSurplus(k);
+        if (this.#inferred[k] !== undefined) this.#appendCell(this.#inferred[k]!, row, at);
         else if (this.#declared[k] !== undefined) this.#appendDeclared(this.#declared[k]!, row);
       }
       at = end;
       if (!this.isDelimiter(at)) break;
       at = this.afterDelimiter(at);
     }
-    this.#checkRow(k + 1, surplus);
+    this.#checkRow(k + 1, filled);
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord();
     return this.afterLineEnd(at);
@@ -198,6 +277,7 @@ export class CsvParser extends CellScanner {
 
   /** Appends the scanned cell, which begins at `at` and is not empty, to a column of inferred type. */
   #appendCell(column: CellColumn, row: number, at: number): void {
+    if (column.isList) this.#context.warn(codes.listExpected, column.name, listOfOneIsStored);
     if (!column.isText) {
       const value = numberIn(this.source, this.from, this.to);
       if (value === value) {
@@ -206,25 +286,56 @@ export class CsvParser extends CellScanner {
         column.cellStarts(row + 1)[row] = at;
         return;
       }
+      const odd = this.#nulls.kindOf(this.source, this.from, this.to);
+      if (odd !== Odd.Text) {
+        column.addMissing(row, at);
+        if (odd === Odd.Null) return;
+        // With strict validation NaN and infinity are errors at once.
+        if (this.#report.isStrict) this.#context.warn(codeOf(odd), column.name, nullIsStored(odd));
+        else column.noteNonFinite(odd, this.#context.line);
+        return;
+      }
       const { source, from, to } = this;
       this.#becomeText(column);
       [this.source, this.from, this.to] = [source, from, to];
     }
     if (this.#isDamaged) this.#repair(column.name);
     const size = this.to - this.from;
-    if (size > this.#maxText) return this.#tooLong(column.name, size);
+    if (size > budgets.textBytes) return this.#tooLong(column.name, size);
+    if (size > this.#maxText) {
+      this.#context.warn(codes.stringLength, column.name, becomesText(size));
+      column.hasLongText = true;
+    }
     column.strings.padTo(row);
     column.strings.appendBytes(this.source, this.from, this.to);
   }
 
+  /** Handles the scanned cell of a declared number if it is no number; returns whether it was null or reported. */
+  #isNullNumber(column: ValueColumn): boolean {
+    const declared = this.#declaredNumbers.get(column);
+    if (declared === undefined) return false;
+    const value = numberIn(this.source, this.from, this.to);
+    if (value === value) return false;
+    const odd = this.#nulls.kindOf(this.source, this.from, this.to);
+    if (odd === Odd.Text) return false;
+    if (odd === Odd.Null) return true;
+    if (declared.isDeclared !== true)
+      this.#context.warn(codeOf(odd), column.name, nullIsStored(odd));
+    else this.#context.fault(codeOf(odd), column.name, `the value ${nameOf(odd)}`);
+    return true;
+  }
+
   #appendDeclared(column: ValueColumn, row: number): void {
+    if (this.#isNullNumber(column)) return;
     if (this.#isDamaged) this.#repair(column.name);
     const size = this.to - this.from;
     if (size > budgets.textBytes) return this.#tooLong(column.name, size);
     column.padTo(row);
-    const value =
-      column.builder instanceof DoubleBuilder ? numberIn(this.source, this.from, this.to) : NaN;
-    if (value === value) column.addDouble(value);
+    const { builder } = column;
+    const isNumber = builder instanceof DoubleBuilder || builder instanceof LongBuilder;
+    const value = isNumber ? numberIn(this.source, this.from, this.to) : NaN;
+    if (builder instanceof LongBuilder && Number.isSafeInteger(value)) column.addInteger(value);
+    else if (builder instanceof DoubleBuilder && value === value) column.addDouble(value);
     else if (column.storesJson) {
       const json = encoder.encode(JSON.stringify(decoder.decode(this.#cell())));
       column.addString(json, 0, json.length);
@@ -232,22 +343,19 @@ export class CsvParser extends CellScanner {
   }
 
   #tooLong(field: string, size: number): void {
-    if (size > budgets.textBytes) {
-      const message = `a cell of ${size} bytes is longer than ${budgets.textBytes} bytes (budget textBytes)`;
-      this.#context.reject(codes.unreadableLine, field, message);
-    } else this.#context.fault(codes.stringLength, field, tooLong(size).message);
+    const message = `a cell of ${size} bytes is longer than ${budgets.textBytes} bytes (budget textBytes)`;
+    this.#context.reject(codes.unreadableLine, field, message);
   }
 
-  /** Replaces bytes of the cell that are not UTF-8 by U+FFFD. */
+  /** Decodes a cell that is not UTF-8. */
   #repair(field: string): void {
     const cell = this.#cell();
-    if (isUtf8(cell)) return;
-    this.#context.warn(
-      codes.unreadableLine,
-      field,
-      'bytes that are not UTF-8 were replaced by U+FFFD',
-    );
-    this.source = encoder.encode(decoder.decode(cell));
+    const { encoding } = this.#params;
+    if (!needsDecoding(cell, encoding)) return;
+    const text = textOf(cell, encoding);
+    if (encoding !== 'latin-1')
+      this.#context.warn(codes.unreadableLine, field, decodingWarning(text));
+    this.source = encoder.encode(text);
     this.from = 0;
     this.to = this.source.length;
   }
@@ -257,18 +365,29 @@ export class CsvParser extends CellScanner {
   }
 
   /**
-   * Choice: a CSV row with more cells than columns is an error unless the surplus cells are empty; in a row with fewer cells, the missing
-   * ones are null, with a warning.
+   * Choice: the cells of a CSV row beyond the names of the header are stored in columns named by position, with a warning; in a row with
+   * fewer cells, the missing ones are null, with a warning. `filled` is the number of cells up to the last that is not empty.
    */
-  #checkRow(cells: number, surplus: number): void {
+  #checkRow(cells: number, filled: number): void {
     const context = this.#context;
     if (this.openedOnLine > 0) {
+      this.#report.damaged();
       if (context.hasFailed) return;
       context.line = this.openedOnLine;
       return context.reject(codes.unreadableLine, null, neverClosed);
     }
-    if (surplus > 0)
-      context.reject(codes.unreadableLine, null, `${cells} cells, but ${this.#width} columns`);
+    if (filled > budgets.columnsPerImport)
+      context.reject(
+        codes.tooManyColumns,
+        null,
+        `more than ${budgets.columnsPerImport} cells: one import may bring as many columns`,
+      );
+    else if (filled > this.#width)
+      context.warn(
+        codes.unreadableLine,
+        null,
+        `${filled} cells, but ${this.#width} columns: the others are stored as column_${this.#width} and so on`,
+      );
     else if (cells < this.#width)
       context.warn(
         codes.unreadableLine,
@@ -289,60 +408,6 @@ export class CsvParser extends CellScanner {
 
 function acceptsRuns(builder: ValueColumn['builder']): boolean {
   return builder instanceof DoubleBuilder || builder instanceof Utf8Builder;
-}
-
-function isEmpty({ window: { from, to }, maxRows }: FastRows, k: number, count: number): boolean {
-  for (let i = k * maxRows; i < k * maxRows + count; i++) if (from[i] !== to[i]) return false;
-  return true;
-}
-
-/** Parses the numbers of a column into `into`, NaN for empty cells. Returns `count`, or the row of the first cell that is not a number. */
-function readNumbers(
-  { window: { bytes, from, to }, maxRows }: FastRows,
-  k: number,
-  count: number,
-  into: Float64Array,
-): number {
-  const first = k * maxRows;
-  for (let i = 0; i < count; i++) {
-    const start = from[first + i]!;
-    const end = to[first + i]!;
-    const value = start === end ? NaN : numberIn(bytes, start, end);
-    if (value !== value && start !== end) return i;
-    into[i] = value;
-  }
-  return count;
-}
-
-function appendStrings(
-  plain: FastRows,
-  k: number,
-  row: number,
-  count: number,
-  into: Utf8Builder,
-): void {
-  const { window, maxRows } = plain;
-  into.padTo(row);
-  const size = window.gather(k * maxRows, count);
-  into.appendRun(window.gathered, size, window.ends, count);
-}
-
-/** Writes the offsets at which the cells of a column begin, opening quotes included, to `starts`. */
-function noteCellStarts(
-  { window: { bytes, from }, maxRows, base }: FastRows,
-  k: number,
-  count: number,
-  starts: Int32Array,
-  row: number,
-  quote: string,
-): void {
-  const first = k * maxRows;
-  const quoteByte = quote === '' ? -1 : quote.charCodeAt(0);
-  for (let i = 0; i < count; i++) {
-    const start = from[first + i]!;
-    // Before an unquoted cell there is a delimiter or a line end, if anything.
-    starts[row + i] = base + start - (bytes[start - 1] === quoteByte ? 1 : 0);
-  }
 }
 
 const encoder = new TextEncoder();

@@ -2,7 +2,7 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { Split, Splitter, SplitFault } from '../source/splitter.js';
 import { CellScanner, matches } from './cell-scanner.js';
 import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
-import type { CsvParams } from './params.js';
+import type { CsvFormat } from './params.js';
 
 /**
  * Finds the last record boundary within some bytes. Only quotes can contain line ends that do not end a record, so the search examines
@@ -19,7 +19,7 @@ export class CsvSplitter implements Splitter {
   /** Number of lines before the next bytes, counted as long as there are lines to skip. */
   #linesBefore: number;
 
-  constructor(params: CsvParams, bodyLine: number) {
+  constructor(params: CsvFormat, bodyLine: number) {
     this.#scanner = new CellScanner(params);
     this.#skippedLines = params.skippedLines.filter((line) => line >= bodyLine);
     this.#delimiter = encoder.encode(params.delimiter);

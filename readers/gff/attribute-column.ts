@@ -1,9 +1,10 @@
 import { Field, List, makeData, Utf8, type Data } from 'apache-arrow';
 import { budgets } from '../../engine/core/budgets.js';
 import { acquire, grown, release } from '../../engine/core/buffers.js';
-import { tooLong } from '../../engine/ingest/cast.js';
+import { becomesText } from '../../engine/ingest/cast.js';
 import type { ColumnSpec } from '../../engine/ingest/object-column.js';
 import { ValueColumn } from '../../engine/ingest/value-column.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
 import type { Column } from '../../engine/core/types.js';
 import type { ScanBuffer } from '../text/scan-buffer.js';
 
@@ -15,6 +16,8 @@ export class AttributeColumn extends ValueColumn {
   readonly #physical: string;
   readonly #maxBytes: number;
   #isList: boolean;
+  /** A value is longer than a string may be. */
+  #isText = false;
   #bytes = acquire(Uint8Array, 8192);
   /** Value i is `bytes[ends[i]..ends[i + 1])`; row i has the values from `lists[i]` to `lists[i + 1]`. */
   #ends = acquire(Int32Array, 1024);
@@ -35,15 +38,16 @@ export class AttributeColumn extends ValueColumn {
   }
 
   column(): Column {
-    return { name: this.name, physical: this.#physical, type: 'string', isList: this.#isList };
+    const type = this.#isText ? 'text' : 'string';
+    return { name: this.name, physical: this.#physical, type, isList: this.#isList };
   }
 
   /** Adds a value to those of the row that is being filled; there may be others of other keys in between. */
   add(row: number, source: Uint8Array, from: number, to: number): void {
     const size = to - from;
     if (size > this.#maxBytes) {
-      const { code, message } = tooLong(size);
-      this.context.fault(code, this.path, message);
+      this.context.warn(codes.stringLength, this.path, becomesText(size));
+      this.#isText = true;
     }
     if (this.length > row) this.#isList = true;
     else this.padTo(row + 1);

@@ -1,5 +1,6 @@
 import { ObjectColumn, type MakeColumn } from '../../engine/ingest/object-column.js';
-import { makeColumn, typedColumn } from '../../engine/ingest/make-column.js';
+import { overlaid } from '../../engine/ingest/overlaid-columns.js';
+import { typedColumn } from '../../engine/ingest/make-column.js';
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
 import type { Column } from '../../engine/core/types.js';
@@ -37,11 +38,20 @@ export class Attributes {
 
   /** `lists` are keys whose values are lists even when no record has several. */
   constructor(existing: Column | undefined, lists: ReadonlySet<string>, context: RecordContext) {
-    const make: MakeColumn = (spec) =>
-      spec.declared === undefined
-        ? new AttributeColumn(spec, lists.has(spec.name))
-        : makeColumn(spec);
-    const object = existing ?? attributesColumn;
+    const make: MakeColumn = (spec) => {
+      const { name, physical, path, depth, declared } = spec;
+      const isList = lists.has(name);
+      if (declared === undefined || declared.open === 'both')
+        return new AttributeColumn(spec, isList);
+      const column = overlaid({ name, physical, type: 'string', isList }, declared);
+      // Whether an attribute that has several values in no record is a list, the values decide.
+      const isOpen = declared.open === 'list' && !isList;
+      return typedColumn({ ...column, ...(isOpen && { open: 'list' }) }, path, depth, context);
+    };
+    const object = {
+      ...overlaid(attributesColumn, existing),
+      ...(existing?.children && { children: existing.children }),
+    };
     this.#context = context;
     this.acceptsRuns = existing === undefined;
     if (object.type === 'object' && !object.isList) {

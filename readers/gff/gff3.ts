@@ -18,6 +18,7 @@ export const gff3: Reader<FeatureParams, FeatureHeader> = {
   name: 'gff3',
   extensions: ['gff3', 'gff'],
   recognizes: (start) => /^##gff-version\s+3/.test(start) || styleOfText(start) === 'gff3',
+  parameters: { comment: 'The beginning of comment lines; ## when absent.' },
   params: (input) => featureParams(input, '##'),
   header: (head, params) => featureHeader(head, params, 'gff3'),
   read(chunk, header, params, out, report, options) {

@@ -17,6 +17,7 @@ export const gtf: Reader<FeatureParams, FeatureHeader> = {
   name: 'gtf',
   extensions: ['gtf'],
   recognizes: (start) => styleOfText(start) === 'gtf',
+  parameters: { comment: 'The beginning of comment lines; # when absent.' },
   params: (input) => featureParams(input, '#'),
   header: (head, params) => featureHeader(head, params, 'gtf'),
   read(chunk, header, params, out, report, options) {

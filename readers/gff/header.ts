@@ -1,6 +1,6 @@
 import { invalid, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
-import { buildOfLength, buildParam, buildsNamed } from '../genome-build.js';
+import { buildParam, buildsNamed, judgeBuild } from '../genome-build.js';
 import type { Header, HeaderSource } from '../reader.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 
@@ -37,27 +37,30 @@ export async function featureHeader(
 ): Promise<Header<FeatureHeader>> {
   const { comments, feature, isEmpty } = await firstLines(source, params.comment);
   if (feature !== null) refuseOtherFeatures(source.name, feature.text, feature.line, format);
-  const build = params.build ?? toldBuild(comments) ?? null;
+  const judged = judgeBuild({
+    asked: params.build,
+    contigs: comments.flatMap((line) => {
+      const region = /^##sequence-region\s+(\S+)\s+1\s+(\d+)/.exec(line);
+      return region ? [[region[1]!, region[2]!] as const] : [];
+    }),
+    named: namedBuild(comments),
+  });
+  const build = judged.build ?? null;
   return {
     header: { build },
     bodyOffset: 0,
     bodyLine: 0,
     fields: [],
     genomeBuild: build,
-    warnings: isEmpty ? ['the file is empty'] : [],
+    warnings: [...(isEmpty ? ['the file is empty'] : []), ...judged.warnings],
   };
 }
 
 /**
- * Choice: without `genome_build`, the build is the one that a directive names, in which a `##sequence-region` has its length, or
- * that alone is named in the comments before the first feature; else records have no `genomic_coordinates`.
+ * Choice: a GFF3 or GTF file names the build that its directives name, or that alone is named in the comments before the first feature;
+ * without a build, records have no `genomic_coordinates`.
  */
-function toldBuild(comments: readonly string[]): GenomeBuild | undefined {
-  for (const line of comments) {
-    const region = /^##sequence-region\s+(\S+)\s+1\s+(\d+)/.exec(line);
-    const build = region ? buildOfLength(region[1]!, region[2]!) : undefined;
-    if (build !== undefined) return build;
-  }
+function namedBuild(comments: readonly string[]): GenomeBuild | undefined {
   const directives = comments.filter((line) => /^#[#!]\s*genome-(?:build|version)/.test(line));
   for (const lines of [directives, comments]) {
     const named = new Set(lines.flatMap(buildsNamed));

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { overlaid } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
@@ -66,7 +67,10 @@ export class FeatureParser {
     const context = new RecordContext(report);
     const columnOf = (column: Column) =>
       typedColumn(
-        existing.find(({ name }) => name === column.name) ?? column,
+        overlaid(
+          column,
+          existing.find(({ name }) => name === column.name),
+        ),
         column.name,
         0,
         context,

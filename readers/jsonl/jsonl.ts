@@ -9,6 +9,7 @@ export const jsonl: Reader<null, null> = {
   name: 'json',
   extensions: ['json', 'jsonl', 'ndjson'],
   recognizes: beginsWithObject,
+  parameters: {},
   params: () => null,
   async header(head) {
     const { bytes } = await head.bytes(256);

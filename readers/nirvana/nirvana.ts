@@ -19,6 +19,7 @@ export const nirvana: Reader<NirvanaParams, { readonly build: GenomeBuild | null
   name: 'nirvana',
   extensions: [],
   recognizes: (start) => /^\s*\{\s*"header"\s*:\s*\{\s*"annotator"/.test(start),
+  parameters: {},
   params: (input) => ({ build: buildParam(input.genome_build) }),
   async header(source, params) {
     const { header, isEmpty, bodyOffset, bodyLine } = await readNirvanaHeader(source);

@@ -84,9 +84,15 @@ function slowFloat(bytes: Uint8Array, from: number, to: number): number {
   return NaN;
 }
 
-/** Whether the text is the NaN of VCF (VCF 4.3, section 1.3), which is stored as null. */
+/** Whether the text is NaN as VCF writes it (VCF 4.3, section 1.3). */
 export function isNotANumber(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from <= 4 && /^[-+]?nan$/i.test(latin1(bytes, from, to));
+}
+
+/** Whether the text is an infinity as VCF writes it, or a number too large for a double. */
+export function isInfinite(bytes: Uint8Array, from: number, to: number): boolean {
+  const value = floatAt(bytes, from, to);
+  return value === Infinity || value === -Infinity;
 }
 
 /** The first `most` bytes of `bytes[from..to)` as Latin-1 text: for messages and for text that is ASCII by definition. */

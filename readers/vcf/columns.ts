@@ -4,6 +4,7 @@ import type { Column, Columns, StoredType } from '../../engine/core/types.js';
 import { coordinatesColumn } from '../coordinates.js';
 import type { VcfParams } from './params.js';
 import type { Definition, VcfHeader } from './header.js';
+import { symbolsKey } from './known-sources.js';
 
 /** The columns that a header declares, in the order of the record (contract 10.6). */
 export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
@@ -22,11 +23,17 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
     columns.push(
       object(
         'info',
-        header.info.map((one) => {
+        header.info.flatMap((one) => {
           const column = infoColumn(one, keys.get(one.id));
-          return params.explodes && one.id === params.annotationsKey && column.type !== 'boolean'
-            ? { ...column, isList: false }
-            : column;
+          if (params.explodes && one.id === params.annotationsKey && column.type !== 'boolean')
+            return [{ ...column, isList: false }];
+          const meaning = header.meanings.find(({ id }) => id === one.id);
+          if (meaning === undefined || column.children) return [column];
+          const symbols = { ...scalar(symbolsKey(one.id), 'string'), isList: true };
+          return [
+            meaning.separator === undefined ? column : { ...column, isList: true },
+            ...(meaning.symbolsEndAt === undefined ? [] : [symbols]),
+          ];
         }),
       ),
     );
@@ -62,6 +69,12 @@ export function declaredFields(header: VcfHeader, params: VcfParams): readonly P
   return [
     { name: 'variant', path: ['variant'], entityType: 'variant' },
     ...of('info', header.info),
+    ...header.meanings.flatMap(({ id, genes }) => {
+      if (genes === undefined) return [];
+      const path = ['info', ...genes];
+      const description = `The gene symbols of ${id}`;
+      return [{ name: path.join('.'), path, entityType: 'gene' as const, description }];
+    }),
     ...(header.samples.length > 0 ? of(params.sampleKey, header.format) : []),
   ];
 }
@@ -148,21 +161,14 @@ export function freePhysical(name: string, taken: Set<string>): string {
   return physical;
 }
 
-/**
- * The declared columns with the types that the dataset already has for them. Columns that only the dataset has are left out;
- * their physical names remain in use.
- */
-export function overlaid(declared: Columns, existing: Columns): Columns {
-  const byName = new Map(existing.map((column) => [column.name, column]));
-  const taken = new Set(existing.map((column) => column.physical.toLowerCase()));
-  return declared.map((column) => {
-    const known = byName.get(column.name);
-    if (known === undefined) return { ...column, physical: freePhysical(column.name, taken) };
-    if (known.type !== 'object' || column.type !== 'object')
-      return known.isOpen ? { ...column, physical: known.physical } : known;
-    const own = known.isOpen ? { ...column, physical: known.physical } : known;
-    return { ...own, children: overlaid(column.children ?? [], known.children ?? []) };
-  });
+/** Throws when the dataset has objects for a field that holds plain values in the VCF. */
+export function refuseObjects(declared: Columns, columns: Columns, at = ''): void {
+  for (const [i, { name, type, children }] of columns.entries()) {
+    const own = declared[i]!;
+    if (type === 'object' && own.type !== 'object')
+      throw typeConflict(`${at}${name}`, type, own.type);
+    if (type === 'object') refuseObjects(own.children ?? [], children ?? [], `${at}${name}.`);
+  }
 }
 
 /** The columns with the integers at these dotted paths as doubles. */
@@ -195,9 +201,14 @@ export function checkType(name: string, type: string, isList: boolean): void {
   if ((type !== wanted && !isText) || isList !== wantsList)
     throw typeConflict(
       name,
-      `${isList ? 'list of ' : ''}${type}`,
-      `${wantsList ? 'list of ' : ''}${wanted}`,
+      describeType({ type, isList }),
+      describeType({ type: wanted, isList: wantsList }),
     );
+}
+
+/** A type as messages name it. */
+export function describeType({ type, isList }: { type: string; isList: boolean }): string {
+  return isList ? `list of ${type}` : type;
 }
 
 /** The error for a field whose type in the dataset cannot store the values of VCF records. */

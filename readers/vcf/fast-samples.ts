@@ -1,8 +1,9 @@
 import type { DoubleBuilder, IntegerBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
+import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { ListBuilder } from '../../engine/ingest/nested-builders.js';
 import { floatAt, powersOfTen } from '../text/numbers.js';
-import { Kind, type Entry } from './values.js';
+import { Kind, type Entry } from './entry.js';
 
 /** How the fast path parses the values of a FORMAT key. */
 const enum FastKind {
@@ -125,10 +126,8 @@ function readIntegers(
   row: number,
 ): number {
   if (column.length < row) column.padTo(row);
-  if (isMissing(bytes, at, to)) {
-    column.appendNull();
-    return at + 1;
-  }
+  const missing = missingEnd(column, bytes, at, to);
+  if (missing >= 0) return missing;
   const { items } = column;
   for (let end = at; ;) {
     end = readInteger(items, bytes, end, to, 0);
@@ -187,10 +186,8 @@ function readDoubles(
   row: number,
 ): number {
   if (column.length < row) column.padTo(row);
-  if (isMissing(bytes, at, to)) {
-    column.appendNull();
-    return at + 1;
-  }
+  const missing = missingEnd(column, bytes, at, to);
+  if (missing >= 0) return missing;
   const { items } = column;
   for (let end = at; ;) {
     end = readDouble(items, bytes, end, to, 0);
@@ -253,8 +250,10 @@ function readText(
 /** Texts up to this many bytes are handled here. */
 const longest = 1000;
 
-/** Whether the whole value is `.`: a missing list, not a list of one missing item. */
-function isMissing(bytes: Uint8Array, at: number, to: number): boolean {
-  if (at === to || bytes[at] !== 46) return false;
-  return at + 1 === to || bytes[at + 1] === 58 || bytes[at + 1] === 9;
+/** Appends null and returns the end of a value that is `.` or empty: a missing list, not a list of one missing item; else -1. */
+function missingEnd(column: ColumnBuilder, bytes: Uint8Array, at: number, to: number): number {
+  const end = at < to && bytes[at] === 46 ? at + 1 : at;
+  if (end < to && bytes[end] !== 58 && bytes[end] !== 9) return -1;
+  column.appendNull();
+  return end;
 }

@@ -3,13 +3,16 @@ import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-builders.js';
 import type { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import type { Columns } from '../../engine/core/types.js';
-import { checkType, typeConflict } from './columns.js';
+import { budgets } from '../../engine/core/budgets.js';
+import type { Column, Columns } from '../../engine/core/types.js';
+import { checkType, describeType, typeConflict } from './columns.js';
 import { appendFilter, appendIdentifier, appendSplit, appendVariant } from './fixed-fields.js';
 import type { VcfLine } from './line.js';
 
 /** The columns that every VCF record has: coordinates, alleles, identifier, quality and filter (contract 10.6). */
 export class FixedColumns {
+  /** The last position that the columns can store. */
+  maxPosition = 2 ** 53;
   readonly #coordinates: StructBuilder;
   readonly #build: Utf8Builder;
   readonly #chromosome: Utf8Builder;
@@ -22,6 +25,8 @@ export class FixedColumns {
   readonly #alternates: ListBuilder<Utf8Builder>;
   readonly #qual: DoubleBuilder;
   readonly #filter: ListBuilder<Utf8Builder>;
+  /** Somebody declared the type of `qual`. */
+  readonly isQualDeclared: boolean;
   readonly #buildName: Uint8Array;
   /** The build in upper case and a dash: the prefix of `variant`. */
   readonly #variantPrefix: Uint8Array;
@@ -37,8 +42,10 @@ export class FixedColumns {
     const member = <B extends ColumnBuilder>(name: string, type: string): B => {
       const builder = this.#coordinates.children.get(name)!;
       const found = builder.column();
-      if (found.type !== type || found.isList)
-        throw typeConflict(`genomic_coordinates.${name}`, found.type, type);
+      const isInteger = type === 'long' && found.type === 'integer';
+      if ((found.type !== type && !isInteger) || found.isList)
+        throw typeConflict(`genomic_coordinates.${name}`, describeType(found), type);
+      if (isInteger) this.maxPosition = 2 ** 31 - 1;
       return builder as B;
     };
     this.#build = member('build', 'string');
@@ -52,8 +59,37 @@ export class FixedColumns {
     this.#alternates = column('alternate_alleles');
     this.#qual = column('qual');
     this.#filter = column('filter');
+    this.isQualDeclared = this.#qual.column().isDeclared === true;
     this.#buildName = new TextEncoder().encode(build);
     this.#variantPrefix = new TextEncoder().encode(`${build.toUpperCase()}-`);
+  }
+
+  /**
+   * Makes the columns of alleles that are longer than a string may be columns of type `text`. Calls `report` for each of them, and
+   * returns false as soon as that does.
+   */
+  widen(
+    line: VcfLine,
+    stop: number,
+    allele: number,
+    report: (column: Column, bytes: number) => boolean,
+  ): boolean {
+    const position = `${line.start}-${stop}-`.length + line.chromTo - line.chromFrom + 1;
+    const sizes: readonly (readonly [Utf8Builder, number])[] = [
+      [this.#allele, allele],
+      [this.#variant, this.#variantPrefix.length + position + allele],
+      [this.#reference, line.refTo - line.refFrom],
+      [this.#alternates.items, longestItem(line.bytes, line.altFrom, line.altTo)],
+      [this.#rowId, line.idTo - line.posTo - 1],
+    ];
+    return sizes.every(([builder, size]) => {
+      const column = builder.column();
+      const isString = column.type === 'string' || builder.becameText;
+      if (size <= budgets.stringBytes || !isString) return true;
+      if (!report(column, size)) return false;
+      builder.becomeText();
+      return true;
+    });
   }
 
   /**
@@ -78,4 +114,15 @@ export class FixedColumns {
     else this.#qual.appendNull();
     return appendFilter(this.#filter, bytes, line.qualTo + 1, line.filterTo);
   }
+}
+
+/** The size of the longest item of a list separated by commas. */
+function longestItem(bytes: Uint8Array, from: number, to: number): number {
+  let longest = 0;
+  for (let start = from, at = from; at <= to; at++) {
+    if (at < to && bytes[at] !== 44) continue;
+    longest = Math.max(longest, at - start);
+    start = at + 1;
+  }
+  return longest;
 }

@@ -1,8 +1,22 @@
 import { budgets } from '../../engine/core/budgets.js';
 import { AppError, InputError } from '../../engine/core/errors.js';
 import type { GenomeBuild } from '../../engine/core/types.js';
-import { buildOfLength, buildsNamed } from '../genome-build.js';
+import { type BuildEvidence, buildsNamed, judgeBuild } from '../genome-build.js';
 import type { HeaderSource } from '../reader.js';
+
+/** How the values of an INFO key are meant, beyond what the header declares. */
+export interface Meaning {
+  /** The name of the key. */
+  readonly id: string;
+  /** What separates the values; undefined for the comma of VCF. */
+  readonly separator?: string;
+  /** The values begin with gene symbols: the bytes before the first of these characters are stored as a list of their own. */
+  readonly symbolsEndAt?: string;
+  /** The field below `info` that holds gene symbols. */
+  readonly genes?: readonly string[];
+  /** The known source that says so; null for the request. */
+  readonly source: string | null;
+}
 
 /** One `##INFO` or `##FORMAT` line. */
 export interface Definition {
@@ -21,7 +35,10 @@ export interface VcfHeader {
   readonly hasFormat: boolean;
   readonly samples: readonly string[];
   readonly build: GenomeBuild;
-  readonly isBuildGuessed: boolean;
+  /** The meta lines that tell where the file comes from, cut at 200 characters. */
+  readonly meta: readonly string[];
+  /** How INFO keys are meant. */
+  readonly meanings: readonly Meaning[];
 }
 
 /** The header, and the offset and the number of lines at which it ends. */
@@ -42,12 +59,16 @@ export async function readHeader(
   const info = new Map<string, Definition>();
   const format = new Map<string, Definition>();
   const hints: string[] = [];
+  const meta: string[] = [];
   let version = 4.2;
   let hasVersion = false;
   for (;;) {
     const text = await lines.next();
     const fail = (message: string) =>
       new InputError({ file: source.name, line: lines.line }, message);
+    // Choice: lines of a VCF header that are empty, or begin with `#` and are neither meta lines nor the #CHROM line, are comments;
+    // so are all lines with `#` between the #CHROM line and the first record.
+    if (text === '' || (text?.startsWith('#') && !/^#(?:#|CHROM\b)/.test(text))) continue;
     if (text === null || !text.startsWith('#')) {
       const found = text === null ? 'the end of the file' : `"${text.slice(0, 40)}"`;
       throw fail(`a line "#CHROM\tPOS\t…" must come before the records, found ${found}`);
@@ -55,21 +76,26 @@ export async function readHeader(
     if (!text.startsWith('##')) {
       const row = columnRow(text, fail);
       if (!hasVersion) warnings.push('the line ##fileformat is missing: read as VCF 4.2');
-      const guess = guessBuild(hints);
+      await lines.skipComments();
+      const judged = judgeBuild({ ...buildEvidence(hints), asked: build, fallback: 'GRCh37' });
+      warnings.push(...judged.warnings);
       return {
         header: {
           version,
           info: [...info.values()],
           format: [...format.values()],
           ...row,
-          build: build ?? guess ?? 'GRCh37',
-          isBuildGuessed: build === undefined,
+          build: judged.build,
+          meta,
+          meanings: [],
         },
         bodyOffset: lines.offset,
         bodyLine: lines.line,
         warnings,
       };
     }
+    if (/^##(?:source|reference|dbSNP|SnpEff|VEP|gnomad)/i.test(text))
+      meta.push(text.slice(0, 200));
     if (text.startsWith('##fileformat=')) {
       const match = /^##fileformat=VCFv?(\d\.\d)/.exec(text);
       if (!match)
@@ -113,6 +139,25 @@ class HeaderLines {
     const text = decoder.decode(this.#bytes.subarray(this.offset, stop));
     this.offset = end < 0 ? stop : end + 1;
     return text.endsWith('\r') ? text.slice(0, -1) : text;
+  }
+
+  /** Moves past empty lines and comments, but not past the start of another header. */
+  async skipComments(): Promise<void> {
+    for (;;) {
+      if (this.offset >= this.#bytes.length && !this.#isWhole) {
+        const { bytes, isWhole } = await this.#source.bytes(this.offset + 1);
+        [this.#bytes, this.#isWhole] = [bytes, isWhole];
+      }
+      const first = this.#bytes[this.offset];
+      if (first !== 35 && first !== 10 && first !== 13) return;
+      const { line, offset } = this;
+      const text = await this.next();
+      const isComment =
+        text === '' || (text?.startsWith('#') && !/^#(?:CHROM\b|#fileformat)/.test(text));
+      if (isComment) continue;
+      [this.line, this.offset] = [line, offset];
+      return;
+    }
   }
 }
 
@@ -190,24 +235,21 @@ function define(
   });
 }
 
-/**
- * The genome build of a header: that in which a contig has its declared length, else the one that a reference, an assembly or
- * any other meta line names; undefined when no line tells.
- */
-function guessBuild(metaLines: readonly string[]): GenomeBuild | undefined {
-  for (const line of metaLines) {
-    if (!line.startsWith('##contig=')) continue;
-    const contig = structured(line.slice(9));
-    const build = buildOfLength(contig.get('ID') ?? '', contig.get('length') ?? '');
-    if (build !== undefined) return build;
-  }
+/** The contigs of a header, and the build that a reference, an assembly or any other meta line names. */
+function buildEvidence(metaLines: readonly string[]): Pick<BuildEvidence, 'contigs' | 'named'> {
+  const contigs = metaLines
+    .filter((line) => line.startsWith('##contig='))
+    .map((line) => {
+      const contig = structured(line.slice(9));
+      return [contig.get('ID') ?? '', contig.get('length') ?? ''] as const;
+    });
   for (const prefix of ['##reference', '##assembly', '##contig', '##']) {
     for (const line of metaLines) {
-      const [build] = line.startsWith(prefix) ? buildsNamed(line) : [];
-      if (build !== undefined) return build;
+      const [named] = line.startsWith(prefix) ? buildsNamed(line) : [];
+      if (named !== undefined) return { contigs, named };
     }
   }
-  return undefined;
+  return { contigs, named: undefined };
 }
 
 /** The keys and values of a structured meta line (VCF 4.5, section 1.4): `<ID=…,Description="…">`. */

@@ -1,22 +1,24 @@
-import type {
-  BooleanBuilder,
-  DoubleBuilder,
-  IntegerBuilder,
-} from '../../engine/ingest/fixed-width-builders.js';
-import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
-import { type ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
+import type { BooleanBuilder } from '../../engine/ingest/fixed-width-builders.js';
+import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
+import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
+import { hasOpenType, hasUndeclaredType, overlaid } from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
-import { freePhysical } from './columns.js';
-import { integerAt, powersOfTen } from '../text/numbers.js';
+import { describeType, freePhysical, refuseObjects, typeConflict } from './columns.js';
+import { integerAt } from '../text/numbers.js';
 import type { Annotations } from './annotations.js';
 import type { VcfLine } from './line.js';
 import type { InfoExtent } from './stop-position.js';
 import { KeyTable } from './key-table.js';
-import { appendValue, entryOf, Kind, Role, type Entry } from './values.js';
+import type { Meaning } from './header.js';
+import { symbolsKey } from './known-sources.js';
+import { entryOf, Kind, Role, type Entry, type ValueReport } from './entry.js';
+import { appendFast } from './fast-values.js';
+import { appendValue } from './values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
+const severalValues = 'several values where the header promises one';
 const repeatedKey = 'the key occurs twice: the first value holds';
 
 /** Options of `InfoParser`. */
@@ -31,13 +33,15 @@ export interface InfoOptions {
   readonly report: Report;
   /** Dotted names of declared integers that are stored as doubles; the parser adds to it and rejects the line. */
   readonly widened: Set<string>;
+  /** How keys are meant. */
+  readonly meanings: readonly Meaning[];
   /** The annotations of the line, when each becomes a record of its own, and their key. */
   readonly annotations: Annotations | null;
   readonly exploded: string | null;
 }
 
 /** Parses INFO into the struct column `info`. */
-export class InfoParser implements InfoExtent {
+export class InfoParser implements InfoExtent, ValueReport {
   end = -1;
   svlenFrom = 0;
   svlenTo = 0;
@@ -47,6 +51,7 @@ export class InfoParser implements InfoExtent {
   /** Columns that the dataset has, by key. */
   readonly #known: ReadonlyMap<string, Column>;
   readonly #widened: Set<string>;
+  readonly #meanings: ReadonlyMap<string, Meaning>;
   readonly #physicalNames: Set<string>;
   /** Undeclared keys that so far occurred without a value only. */
   readonly #flags = new Set<Entry>();
@@ -60,7 +65,8 @@ export class InfoParser implements InfoExtent {
   #row = 0;
 
   constructor(options: InfoOptions) {
-    const { column, existing, widened } = options;
+    const { column, existing, widened, meanings } = options;
+    this.#meanings = new Map(meanings.map((one) => [one.id, one]));
     this.#options = options;
     this.#widened = widened;
     const empty: Column = {
@@ -70,7 +76,10 @@ export class InfoParser implements InfoExtent {
       isList: false,
       children: [],
     };
-    this.#struct = new StructBuilder(column ?? { ...(existing ?? empty), children: [] });
+    const struct = column ?? overlaid(empty, existing);
+    if (struct.type !== 'object' || struct.isList)
+      throw typeConflict('info', describeType(struct), 'object');
+    this.#struct = new StructBuilder(struct);
     this.#known = new Map((existing?.children ?? []).map((child) => [child.name, child]));
     this.#physicalNames = new Set(
       [...(column?.children ?? []), ...(existing?.children ?? [])].map((child) =>
@@ -78,7 +87,16 @@ export class InfoParser implements InfoExtent {
       ),
     );
     for (const [name, builder] of this.#struct.children)
-      this.#keys.add(entryOf(name, builder, this.#roleOf(name), this.#isWidened(name)));
+      this.#keys.add(
+        entryOf(
+          name,
+          builder,
+          this.#roleOf(name),
+          this.#isWidened(name),
+          this.#known.get(name),
+          this.#meanings.get(name)?.separator?.charCodeAt(0),
+        ),
+      );
     if (this.#struct.children.size > 0) this.#addColumn();
   }
 
@@ -162,11 +180,11 @@ export class InfoParser implements InfoExtent {
     hasEscape: boolean,
   ): boolean {
     const { column } = entry;
-    if (column.length > this.#row) return this.#warn(entry, repeatedKey);
+    if (column.length > this.#row) return this.tolerates(entry, codes.unexpectedList, repeatedKey);
     column.padTo(this.#row);
     if (valueEnd === keyEnd) {
       if (entry.kind === Kind.Flag && !entry.isList) (column as BooleanBuilder).append(true);
-      else if (entry.kind === Kind.Text && !entry.isList) appendTrue(entry);
+      else if (entry.kind === Kind.Text && !entry.isList) appendTrue(entry, this);
       else column.appendNull();
       return true;
     }
@@ -178,7 +196,7 @@ export class InfoParser implements InfoExtent {
     const from = keyEnd + 1;
     let to = valueEnd;
     if (hasComma && !entry.isList) {
-      if (!this.#warn(entry, 'several values where the header promises one')) return false;
+      if (!this.tolerates(entry, codes.unexpectedList, severalValues)) return false;
       // Choice: where the header declares one value and several come, a number keeps the first and text is stored unsplit.
       if (entry.kind !== Kind.Text) to = this.#bytes.indexOf(44, from);
     }
@@ -187,7 +205,8 @@ export class InfoParser implements InfoExtent {
   }
 
   #appendAnnotation(entry: Entry, annotations: Annotations, index: number): boolean {
-    if (entry.column.length > this.#row) return this.#warn(entry, repeatedKey);
+    if (entry.column.length > this.#row)
+      return this.tolerates(entry, codes.unexpectedList, repeatedKey);
     entry.column.padTo(this.#row);
     if (index < 0) {
       entry.column.appendNull();
@@ -199,9 +218,10 @@ export class InfoParser implements InfoExtent {
   #appendRange(entry: Entry, from: number, to: number, hasEscape: boolean): boolean {
     const { column } = entry;
     const { decodes, report } = this.#options;
-    const fault = appendValue(entry, this.#bytes, from, to, decodes && hasEscape);
+    const fault = appendValue(entry, this.#bytes, from, to, decodes && hasEscape, this);
     if (fault === null) return true;
-    if (fault.isWider === true && !this.#known.has(entry.name)) {
+    if (fault.isReported === true) return false;
+    if (fault.isWider === true && hasUndeclaredType(this.#known.get(entry.name))) {
       this.#widened.add(`info.${entry.name}`);
       return false;
     }
@@ -214,7 +234,7 @@ export class InfoParser implements InfoExtent {
   }
 
   #isWidened(name: string): boolean {
-    return this.#widened.has(`info.${name}`) && !this.#known.has(name);
+    return this.#widened.has(`info.${name}`) && hasUndeclaredType(this.#known.get(name));
   }
 
   /** Stores END and SVLEN for `symbolStop`. */
@@ -223,23 +243,37 @@ export class InfoParser implements InfoExtent {
     else if (entry.role === Role.Svlen) {
       this.svlenFrom = from;
       this.svlenTo = to;
+    } else if (entry.role === Role.Genes) this.#appendSymbols(entry, from, to);
+  }
+
+  /** Appends the gene symbols of a value such as `BRCA2:675|LOC1:2` to the list beside its key. */
+  #appendSymbols({ name }: Entry, from: number, to: number): void {
+    const bytes = this.#bytes;
+    const list = this.#struct.children.get(symbolsKey(name));
+    if (!(list instanceof ListBuilder) || !(list.items instanceof Utf8Builder)) return;
+    const { symbolsEndAt, separator = '|' } = this.#meanings.get(name)!;
+    const [last, next] = [symbolsEndAt!.charCodeAt(0), separator.charCodeAt(0)];
+    list.padTo(this.#row);
+    for (let at = from; at < to; at++) {
+      let end = at;
+      while (end < to && bytes[end] !== last && bytes[end] !== next) end++;
+      if (end > at && !(end - at === 1 && bytes[at] === 46)) list.items.appendBytes(bytes, at, end);
+      while (end < to && bytes[end] !== next) end++;
+      at = end;
     }
+    list.endList();
   }
 
   #roleOf(name: string): Role {
     if (name === this.#options.exploded) return Role.Exploded;
     if (name === 'END') return Role.End;
+    if (this.#meanings.get(name)?.symbolsEndAt !== undefined) return Role.Genes;
     return name === 'SVLEN' ? Role.Svlen : Role.None;
   }
 
-  /** Returns whether the record is still to be stored. */
-  #warn(entry: Entry, message: string): boolean {
-    return !this.#options.report.warn(
-      this.#lineNumber,
-      codes.unexpectedList,
-      `info.${entry.name}`,
-      message,
-    );
+  tolerates(entry: Entry, code: number, message: string): boolean {
+    const { report } = this.#options;
+    return !report.warn(this.#lineNumber, code, `info.${entry.name}`, message);
   }
 
   #reject(code: number, field: string | null, message: string): false {
@@ -255,14 +289,16 @@ export class InfoParser implements InfoExtent {
     const name = this.#decoder.decode(bytes.subarray(from, keyEnd));
     const known = this.#known.get(name);
     const hasValue = (keyEnd < to && bytes[keyEnd] === 61) || this.#widened.has(`info.${name}`);
-    const column = known ?? {
+    const own: Column = {
       name,
-      physical: freePhysical(name, this.#physicalNames),
-      type: hasValue ? ('string' as const) : ('boolean' as const),
+      physical: known === undefined ? freePhysical(name, this.#physicalNames) : known.physical,
+      type: hasValue ? 'string' : 'boolean',
       isList: false,
     };
+    const column = overlaid(own, known);
+    refuseObjects([own], [column], 'info.');
     const entry = entryOf(name, this.#struct.child(column), this.#roleOf(name));
-    if (known === undefined && !hasValue) this.#flags.add(entry);
+    if (hasOpenType(known) && !hasValue) this.#flags.add(entry);
     this.#keys.add(entry);
     this.#addColumn();
     return entry;
@@ -285,85 +321,6 @@ function matches(key: Uint8Array, bytes: Uint8Array, at: number, to: number): bo
 
 const trueText = new TextEncoder().encode('true');
 
-function appendTrue(entry: Entry): void {
-  appendValue(entry, trueText, 0, trueText.length, false);
-}
-
-/**
- * The fast path: appends a value of plain numbers, or of text without escapes, in a single pass over its bytes. Returns the end of
- * the value, or -1 with nothing appended when the value needs the general path. It handles most values of real files.
- */
-function appendFast(
-  entry: Entry,
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  row: number,
-): number {
-  const { column, items, kind, isList } = entry;
-  if (column.length > row) return -1;
-  if (column.length < row) column.padTo(row);
-  const lengthBefore = items.length;
-  let at = from;
-  for (;;) {
-    if (kind === Kind.Integer) at = fastInteger(items as IntegerBuilder, bytes, at, to);
-    else if (kind === Kind.Double) at = fastDouble(items as DoubleBuilder, bytes, at, to);
-    else if (kind === Kind.Text) at = fastText(items as Utf8Builder, bytes, at, to);
-    else at = -1;
-    if (at < 0 || at >= to || bytes[at] === 59) break;
-    if (!isList || bytes[at] !== 44) at = -2;
-    if (at < 0) break;
-    at++;
-  }
-  if (at < 0) {
-    if (items.length > lengthBefore) items.truncate(lengthBefore);
-    return -1;
-  }
-  if (isList) (column as ListBuilder).endList();
-  return at;
-}
-
-/** Appends up to nine digits; returns their end, or -1 when there are none or more. */
-function fastInteger(items: IntegerBuilder, bytes: Uint8Array, from: number, to: number): number {
-  let value = 0;
-  let at = from;
-  for (; at < to; at++) {
-    const digit = bytes[at]! - 48;
-    if (digit < 0 || digit > 9) break;
-    value = value * 10 + digit;
-  }
-  if (at === from || at - from > 9) return -1;
-  items.append(value);
-  return at;
-}
-
-/** Appends up to fifteen digits with or without a decimal point, which a single division converts exactly. */
-function fastDouble(items: DoubleBuilder, bytes: Uint8Array, from: number, to: number): number {
-  let mantissa = 0;
-  let point = -1;
-  let at = from;
-  for (; at < to; at++) {
-    const digit = bytes[at]! - 48;
-    if (digit >= 0 && digit <= 9) mantissa = mantissa * 10 + digit;
-    else if (digit === -2 && point < 0) point = at;
-    else break;
-  }
-  const digits = at - from - (point < 0 ? 0 : 1);
-  if (digits < 1 || digits > 15) return -1;
-  items.append(point < 0 ? mantissa : mantissa / powersOfTen[at - point - 1]!);
-  return at;
-}
-
-/** Appends text up to the next comma or semicolon; returns -1 for escapes, long texts, `.` and the empty text. */
-function fastText(items: Utf8Builder, bytes: Uint8Array, from: number, to: number): number {
-  let at = from;
-  for (; at < to; at++) {
-    const c = bytes[at]!;
-    if (c === 59 || c === 44) break;
-    if (c === 37) return -1;
-  }
-  const size = at - from;
-  if (size === 0 || size > 1000 || (size === 1 && bytes[from] === 46)) return -1;
-  items.appendBytes(bytes, from, at);
-  return at;
+function appendTrue(entry: Entry, report: ValueReport): void {
+  appendValue(entry, trueText, 0, trueText.length, false, report);
 }

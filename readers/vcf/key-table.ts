@@ -1,4 +1,4 @@
-import type { Entry } from './values.js';
+import type { Entry } from './entry.js';
 
 /**
  * The entries of INFO keys by the bytes of their names: a hash table with open addressing. A lookup costs about one pass over the

@@ -11,7 +11,22 @@ export interface VcfParams {
   readonly sampleKey: string;
   /** Every annotation makes a record of its own. */
   readonly explodes: boolean;
+  /** What separates the values of fields such as `info.CLNDN`; null for the comma, whatever known sources say. */
+  readonly split: ReadonlyMap<string, string | null>;
+  /** The table of known sources is used. */
+  readonly usesKnownSources: boolean;
 }
+
+/** The parameters and their meanings. */
+export const vcfParameters = {
+  explode_annotations: 'true: a record per annotation.',
+  annotations_key: 'The INFO key of the annotations; ANN when absent.',
+  sample_key: 'The field that gets the samples; sample when absent.',
+  split:
+    'What separates the values of a field, by name: {"info.CLNDN": "|"}; null: what the header says.',
+  known_sources:
+    'false: the keys of ClinVar, gnomAD, dbSNP, 1000 Genomes and COSMIC are read like any others.',
+};
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -22,11 +37,21 @@ export function vcfParams(input: Input): VcfParams {
     annotationsKey: fieldName(input, 'annotations_key', 'ANN'),
     sampleKey: fieldName(input, 'sample_key', 'sample'),
     explodes: flag(input, 'explode_annotations'),
+    split: separators(input['split'] ?? {}),
+    usesKnownSources: flag(input, 'known_sources', true),
   };
 }
 
-function flag(input: Input, name: string): boolean {
-  const value = input[name] ?? false;
+function separators(value: unknown): ReadonlyMap<string, string | null> {
+  const isFine = (one: unknown) => one === null || (typeof one === 'string' && /^[!-:<-~]$/.test(one));
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  if (typeof value !== 'object' || Array.isArray(value) || !entries.every(([name, one]) => /^info\../.test(name) && isFine(one)))
+    throw invalid('reader_params', 'split: expected names of INFO fields with one character each, as in {"info.CLNDN": "|"}');
+  return new Map(entries as [string, string | null][]);
+} // prettier-ignore
+
+function flag(input: Input, name: string, fallback = false): boolean {
+  const value = input[name] ?? fallback;
   if (typeof value !== 'boolean') throw invalid('reader_params', `${name}: expected true or false`);
   return value;
 }

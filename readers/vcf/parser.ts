@@ -5,7 +5,9 @@ import { budgets } from '../../engine/core/budgets.js';
 import type { Columns } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { Annotations } from './annotations.js';
-import { annotationKeysOf, declaredColumns, overlaid, widenedColumns } from './columns.js';
+import { becomesText, tooLong } from '../../engine/ingest/cast.js';
+import { overlaidColumns } from '../../engine/ingest/overlaid-columns.js';
+import { annotationKeysOf, declaredColumns, refuseObjects, widenedColumns } from './columns.js';
 import { FixedColumns } from './fixed-columns.js';
 import { isAllele, isChromosome, isReference } from './fixed-fields.js';
 import { isReferenceBlock, longestBlock, symbolStop } from './stop-position.js';
@@ -14,9 +16,10 @@ import type { VcfHeader } from './header.js';
 import { InfoParser } from './info.js';
 import { VcfLine } from './line.js';
 import { hasChrPrefix } from '../coordinates.js';
-import { floatAt, integerAt, isDigits, isNotANumber, latin1 } from '../text/numbers.js';
+import { floatAt, integerAt, isDigits, latin1 } from '../text/numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './params.js';
+import { nonFinite } from './single-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** What a parser of one chunk needs. */
@@ -60,7 +63,9 @@ export class VcfParser {
     this.#widened = widened;
     this.#widenedBefore = widened.size;
     this.#version = header.version;
-    const columns = overlaid(widenedColumns(declaredColumns(header, params), widened), existing);
+    const declared = widenedColumns(declaredColumns(header, params), widened);
+    const columns = overlaidColumns(declared, existing);
+    refuseObjects(declared, columns);
     this.#fixed = new FixedColumns(columns, out, header.build);
     const exploded = params.explodes ? params.annotationsKey : null;
     this.#annotations =
@@ -77,6 +82,7 @@ export class VcfParser {
       widened,
       annotations: this.#annotations,
       exploded,
+      meanings: header.meanings,
     });
     const key = params.sampleKey;
     const samples = columns.find((one) => one.name === key);
@@ -237,17 +243,21 @@ export class VcfParser {
     line.qual = NaN;
     if (!(qualTo - qualFrom === 1 && bytes[qualFrom] === 46)) {
       line.qual = floatAt(bytes, qualFrom, qualTo);
-      if (line.qual !== line.qual) {
-        if (!isNotANumber(bytes, qualFrom, qualTo))
-          return this.#rejectValue('QUAL', qualFrom, qualTo, 'is not a number');
-      } else if (line.qual - line.qual !== 0) {
-        if (!this.#report.isDisabled)
-          return this.#reject(codes.infinity, 'QUAL', 'infinity cannot be stored');
-        line.qual = NaN;
-      }
+      if (line.qual - line.qual !== 0 && !this.#toleratesQual(qualFrom, qualTo)) return false;
     }
     this.#annotations?.find(bytes, line.infoFrom, line.infoTo);
     return this.#isWithinBudget(line);
+  }
+
+  /** Reports a QUAL that is not a finite number; returns whether the record is still to be stored, with null. */
+  #toleratesQual(from: number, to: number): boolean {
+    const fault = nonFinite(this.#line.bytes, from, to);
+    if (fault === undefined) return this.#rejectValue('QUAL', from, to, 'is not a number');
+    this.#line.qual = NaN;
+    const { code, message } = fault;
+    if (this.#report.isDisabled) return true;
+    if (this.#fixed.isQualDeclared) return this.#reject(code, 'QUAL', message);
+    return !this.#report.warn(this.#line.number, code, 'QUAL', `${message}: null is stored`);
   }
 
   /** Checks the size of all records of a line: every allele and every exploded annotation repeats the rest of the line. */
@@ -280,23 +290,30 @@ export class VcfParser {
       // Without an alternate allele the record is of the reference allele.
       const from = hasAlternate ? alleleFrom : refFrom;
       const to = hasAlternate ? alleleTo : refTo;
-      if (to - from > maxString)
-        return this.#reject(
-          codes.stringLength,
-          'allele',
-          `${to - from} bytes of text, a string holds ${maxString}`,
-        );
       let annotation = annotations === null ? -1 : annotations.next(index, 0);
       do {
         const row = this.#out.rows;
         if (!this.#info.parse(line, row, annotation)) return false;
         const stop = this.#stopOf(line, alleleFrom, alleleTo, index);
+        if (Math.max(line.start, stop) > this.#fixed.maxPosition)
+          return this.#rejectValue('POS', line.posFrom, line.posTo, 'is out of range of integer');
+        if (line.to - line.from > budgets.stringBytes && !this.#widenAlleles(line, stop, to - from))
+          return false;
         if (!this.#addRecord(line, row, stop, from, to)) return false;
         annotation = annotation < 0 ? -1 : annotations!.next(index, annotation + 1);
       } while (annotation >= 0);
       alleleFrom = alleleTo + 1;
     }
     return true;
+  }
+
+  /** Prepares the columns of alleles for long ones; returns false when the line was rejected. */
+  #widenAlleles(line: VcfLine, stop: number, allele: number): boolean {
+    return this.#fixed.widen(line, stop, allele, ({ name, isDeclared }, bytes) => {
+      const { code, message } = tooLong(bytes);
+      if (isDeclared) return this.#reject(code, name, message);
+      return !this.#report.warn(this.#line.number, code, name, becomesText(bytes));
+    });
   }
 
   /** The last position of the `index`-th allele, whose INFO has been parsed. */
@@ -334,8 +351,6 @@ export class VcfParser {
   }
 }
 
-/** The longest allele, in bytes. */
-const maxString = 32_766;
 /** Replaces invalid bytes by U+FFFD and keeps byte order marks. */
 const replacing = new TextDecoder('utf-8', { ignoreBOM: true });
 

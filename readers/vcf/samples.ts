@@ -3,13 +3,15 @@ import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/core/errors.js';
+import { hasUndeclaredType, overlaid } from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { type FastKey, fastKeyOf, readSamples } from './fast-samples.js';
-import { freePhysical } from './columns.js';
+import { freePhysical, refuseObjects } from './columns.js';
 import type { VcfLine } from './line.js';
 import { latin1 } from '../text/numbers.js';
-import { appendValue, entryOf, type Entry } from './values.js';
+import { entryOf, type Entry, type ValueReport } from './entry.js';
+import { appendValue } from './values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /** Options of `SampleParser`. */
@@ -33,7 +35,7 @@ export interface SampleOptions {
 const maxGeneralLines = 16;
 
 /** Parses FORMAT and the sample columns into a list of objects, one per sample (contract 10.6; VCF 4.5, section 1.6.2). */
-export class SampleParser {
+export class SampleParser implements ValueReport {
   readonly #list: ListBuilder<StructBuilder>;
   readonly #struct: StructBuilder;
   readonly #names: readonly Uint8Array[];
@@ -43,7 +45,8 @@ export class SampleParser {
   readonly #report: Report;
   readonly #decodes: boolean;
   readonly #field: string;
-  readonly #known: ReadonlySet<string>;
+  /** What the dataset has, by key. */
+  readonly #known: ReadonlyMap<string, Column>;
   readonly #widened: Set<string>;
   /** FORMAT of the line before, which most files repeat, and its keys. */
   #formatBytes: Uint8Array = new Uint8Array(0);
@@ -59,7 +62,7 @@ export class SampleParser {
   constructor(options: SampleOptions) {
     const { column, key, samples, decodes, out, report, existing, widened } = options;
     this.#widened = widened;
-    this.#known = new Set((existing?.children ?? []).map((child) => child.name));
+    this.#known = new Map((existing?.children ?? []).map((child) => [child.name, child]));
     if (!(column instanceof ListBuilder) || !('child' in column.items))
       throw new AppError(
         'invalid',
@@ -80,11 +83,12 @@ export class SampleParser {
     this.#name = this.#struct.child(text) as Utf8Builder;
     for (const [name, builder] of this.#struct.children)
       if (name !== 'name') {
-        const isWidened = widened.has(`${key}.${name}`) && !this.#known.has(name);
+        const isWidened = widened.has(`${key}.${name}`) && hasUndeclaredType(this.#known.get(name));
         this.#entries.set(name, entryOf(name, builder, undefined, isWidened));
       }
+    const members = [...this.#struct.children.values()].map((child) => child.column());
     this.#physicalNames = new Set(
-      [...this.#struct.children.values()].map((child) => child.column().physical.toLowerCase()),
+      [...members, ...this.#known.values()].map(({ physical }) => physical.toLowerCase()),
     );
     out.add(key, column);
   }
@@ -114,12 +118,7 @@ export class SampleParser {
     for (; sample < this.#names.length && at <= to; sample++) {
       const index = struct.length;
       const name = this.#names[sample]!;
-      if (at === to || bytes[at] === 9)
-        return this.#reject(
-          codes.unreadableLine,
-          null,
-          `the column of sample "${latin1(name, 0, name.length)}" is empty: "." stands for no values`,
-        );
+      if ((at === to || bytes[at] === 9) && !this.#toleratesEmpty(name)) return false;
       this.#name.padTo(index);
       this.#name.appendBytes(name, 0, name.length);
       let key = 0;
@@ -162,6 +161,12 @@ export class SampleParser {
     return true;
   }
 
+  /** Choice: a sample column without characters has no values, as one that is `.`; it is a warning. */
+  #toleratesEmpty(name: Uint8Array): boolean {
+    const message = `the column of sample "${latin1(name, 0, name.length)}" is empty: it has no values, as "."`;
+    return !this.#report.warn(this.#lineNumber, codes.unreadableLine, this.#field, message);
+  }
+
   /** Parses the samples by the fast path; returns false, with nothing appended, when a value needs the general one. */
   #readFast(bytes: Uint8Array, from: number, to: number): boolean {
     const struct = this.#struct;
@@ -195,9 +200,10 @@ export class SampleParser {
         codes.invalidValue,
         `"${latin1(bytes, from, to)}" is not a genotype`,
       );
-    const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape);
+    const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape, this);
     if (fault === null) return true;
-    if (fault.isWider === true && !this.#known.has(entry.name)) {
+    if (fault.isReported === true) return false;
+    if (fault.isWider === true && hasUndeclaredType(this.#known.get(entry.name))) {
       this.#widened.add(`${this.#field}.${entry.name}`);
       return false;
     }
@@ -240,16 +246,21 @@ export class SampleParser {
   #entry(name: string): Entry {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
-      const physical = freePhysical(name, this.#physicalNames);
       // `name` is the sample's name; the values of a FORMAT key with that name get another one.
       const unique = name === 'name' ? 'name~format' : name;
-      entry = entryOf(
-        unique,
-        this.#struct.child({ name: unique, physical, type: 'string', isList: false }),
-      );
+      const known = this.#known.get(unique);
+      const physical = known?.physical ?? freePhysical(name, this.#physicalNames);
+      const own: Column = { name: unique, physical, type: 'string', isList: false };
+      const column = overlaid(own, known);
+      refuseObjects([own], [column], `${this.#field}.`);
+      entry = entryOf(unique, this.#struct.child(column));
       this.#entries.set(name, entry);
     }
     return entry;
+  }
+
+  tolerates(entry: Entry, code: number, message: string): boolean {
+    return !this.#report.warn(this.#lineNumber, code, `${this.#field}.${entry.name}`, message);
   }
 
   #fault(entry: Entry, code: number, message: string): boolean {

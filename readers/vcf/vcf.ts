@@ -1,8 +1,9 @@
 import type { Reader } from '../reader.js';
 import { declaredColumns, declaredFields } from './columns.js';
 import { readHeader, type VcfHeader } from './header.js';
+import { meaningsJson, meaningsOf } from './known-sources.js';
 import { memoryPerByte } from './memory-estimate.js';
-import { vcfParams, type VcfParams } from './params.js';
+import { vcfParameters, vcfParams, type VcfParams } from './params.js';
 import { VcfParser } from './parser.js';
 
 /** VCF 4.0 to 4.5: one record per alternate allele (contract 10.6). */
@@ -11,11 +12,13 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
   extensions: ['vcf'],
   recognizes: (start) =>
     start.startsWith('##fileformat=VCF') || /^#CHROM\tPOS\tID\tREF\tALT/m.test(start),
+  parameters: vcfParameters,
   params: vcfParams,
   async header(source, params) {
     const { bytes, isWhole } = await source.bytes(1);
     if (bytes.length === 0 && isWhole) return emptyFile;
-    const { header, ...rest } = await readHeader(source, params.build);
+    const { header: read, ...rest } = await readHeader(source, params.build);
+    const header = { ...read, meanings: meaningsOf(read, params) };
     const columns = declaredColumns(header, params);
     const exploded = params.explodes ? params.annotationsKey : null;
     return {
@@ -31,6 +34,7 @@ export const vcf: Reader<VcfParams, VcfHeader> = {
       ),
       fields: declaredFields(header, params),
       genomeBuild: header.build,
+      meanings: meaningsJson(header.meanings),
     };
   },
   read(chunk, header, params, out, report, options) {
@@ -64,7 +68,8 @@ const emptyFile = {
     hasFormat: false,
     samples: [],
     build: 'GRCh37',
-    isBuildGuessed: true,
+    meta: [],
+    meanings: [],
   },
   bodyOffset: 0,
   bodyLine: 0,

@@ -11,6 +11,14 @@ export interface XmlParams {
   readonly attributePrefix: string;
 }
 
+/** The parameters and their meanings. */
+export const xmlParameters = {
+  item_depth: 'Depth of the elements that are records, 0 for the root; 1 when absent.',
+  required_keys: 'List of keys that an element must have to be a record.',
+  cdata_key: 'The field of the text of an element; text when absent.',
+  attr_prefix: 'What the fields of attributes begin with; @ when absent.',
+};
+
 type Input = Readonly<Record<string, unknown>>;
 
 /** Parses `reader_params`; throws `invalid('reader_params', …)`. */

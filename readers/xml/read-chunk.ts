@@ -69,6 +69,7 @@ export function readXml(
       context.begin(fault.at);
       out.rollback(out.rows);
       context.reject(codes.unreadableLine, null, `column ${column}: ${fault.message}`);
+      report.damaged();
       report.end();
     }
     if (!isAnew) return true;

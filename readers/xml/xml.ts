@@ -1,7 +1,7 @@
 import type { Reader } from '../reader.js';
 import { XmlSplitter } from './splitter.js';
 import { readXmlHeaderer, type XmlHeader } from './header.js';
-import { xmlParams, type XmlParams } from './params.js';
+import { xmlParameters, xmlParams, type XmlParams } from './params.js';
 import { readXml } from './read-chunk.js';
 
 /**
@@ -16,6 +16,7 @@ export const xml: Reader<XmlParams, XmlHeader> = {
   recognizes: (start) =>
     /^\s*<(?:\?xml\s|!--|!DOCTYPE\s|[A-Za-z_][\w.:-]*[\s>/])/.test(start) &&
     !/<(?:!doctype\s+html|html)[\s>]/i.test(start),
+  parameters: xmlParameters,
   params: xmlParams,
   async header(source) {
     const head = await readXmlHeaderer(source);

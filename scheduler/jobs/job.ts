@@ -25,7 +25,7 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   readonly displayName: string;
   /** For kinds whose tasks the server adds with `Scheduler.perform`. Absent for kinds with a resource, which the catalogue queues. */
   readonly background?: BackgroundOptions;
-  /** Number of attempts before a task under which the worker process dies fails; `budgets.taskAttempts` by default. */
+  /** Number of deaths of the worker process, which only the task can have caused, before it fails; `budgets.taskAttempts` by default. */
   readonly attempts?: number;
   /** The scratch folders of earlier attempts are kept until the task ends (`RunContext.earlier`). */
   readonly isResumable?: boolean;
@@ -48,8 +48,8 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   discard?(task: TaskRow, data: DataFolder): Promise<void>;
   /** Removes files outside the scratch folder that a task no longer needs when it has ended in any way. */
   cleanUp?(task: TaskRow, data: DataFolder): Promise<void>;
-  /** The error of a task that has used up its attempts because the worker process died; a general message by default. */
-  poisoned?(task: TaskRow): AppError;
+  /** The error of a task that has caused `deaths` deaths of the worker process; a general message by default. */
+  poisoned?(task: TaskRow, deaths: number): AppError;
 
   /** Whether an entry of the scratch folder whose name has no task id belongs to an open task of this kind. */
   ownsScratch?(name: string, catalog: Catalog): Promise<boolean>;
@@ -140,6 +140,11 @@ export interface SweepContext {
   readonly catalog: Catalog;
   readonly data: DataFolder;
   readonly now: number;
+  /**
+   * Removes a file that the catalogue does not need. One whose owner the catalogue has never had, because it was restored from an older
+   * backup or the file is not ours, is moved to the quarantine and reported.
+   */
+  remove(path: string, ownerId: number | undefined): Promise<void>;
 }
 
 /** `run again`: the result is outdated, and the task is queued again. */

@@ -1,6 +1,8 @@
 import type { Tables } from '../../engine/catalog/catalog.js';
+import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../engine/catalog/fields.js';
-import { notFound } from '../../engine/core/errors.js';
+import { logEntryName } from '../../engine/core/data-folder.js';
+import { AppError, notFound } from '../../engine/core/errors.js';
 import type { Snapshot, Store } from '../../engine/store/store.js';
 
 /** A version of a dataset, with its fields. */
@@ -20,9 +22,7 @@ export async function visibleData(
   datasetId: number,
   version?: number,
 ): Promise<VisibleData> {
-  const newest = await store.snapshot(datasetId);
-  const dataset = await catalog.datasets.get(datasetId);
-  if (dataset === undefined) throw notFound();
+  const { newest, dataset } = await newestOf(catalog, store, datasetId);
   if (version !== undefined && version <= dataset.logVersion) {
     const snapshot = await store.snapshot(datasetId, version);
     return { snapshot, fields: await catalog.fields.all(datasetId) };
@@ -30,4 +30,41 @@ export async function visibleData(
   const isAhead = newest.version > dataset.logVersion;
   const snapshot = isAhead ? await store.snapshot(datasetId, dataset.logVersion) : newest;
   return { snapshot, fields: await catalog.fields.all(datasetId) };
+}
+
+/**
+ * The snapshot of a dataset to which a commit can be added: the last version of its log. Throws `damaged` if the catalogue knows a later
+ * one, whose number must not be given to another commit, and `not-found` without the dataset.
+ */
+export async function appendableSnapshot(
+  catalog: Tables,
+  store: Store,
+  datasetId: number,
+): Promise<Snapshot> {
+  return (await newestOf(catalog, store, datasetId)).newest;
+}
+
+async function newestOf(
+  catalog: Tables,
+  store: Store,
+  datasetId: number,
+): Promise<{ readonly newest: Snapshot; readonly dataset: DatasetRow }> {
+  let newest = await store.snapshot(datasetId);
+  const dataset = await catalog.datasets.get(datasetId);
+  if (dataset === undefined) throw notFound();
+  // A commit may have come between the two reads.
+  if (newest.version < dataset.logVersion) newest = await store.snapshot(datasetId);
+  if (newest.version < dataset.logVersion) {
+    throw lostVersions(datasetId, newest.version, dataset.logVersion);
+  }
+  return { newest, dataset };
+}
+
+/** The error of a log that ends before the version that the catalogue knows. */
+export function lostVersions(datasetId: number, last: number, known: number): AppError {
+  const first = logEntryName(last + 1);
+  return new AppError(
+    'damaged',
+    `dataset ${datasetId}: log entry ${first} is missing; the catalogue knows version ${known}`,
+  );
 }

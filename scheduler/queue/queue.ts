@@ -13,9 +13,12 @@ export interface QueueOptions extends TaskRunnerOptions {
   readonly threads: number;
 }
 
-/** A background task to add. */
+/** A background task to add. It belongs to the owner of the object that it changes or reads. */
 export type NewBackgroundTask = Pick<BackgroundTask, 'description' | 'params'> &
-  Partial<Pick<BackgroundTask, 'targetObjectId' | 'sourceObjectId'>>;
+  (
+    | { readonly targetObjectId: number; readonly sourceObjectId?: number }
+    | { readonly targetObjectId?: number; readonly sourceObjectId: number }
+  );
 
 /** A background task that has completed, with the result of its `run`. */
 export interface Performed<R> {
@@ -172,7 +175,10 @@ export class JobQueue {
       }
     }
     // A task with a free slot is added as running, which saves a transaction: a query may be waiting for it.
-    const isStarted = this.#isOpen && this.#countOf(kind) < background.concurrency(threads);
+    const isStarted =
+      this.#isOpen &&
+      this.#runner.startable === 'any' &&
+      this.#countOf(kind) < background.concurrency(threads);
     const task = await catalog.tasks.addBackground({
       kind,
       description,
@@ -193,11 +199,14 @@ export class JobQueue {
     try {
       while (this.#isWoken && this.#isOpen) {
         this.#isWoken = false;
+        const { startable } = this.#runner;
         const isStarted =
           (await this.#claim('standard')) ||
           (await this.#claim('interactive')) ||
           (await this.#claim('background'));
-        if (isStarted) this.#isWoken = true;
+        const isBlocked = startable !== 'any' && startable.length > 0 && !isStarted;
+        if (isBlocked) this.#runner.forgetSuspects(startable);
+        if (isStarted || isBlocked) this.#isWoken = true;
       }
     } catch (error) {
       this.#isWoken = false;
@@ -213,15 +222,19 @@ export class JobQueue {
   async #claim(slot: Slot): Promise<boolean> {
     const { catalog, jobs, threads } = this.#options;
     const occupied = this.#runner.tasks.filter((other) => other.slot === slot);
+    const { startable } = this.#runner;
     if (slot !== 'background' && occupied.length >= threads) return false;
+    if (startable !== 'any' && startable.length === 0) return false;
     const full = jobs.filter(
       ({ kind, background }) =>
         background !== undefined && this.#countOf(kind) >= background.concurrency(threads),
     );
+    const ids = startable === 'any' ? {} : { ids: startable };
     const task = await catalog.tasks.claim(
       slot === 'standard'
-        ? { classes: ['interactive', 'standard'] }
+        ? { classes: ['interactive', 'standard'], ...ids }
         : {
+            ...ids,
             classes: [slot],
             // Tasks in these slots do not count against the account's share: users wait for interactive tasks.
             runningPerAccount: Infinity,

@@ -2,59 +2,95 @@ import type { Catalog } from '../../engine/catalog/catalog.js';
 import { toErrorValue } from '../../engine/core/errors.js';
 import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
+import { lostVersions } from '../jobs/visible-data.js';
+
+/** Dependencies of a `Reconciliation`. */
+export interface ReconciliationOptions {
+  readonly catalog: Catalog;
+  readonly store: Store;
+  /** Reports a problem to the operator. */
+  report(message: string): void;
+  readonly jobs?: Jobs;
+}
 
 /**
  * Makes the catalogue agree with the logs of the datasets, which are authoritative (threats C2b). A log that is ahead, because the
- * process was killed between the two writes, is replayed. A catalogue that is ahead, or an unreadable log, means that files were
- * lost: the dataset becomes unavailable and the operator gets a report; no data is changed.
+ * process was killed between the two writes, is replayed. A log that is unreadable, or behind the catalogue, means that files were
+ * lost: the dataset is refused, which changes none of its files, and becomes available again when they are restored.
  */
-export async function reconcile(
-  catalog: Catalog,
-  store: Store,
-  report: (message: string) => void,
-  jobs: Jobs = declaredJobs,
-): Promise<void> {
-  const known = await catalog.datasets.logVersions();
-  for (const { id, logVersion } of known) {
+export class Reconciliation {
+  readonly #options: ReconciliationOptions;
+  readonly #refusals = new Map<number, string>();
+
+  constructor(options: ReconciliationOptions) {
+    this.#options = options;
+  }
+
+  /** Checks all datasets; called at start. */
+  async run(): Promise<void> {
+    const { catalog, store, report } = this.#options;
+    const known = await catalog.datasets.logVersions();
+    for (const { id } of known) await this.#check(id);
+    // Deleted datasets whose files are still there, because of a kill or a failing disk.
+    for (const id of await catalog.datasets.dropped()) {
+      await store.drop(id);
+      await catalog.datasets.forget(id);
+    }
+    // A dataset may be newer than a catalogue that was restored from a backup, so it is not removed.
+    const ids = new Set(known.map(({ id }) => id));
+    for (const id of await store.datasets()) {
+      if (!ids.has(id)) report(`datasets/${id} holds a dataset that the catalogue does not know`);
+    }
+  }
+
+  /** Why a dataset is refused; undefined if it is not. */
+  refusal(datasetId: number): string | undefined {
+    return this.#refusals.get(datasetId);
+  }
+
+  /** Checks the refused datasets again; returns those that are available now. */
+  async recover(): Promise<readonly number[]> {
+    const recovered: number[] = [];
+    for (const id of this.#refusals.keys()) {
+      await this.#check(id);
+      if (!this.#refusals.has(id)) recovered.push(id);
+    }
+    return recovered;
+  }
+
+  async #check(id: number): Promise<void> {
+    const { catalog, report } = this.#options;
+    const dataset = await catalog.datasets.get(id);
+    if (dataset === undefined) return void this.#refusals.delete(id);
+    const { logVersion, availability } = dataset;
     try {
-      await replayLog(catalog, store, id, logVersion, jobs);
+      await this.#replayLog(id, logVersion);
+      if (this.#refusals.delete(id)) report(`dataset ${id} is available again`);
+      if (availability !== 'unavailable') return;
+      await catalog.datasets.update(id, { availability: 'available' });
     } catch (error) {
-      report(`dataset ${id} is unavailable: ${toErrorValue(error).message}`);
+      const reason = toErrorValue(error).message;
+      if (this.#refusals.get(id) === reason) return;
+      this.#refusals.set(id, reason);
+      report(
+        `dataset ${id} is unavailable: ${reason}. Nothing of it is changed or removed; ` +
+          `restore datasets/${id} from a backup and it becomes available by itself`,
+      );
       await catalog.datasets.update(id, { availability: 'unavailable' });
     }
   }
-  // Deleted datasets whose files are still there, because of a kill or a failing disk.
-  for (const id of await catalog.datasets.dropped()) {
-    await store.drop(id);
-    await catalog.datasets.forget(id);
-  }
-  // A dataset may be newer than a catalogue that was restored from a backup, so it is not removed.
-  const ids = new Set(known.map(({ id }) => id));
-  for (const id of await store.datasets()) {
-    if (!ids.has(id)) report(`datasets/${id} holds a dataset that the catalogue does not know`);
-  }
-}
 
-async function replayLog(
-  catalog: Catalog,
-  store: Store,
-  datasetId: number,
-  knownVersion: number,
-  jobs: Jobs,
-): Promise<void> {
-  const version = await store.version(datasetId);
-  if (version < knownVersion) {
-    throw new Error(
-      `the catalogue knows version ${knownVersion} but its log ends at ${version}; ` +
-        'restore its folder from a backup',
-    );
-  }
-  for await (const entry of store.history(datasetId, knownVersion + 1)) {
-    // The first entry of a log only describes the table and belongs to no kind.
-    for (const { logEntry } of jobs) {
-      const info = logEntry && entry.info[logEntry.key];
-      if (info === undefined) continue;
-      await logEntry!.replay({ catalog, datasetId, version: entry.version, info });
+  async #replayLog(datasetId: number, knownVersion: number): Promise<void> {
+    const { catalog, store, jobs = declaredJobs } = this.#options;
+    const version = await store.version(datasetId);
+    if (version < knownVersion) throw lostVersions(datasetId, version, knownVersion);
+    for await (const entry of store.history(datasetId, knownVersion + 1)) {
+      // The first entry of a log only describes the table and belongs to no kind.
+      for (const { logEntry } of jobs) {
+        const info = logEntry && entry.info[logEntry.key];
+        if (info === undefined) continue;
+        await logEntry!.replay({ catalog, datasetId, version: entry.version, info });
+      }
     }
   }
 }

@@ -23,6 +23,8 @@ export class RunningTask {
   stopping: 'cancel' | 'requeue' | null = null;
   /** The last progress, in the format of `metadata.progress`. */
   progress: JsonObject = {};
+  /** How far the task has come: grows with every record and byte. */
+  reached = 0;
   /** Resolves when the task has ended or is queued again. */
   readonly over = Promise.withResolvers<void>();
   #startedAt = performance.now();
@@ -43,6 +45,7 @@ export class RunningTask {
 
   /** Stores the progress and calls `write` with the latest one at most once per interval. */
   report(progress: Progress, write: (progress: JsonObject) => Promise<void>): void {
+    this.reached = progress.records + progress.bytes + (progress.fetchedBytes ?? 0);
     this.progress = progressMetadata(progress, performance.now() - this.#startedAt);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;

@@ -12,8 +12,8 @@ import { TableCache, type FileTables } from '../jobs/table/table-cache.js';
 import { startHost, type Host } from '../worker/host.js';
 import { spillFolder } from '../worker/messages.js';
 import { JobQueue } from './queue.js';
-import { reconcile } from './reconcile.js';
-import { sweepAll, sweepExpired } from './sweep.js';
+import { Reconciliation } from './reconcile.js';
+import { sweepAll, sweepDatasets, sweepExpired } from './sweep.js';
 
 /** Dependencies and settings of the scheduler. Optional settings have defaults, which tests override. */
 export interface SchedulerOptions {
@@ -35,6 +35,8 @@ export interface SchedulerOptions {
   readonly quietMs?: number;
   /** Delay before work that a failing disk has stopped is tried again. */
   readonly retryMs?: number;
+  /** Interval between two checks whether the files of refused datasets were restored. */
+  readonly recoverMs?: number;
   /** Limits of downloads from other hosts; those of the budgets by default. */
   readonly fetchLimits?: Partial<FetchLimits>;
   /** Starts the worker; tests replace it with a worker in their own process. */
@@ -57,6 +59,8 @@ export interface Scheduler extends Pick<JobQueue, 'wake' | 'wait' | 'cancel' | '
   /** Makes catalogue, logs and folders agree after any kind of shutdown, then starts the worker and the queue. */
   start(): Promise<void>;
   status(): Status;
+  /** Why a dataset is refused: its log is unreadable or lacks entries. Undefined if it is not refused. */
+  refusal(datasetId: number): string | undefined;
   /** The cache of uploaded files as tables. */
   readonly fileTables: FileTables;
   /** Resolves when no merge of segments is running or due. */
@@ -81,11 +85,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     closeMs = 4_000,
     quietMs = 5_000,
     retryMs = 1_000,
+    recoverMs = 5_000,
     fetchLimits = {},
     jobs = declaredJobs,
   } = options;
   let host: Host | null = null;
   let sweeper: NodeJS.Timeout | undefined;
+  let recovery: NodeJS.Timeout | undefined;
+  const reconciliation = new Reconciliation({ catalog, store, report, jobs });
   const queue: JobQueue = new JobQueue({
     jobs,
     catalog,
@@ -101,12 +108,24 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     now,
   });
   const merges = new MergeTrigger({ catalog, store, queue, report, quietMs });
-  const fileTables = new TableCache({ data, queue, report });
+  const fileTables = new TableCache({
+    data,
+    queue,
+    report,
+    counted: ({ objectId, revision }, records) =>
+      catalog.objects.countDocuments(objectId, revision, records),
+  });
 
   async function sweepNow(): Promise<void> {
     const failed = (error: unknown): void => report(String(error));
-    await sweepExpired(catalog, data, now(), jobs).catch(failed);
+    await sweepExpired(catalog, data, { now: now(), report, jobs }).catch(failed);
     await catalog.idempotencyKeys.sweep(now()).catch(failed);
+  }
+
+  async function recoverNow(): Promise<void> {
+    const recovered = await reconciliation.recover();
+    for (const id of recovered) merges.committed(id);
+    if (recovered.length > 0) queue.wake(); // their tasks have waited in the queue
   }
 
   async function workerLost(reason: string, pid: number | undefined): Promise<void> {
@@ -117,14 +136,20 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   return {
     fileTables,
     async start() {
-      await reconcile(catalog, store, report, jobs);
+      await reconciliation.run();
       await catalog.tasks.requeueRunning();
-      await sweepAll(catalog, data, now(), jobs);
+      // The datasets come first: scratch files tell which of their segments were never committed.
+      await sweepDatasets(catalog, store, report);
+      await sweepAll(catalog, data, { now: now(), report, jobs });
       await fileTables.start();
-      await store.sweep();
       await sweepNow();
       sweeper = setInterval(() => void sweepNow(), sweepMs);
       sweeper.unref();
+      recovery = setInterval(
+        () => void recoverNow().catch((error) => report(String(error))),
+        recoverMs,
+      );
+      recovery.unref();
       const { threads, workerMemoryMb: memoryMb, allowAddresses: allow = [] } = config;
       const fetching = { allow, limits: fetchLimits };
       const heartbeatMs = Math.min(2_000, heartbeatTimeoutMs / 5);
@@ -139,6 +164,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       queue.open();
       await merges.checkAll();
     },
+    refusal: (datasetId) => reconciliation.refusal(datasetId),
     wake: () => queue.wake(),
     wait: (taskId: number, signal?: AbortSignal): Promise<TaskRow> => queue.wait(taskId, signal),
     cancel: (taskId) => queue.cancel(taskId),
@@ -151,6 +177,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     async close() {
       merges.close();
       clearInterval(sweeper);
+      clearInterval(recovery);
       await queue.close(closeMs);
       await merges.idle();
       await host?.close();

@@ -1,9 +1,18 @@
-import { basename } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
-import { list, removeFile, sweep } from '../../engine/core/files.js';
+import {
+  identitiesBelow,
+  identityOf,
+  list,
+  quarantine,
+  removeTree,
+  sweep,
+} from '../../engine/core/files.js';
+import type { Store } from '../../engine/store/store.js';
 import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
+import type { SweepContext } from '../jobs/job.js';
 import { spillFolder } from '../worker/messages.js';
 import { isTerminal } from './waiting.js';
 
@@ -12,28 +21,75 @@ export async function sweepAttempts(data: DataFolder, task: TaskRow): Promise<vo
   await sweep(data.scratch, (name) => !name.startsWith(`${task.id}-`));
 }
 
+/** Settings of the sweeps. */
+export interface SweepOptions {
+  readonly now: number;
+  /** Tells the operator what was moved to the quarantine. */
+  report(message: string): void;
+  readonly jobs?: Jobs;
+}
+
+/** Removes what crashes left in the folders of datasets; called at start, before the scratch folders are swept. */
+export async function sweepDatasets(
+  catalog: Catalog,
+  store: Store,
+  report: (message: string) => void,
+): Promise<void> {
+  const { quarantined } = await store.sweep(async (id) => {
+    const row = await catalog.datasets.get(id);
+    if (row !== undefined) return row.logVersion;
+    return (await catalog.isIssued(id)) ? 'deleted' : undefined;
+  });
+  for (const name of quarantined) {
+    report(
+      `datasets/${name} is named by no version of its dataset; it is now in quarantine/datasets/${name}`,
+    );
+  }
+}
+
 /** Removes everything that belongs to no open task; called at start, before any task runs. */
 export async function sweepAll(
   catalog: Catalog,
   data: DataFolder,
-  now: number,
-  jobs: Jobs = declaredJobs,
+  options: SweepOptions,
 ): Promise<void> {
+  const { jobs = declaredJobs } = options;
   const transient = jobs.filter(({ background }) => background?.isTransient === true);
   await catalog.tasks.removeOpen(transient.map(({ kind }) => kind));
-  await sweepScratch(catalog, data, jobs);
-  await sweepObjects(catalog, data);
-  for (const job of jobs) await job.sweepAtStart?.({ catalog, data, now });
+  const context = contextOf(catalog, data, options);
+  await sweepObjects(context);
+  await sweepScratch(context, jobs);
+  for (const job of jobs) await job.sweepAtStart?.(context);
 }
 
 /** Removes expired files of all kinds of job; called at start and once an hour. */
 export async function sweepExpired(
   catalog: Catalog,
   data: DataFolder,
-  now: number,
-  jobs: Jobs = declaredJobs,
+  options: SweepOptions,
 ): Promise<void> {
-  for (const job of jobs) await job.sweepHourly?.({ catalog, data, now });
+  for (const job of options.jobs ?? declaredJobs) {
+    await job.sweepHourly?.(contextOf(catalog, data, options));
+  }
+}
+
+function contextOf(
+  catalog: Catalog,
+  data: DataFolder,
+  { now, report }: SweepOptions,
+): SweepContext {
+  return {
+    catalog,
+    data,
+    now,
+    async remove(path, ownerId) {
+      if (ownerId !== undefined && (await catalog.isIssued(ownerId))) return removeTree(path);
+      const target = await quarantine(data, path);
+      report(
+        `${relative(data.root, path)} belongs to nothing in the catalogue; it is now in ${target}`,
+      );
+    },
+  };
 }
 
 /** Whether an entry of the scratch folder belongs to an open task, whose next attempt will use it. */
@@ -49,21 +105,42 @@ export async function isScratchOfOpenTask(
   return jobs.some(({ kind, isResumable }) => kind === task.kind && isResumable === true);
 }
 
-async function sweepScratch(catalog: Catalog, data: DataFolder, jobs: Jobs): Promise<void> {
+/** The names that this program gives to files that it may need only until the next start. */
+const scratchPattern = /^(\d+-\d+(-\d+)?|upload-\d+-[0-9a-f-]+|spill-[\w-]+)$|^_aside-/;
+
+async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
+  const { catalog, data } = context;
   // The SQL engine of this process is already open.
-  const used = new Set([basename(spillFolder(data, process.pid))]);
+  const used = basename(spillFolder(data, process.pid));
   for (const { name } of await list(data.scratch)) {
-    if (await isScratchOfOpenTask(catalog, name, jobs)) used.add(name);
+    if (name === used || (await isScratchOfOpenTask(catalog, name, jobs))) continue;
+    const path = join(data.scratch, name);
+    if (scratchPattern.test(name)) await removeTree(path);
+    else await context.remove(path, ownerOf(/^inline-(\d+)\.json$/, name));
   }
-  await sweep(data.scratch, (name) => used.has(name));
 }
 
-/** Removes uploaded files that no object refers to, because the upload was not finished or has been replaced. */
-async function sweepObjects(catalog: Catalog, data: DataFolder): Promise<void> {
+/**
+ * Removes the files of objects that no object refers to: the object was deleted or has a later file, or an upload or an export was not
+ * finished, in which case the file still has its name in the folder that it came from.
+ */
+async function sweepObjects({ catalog, data, remove }: SweepContext): Promise<void> {
+  const origins = [await identitiesBelow(data.scratch), await identitiesBelow(data.exports)];
   for (const { name } of await list(data.objects)) {
-    const [id, revision] = name.split('-').map(Number);
-    const row = await catalog.objects.get(id ?? -1);
-    if (row === undefined || row.revision !== revision)
-      await removeFile(data.path('objects', name));
+    const id = ownerOf(/^(\d+)-\d+$/, name);
+    const row = id === undefined ? undefined : await catalog.objects.get(id);
+    const revision = Number(name.split('-')[1]);
+    if (row?.revision === revision) continue;
+    const path = join(data.objects, name);
+    const identity = identityOf(path) ?? '';
+    const isNewer = row !== undefined && revision > row.revision;
+    if (origins.some((files) => files.has(identity))) await removeTree(path);
+    else await remove(path, isNewer ? undefined : id);
   }
+}
+
+/** The id in a file's name; undefined if the name has another form. */
+function ownerOf(pattern: RegExp, name: string): number | undefined {
+  const [, id] = pattern.exec(name) ?? [];
+  return id === undefined ? undefined : Number(id);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
+import { TransitionError } from '../../engine/catalog/task-status.js';
 import { budgets } from '../../engine/core/budgets.js';
 import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
@@ -18,6 +19,7 @@ import type { FromWorker, ToWorker } from '../worker/messages.js';
 import { RunningTask, type Slot } from './running-task.js';
 import { sweepAttempts } from './sweep.js';
 import { isTerminal, type TaskWaiters } from './waiting.js';
+import { WorkerDeaths } from './worker-deaths.js';
 
 /** Dependencies and time limits of a `TaskRunner`. */
 export interface TaskRunnerOptions {
@@ -51,7 +53,8 @@ export class TaskRunner {
   /** Called when a slot has become free. */
   readonly #slotFreed: () => void;
   readonly #running = new Map<number, RunningTask>();
-  /** The worker was killed on purpose, so its death does not count as an attempt of the other tasks. */
+  readonly #deaths = new WorkerDeaths();
+  /** The worker was killed on purpose, so its death counts against no task. */
   #hasKilledWorker = false;
   #isClosing = false;
 
@@ -69,6 +72,16 @@ export class TaskRunner {
   /** The running task with this id. */
   get(taskId: number): RunningTask | undefined {
     return this.#running.get(taskId);
+  }
+
+  /** The tasks of which one may be started now; `any` unless tasks are suspected of killing the worker. */
+  get startable(): 'any' | readonly number[] {
+    return this.#deaths.startable(this.tasks);
+  }
+
+  /** To be called with `startable` tasks when none of them can be claimed. */
+  forgetSuspects(taskIds: readonly number[]): void {
+    this.#deaths.forgetSuspects(taskIds);
   }
 
   /** Starts a task that has been claimed. */
@@ -119,26 +132,28 @@ export class TaskRunner {
       running.report(message.progress, (progress) =>
         tasks.progress(message.taskId, message.attempt, progress),
       );
+      if (this.#deaths.progressed(running)) this.#slotFreed();
     } else if (running.stopping !== null) this.#inBackground(this.#stopped(running));
     else if (message.type === 'done') this.#inBackground(this.#publish(running, message.result));
     else this.#inBackground(this.#fail(running, message.error, message.metadata));
   }
 
   /**
-   * To be called when the worker process has died. Its tasks are queued again; a task that has used up its attempts fails. If the
-   * runner killed the worker itself, the attempt does not count.
+   * To be called when the worker process has died. Its tasks are queued again; a task that has caused too many deaths fails. A death
+   * that the runner itself caused counts against no task.
    */
   async workerLost(reason: string): Promise<void> {
     const hasKilledWorker = this.#hasKilledWorker;
     this.#hasKilledWorker = false;
     const lost = this.tasks.filter(({ phase }) => phase === 'working');
     if (!hasKilledWorker) {
+      this.#deaths.record(lost.filter(({ stopping }) => stopping === null));
       this.#options.report(`the worker process ended (${reason}); starting another`);
     }
     await Promise.all(
       lost.map((running) =>
         running.stopping === null
-          ? this.#requeue(running, !hasKilledWorker, reason)
+          ? this.#requeueOrFail(running, !hasKilledWorker, reason)
           : this.#stopped(running),
       ),
     );
@@ -196,12 +211,21 @@ export class TaskRunner {
     }
   }
 
-  /** Completes a task that has nothing to publish, unless it was canceled or deleted meanwhile. */
+  /** Completes a task that has nothing to publish. */
   async #complete({ task }: RunningTask): Promise<void> {
-    const { tasks } = this.#options.catalog;
-    await this.#persist(async () => {
-      if ((await tasks.get(task.id))?.status === 'running') await tasks.complete(task.id);
+    await this.#settle(task, async () => {
+      await this.#options.catalog.tasks.complete(task.id);
     });
+  }
+
+  /** Writes how a task ended. If the task was canceled or deleted meanwhile, only its files are removed. */
+  async #settle(task: TaskRow, work: () => Promise<void>): Promise<void> {
+    try {
+      await this.#persist(work);
+    } catch (error) {
+      if (!isFinal(error)) throw error;
+      await this.#persist(() => this.discard(task));
+    }
   }
 
   /** Ends or requeues a task that the worker has stopped. */
@@ -217,7 +241,7 @@ export class TaskRunner {
     const { task, attempt } = running;
     const { catalog, data } = this.#options;
     const progress = { ...running.progress, ...(metadata?.['progress'] as JsonObject | undefined) };
-    await this.#persist(async () => {
+    await this.#settle(task, async () => {
       // A task that was canceled or deleted meanwhile stays so.
       if ((await catalog.tasks.get(task.id))?.status !== 'running') return this.discard(task);
       const job = this.#job(task);
@@ -230,25 +254,29 @@ export class TaskRunner {
     await this.#end(running);
   }
 
-  /**
-   * Queues a task again. With `isCounted` the attempt counts: after the last one the task fails, because it probably kills the
-   * worker (a poison task). `reason` is that of the worker's death.
-   */
-  async #requeue(running: RunningTask, isCounted: boolean, reason = ''): Promise<void> {
-    const { catalog, data } = this.#options;
-    const { task, attempt } = running;
+  /** Queues a task again after a death of the worker, or fails it if it has killed too many (a poison task). */
+  async #requeueOrFail(running: RunningTask, isCounted: boolean, reason: string): Promise<void> {
+    const { task } = running;
     const job = this.#job(task);
-    if (isCounted && attempt >= (job.attempts ?? budgets.taskAttempts)) {
-      const error = job.poisoned?.(task) ?? poisoned(attempt, reason);
-      return this.#fail(running, toErrorValue(error), null);
-    }
+    const deaths = this.#deaths.count(task.id);
+    if (deaths < (job.attempts ?? budgets.taskAttempts)) return this.#requeue(running, isCounted);
+    const error = job.poisoned?.(task, deaths) ?? poisoned(deaths, reason);
+    return this.#fail(running, toErrorValue(error), null);
+  }
+
+  /** Queues a task again. The next attempt has the number of this one unless `isCounted`. */
+  async #requeue(running: RunningTask, isCounted: boolean): Promise<void> {
+    const { catalog, data } = this.#options;
+    const { task } = running;
+    const job = this.#job(task);
     await running.leaveWork('ended');
-    await this.#persist(async () => {
+    await this.#settle(task, async () => {
       if (job.isResumable !== true) await sweepAttempts(data, task);
       if ((await catalog.tasks.get(task.id))?.status !== 'running') return this.discard(task);
       await catalog.tasks.requeue(task.id, { isCounted });
     });
     const row = await catalog.tasks.get(task.id);
+    if (row === undefined || isTerminal(row.status)) this.#deaths.forget(task.id);
     this.#release(running);
     if (row === undefined || isTerminal(row.status)) this.#waiters.ended(task.id, row);
   }
@@ -257,6 +285,7 @@ export class TaskRunner {
   async #end(running: RunningTask): Promise<void> {
     running.phase = 'ended';
     const { task } = running;
+    this.#deaths.forget(task.id);
     // A full disk may refuse the sweep for a while; the end of the task does not wait for it.
     const isSwept = await this.#sweep(task).then(
       () => true,
@@ -297,8 +326,7 @@ export class TaskRunner {
       try {
         return await work();
       } catch (error) {
-        // `not-found` is final: the row was deleted meanwhile.
-        if ((error as { code?: unknown }).code === 'not-found') throw error;
+        if (isFinal(error)) throw error;
         this.#options.report(`will be tried again: ${toErrorValue(error).message}`);
         if (this.#isClosing) return;
         await pause(this.#options.retryMs);
@@ -319,9 +347,16 @@ export class TaskRunner {
   }
 }
 
-function poisoned(attempt: number, reason: string): AppError {
+/** Whether an error says that the row of a task was deleted, or has ended, meanwhile. */
+function isFinal(error: unknown): boolean {
+  return (
+    error instanceof TransitionError || (error instanceof AppError && error.code === 'not-found')
+  );
+}
+
+function poisoned(deaths: number, reason: string): AppError {
   return new AppError(
     'internal',
-    `the worker process ended ${attempt} times while it ran this task (the last time: ${reason}); it is not tried again`,
+    `the worker process ended ${deaths} times while it ran this task alone (the last time: ${reason}); it is not tried again`,
   );
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { DatasetRow } from '../../engine/catalog/datasets.js';
 import { wholeList } from '../../engine/catalog/list-page.js';
@@ -43,6 +43,7 @@ export async function verifyFolder(parts: VerifyParts): Promise<readonly Differe
   await verifyExports(parts, report);
   await verifyRejected(parts, report);
   await verifyScratch(parts, report);
+  await verifyQuarantine(parts, report);
   return found;
 }
 
@@ -206,7 +207,8 @@ async function verifyRejected(parts: VerifyParts, report: Report): Promise<void>
   const referenced = new Set<string>();
   for (const { id, status, metadata } of rows) {
     const receipt = metadata['receipt'] as ImportReport | undefined;
-    const written = status === 'failed' ? receipt?.rejected_file : undefined;
+    const hasEnded = status === 'failed' || status === 'completed';
+    const written = hasEnded ? receipt?.rejected_file : undefined;
     if (written === undefined || written === null) continue;
     const path = data.rejectedLines(id);
     referenced.add(basename(path));
@@ -225,6 +227,20 @@ async function verifyScratch(parts: VerifyParts, report: Report): Promise<void> 
     if (await isScratchOfOpenTask(catalog, name)) referenced.add(name);
   }
   await reportUnreferenced(parts, 'scratch', referenced, report);
+}
+
+/** Reports every file in the quarantine; `folder` is relative to the data folder. */
+async function verifyQuarantine(
+  parts: VerifyParts,
+  report: Report,
+  folder = 'quarantine',
+): Promise<void> {
+  for (const { name, kind } of await list(join(parts.data.root, folder))) {
+    const path = `${folder}/${name}`;
+    if (kind === 'folder') await verifyQuarantine(parts, report, path);
+    else
+      report(path, 'was kept by a start that could not tell what it is; put it back or delete it');
+  }
 }
 
 async function reportUnreferenced(

@@ -21,7 +21,7 @@ const defaults: SupervisorOptions = {
   healthyMs: 5_000,
   maxFailures: 5,
   pauseMs: 250,
-  graceMs: 10_000,
+  graceMs: 8_000, // all processes end within ten seconds
 };
 
 /**

@@ -8,7 +8,7 @@ import { jobOf, jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { TaskFailure, type RunContext } from '../jobs/job.js';
 
 /** Dependencies of a worker. */
-export interface WorkerParts {
+export interface WorkerDependencies {
   readonly data: DataFolder;
   readonly pool: Pool;
   readonly withQueryEngine: RunContext['withQueryEngine'];
@@ -19,7 +19,7 @@ export interface WorkerParts {
 }
 
 /** Returns the handler of messages to the worker: it runs the `run` half of a task, or cancels it. */
-export function createWorker(parts: WorkerParts): (message: ToWorker) => Promise<void> {
+export function createWorker(parts: WorkerDependencies): (message: ToWorker) => Promise<void> {
   const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = parts;
   const running = new Map<number, AbortController>();
   return async (message) => {

@@ -45,7 +45,11 @@ test('listens, reports its port to the supervisor, logs only JSON lines, and exi
   started.child.kill('SIGTERM');
   expect(await exit).toEqual([0, null]);
   const lines = started.output().trim().split('\n');
-  expect(lines.map((line) => (JSON.parse(line) as { event: string }).event)).toContain('listening');
+  const events = lines.map((line) => JSON.parse(line) as { readonly event: string });
+  expect(events.map(({ event }) => event)).toContain('listening');
+  expect(events.filter(({ event }) => event === 'request')).toMatchObject([
+    { method: 'GET', url: '/health', status: 200 },
+  ]);
 });
 
 test('ends when its supervisor is gone', async () => {
@@ -60,12 +64,18 @@ test('refuses for good, with exit code 78, an address that is taken and a folder
   const first = start(['--port', '0']);
   const port = await listening(first);
   const second = start(['--port', '0']);
+  const refusal = once(second.child, 'message');
   expect(await once(second.child, 'exit')).toEqual([78, null]);
-  expect(second.output()).toContain('another server');
+  expect(await refusal).toMatchObject([
+    { type: 'refused', reason: expect.stringContaining('another server') },
+  ]);
   const config = ['--port', String(port), '--data', join(root, 'other')];
   const third = start(config);
+  const inUse = once(third.child, 'message');
   expect(await once(third.child, 'exit')).toEqual([78, null]);
-  expect(third.output()).toContain('EADDRINUSE');
+  const reason = expect.stringMatching(`^port ${port} of 127.0.0.1 is in use; .*--port$`);
+  expect(await inUse).toMatchObject([{ type: 'refused', reason }]);
+  expect(third.output()).toBe('');
   first.child.kill('SIGTERM');
   await once(first.child, 'exit');
 });

@@ -20,6 +20,7 @@ import {
   type Scheduler,
   type SchedulerOptions,
 } from '../../scheduler/queue/scheduler.js';
+import { spillFolder } from '../../scheduler/worker/messages.js';
 
 /** What came back. */
 export interface Answer {
@@ -68,12 +69,14 @@ export interface TestOptions {
   readonly publicUrl?: string;
   readonly limits?: Partial<ServerLimits>;
   readonly scheduler?: Partial<SchedulerOptions>;
+  /** The data folder; a new one by default. */
+  readonly folder?: string;
 }
 
 /** Starts a server; `close` removes everything. */
 export async function startServer(options: TestOptions = {}): Promise<TestServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'strandlake-api-'));
-  const data = await openDataFolder(join(folder, 'data'));
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'strandlake-api-')));
+  const data = await openDataFolder(options.folder ?? join(folder, 'data'));
   const key = await openSigningKey(data);
   const catalog = await openCatalog(data.catalog);
   const store = openStore(data, { checkEveryMs: 0 });
@@ -83,7 +86,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     otherFolders: [data.fileTables],
     memoryMb: 256,
     threads: 2,
-    spillFolder: data.path('scratch', 'spill'),
+    spillFolder: spillFolder(data, process.pid),
     spillMb: 256,
   });
   const config = { threads: 1, workerMemoryMb: 512 };
@@ -112,7 +115,11 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
       log: 'debug',
     },
     limits: { failedLogins: 0, ...options.limits },
-    log: (line) => logs.push(line),
+    log: (line) => {
+      logs.push(line);
+      // The cause of an unexpected status 500 appears in the output of the test.
+      if (line.includes('"event":"error"')) console.error(line);
+    },
   });
   const { url, port } = await app.listen(0, '127.0.0.1');
   // The first user of an account owns it all; tests want ordinary members.

@@ -9,6 +9,7 @@ export interface Collected extends Terminal {
 export function collect(): Collected {
   const [outs, notes]: [string[], string[]] = [[], []];
   return {
+    isTerminal: false,
     outs,
     notes,
     out: (text) => outs.push(text),

@@ -34,7 +34,6 @@ test.each([
 });
 
 test.each([
-  ['user add ann@example.org', '--account is missing'],
   ['user add --account acme', 'an argument is missing'],
   ['user add ann@example.org --account acme --role king', '--role must be one of member, admin'],
   ['user add ann@example.org --acount acme', "Unknown option '--acount'"],

@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '../until.js';
 
 /** The parts of the responses that the test uses. */
 interface Answer {
@@ -43,7 +45,11 @@ describe('serve', () => {
     await first.until(/local:examples:\/clinvar: 69,302 records imported\n/);
     await first.until(/dataset_exports[^\n]+\n[^\n]+}'\n/);
     const requests = [
-      ...first.printed().matchAll(/curl -s (\S+) -H '(.+?): (.+?)' \\\n {2}-d '(.+)'/g),
+      ...first
+        .printed()
+        .matchAll(
+          /curl -s (\S+) -H '(.+?): (.+?)' \\\n {2}-H 'Prefer: handling=strict' -d '(.+)'/g,
+        ),
     ];
     expect(requests).toHaveLength(3);
     const answers: Answer[] = [];
@@ -102,7 +108,8 @@ describe('serve', () => {
     const server = serve('taken', [], { STRANDLAKE_PORT: String(port) });
     const [code] = (await once(server.child, 'close')) as [number | null];
     expect(code).not.toBe(0);
-    expect(server.printed()).toMatch(new RegExp(`${port}.*in use`, 's'));
+    const line = `^strandlake serve: port ${port} of 127\\.0\\.0\\.1 is in use; .*--port$`;
+    expect(server.printed().trim()).toMatch(new RegExp(line));
     other.close();
   });
 
@@ -112,10 +119,68 @@ describe('serve', () => {
     const second = serve('twice', [], { STRANDLAKE_EXAMPLES: 'off' });
     const [code] = (await once(second.child, 'close')) as [number | null];
     expect(code).not.toBe(0);
-    expect(second.printed()).toMatch(/another server uses/);
+    expect(second.printed().trim()).toMatch(
+      /^strandlake serve: another server uses .* ready at http.*--data$/,
+    );
+    const file = join(folder, 'beside.vcf');
+    writeFileSync(file, `${vcf}1\t100\t.\tA\tC\t.\tPASS\tX=1\n`);
+    const third = serve('twice', [file, join(folder, 'missing.vcf')]);
+    expect(await once(third.child, 'close')).toEqual([1, null]);
+    expect(third.printed()).toMatch(/\/beside: 1 records imported\n/);
+    expect(third.printed()).toMatch(/missing\.vcf was not imported: .*missing\.vcf is missing/);
     expect(await first.stop('SIGINT')).toBe(0);
   });
 });
+
+describe('npm start', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s to npm alone ends every process below it, also amid an import and an upload',
+    async (signal) => {
+      const large = join(folder, 'large.vcf');
+      const row = (i: number): string => `1\t${i + 1}\trs${i}\tA\tG\t.\tPASS\tDP=${i}\n`;
+      writeFileSync(
+        large,
+        `##fileformat=VCFv4.3\n##contig=<ID=1,length=249250621>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n${Array.from({ length: 400_000 }, (_, i) => row(i)).join('')}`,
+      );
+      const settings = { STRANDLAKE_EXAMPLES: 'off' };
+      const npm = run('npm', ['start', '--', large], `npm ${signal}`, settings);
+      const [, origin = ''] = await npm.until(/ready at (http:\S+)/);
+      const [, token = ''] = await npm.until(/shown this once: ([A-Za-z0-9]{30})\n/);
+      const authorization = `Bearer ${token}`;
+      const created = await fetch(`${origin}/v2/objects`, {
+        method: 'POST',
+        headers: { authorization },
+        body: JSON.stringify({ vault_id: 1, object_type: 'file', filename: 'slow', size: 1_000 }),
+      });
+      const { upload_url: url } = (await created.json()) as { upload_url: string };
+      const stuck = request(url, { method: 'PUT', headers: { 'content-length': 1_000 } });
+      stuck.on('error', () => undefined).write('half');
+      await npm.until(/large.vcf.* records/);
+      const processes = descendants(npm.child.pid!);
+      expect(processes.length).toBeGreaterThanOrEqual(4); // setup, supervisor, API, worker
+      npm.child.kill(signal);
+      await until(() => !processes.some(isAlive));
+      stuck.destroy();
+    },
+  );
+});
+
+/** The processes below a process, as `ps` lists them. */
+function descendants(root: number): readonly number[] {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim();
+  const parents = lines.split('\n').map((line) => line.trim().split(/ +/).map(Number));
+  const below = (pid: number): number[] =>
+    parents.flatMap(([child = 0, parent]) => (parent === pid ? [child, ...below(child)] : []));
+  return below(root);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 function serve(name: string, files: readonly string[], env: Record<string, string> = {}): Served {
   return serveCommand(name, ['serve', ...files], env);
@@ -126,7 +191,16 @@ function serveCommand(
   args: readonly string[],
   env: Record<string, string> = {},
 ): Served {
-  const child = spawn(process.execPath, ['dist/cli/strandlake.js', ...args], {
+  return run(process.execPath, ['dist/cli/strandlake.js', ...args], name, env);
+}
+
+function run(
+  program: string,
+  args: readonly string[],
+  name: string,
+  env: Record<string, string>,
+): Served {
+  const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { datasetNameOf } from '../../cli/import-file.js';
-import { progressLine } from '../../cli/import-file.js';
-import { openTerminal } from '../../cli/terminal.js';
+
+import { openTerminal, progressLine } from '../../cli/terminal.js';
 import { localOrigin, threeRequests } from '../../cli/welcome.js';
 
 class Sink {

@@ -87,6 +87,20 @@ describe.each(['stopped', 'running'])('beside a %s server', (state) => {
     });
   });
 
+  test("the README's second user belongs to the account of the first", async () => {
+    const readme = readFileSync('README.md', 'utf8');
+    const [, line = ''] = /npm run strandlake -- (user add .+)/.exec(readme) ?? [];
+    expect(await authenticates(await output(line))).toBe(true);
+    await withData(config.data, async ({ catalog }) => {
+      const { rows } = await catalog.users.list({}, { limit: 10, offset: 0 });
+      expect(rows.map(({ email, role }) => `${email} ${role}`)).toEqual([
+        'owner@localhost primary_owner',
+        'ann@example.org admin',
+      ]);
+      expect(rows[1]?.accountId).toBe(rows[0]?.accountId);
+    });
+  });
+
   test('a user cannot be added twice', async () => {
     await output('user add ann@example.org --account acme');
     const terminal = await run('user add ANN@example.org --account acme', 1);

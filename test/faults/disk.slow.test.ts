@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { armFault, faultHits, type Fault } from '../../engine/core/faultpoint.js';
-import { reconcile } from '../../scheduler/queue/reconcile.js';
-import { sweepAll, sweepExpired } from '../../scheduler/queue/sweep.js';
+import { Reconciliation } from '../../scheduler/queue/reconcile.js';
+import { sweepAll, sweepDatasets, sweepExpired } from '../../scheduler/queue/sweep.js';
 import {
   idOf,
   send,
@@ -90,9 +90,10 @@ async function atEveryStep(
 
 async function sweepAsAtStart(): Promise<void> {
   const { catalog, data, store } = server;
-  await sweepAll(catalog, data, Date.now());
-  await sweepExpired(catalog, data, Date.now());
-  await store.sweep();
+  const options = { now: Date.now(), report: (message: string) => void reports.push(message) };
+  await sweepDatasets(catalog, store, options.report);
+  await sweepAll(catalog, data, options);
+  await sweepExpired(catalog, data, options);
 }
 
 async function countOf(datasetId: number): Promise<unknown> {
@@ -138,7 +139,7 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
   const again = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
   expect(again.json['status']).toBe('completed');
   expect(await countOf(datasetId)).toBe(2);
-  await server.store.sweep();
+  await sweepAsAtStart();
   expect(await differences(server)).toEqual([]);
 });
 
@@ -278,9 +279,10 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
       expect([nth, await differences(server)]).toEqual([nth, []]);
     }
     const { catalog, store } = server;
-    await reconcile(catalog, store, (message) => reports.push(message)); // as the next start does
+    const report = (message: string): void => void reports.push(message);
+    await new Reconciliation({ catalog, store, report }).run(); // as the next start does
     expect(await catalog.datasets.dropped()).toEqual([]);
-    await store.sweep();
+    await sweepDatasets(catalog, store, report);
     const { rows } = await catalog.datasets.list({ access: null }, { limit: 1_000, offset: 0 });
     expect(await store.datasets()).toEqual(
       rows

@@ -16,7 +16,8 @@ export const folders: Readonly<Record<string, readonly [folder: string, names: R
 
 /**
  * Returns the text of real files: of the fixtures, and of the folder `STRANDLAKE_SAMPLES` if it is set. Of each file only the first
- * `maxBytes` bytes are used, because small inputs find more failures per second.
+ * `maxBytes` bytes are used, because small inputs find more failures per second. A format need not have fixtures: its inputs then
+ * come from the grammar alone.
  */
 export function corpusOf(reader: string, maxBytes = 4_000): readonly Buffer[] {
   const [folder, names] = folders[reader]!;

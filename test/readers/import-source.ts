@@ -8,6 +8,7 @@ import {
   errorMessage,
   FindingCollector,
   mergeFindings,
+  settledFindings,
   type Findings,
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
@@ -31,6 +32,8 @@ export interface SourceImport {
   readonly findings: Findings;
   readonly warnings: readonly string[];
   readonly about: unknown;
+  /** What the reader found out for all chunks. */
+  readonly header: unknown;
   readonly genomeBuild: GenomeBuild | null;
   readonly chunks: number;
   /** Records of the chunks that count: those that would be stored, and those that were refused. */
@@ -136,7 +139,10 @@ export async function importSource(
       options.onBatch?.(kept.batch, i);
       linesBefore += first.lines;
     });
-    const findings = mergeFindings(parts);
+    const findings = settledFindings(
+      mergeFindings(parts),
+      firsts.map(({ batch }) => batch.seen),
+    );
     return {
       rows,
       columns,
@@ -144,6 +150,7 @@ export async function importSource(
       findings,
       warnings: [...head.warnings, ...source.warnings],
       about: head.about,
+      header: head.header,
       genomeBuild: head.genomeBuild,
       chunks: chunks.length,
       stored,

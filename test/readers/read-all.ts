@@ -21,6 +21,7 @@ export class Notes implements Report {
   noted: Noted[] = [];
   linesBefore = 0;
   isDisabled = false;
+  isStrict = false;
   isStopped = false;
   hasEnded = false;
   #chunk: Noted[] = [];
@@ -36,6 +37,7 @@ export class Notes implements Report {
     this.#chunk = [];
     this.hasEnded = false;
   }
+  damaged(): void {}
   end(): void {
     this.hasEnded = true;
   }

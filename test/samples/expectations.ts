@@ -31,7 +31,10 @@ export const expectations: Readonly<Record<string, Expectation>> = {
     differs: banner,
   },
   // This file escapes quotes with backslashes, which have no meaning (specification, "CSV/TSV parameters").
-  'csv/imdb_backslash_escapes.csv': { records: 'line 66: 46 cells, but 44 columns' },
+  'csv/imdb_backslash_escapes.csv': {
+    records: 100,
+    differs: 'cells beyond the header are compared with nothing',
+  },
   'xml/orphanet_product6.xml': { params: { item_depth: 2 }, records: 6 },
   'xml/nexml_latin1.xml': { differs: prefixes },
   'xml/phyloxml_examples.xml': { differs: prefixes },

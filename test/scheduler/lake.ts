@@ -167,7 +167,11 @@ export class Lake {
       if (!name.startsWith('spill-')) found.push(`scratch/${name} has stayed`);
     }
     found.push(...(await this.rejectedDamage()));
-    for (const name of await this.store.sweep()) found.push(`datasets/${name} has stayed`);
+    const swept = await this.store.sweep(
+      async (id) => (await this.catalog.datasets.get(id))?.logVersion,
+    );
+    for (const name of [...swept.removed, ...swept.quarantined])
+      found.push(`datasets/${name} has stayed`);
     for (const { id, logVersion } of await this.catalog.datasets.logVersions()) {
       found.push(
         ...(await this.store.verify(id)).map(({ path, problem }) => `${path}: ${problem}`),
@@ -204,7 +208,9 @@ export class Lake {
     const { rows } = await this.catalog.imports.list({ access: null }, { limit: 1_000, offset: 0 });
     const wanted = rows.flatMap(({ id, status, metadata }) => {
       const receipt = metadata['receipt'] as { rejected_file: unknown } | undefined;
-      return status === 'failed' && receipt?.rejected_file ? [`${id}.jsonl.gz`] : [];
+      return ['failed', 'completed'].includes(status) && receipt?.rejected_file
+        ? [`${id}.jsonl.gz`]
+        : [];
     });
     const found = await readdir(this.data.rejected);
     if (String(found.sort()) === String(wanted.sort())) return [];

@@ -48,7 +48,7 @@ const elsewhere: Partial<Record<Budget, string>> = {
   queryMs: 'engine/query/engine',
   tasksQueuedPerAccount: 'engine/catalog/tasks',
   tasksRunningPerAccount: 'engine/catalog/tasks',
-  taskAttempts: 'engine/catalog/tasks',
+  taskAttempts: 'scheduler/queue/worker-deaths',
   manifestFiles: 'api/resources/manifests',
   idempotencyKeyMs: 'api/http/idempotency',
   idempotencyKeyBytes: 'api/http/idempotency',

@@ -239,7 +239,10 @@ describe('D12: no file can be had', () => {
     expect(life / budgets.exportUrlMs).toBeCloseTo(1, 2);
     await server.catalog.exports.update(id, { expiresAt: Date.now() - 1 });
     expect((await send('', 'GET', url)).status).toBe(404);
-    await sweepExpired(server.catalog, server.data, Date.now());
+    await sweepExpired(server.catalog, server.data, {
+      now: Date.now(),
+      report: (message) => server.logs.push(message),
+    });
     await expectNone(id);
   });
 });

@@ -86,7 +86,7 @@ const answer = answerSchema('BeaconAnswer', 'The answer of one beacon.', {
   ...requested,
   results: {
     type: jsonObjects,
-    description: 'The first ten records.',
+    description: 'The first ten records; none if the caller may not read the dataset.',
     example: [{ gene: 'MYH7', variant: 'GRCH38-14-23424840-23424840-T' }],
   },
 });
@@ -104,12 +104,12 @@ const setAnswer = answerSchema('BeaconSetAnswer', 'The answers of all beacons of
 
 export const beaconQuerySchemas = [body, answeringBeacon, answer, setAnswer];
 
-const summary = 'Queries {} for an entity, with the rights of the caller.';
+const summary = 'Queries {} for an entity: counts for all that it is shared with';
 export const beaconSetQueryOperations = declareOperations('beaconSets', 'Beacons', {
   query: {
     method: 'POST',
     paths: ['/v2/beacon_sets/:id/query'],
-    summary: summary.replace('{}', 'every beacon of a set'),
+    summary: `${summary.replace('{}', 'every beacon of a set')}.`,
     body,
     answer: setAnswer,
   },
@@ -118,7 +118,7 @@ export const beaconQueryOperations = declareOperations('beacons', 'Beacons', {
   query: {
     method: 'POST',
     paths: ['/v2/beacons/:id/query'],
-    summary: summary.replace('{}', 'one beacon'),
+    summary: `${summary.replace('{}', 'one beacon')}, and records for those who may read its dataset.`,
     body,
     answer,
   },

@@ -2,7 +2,16 @@ import type { BeaconSetRow } from '../../../engine/catalog/beacon-sets.js';
 import type { BeaconRow } from '../../../engine/catalog/beacons.js';
 import { isObject } from '../../http/form.js';
 import { constant, declareResource } from '../../http/resource.js';
-import { anything, filledText, id, integer, nullable, readBy, text } from '../../http/schema.js';
+import {
+  filledText,
+  id,
+  integer,
+  nullable,
+  readBy,
+  reference,
+  text,
+  type ValueType,
+} from '../../http/schema.js';
 import {
   createdAndUpdated,
   descriptionField,
@@ -49,6 +58,10 @@ export const beaconSet = declareResource<BeaconSetRow, BeaconSetContext>({
   },
 });
 
+const filtersOrConditions: ValueType = {
+  schema: { anyOf: [{ type: ['array', 'null'] }, reference('Conditions').schema] },
+};
+
 /** What a beacon shows besides its row. */
 export interface BeaconContext {
   /** The vault of its dataset; null once the dataset has been deleted. */
@@ -89,7 +102,7 @@ export const beacon = declareResource<BeaconRow, BeaconContext>({
     },
     vault_id: { type: nullable(id), example: 12, show: (_, { vaultId }) => vaultId },
     params: {
-      type: readBy(anything, (form, key) => {
+      type: readBy(filtersOrConditions, (form, key) => {
         const params = form.raw(key);
         if (params === undefined || Array.isArray(params) || isObject(params)) return params;
         return form.fail(key, 'Must be a list of filters or an object.');

@@ -1,6 +1,9 @@
+import { principalOf } from '../../../engine/catalog/access.js';
 import type { BeaconRow } from '../../../engine/catalog/beacons.js';
-import { AppError } from '../../../engine/core/errors.js';
+import type { DatasetRow } from '../../../engine/catalog/datasets.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
 import { entityTypes, type EntityType } from '../../../engine/core/types.js';
+import { genomicNotation } from '../../../engine/query/request/genomic-notation.js';
 import { answerTo } from '../../http/errors.filter.js';
 import { Form } from '../../http/form.js';
 import { mapConcurrent } from '../../http/map-concurrent.js';
@@ -26,7 +29,7 @@ export interface BeaconAnswer {
   /** Milliseconds. */
   readonly took: number;
   readonly error: string | null;
-  /** The first ten records, as the JSON text of a list. */
+  /** The first ten records, as the JSON text of a list; none if the caller may not read the dataset. */
   readonly results: string;
 }
 
@@ -46,8 +49,9 @@ export function readBeaconQuery(body: unknown): BeaconQuery {
 }
 
 /**
- * Queries a beacon with the rights of the caller, not of its owner (threats E4). An error becomes an answer with the status
- * `failed`, unless the request was aborted.
+ * Queries a visible beacon. Whoever may read its dataset gets the first records, too; everybody else that the beacon is shared
+ * with gets the count, as long as its owner may read the dataset. An error becomes an answer with the status `failed`, unless
+ * the request was aborted.
  */
 export async function queryBeacon(
   context: AppContext,
@@ -58,28 +62,57 @@ export async function queryBeacon(
 ): Promise<BeaconAnswer> {
   const started = performance.now();
   const took = (): number => Math.round(performance.now() - started);
+  let mayRead = true;
   try {
-    const dataset = await requireResource(
-      context.catalog,
-      caller,
-      'dataset',
-      beacon.datasetId,
-      'read',
-    );
-    const { total, results } = await runDatasetQuery(
-      context,
-      dataset,
-      datasetQuery(beacon, query),
-      signal,
-    );
+    const own = await datasetFor(context, caller, beacon);
+    mayRead = own !== undefined;
+    const dataset = own ?? (await datasetOfOwner(context, beacon));
+    const body = datasetQuery(beacon, query, mayRead ? shownRecords : 0);
+    const { total, results } = await runDatasetQuery(context, dataset, body, signal);
     return { status: total > 0 ? 'found' : 'not_found', total, took: took(), error: null, results };
   } catch (error) {
     if (signal.aborted) throw error;
     const { isBug, body } = answerTo(error);
     if (isBug)
       context.log(logLine('error', { beacon: beacon.id, error: String((error as Error).stack) }));
-    return { status: 'failed', total: null, took: took(), error: textOf(body), results: '[]' };
+    const text = mayRead ? textOf(body) : textOf(publicPart(body));
+    return { status: 'failed', total: null, took: took(), error: text, results: '[]' };
   }
+}
+
+/** Number of records in the answer of one beacon. */
+const shownRecords = 10;
+
+/** The dataset of a beacon if the caller may read it. */
+async function datasetFor(
+  { catalog }: AppContext,
+  caller: Caller,
+  { datasetId }: BeaconRow,
+): Promise<DatasetRow | undefined> {
+  try {
+    return await requireResource(catalog, caller, 'dataset', datasetId, 'read');
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+/** The dataset of a shared beacon, with the rights of its owner, who may have lost them; 404 then. */
+async function datasetOfOwner(
+  { catalog }: AppContext,
+  { datasetId, userId }: BeaconRow,
+): Promise<DatasetRow> {
+  const owner = await principalOf(catalog, userId);
+  if (owner === undefined) throw notFound();
+  return requireResource(catalog, owner, 'dataset', datasetId, 'read');
+}
+
+/** Of an error, what may be told to somebody who may not read the dataset: nothing about its fields or the beacon's filters. */
+function publicPart(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { query, entities, detail } = body;
+  const told = { ...(query !== undefined && { query }), ...(entities !== undefined && { entities }) }; // prettier-ignore
+  if (Object.keys(told).length > 0) return told;
+  return { detail: detail ?? 'The beacon cannot be queried; ask its owner.' };
 }
 
 /** Queries beacons concurrently; the answers are in the order of `beacons`. */
@@ -94,16 +127,22 @@ export async function queryBeacons(
 }
 
 /**
- * The query of the beacon's dataset. Choice: without an entity type, a single string is a query string with its grammar; the
- * members of a list are phrases, one of which must match.
+ * The query of the beacon's dataset. Choice: without an entity type, regions, variants and rs ids in a notation of genomics are entities; any
+ * other single string is a query string with its grammar, and the members of a list are phrases, one of which must match.
  */
-function datasetQuery({ params }: BeaconRow, { entityType, values }: BeaconQuery): object {
+function datasetQuery(
+  { params }: BeaconRow,
+  { entityType, values }: BeaconQuery,
+  limit: number,
+): object {
   const filters = beaconFilters(params);
   const restriction =
     typeof filters['query'] === 'string' && filters['query'].trim() !== ''
       ? filters['query']
       : null;
-  if (entityType !== null) return { ...filters, entities: [[entityType, values]], limit: 10 };
+  const isNoted = values.every((value) => genomicNotation(value.trim()) !== undefined);
+  const type = entityType ?? (isNoted ? 'variant' : null);
+  if (type !== null) return { ...filters, entities: [[type, values]], limit };
   const requested =
     values.length === 1
       ? values[0]!
@@ -111,7 +150,7 @@ function datasetQuery({ params }: BeaconRow, { entityType, values }: BeaconQuery
   return {
     ...filters,
     query: restriction === null ? requested : `(${restriction}) AND (${requested})`,
-    limit: 10,
+    limit,
   };
 }
 

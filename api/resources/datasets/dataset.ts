@@ -63,6 +63,7 @@ const address = (rest: string): Field => ({
 /** The capacity of a dataset in a request that creates it. */
 export const capacityField = {
   type: oneOf('small', 'medium', 'large', 'xlarge'),
+  description: 'Cannot be changed.',
   example: 'small',
 } as const;
 
@@ -76,10 +77,15 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
     url: address(''),
     name: {
       ...ofObject(({ filename }) => filename),
-      type: readBy(text, (form, key) => checkedName(form, key, checkFilename)),
+      // A null in an update is no change.
+      type: readBy(text, (form, key) =>
+        form.raw(key) === undefined ? undefined : checkedName(form, key, checkFilename),
+      ),
       property: 'filename',
+      description: 'If the name is taken, `-1`, `-2` … is appended to it.',
       example: 'variants',
       create: 'required',
+      update: true,
     },
     full_path: {
       type: text,
@@ -97,7 +103,9 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
     vault_id: {
       type: id,
       example: 12,
+      description: 'Cannot be changed.',
       create: 'required',
+      update: true,
       lookup: true,
       show: (_, { vault }) => vault.id,
     },
@@ -123,9 +131,10 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       description: 'The folder that holds it; null: the root of the vault.',
       example: null,
       create: 'optional',
+      update: true,
       ...ofObject(({ parentId }) => parentId),
     },
-    capacity: { ...capacityField, create: 'optional' },
+    capacity: { ...capacityField, create: 'optional', update: true, lookup: 'update' },
     storage_class: { type: storageClass, example: 'Standard', create: 'optional', update: true },
     availability: {
       type: oneOf('available', 'unavailable', 'restoring', 'archived'),
@@ -189,6 +198,11 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
         { name: 'gene', data_type: 'string', entity_type: 'gene', title: 'Gene' },
         { name: 'info.AF', data_type: 'double', is_list: true, title: 'Allele frequency' },
       ],
+    },
+    update: {
+      description: 'Germline variants of 131 families with cardiomyopathy.',
+      tags: ['germline', 'GRCh38', 'frozen'],
+      storage_class: 'Standard',
     },
   },
 });

@@ -8,6 +8,7 @@ import { createObject } from '../objects/create-object.js';
 import { removeFiles } from '../objects/remove-files.js';
 import { presenterFor } from '../presenter.js';
 import { setStorageClass } from '../storage-class.js';
+import { refuseChange, unchangeable } from '../unchangeable.js';
 import { dataset, type DatasetContext, type DatasetValues } from './dataset.js';
 import { datasetOperations } from './datasets.operations.js';
 
@@ -33,8 +34,11 @@ export const DatasetsController = crudController<
     if (!created.dataset) throw new Error('createObject returned no dataset');
     return created.dataset;
   },
-  update: (context, { form, values }, { id }) => {
+  update: async (context, { form, values }, { id, capacity }) => {
     const { storageClass, ...patch } = values;
+    const object = await context.catalog.objects.get(id);
+    refuseChange(form, 'vault_id', object?.vaultId, unchangeable.vault);
+    refuseChange(form, 'capacity', capacity, unchangeable.capacity);
     form.done();
     return context.catalog.transaction(async (tx) => {
       await setStorageClass(tx, id, storageClass);

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { notFound } from '../../../engine/core/errors.js';
 import { fileStats } from '../../../engine/core/files.js';
 import { Public } from '../../http/access.js';
-import { sendFile } from './send-file.js';
+import { sendFile, type Download } from './send-file.js';
 import { readId } from '../../http/form.js';
 import { Operation } from '../../http/operation.js';
 import { downloadOperations } from '../objects/objects.operations.js';
@@ -29,7 +29,8 @@ export class DownloadsController {
     this.context.signer.verify(request.method, request.url);
     const object = await this.context.catalog.objects.get(readId(id) ?? 0);
     if (!object || object.revision === 0 || String(object.revision) !== revision) throw notFound();
-    return sendFile(
+    return this.send(
+      () => this.context.catalog.objects.get(object.id),
       {
         path: this.context.data.object(object.id, object.revision),
         name: nameIn(query['response-content-disposition']),
@@ -53,7 +54,8 @@ export class DownloadsController {
     signer.verify(request.method, request.url);
     const row = await catalog.imports.get(readId(id) ?? 0);
     if (!row || !(await fileStats(data.rejectedLines(row.id)))) throw notFound();
-    return sendFile(
+    return this.send(
+      () => catalog.imports.get(row.id),
       {
         path: data.rejectedLines(row.id),
         name: nameIn(query['response-content-disposition']),
@@ -79,7 +81,8 @@ export class DownloadsController {
     if (row.expiresAt !== null && row.expiresAt < Date.now()) throw notFound();
     const path = exportFile(this.context.data, row.id, row.filename);
     if (!(await fileStats(path))) throw notFound(); // swept a moment ago
-    return sendFile(
+    return this.send(
+      () => this.context.catalog.exports.get(row.id),
       {
         path,
         name: nameIn(query['response-content-disposition']),
@@ -89,5 +92,20 @@ export class DownloadsController {
       request,
       reply,
     );
+  }
+
+  /** Sends a file of a row; a 404 if the row was deleted after it was read, and the file with it. */
+  private async send(
+    rowOf: () => Promise<object | undefined>,
+    download: Download,
+    request: ApiRequest,
+    reply: ApiReply,
+  ): Promise<Readable> {
+    try {
+      return await sendFile(download, request, reply);
+    } catch (error) {
+      if ((await rowOf()) === undefined) throw notFound();
+      throw error;
+    }
   }
 }

@@ -7,6 +7,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import { parseExportParams } from '../../../engine/query/request/request.js';
 import { checkFormat } from '../../../scheduler/jobs/export/format.js';
 import type { Form } from '../../http/form.js';
+import { annotatorParams } from '../imports/import-params.js';
 import { exportResource } from './export.js';
 import type { AppContext } from '../../http/app-context.js';
 import { countRecords } from '../records/query-records.js';
@@ -74,10 +75,7 @@ function readParams(form: Form, fields: readonly FieldRow[]): JsonObject | undef
 function rejectAnnotation(form: Form): void {
   const fields = form.objectList('target_fields');
   if (fields && fields.length > 0) form.fail('target_fields', 'Not available in exports yet.');
-  const annotator = form.object('annotator_params');
-  for (const key of ['pre_annotation_expression', 'post_annotation_expression']) {
-    if (annotator?.[key]) form.fail('annotator_params', `"${key}" is not available yet.`);
-  }
+  annotatorParams.type.read?.(form, 'annotator_params');
 }
 
 /**

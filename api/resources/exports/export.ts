@@ -5,14 +5,16 @@ import {
   boolean,
   id,
   integer,
-  jsonObject,
   jsonObjects,
   nullable,
   nullableText,
+  readBy,
+  reference,
   text,
   timestamp,
 } from '../../http/schema.js';
 import { exportFormats } from '../../../scheduler/jobs/export/format.js';
+import { annotatorParams } from '../imports/import-params.js';
 import { jobFields, priority, type JobContext } from '../tasks/job.js';
 
 const formatList = exportFormats
@@ -45,14 +47,28 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       example: 1204,
     },
     params: {
-      type: jsonObject,
+      type: reference('ExportQuery'),
       lookup: true,
       description: 'The query; its limit may be 1 to 1,000,000.',
       example: { filters: [['clinical_significance', 'Pathogenic']], fields: ['gene', 'variant'] },
       create: 'optional',
     },
-    target_fields: { type: jsonObjects, example: [], show: (row) => row.targetFields ?? [] },
-    annotator_params: { type: jsonObject, example: {}, show: (row) => row.annotatorParams ?? {} },
+    target_fields: {
+      type: jsonObjects,
+      lookup: true,
+      description: 'Not available yet.',
+      example: [],
+      create: 'optional',
+      show: (row) => row.targetFields ?? [],
+    },
+    annotator_params: {
+      type: annotatorParams.type,
+      lookup: true,
+      description: 'Expressions are not available yet.',
+      example: {},
+      create: 'optional',
+      show: (row) => row.annotatorParams ?? {},
+    },
     target_full_path: {
       type: nullableText,
       lookup: true,
@@ -65,7 +81,14 @@ export const exportResource = declareResource<ExportRow, JobContext, Partial<New
       description: 'The file stored at target_full_path.',
       example: null,
     },
-    send_email_on_completion: { type: boolean, example: false, create: 'optional' },
+    send_email_on_completion: {
+      type: readBy(boolean, (form, key) =>
+        form.boolean(key) === true ? form.fail(key, 'E-mail is not available yet.') : false,
+      ),
+      description: 'false: e-mail is not available yet.',
+      example: false,
+      create: 'optional',
+    },
     priority: {
       type: priority,
       description: 'A lower number runs first.',

@@ -1,11 +1,10 @@
 import { Body, Query, Req, Res } from '@nestjs/common';
 import type { ExportRow } from '../../../engine/catalog/exports.js';
-import { isActive } from '../../../engine/catalog/task-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { cancelJob } from '../tasks/cancel-job.js';
+import { endJob } from '../tasks/cancel-job.js';
 import { createExport } from './create-export.js';
 import { Form } from '../../http/form.js';
 import { jobController } from '../tasks/job.controller.js';
@@ -42,7 +41,7 @@ export class ExportsController extends jobController({
   @Operation(exportOperations.delete)
   @Access('write', 'export')
   async delete(@Resource() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
-    if (isActive(row.status)) await cancelJob(this.context, row);
+    await endJob(this.context, row);
     const last = (await this.context.catalog.exports.get(row.id)) ?? row;
     const view = await this.view(last, request);
     await this.context.catalog.exports.delete(row.id);

@@ -10,6 +10,7 @@ import {
   nullableText,
   oneOf,
   readBy,
+  repeating,
   strings,
   text,
 } from '../../http/schema.js';
@@ -45,6 +46,8 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
     description: 'The key in records; dots separate the levels of objects.',
     example: 'review_status',
     create: 'required',
+    update: true,
+    lookup: 'update',
   },
   title: { ...written, type: text, example: 'Review status' },
   description: {
@@ -57,15 +60,28 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
     description: 'auto: decided by the first import. Other types do not change.',
     example: 'string',
     create: 'optional',
+    update: true,
+    lookup: 'update',
   },
   entity_type: { ...written, type: nullable(oneOf(...entityTypes)), example: null },
-  expression: { ...written, type: nullableText, example: null },
+  expression: {
+    ...written,
+    type: readBy(nullableText, (form, key) =>
+      form.text(key)
+        ? form.fail(key, 'Expressions are not available yet.')
+        : form.nullableText(key),
+    ),
+    description: 'Not available yet.',
+    example: null,
+  },
   is_hidden: { ...written, type: boolean, example: false },
   is_list: {
     type: readBy(nullable(boolean), (form, key) => form.boolean(key)),
     description: 'null: decided by the first import. Fixed once the field holds data.',
     example: false,
     create: 'optional',
+    update: true,
+    lookup: 'update',
   },
   ordering: { ...written, type: nullable(integer), example: 7 },
   depends_on: { ...written, type: strings, example: [] },
@@ -73,7 +89,7 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
     ...written,
     type: readBy(nullableText, (form, key) => {
       const template = form.nullableText(key);
-      if (!template || isWebAddress(template)) return template;
+      if (!template || (template.includes('{value}') && isWebAddress(template))) return template;
       return form.fail(key, 'Must be a http or https address, with {value} where the value goes.');
     }),
     description: 'A http or https address with `{value}` in the place of the value.',
@@ -81,7 +97,7 @@ const definition: Readonly<Record<string, ResourceField<FieldRow, unknown>>> = {
   },
 };
 
-/** The definition of a field, in the request that creates its dataset or imports into it. */
+/** The definition of a field, in a request that creates its dataset or changes it. */
 export const fieldDefinition = declareResource<FieldRow, unknown, Partial<NewFieldRow>>({
   name: 'Field',
   description: 'A field of a dataset.',
@@ -120,6 +136,28 @@ export const field = declareResource<FieldRow, FieldContext>({
     ...createdAndUpdated,
   },
 });
+
+/** The definition of a field in another request; a field that was answered may be sent as it is (contract 9). */
+export const fieldCreate = repeating(fieldDefinition.createSchema, field.schema);
+export const fieldUpdate = repeating(fieldDefinition.updateSchema, field.schema);
+
+/** A target field of an import. */
+export const targetField = repeating(
+  declareResource<FieldRow>({
+    name: 'TargetField',
+    description: 'A field to create, or to change, by an import.',
+    fields: {
+      ...definition,
+      is_transient: {
+        type: boolean,
+        description: 'The values are read and not stored.',
+        example: false,
+        create: 'optional',
+      },
+    },
+  }).createSchema,
+  field.schema,
+);
 
 /** Whether a value is an address that a browser may follow: http and https alone (threat A12). */
 function isWebAddress(template: string): boolean {

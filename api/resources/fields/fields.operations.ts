@@ -1,7 +1,7 @@
 import { declareOperations, paging, updating } from '../../http/operation-row.js';
 import { anything, answerSchema, integer } from '../../http/schema.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
-import { field, fieldDefinition } from './field.js';
+import { field, fieldUpdate } from './field.js';
 
 /** A facet of one field. */
 export const fieldFacets = answerSchema('FieldFacets', 'A facet of one field over all records.', {
@@ -44,14 +44,14 @@ export const fieldOperations = declareOperations('fields', 'Dataset fields', {
     method: 'PUT',
     paths: paths(''),
     summary: updating,
-    body: fieldDefinition.updateSchema,
+    body: fieldUpdate,
     answer: field.schema,
   },
   patch: {
     method: 'PATCH',
     paths: paths(''),
     summary: updating,
-    body: fieldDefinition.updateSchema,
+    body: fieldUpdate,
     answer: field.schema,
   },
   delete: {

@@ -7,13 +7,13 @@ import { AppError } from '../../../engine/core/errors.js';
 import { removeFile } from '../../../engine/core/files.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { stringifyJson } from '../../../engine/core/json.js';
-import { checkReader } from '../../../scheduler/jobs/import/reader-choice.js';
+import { checkParameterNames, checkReader } from '../../../scheduler/jobs/import/reader-choice.js';
 import { isObject, readId, type Form } from '../../http/form.js';
 import { importResource } from './import.js';
 import { checkManifestReaders, readManifest, type ManifestFile } from './manifest.js';
 import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/request.js';
-import { requireResource } from '../../http/require-resource.js';
+import { requireAvailable, requireResource } from '../../http/require-resource.js';
 import { checkTargetFields } from './import-options.js';
 
 /**
@@ -32,8 +32,21 @@ export async function createImport(
   if (dataset && options.targetFields) {
     checkTargetFields(form, options.targetFields, await context.catalog.fields.all(dataset.id));
   }
+  const { on_error: onError, max_rejected: most } = options.validationParams ?? {};
+  const { strict_validation: isStrict, raise_on_errors: raises } = options.validationParams ?? {};
+  if (onError === 'reject' && (isStrict || raises))
+    form.fail(
+      'validation_params',
+      '"on_error": "reject" stores what is good: leave out "strict_validation" and "raise_on_errors", which fail the import.',
+    );
+  if (most !== undefined && most !== null && (onError !== 'reject' || Number(most) < 0))
+    form.fail(
+      'validation_params',
+      '"max_rejected" is a number from 0 on, with "on_error": "reject".',
+    );
   form.done();
   if (!dataset || !source) throw new Error('done() lets no incomplete form pass');
+  requireAvailable(context, dataset, 'takes no imports', 'dataset_id');
   const job: NewImport = {
     ...options,
     datasetId: dataset.id,
@@ -208,9 +221,10 @@ function checkReaders(form: Form, { object, files }: Source, options: Partial<Ne
   const readerParams = options.readerParams ?? null;
   const genomeBuild = options.genomeBuild ?? null;
   if (files) checkManifestReaders(form, files, readerParams, genomeBuild);
-  if (!object) return;
+  if (files) return;
   try {
-    checkReader(object.filename, readerParams, genomeBuild);
+    if (object) checkReader(object.filename, readerParams, genomeBuild);
+    else checkParameterNames(readerParams);
   } catch (error) {
     form.absorb(error);
   }

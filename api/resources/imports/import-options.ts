@@ -1,7 +1,7 @@
 import type { CommitMode } from '../../../engine/catalog/commits.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { JsonObject } from '../../../engine/core/types.js';
-import { Form, readBoolean } from '../../http/form.js';
+import { Form } from '../../http/form.js';
 import { omitUndefined } from '../../http/list-query.js';
 import { readFieldDefinition } from '../fields/read-field.js';
 
@@ -22,7 +22,6 @@ export function readTargetFields(form: Form, key: string): readonly JsonObject[]
     const fieldForm = new Form(definition);
     const field = readFieldDefinition(fieldForm);
     const isTransient = fieldForm.boolean('is_transient');
-    if (field.expression) fieldForm.fail('expression', 'Expressions are not available yet.');
     const label = `Field ${index + 1} ${JSON.stringify(field.name.slice(0, 100))}`;
     form.absorbInto(key, fieldForm, (name, messages) => `${label}, ${name}: ${messages}`);
     return omitUndefined<JsonObject>({
@@ -74,28 +73,6 @@ export function checkTargetFields(
       fail('is_transient: The field is stored in this dataset.');
     }
   }
-}
-
-/** An object whose values are booleans; null values are left out. */
-export function readFlags(form: Form, key: string): JsonObject | undefined {
-  const values = form.object(key);
-  if (!values) return undefined;
-  const flags = new Map<string, boolean>();
-  for (const [name, value] of Object.entries(values)) {
-    if (value === null || value === undefined) continue;
-    const flag = readBoolean(value);
-    if (flag !== undefined) flags.set(name, flag);
-    else form.fail(key, `${JSON.stringify(name.slice(0, 100))} must be a boolean.`);
-  }
-  return Object.fromEntries(flags);
-}
-
-export function readAnnotatorParams(form: Form, key: string): JsonObject | undefined {
-  const params = form.object(key);
-  for (const name of ['pre_annotation_expression', 'post_annotation_expression']) {
-    if (params?.[name]) form.fail(key, `"${name}" is not available yet.`);
-  }
-  return params;
 }
 
 export function readGenomeBuild(form: Form, key: string): string | undefined {

@@ -1,7 +1,9 @@
 import type { ImportRow, NewImport } from '../../../engine/catalog/imports.js';
 import type { JsonObject } from '../../../engine/core/types.js';
+import type { Form } from '../../http/form.js';
 import { constant, declareResource, empty, type ResourceField } from '../../http/resource.js';
 import {
+  bodySchema,
   boolean,
   id,
   jsonObject,
@@ -17,15 +19,10 @@ import {
 } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { objectSummary } from '../objects/object.js';
-import { jobFields, priority, type JobContext } from '../tasks/job.js';
-import {
-  readAnnotatorParams,
-  readCommitMode,
-  readFlags,
-  readGenomeBuild,
-  readTargetFields,
-} from './import-options.js';
-import { readEntityParams } from './entity-params.js';
+import { cancelKey, jobFields, priority, type JobContext } from '../tasks/job.js';
+import { manifestType } from './manifest.js';
+import { readCommitMode, readGenomeBuild, readTargetFields } from './import-options.js';
+import { annotatorParams, entityParams, validationParams } from './import-params.js';
 
 /** What an import shows besides its row. */
 export interface ImportContext extends JobContext {
@@ -48,32 +45,6 @@ const initialMetadata = {
     error_codes: [],
     detections: null,
   },
-};
-const entityDefaults = {
-  disable: null,
-  entity_types: null,
-  sample_rate: null,
-  sample_count: null,
-  apply_detection: null,
-};
-const validationDefaults = {
-  disable: null,
-  raise_on_errors: null,
-  strict_validation: null,
-  allow_new_fields: null,
-};
-const annotatorDefaults = {
-  annotator: 'simple',
-  block_size: 10,
-  chunk_size: 1000,
-  data: {},
-  debug: false,
-  include_errors: true,
-  keep_order: true,
-  pool_size: 100,
-  timeout: 900,
-  pre_annotation_expression: '',
-  post_annotation_expression: '',
 };
 
 const written = { create: 'optional' } as const;
@@ -115,9 +86,8 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     manifest: {
       ...source,
-      type: jsonObject,
-      description:
-        'Files to import together: {"files": [{url or object_id, name, format, size, md5, base64_md5, reader_params, entity_params, validation_params}]}.',
+      type: manifestType,
+      description: 'Files to import together.',
       example: {},
     },
     data_records: {
@@ -142,16 +112,16 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     target_fields: {
       ...written,
-      type: readBy(jsonObjects, readTargetFields),
+      type: readBy(listOf(reference('TargetFieldCreate')), readTargetFields),
       description: 'Definitions of fields: types, titles, entity types and more.',
       example: [],
       show: ({ targetFields }) => targetFields.map(targetFieldView),
     },
     entity_params: {
       ...written,
-      type: readBy(jsonObject, readEntityParams),
-      example: entityDefaults,
-      show: ({ entityParams }) => ({ ...entityDefaults, ...entityParams }),
+      type: entityParams.type,
+      example: entityParams.defaults,
+      show: (row) => ({ ...entityParams.defaults, ...row.entityParams }),
     },
     reader_params: {
       ...written,
@@ -161,15 +131,15 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
     validation_params: {
       ...written,
-      type: readBy(jsonObject, readFlags),
-      example: validationDefaults,
-      show: ({ validationParams }) => ({ ...validationDefaults, ...validationParams }),
+      type: validationParams.type,
+      example: validationParams.defaults,
+      show: (row) => ({ ...validationParams.defaults, ...row.validationParams }),
     },
     annotator_params: {
       ...written,
-      type: readBy(jsonObject, readAnnotatorParams),
-      example: annotatorDefaults,
-      show: ({ annotatorParams }) => ({ ...annotatorDefaults, ...annotatorParams }),
+      type: annotatorParams.type,
+      example: annotatorParams.defaults,
+      show: (row) => ({ ...annotatorParams.defaults, ...row.annotatorParams }),
     },
     include_errors: { ...written, type: boolean, example: false },
     genome_build: { ...written, type: readBy(nullableText, readGenomeBuild), example: 'GRCh38' },
@@ -189,6 +159,10 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     import_messages: empty({}),
     metadata: {
       ...(jobFields['metadata'] as Field),
+      type: readBy(jsonObject, readMetadata),
+      description:
+        'Keys and values of the user, besides those of the server: `progress`, `validation`, `receipt` and others.',
+      create: 'optional',
       example: initialMetadata,
       show: ({ metadata }) => ({ ...initialMetadata, ...metadata }),
     },
@@ -221,6 +195,28 @@ export const importResource = declareResource<ImportRow, ImportContext, Partial<
     },
   },
 });
+
+/** The keys of an import's metadata that the server sets. */
+const serverKeys = ['progress', 'validation', 'receipt', 'dry_run', 'source', 'sources'];
+
+function readMetadata(form: Form, key: string): JsonObject | undefined {
+  const given = form.object(key);
+  const taken = Object.keys(given ?? {}).filter((name) => serverKeys.includes(name));
+  if (taken.length === 0) return given;
+  return form.fail(key, `The server sets ${taken.join(', ')}; choose other names.`);
+}
+
+/** The body of a request that changes an import. */
+export const importChange = bodySchema(
+  'DatasetImportChange',
+  'Cancels an import, or changes its description and tags.',
+  {
+    ...cancelKey,
+    description: { type: nullableText },
+    tags: { type: strings },
+  },
+  { description: 'Curated variants of March 2026, checked twice.', tags: ['curated', 'checked'] },
+);
 
 /** A target field with all its keys (contract 10.1). */
 function targetFieldView(target: JsonObject): JsonObject {

@@ -1,11 +1,10 @@
 import { Body, Query, Req, Res } from '@nestjs/common';
 import type { ImportPatch, ImportRow } from '../../../engine/catalog/imports.js';
-import { isActive } from '../../../engine/catalog/task-row.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { notFound } from '../../../engine/core/errors.js';
 import { fileStats, removeFile } from '../../../engine/core/files.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
-import { cancelJob } from '../tasks/cancel-job.js';
+import { endJob } from '../tasks/cancel-job.js';
 import { Form } from '../../http/form.js';
 import { createImport } from './create-import.js';
 import { jobController } from '../tasks/job.controller.js';
@@ -47,7 +46,7 @@ export class ImportsController extends jobController({
   @Operation(importOperations.delete)
   @Access('write', 'import')
   async delete(@Resource() row: ImportRow, @Req() request: ApiRequest): Promise<object> {
-    if (isActive(row.status)) await cancelJob(this.context, row);
+    await endJob(this.context, row);
     const view = await this.view((await this.context.catalog.imports.get(row.id)) ?? row, request);
     await this.context.catalog.imports.delete(row.id);
     await removeFile(this.context.data.inlineRecords(row.id));

@@ -2,11 +2,38 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { checkFile } from '../../../scheduler/jobs/import/reader-choice.js';
+import { id, integer, jsonObject, nullable, text, type ValueType } from '../../http/schema.js';
 import { fileNameOf, readUrl } from '../../../scheduler/fetch/url.js';
 import { hintsOf, manifestEntries } from '../../../scheduler/jobs/import/manifest.js';
-import { readEntityParams } from './entity-params.js';
 import { Form, isObject } from '../../http/form.js';
-import { readFlags } from './import-options.js';
+import { entityParams, validationParams } from './import-params.js';
+
+/** A manifest: the files to import together, each by `url` or by `object_id`. */
+export const manifestType: ValueType = {
+  schema: {
+    type: 'object',
+    properties: {
+      files: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            url: text.schema,
+            object_id: nullable(id).schema,
+            name: text.schema,
+            format: text.schema,
+            size: integer.schema,
+            md5: text.schema,
+            base64_md5: text.schema,
+            reader_params: jsonObject.schema,
+            entity_params: nullable(entityParams.type).schema,
+            validation_params: nullable(validationParams.type).schema,
+          },
+        },
+      },
+    },
+  },
+};
 
 /** A file of a manifest after its check. */
 export interface ManifestFile {
@@ -124,8 +151,8 @@ function readOtherKeys(entryForm: Form): JsonObject {
     entryForm.fail('base64_md5', 'Is not the same as md5.');
   }
   entryForm.object('reader_params');
-  const entities = readEntityParams(entryForm, 'entity_params');
-  const validation = readFlags(entryForm, 'validation_params');
+  const entities = entityParams.type.read?.(entryForm, 'entity_params');
+  const validation = validationParams.type.read?.(entryForm, 'validation_params');
   return {
     ...(size !== undefined && { size }),
     ...(entities !== undefined && { entity_params: entities }),

@@ -5,6 +5,7 @@ import type { Form } from '../../http/form.js';
 import type { Caller } from '../../http/request.js';
 import { requireVault } from '../../http/require-resource.js';
 import { readFieldList } from '../fields/read-field.js';
+import { unchangeable } from '../unchangeable.js';
 import type { ObjectValues } from './object.js';
 
 const folderType = 'application/vnd.solvebio.folder';
@@ -31,6 +32,12 @@ export async function createObject(
   const fields = readFieldList(form, definitions);
   if (objectType !== 'dataset' && fields.length > 0) {
     form.fail('fields', 'Only datasets have fields.');
+  }
+  if (objectType !== 'dataset' && storageClass !== undefined) {
+    form.fail('storage_class', unchangeable.storageClass);
+  }
+  if (objectType !== 'dataset' && capacity !== undefined) {
+    form.fail('capacity', 'Only datasets have a capacity.');
   }
   if (storageClass === 'Archive') form.fail('storage_class', 'Archiving is not available yet.');
   // A vault that does not exist is answered before all other mistakes.

@@ -12,6 +12,7 @@ import {
   id,
   integer,
   integers,
+  jsonObject,
   listOf,
   nullable,
   nullableText,
@@ -50,6 +51,8 @@ export interface ObjectContext extends ObjectSummaryContext {
   /** The file has a format that can be imported. */
   readonly isTransformable: boolean;
   readonly globalBeacon: GlobalBeaconRow | undefined;
+  /** The metadata of the vault and of the folders that hold it. */
+  readonly inheritedMetadata: ObjectRow['metadata'];
   /** Set in the answer to creating a file. */
   readonly uploadUrl?: string;
   /** The object is being deleted; it is shown as it was. */
@@ -93,8 +96,11 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
   id: { type: id, example: 4811 },
   object_type: {
     type: oneOf('file', 'folder', 'dataset'),
+    description: 'Cannot be changed.',
     example: 'file',
     create: 'required',
+    update: true,
+    lookup: 'update',
   },
   filename: {
     type: filename,
@@ -112,8 +118,10 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
   },
   vault_id: {
     type: id,
+    description: 'Cannot be changed.',
     example: 12,
     create: 'required',
+    update: true,
     lookup: true,
   },
   vault_name: {
@@ -131,7 +139,8 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
   },
   documents_count: {
     type: nullable(integer),
-    description: 'Number of records of a dataset.',
+    description:
+      'Number of records of a dataset; of an uploaded file, once a query of the file or an import has counted them.',
     example: null,
     show: documentsCount,
   },
@@ -207,6 +216,8 @@ export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
       ...optional,
       type: readBy(nullable(storageClass), readStorageClass),
       description: 'Of a dataset; null for files and folders.',
+      update: true,
+      lookup: 'update',
       example: null,
       show: (_, { dataset }) => dataset?.storageClass ?? null,
     },
@@ -256,9 +267,15 @@ export const object = declareResource<ObjectRow, ObjectContext, ObjectValues>({
     ...ownerFields,
     updated_by: ownerFields.user,
     account_id: { type: id, example: 1, show: (_, { account }) => account.id },
-    inherited_metadata: empty({}),
+    inherited_metadata: {
+      type: jsonObject,
+      description:
+        'The metadata of the vault and of the folders that hold it; of equal keys, that of the nearest.',
+      example: { study: 'CMP-2026' },
+      show: (_, { inheritedMetadata }) => inheritedMetadata,
+    },
     url: constant(null),
-    capacity: { ...capacityField, show: null, create: 'optional' },
+    capacity: { ...capacityField, show: null, create: 'optional', update: true, lookup: 'update' },
     fields: {
       ...optional,
       type: readBy(listOf(reference('FieldCreate')), (form, key) => form.objectList(key)),

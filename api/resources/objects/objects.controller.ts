@@ -25,6 +25,7 @@ import {
 } from '../../http/request.js';
 import { requireResource } from '../../http/require-resource.js';
 import { readStorageClass, setStorageClass } from '../storage-class.js';
+import { refuseChange, unchangeable } from '../unchangeable.js';
 import { object as declared } from './object.js';
 import { downloadTarget, uploadTarget } from '../downloads/signed-addresses.js';
 
@@ -91,8 +92,12 @@ export class ObjectsController {
   ): Promise<object> {
     const form = new Form(body);
     const patch = declared.readUpdate(form) as ObjectPatch;
-    const newClass =
-      object.objectType === 'dataset' ? readStorageClass(form, 'storage_class') : undefined;
+    refuseChange(form, 'vault_id', object.vaultId, unchangeable.vault);
+    refuseChange(form, 'object_type', object.objectType, unchangeable.objectType);
+    const dataset = await this.context.catalog.datasets.get(object.id);
+    refuseChange(form, 'capacity', dataset?.capacity, unchangeable.capacity);
+    if (!dataset) refuseChange(form, 'storage_class', null, unchangeable.storageClass);
+    const newClass = dataset && readStorageClass(form, 'storage_class');
     form.done();
     const row = await this.context.catalog.transaction(async (tx) => {
       await setStorageClass(tx, object.id, newClass);

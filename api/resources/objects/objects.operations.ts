@@ -49,6 +49,10 @@ const fileQuery = bodySchema('FileQuery', 'A query of an uploaded file.', {
     example: 'json',
   },
   explain: { type: boolean, description: explainKey },
+  query: { type: text, description: 'Not for files.' },
+  entities: { type: { schema: { type: 'array' } }, description: 'Not for files.' },
+  facets: { type: { schema: { type: ['object', 'array'] } }, description: 'Not for files.' },
+  cursor: { type: { schema: {} }, description: 'Not for files.' },
 });
 
 const fileAnswer = answerSchema('FileAnswer', 'A page of the records of an uploaded file.', {
@@ -100,14 +104,17 @@ export const objectOperations = declareOperations('objects', 'Objects', {
       path: 'Exact path.',
       filename: 'Exact name.',
       object_type: 'file, folder or dataset.',
+      type: 'The same as object_type.',
       parent_object_id: 'Children of this folder; null: of the root.',
       ancestor_id: 'Everything below this folder; null: below the root.',
       min_distance: 'With ancestor_id: minimum number of levels below that folder.',
       depth: 'Level in the vault, 0 at the root.',
       query: 'Text in the path.',
+      q: 'The same as query.',
       regex: 'Regular expression found anywhere in the path, case-insensitive.',
       glob: 'Pattern of the full path with `*`, `?` and `**`.',
       tags: 'One tag.',
+      tag: 'The same as tags.',
       storage_class: 'Datasets with this storage class.',
       permission: 'read, write or admin: what the user may do in the vault.',
       ...paging,
@@ -189,7 +196,7 @@ export const downloadOperations = declareOperations('downloads', 'Objects', {
     paths: ['/v2/downloads/rejected/:id'],
     tag: 'Imports',
     summary:
-      'Returns the records that a failed import rejected, with the reasons, as gzipped JSON lines. The signed address is the credential.',
+      'Returns the records that an import rejected, with the reasons, as gzipped JSON lines. The signed address is the credential.',
     answer: 'bytes',
   },
 });

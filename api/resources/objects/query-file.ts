@@ -1,5 +1,5 @@
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
-import { AppError } from '../../../engine/core/errors.js';
+import { AppError, notFound } from '../../../engine/core/errors.js';
 import {
   parseFileQuery,
   parseOutput,
@@ -55,7 +55,7 @@ function resultOf(cells: readonly (string | null)[], format: OutputFormat): stri
 }
 
 async function withTable<T>(
-  { scheduler }: AppContext,
+  { scheduler, catalog }: AppContext,
   { id, objectType, revision, filename }: ObjectRow,
   signal: AbortSignal,
   work: (table: FileTable) => Promise<T>,
@@ -66,5 +66,11 @@ async function withTable<T>(
   }
   requireTableFormat(filename); // before anything is read
   if (revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');
-  return scheduler.fileTables.use({ objectId: id, revision, filename }, signal, work);
+  try {
+    return await scheduler.fileTables.use({ objectId: id, revision, filename }, signal, work);
+  } catch (error) {
+    // The file was deleted meanwhile.
+    if ((await catalog.objects.get(id)) === undefined) throw notFound();
+    throw error;
+  }
 }

@@ -16,16 +16,19 @@ import { requireResource } from '../../http/require-resource.js';
 
 /**
  * Runs several queries of one request (contract 8.6). The items are in the order of the queries: the answer with `status_code`
- * 200, or the error with its status. A failed query does not affect the others.
+ * 200, or the error with its status. A failed query does not affect the others. `checkKeys` throws for unknown keys of a query.
  */
 export async function batchAnswer(
   context: AppContext,
   caller: Caller,
   body: unknown,
+  checkKeys: (query: unknown, index: number) => void,
   signal: AbortSignal,
 ): Promise<JsonText> {
-  const queries = readQueries(body);
-  const texts = await mapConcurrent(queries, (query) => queryItem(context, caller, query, signal));
+  const queries = readQueries(body).map((query, index) => ({ query, index }));
+  const texts = await mapConcurrent(queries, ({ query, index }) =>
+    queryItem(context, caller, query, () => checkKeys(query, index), signal),
+  );
   return new JsonText(`[${texts.join(',')}]`);
 }
 
@@ -46,10 +49,12 @@ async function queryItem(
   context: AppContext,
   caller: Caller,
   query: unknown,
+  checkKeys: () => void,
   signal: AbortSignal,
 ): Promise<string> {
   try {
     if (!isObject(query)) throw new AppError('invalid', 'Each query must be a JSON object.');
+    checkKeys();
     const dataset = await datasetByIdOrPath(
       context,
       caller,

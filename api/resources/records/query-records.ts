@@ -1,7 +1,7 @@
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { genesForQuery } from '../../../engine/ingest/entities/genes.js';
-import { AppError, invalid, notFound } from '../../../engine/core/errors.js';
+import { invalid, notFound } from '../../../engine/core/errors.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import {
   lookup,
@@ -14,6 +14,7 @@ import {
 import { visibleData, type VisibleData } from '../../../scheduler/jobs/visible-data.js';
 import { queryHash, readCursor, writeCursor, type RequestedCursor } from './cursor.js';
 import type { AppContext } from '../../http/app-context.js';
+import { requireAvailable } from '../../http/require-resource.js';
 import { JsonText } from '../../http/reply.js';
 
 /** The JSON answer of a query: a page of records, and facets (contract 8.2). The engine's JSON is not parsed again. */
@@ -186,33 +187,29 @@ export async function runDatasetQuery(
   );
 }
 
-/** Runs a query. Throws a 404 instead of `damaged` if the files are missing because the dataset was deleted meanwhile. */
+/** Runs work on a dataset. Any error becomes a 404 if the dataset was deleted meanwhile: its files may be gone. */
 async function unlessDeleted<T>(
   context: AppContext,
   dataset: DatasetRow,
-  query: () => Promise<T>,
+  work: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await query();
+    return await work();
   } catch (error) {
-    const isDamaged = error instanceof AppError && error.code === 'damaged';
-    if (isDamaged && (await context.catalog.datasets.get(dataset.id)) === undefined)
-      throw notFound();
+    if ((await context.catalog.datasets.get(dataset.id)) === undefined) throw notFound();
     throw error;
   }
 }
 
-/** A version of a dataset, by default the latest; throws a 400 unless the dataset is available. */
+/** A version of a dataset, by default the latest; throws a 400 unless the dataset is available, a 404 once it is deleted. */
 async function readableData(
   context: AppContext,
   dataset: DatasetRow,
   version?: number,
 ): Promise<VisibleData> {
-  if (dataset.availability === 'available')
-    return visibleData(context.catalog, context.store, dataset.id, version);
-  throw new AppError(
-    'invalid',
-    `The dataset is ${dataset.availability}; it cannot be queried now.`,
+  requireAvailable(context, dataset, 'cannot be queried');
+  return unlessDeleted(context, dataset, () =>
+    visibleData(context.catalog, context.store, dataset.id, version),
   );
 }
 

@@ -1,3 +1,4 @@
+import { annotatorParams } from '../imports/import-params.js';
 import {
   anything,
   answerSchema,
@@ -27,19 +28,22 @@ const queryKeys: Readonly<Record<string, Property>> = {
   filters: {
     type: { schema: {} },
     description:
-      'Pairs [field__action, value], or objects with and, or, not; conditions of a list are joined by AND.',
+      'Pairs [field__action, value], or objects with and, or, not; conditions of a list are joined by AND. {"any": {"path": list, "filters": [...]}} finds records of which one element of a list of objects satisfies all of the filters.',
     example: [
       ['clinical_significance', 'Pathogenic'],
       ['info.AF__lt', 0.001],
     ],
   },
-  query: { type: text, description: 'A query string.' },
+  query: { type: text, description: 'A query string; joined with the other conditions by AND.' },
   fields: {
     type: { schema: { type: ['array', 'string'], items: { type: 'string' } } },
     description: 'Return only these fields.',
     example: ['gene', 'variant', 'clinical_significance'],
   },
-  exclude_fields: { type: { schema: { type: ['array', 'string'], items: { type: 'string' } } } },
+  exclude_fields: {
+    type: { schema: { type: ['array', 'string'], items: { type: 'string' } } },
+    description: 'Return all fields but these; precedes fields.',
+  },
   ordering: {
     type: { schema: { type: ['array', 'string'], items: { type: 'string' } } },
     description: 'Field names; `-` in front for descending.',
@@ -47,9 +51,13 @@ const queryKeys: Readonly<Record<string, Property>> = {
   },
   entities: {
     type: { schema: { type: 'array' } },
-    description: 'Pairs [entity type, value].',
+    description:
+      'Pairs [entity type, value], where a value may be a list; pairs of one type are alternatives.',
   },
-  genome_build: { type: genomeBuild },
+  genome_build: {
+    type: genomeBuild,
+    description: 'Only records of this build, or without one.',
+  },
   facets: {
     type: { schema: { type: ['object', 'array'] } },
     description:
@@ -57,7 +65,7 @@ const queryKeys: Readonly<Record<string, Property>> = {
     example: { gene: { limit: 3 } },
   },
   limit: { type: integer, description: '0 to 10,000; 100 when absent.', example: 10 },
-  offset: { type: integer },
+  offset: { type: integer, description: 'Number of records to skip; 0 when absent.' },
   cursor: {
     type: anything,
     description:
@@ -66,8 +74,39 @@ const queryKeys: Readonly<Record<string, Property>> = {
   explain: { type: boolean, description: explainKey },
 };
 
+/** Keys of queries that clients send and that have no effect yet; a value that asks for something is an error. */
+const laterKeys: Readonly<Record<string, Property>> = {
+  target_fields: { type: jsonObjects, description: 'Not available yet.' },
+  annotator_params: { type: annotatorParams.type, description: 'Not available yet.' },
+  debug: { type: anything, description: 'Has no effect.' },
+};
+
 /** The body of a query of a dataset. */
-export const query = bodySchema('Query', 'A query of a dataset.', queryKeys);
+export const query = bodySchema('Query', 'A query of a dataset.', { ...queryKeys, ...laterKeys });
+
+const { cursor: _, explain: __, ...exportKeys } = queryKeys;
+
+/** The query of an export. */
+export const exportQuery = bodySchema('ExportQuery', 'The query of an export.', {
+  ...exportKeys,
+  ...laterKeys,
+  limit: { type: integer, description: '1 to 1,000,000; all records when absent.' },
+  facets: { type: anything, description: 'Not in exports.' },
+  offset: { type: integer, description: 'Not in exports.' },
+  explain: { type: boolean, description: 'Not in exports.' },
+  csv_safe: {
+    type: boolean,
+    description:
+      'CSV and TSV: cells that a spreadsheet would take for formulas begin with a quote.',
+  },
+});
+
+/** The conditions of a beacon and of others that restrict a query. */
+export const conditions = bodySchema('Conditions', 'Conditions of a query.', {
+  filters: queryKeys['filters']!,
+  query: queryKeys['query']!,
+  genome_build: queryKeys['genome_build']!,
+});
 
 const answerKeys = {
   dataset: { type: text, description: 'Name of the dataset.', example: 'variants' },
@@ -194,29 +233,24 @@ const explainedCause = answerSchema(
   { path: 'filters[0]', condition: 'gene = myh7', hint: '…', cause: 'letter_case' },
 );
 
+/** One of several queries; unknown keys in it refuse it alone. */
+export const batchItem = bodySchema('BatchItem', 'A query of the dataset that it names.', {
+  dataset: { type: { schema: { type: ['integer', 'string'] } }, description: 'Id or full path.' },
+  dataset_id: {
+    type: { schema: { type: ['integer', 'string'] } },
+    description: 'The same as dataset.',
+  },
+  ...queryKeys,
+  ...laterKeys,
+});
+
 /** Several queries in one request. */
 export const batchQuery = bodySchema(
   'BatchQuery',
   'Several queries; a bare list is accepted too.',
   {
     queries: {
-      type: {
-        schema: {
-          type: 'array',
-          items: {
-            allOf: [
-              { $ref: '#/components/schemas/Query' },
-              {
-                type: 'object',
-                properties: {
-                  dataset: { type: ['integer', 'string'], description: 'Id or full path.' },
-                },
-                required: ['dataset'],
-              },
-            ],
-          },
-        },
-      },
+      type: listOf(reference('BatchItem')),
       example: [
         { dataset: 4812, filters: [['gene', 'MYH7']], limit: 1 },
         { dataset: 4812, filters: [['gene', 'MYBPC3']], limit: 0 },
@@ -248,11 +282,14 @@ export const batchAnswer = {
 
 export const recordSchemas = [
   query,
+  exportQuery,
+  conditions,
   queryAnswer,
   lookup,
   explanation,
   explainedNode,
   explainedCause,
+  batchItem,
   batchQuery,
   batchAnswer,
 ];

@@ -2,7 +2,9 @@ import { Body, Controller, Headers, Param, Req, Res } from '@nestjs/common';
 import type { DatasetRow } from '../../../engine/catalog/datasets.js';
 import { Access, Resource, CurrentCaller } from '../../http/access.js';
 import { batchAnswer } from './batch-query.js';
+import { KnownKeys, reportIgnored } from '../../http/known-keys.js';
 import { Operation } from '../../http/operation.js';
+import { batchItem } from './record-schemas.js';
 import { recordOperations } from './records.operations.js';
 import { AppContext } from '../../http/app-context.js';
 import { lookupAnswer, pageAnswer, pageTypes, queryAnswer } from './query-records.js';
@@ -29,7 +31,10 @@ function requestedPageType(accept: string | undefined): PageType | undefined {
 /** The records of datasets (contract 8). */
 @Controller()
 export class RecordsController {
-  constructor(private readonly context: AppContext) {}
+  constructor(
+    private readonly context: AppContext,
+    private readonly keys: KnownKeys,
+  ) {}
 
   @Operation(recordOperations.query)
   @Access('read', 'dataset')
@@ -58,7 +63,12 @@ export class RecordsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    return batchAnswer(this.context, caller, body, abortOnDisconnect(request, reply));
+    const check = (query: unknown, index: number): void => {
+      const ignored = this.keys.checkPart(batchItem, query, request);
+      const named = ignored.map((key) => `queries[${index}].${key}`);
+      reportIgnored(this.context, request, reply, named);
+    };
+    return batchAnswer(this.context, caller, body, check, abortOnDisconnect(request, reply));
   }
 
   @Operation(recordOperations.lookup)

@@ -1,6 +1,13 @@
 import { declareOperations } from '../../http/operation-row.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
-import { batchAnswer, batchQuery, lookup, query, queryAnswer } from './record-schemas.js';
+import {
+  batchAnswer,
+  batchItem,
+  batchQuery,
+  lookup,
+  query,
+  queryAnswer,
+} from './record-schemas.js';
 
 /** The operations on the records of datasets. */
 export const recordOperations = declareOperations('datasets', 'Datasets', {
@@ -23,6 +30,7 @@ export const recordOperations = declareOperations('datasets', 'Datasets', {
     paths: ['/v2/batch_query', '/v1/batch_query'],
     summary: 'Runs several queries. One that fails does not affect the others.',
     body: batchQuery,
+    answeredApart: batchItem,
     answer: batchAnswer,
   },
 });

@@ -18,13 +18,21 @@ function list(value: unknown): readonly string[] {
 }
 
 function inFilters(value: unknown): readonly string[] {
-  if (isObject(value)) return Object.values(value).flatMap(inFilters);
+  if (isObject(value)) return Object.entries(value).flatMap(([key, operand]) => inOperator(key, operand)); // prettier-ignore
   if (!Array.isArray(value)) return [];
   const [first] = value as readonly unknown[];
   if (value.length !== 2 || typeof first !== 'string') return value.flatMap(inFilters);
   const cut = first.lastIndexOf('__');
   // `FIELD__length__gte` has two parts behind the field.
   return [cut <= 0 ? first : first.slice(0, cut).replace(/__length$/, '')];
+}
+
+/** The filters of an `any` name the fields of a list from there. */
+function inOperator(operator: string, operand: unknown): readonly string[] {
+  if (operator.toLowerCase() !== 'any' || !isObject(operand)) return inFilters(operand);
+  const list = String(operand['path']);
+  const inside = inFilters(operand['filters']).map((name) => `${list}.${name}`);
+  return inside.length === 0 ? [list] : inside;
 }
 
 function inFacets(value: unknown): readonly string[] {

@@ -1,6 +1,14 @@
 import type { SavedQueryRow } from '../../../engine/catalog/saved-queries.js';
 import { constant, declareResource } from '../../http/resource.js';
-import { filledText, id, jsonObject, nullable, strings, text } from '../../http/schema.js';
+import {
+  filledText,
+  id,
+  jsonObject,
+  nullable,
+  reference,
+  strings,
+  text,
+} from '../../http/schema.js';
 import {
   createdAndUpdated,
   descriptionField,
@@ -35,7 +43,7 @@ export const savedQuery = declareResource<SavedQueryRow, SavedQueryContext>({
     },
     description: { ...descriptionField, initial: null, example: 'MYH7 and MYBPC3, ClinVar.' },
     params: {
-      type: jsonObject,
+      type: { ...jsonObject, schema: reference('Query').schema },
       description:
         'A query: filters, query, fields, entities, ordering …; answered as it was sent.',
       example: { filters: [['gene__in', ['MYH7', 'MYBPC3']]], fields: ['gene', 'variant'] },

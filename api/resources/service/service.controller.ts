@@ -1,11 +1,13 @@
-import { Controller, Header, Redirect, Res } from '@nestjs/common';
-import { Access, Public, CurrentCaller } from '../../http/access.js';
+import { Controller, Header, Redirect, Req, Res } from '@nestjs/common';
+import { Public } from '../../http/access.js';
+import { Authenticator } from '../../http/authenticator.js';
 import { docsPage, docsPolicy } from '../../http/docs-page.js';
 import { OpenapiDocument } from '../../http/openapi.js';
 import { Operation } from '../../http/operation.js';
 import { rootOperations, serviceOperations } from './service.operations.js';
 import { AppContext } from '../../http/app-context.js';
-import type { ApiReply, Caller } from '../../http/request.js';
+import type { ApiReply, ApiRequest } from '../../http/request.js';
+import { startPage, startPolicy, wantsPage } from '../../http/start-page.js';
 
 /** The service itself: credentials, health and the description of the interface. */
 @Controller()
@@ -13,6 +15,7 @@ export class ServiceController {
   constructor(
     private readonly context: AppContext,
     private readonly document: OpenapiDocument,
+    private readonly authenticator: Authenticator,
   ) {}
 
   @Operation(rootOperations.head)
@@ -22,9 +25,19 @@ export class ServiceController {
   }
 
   @Operation(rootOperations.get)
-  @Access('read')
-  get(@CurrentCaller() caller: Caller): object {
-    return { detail: `The credentials are valid: ${caller.user.email}.` };
+  @Public()
+  async get(
+    @Req() request: ApiRequest,
+    @Res({ passthrough: true }) reply: ApiReply,
+  ): Promise<object | string> {
+    reply.header('Vary', 'Accept');
+    if (wantsPage(request.headers.accept)) {
+      reply.header('Content-Type', 'text/html; charset=utf-8');
+      reply.header('Content-Security-Policy', startPolicy);
+      return startPage;
+    }
+    const { user } = await this.authenticator.admit(request);
+    return { detail: `The credentials are valid: ${user.email}.` };
   }
 
   @Operation(serviceOperations.health)

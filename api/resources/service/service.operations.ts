@@ -36,7 +36,8 @@ export const rootOperations = declareOperations('root', 'Service', {
   get: {
     method: get,
     paths: ['/'],
-    summary: 'Confirms that the credentials are valid.',
+    summary:
+      'Confirms that the credentials are valid; a browser gets a page that says what this is.',
     answer: confirmation,
   },
 });

@@ -1,4 +1,5 @@
 import type { JobRow } from '../../../engine/catalog/jobs.js';
+import { isActive } from '../../../engine/catalog/task-row.js';
 import { invalid } from '../../../engine/core/errors.js';
 import { Form } from '../../http/form.js';
 import type { AppContext } from '../../http/app-context.js';
@@ -13,6 +14,14 @@ export function isCancelRequest(body: unknown, request: ApiRequest): boolean {
   }
   form.done();
   return status === 'canceled' || (request.url.split('?', 1)[0] ?? '').endsWith('/cancel');
+}
+
+/** Ends a job that is about to be deleted; one that has ended meanwhile needs nothing. */
+export async function endJob(context: AppContext, job: JobRow): Promise<void> {
+  if (!isActive(job.status)) return;
+  await cancelJob(context, job).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== 'invalid') throw error;
+  });
 }
 
 /** Cancels the task of a job and waits for its end. */

@@ -41,12 +41,15 @@ const timestamps: ValueType = {
   },
 };
 
-/** The body of a request that cancels; the whole resource may come along (contract 15.4). */
-export const cancelBody = bodySchema(
-  'Cancel',
-  'Cancels the work. Other keys are ignored, except those of an import that can be changed.',
-  { status: { type: oneOf('canceled'), example: 'canceled', required: true } },
-);
+/** The key of a request that cancels. */
+export const cancelKey = {
+  status: { type: oneOf('canceled'), description: 'canceled: cancels it.', example: 'canceled' },
+};
+
+/** The body of a request that cancels. */
+export const cancel = bodySchema('Cancel', 'Cancels the work.', {
+  status: { ...cancelKey.status, required: true },
+});
 
 /** The priority of a task: a lower number runs first. */
 export const priority = readBy(integer, (form, key) => {

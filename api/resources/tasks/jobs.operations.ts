@@ -4,12 +4,12 @@ import {
   type OperationDeclaration,
   type OperationRow,
 } from '../../http/operation-row.js';
-import type { NamedSchema } from '../../http/schema.js';
+import { repeating, type NamedSchema } from '../../http/schema.js';
 import { commit } from '../commits/commit.js';
 import { datasetPaths } from '../datasets/datasets.operations.js';
 import { exportResource, signedDownload } from '../exports/export.js';
-import { importResource } from '../imports/import.js';
-import { cancelBody } from './job.js';
+import { importChange, importResource } from '../imports/import.js';
+import { cancel } from './job.js';
 import { task } from './task.js';
 
 interface JobDescription {
@@ -32,12 +32,19 @@ function jobOperations<K extends string>(
   more: Readonly<Record<K, OperationDeclaration>>,
 ): Readonly<Record<JobAction | K, OperationRow>> {
   const path = `/v2/dataset_${name}`;
+  const change = repeating(body, answer);
   const filters = {
     dataset_id: 'Dataset.',
     vault_id: 'Vault.',
     user_id: 'The user who started it.',
+    user: 'The same as user_id.',
   };
-  const list = { status: 'One or several statuses, separated by commas.', ...filters, ...paging };
+  const list = {
+    id: 'One or several ids, separated by commas.',
+    status: 'One or several statuses, separated by commas.',
+    ...filters,
+    ...paging,
+  };
   const common: Readonly<Record<JobAction, OperationDeclaration>> = {
     list: {
       method: 'GET',
@@ -59,14 +66,14 @@ function jobOperations<K extends string>(
       // The specification spells the cancel path with `datasets_`.
       paths: [`${path}/:id`, `${path}/:id/cancel`, `/v2/datasets_${name}/:id/cancel`],
       summary: `Cancels ${noun}${note}.`,
-      body,
+      body: change,
       answer,
     },
     patch: {
       method: 'PATCH',
       paths: [`${path}/:id`],
       summary: `Cancels ${noun}${note}.`,
-      body,
+      body: change,
       answer,
     },
   };
@@ -82,7 +89,7 @@ export const importOperations = jobOperations(
     tag: 'Imports',
     noun: 'an import',
     answer: importResource.schema,
-    body: cancelBody,
+    body: importChange,
     note: ', or changes its description and tags',
   },
   {
@@ -104,7 +111,7 @@ export const importOperations = jobOperations(
       method: 'GET',
       paths: ['/v2/dataset_imports/:id/rejected'],
       summary:
-        'Redirects (302) to the records that a failed import rejected, with the reasons; 404 without any.',
+        'Redirects (302) to the records that an import rejected, with the reasons; 404 without any.',
       query: redirect,
       answer: signedDownload,
     },
@@ -118,7 +125,7 @@ export const exportOperations = jobOperations(
     tag: 'Exports',
     noun: 'an export',
     answer: exportResource.schema,
-    body: cancelBody,
+    body: cancel,
   },
   {
     create: {
@@ -152,7 +159,7 @@ export const commitOperations = jobOperations(
     tag: 'Commits',
     noun: 'a commit',
     answer: commit.schema,
-    body: cancelBody,
+    body: cancel,
     note: '; 400 once it has completed',
   },
   {},
@@ -167,14 +174,16 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
     paths: ['/v2/tasks'],
     summary: 'Lists the tasks of the account that the user may read, newest first.',
     query: {
+      id: 'One or several ids, separated by commas.',
       status: 'One or several statuses, separated by commas.',
       task_type: 'For example datasets.DatasetImport.',
       class:
-        'One or several of interactive, standard and background, separated by commas; interactive and standard unless given. Only administrators see background tasks (datasets.SegmentMerge, objects.FileTable).',
+        'One or several of interactive, standard and background, separated by commas; interactive and standard unless given. Only administrators see background tasks.',
       target_object_id: 'The dataset that is written.',
       source_object_id: 'The object that is read.',
       parent_task_id: 'Tasks that this task created.',
-      user: 'The user who started it.',
+      user_id: 'The user who started it.',
+      user: 'The same as user_id.',
       ordering: 'created_at, updated_at, priority or status; `-` in front for descending.',
       ...paging,
     },
@@ -190,14 +199,14 @@ export const taskOperations = declareOperations('tasks', 'Tasks', {
     method: 'PUT',
     paths: oneTask,
     summary: 'Cancels a task.',
-    body: cancelBody,
+    body: repeating(cancel, task.schema),
     answer: task.schema,
   },
   patch: {
     method: 'PATCH',
     paths: oneTask,
     summary: 'Cancels a task.',
-    body: cancelBody,
+    body: repeating(cancel, task.schema),
     answer: task.schema,
   },
 });

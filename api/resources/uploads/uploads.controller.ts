@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ObjectRow } from '../../../engine/catalog/object-row.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
-import { moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
+import { linkFile, removeFile, syncFolder } from '../../../engine/core/files.js';
 import { writeStream, type Written } from '../../../engine/core/file-writer.js';
 
 /** Uploads of file contents; the signed URL is the only credential (contract 6.5). */
@@ -142,14 +142,14 @@ async function publish(
   scratchPath: string,
   written: Written,
 ): Promise<void> {
-  let moved: string | undefined;
+  let linked: string | undefined;
   const published = context.catalog.transaction(async (tx) => {
     const object = await tx.objects.get(id);
     if (!object) throw notFound(); // deleted meanwhile
     const revision = object.revision + 1;
     const path = context.data.object(id, revision);
-    await moveFile(scratchPath, path);
-    moved = path;
+    await linkFile(scratchPath, path); // the name in the scratch folder shows a restart that this was not completed
+    linked = path;
     await syncFolder(context.data.objects);
     crashpoint('upload.renamed');
     await tx.objects.update(id, {
@@ -157,13 +157,15 @@ async function publish(
       size: written.bytes,
       md5: written.md5,
       availability: 'available',
+      documentsCount: null,
     });
     return object.revision;
   });
   const replaced = await published.catch(async (error: unknown) => {
-    if (moved !== undefined) await removeQuietly(moved);
+    if (linked !== undefined) await removeQuietly(linked);
     throw error;
   });
+  await removeQuietly(scratchPath);
   if (replaced === 0) return;
   await removeQuietly(context.data.object(id, replaced));
   await context.scheduler.fileTables.drop(id);

@@ -13,7 +13,7 @@ import {
   tagsField,
 } from '../common-fields.js';
 import { checkedName } from '../checked-name.js';
-import { storageClass } from '../storage-class.js';
+import { readStorageClass, storageClass } from '../storage-class.js';
 
 /** What a vault inside another resource shows besides its row. */
 export interface VaultSummaryContext {
@@ -111,7 +111,13 @@ export const vault = declareResource<VaultRow, VaultContext>({
     metadata: metadataField,
     tags: tagsField,
     default_storage_class: {
-      type: nullable(storageClass),
+      type: nullable(
+        readBy(storageClass, (form, key) => {
+          const name = readStorageClass(form, key);
+          if (name !== 'Archive') return name;
+          return form.fail(key, 'Archiving is not available yet.');
+        }),
+      ),
       description: 'The storage class of new datasets; null: Standard.',
       example: 'Standard',
       create: 'optional',
@@ -126,8 +132,14 @@ export const vault = declareResource<VaultRow, VaultContext>({
     },
     require_unique_paths: constant(true),
     versioning: {
-      type: oneOf('disabled', 'enabled', 'suspended'),
+      type: readBy(oneOf('disabled', 'enabled', 'suspended'), (form, key) => {
+        const choice = form.choice(key, ['disabled', 'enabled', 'suspended']);
+        if (choice === undefined || choice === 'disabled') return choice;
+        return form.fail(key, 'Versions of files are not available yet.');
+      }),
+      description: 'disabled: versions of files are not available yet.',
       example: 'disabled',
+      create: 'optional',
       update: true,
     },
     last_synced: constant(null),

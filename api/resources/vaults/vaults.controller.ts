@@ -25,8 +25,10 @@ export const vaultOperations = crudOperations('vaults', {
     vault_type: 'user, personal or general.',
     provider: 'Provider.',
     tags: 'One tag.',
+    tag: 'The same as tags.',
     storage_class: 'Default storage class.',
     query: 'Text in the name or the description.',
+    q: 'The same as query.',
     permission: 'read, write or admin: what the user may do in the vault.',
   },
   summaries: {

@@ -29,6 +29,14 @@ export function detectEntity(
   return null;
 }
 
+/**
+ * Whether the numbers of a field with this name may be ids of an entity. Choice: numbers are PubMed ids where the name of their field says
+ * so, and ids of nothing else.
+ */
+export function mayHoldIds(name: string): boolean {
+  return hasWord(wordsOf(name), 'pmid', 'pmids', 'pubmed');
+}
+
 /** Returns the number of values that match a type, or null when they are too few for a field of that type. */
 type Kind = (values: readonly string[], words: readonly string[], genes: Genes) => number | null;
 

@@ -1,6 +1,7 @@
 import { causesOf } from './causes.js';
 import type { Language } from '../sql/dialect.js';
 import { countNodes, type NodeCounts, type Rows } from './counts.js';
+import { hintsAbout } from './hints.js';
 import { leavesOf, type ExplainNode } from './node.js';
 import { segmentTest } from '../predicate/prune.js';
 import type { Explaining } from './tree.js';
@@ -68,9 +69,13 @@ export async function explanation(scope: ExplainScope, explaining: Explaining): 
     scope.total === 0
       ? await steps.time('causes', () => causesOf(search, explaining, counts))
       : undefined;
+  const hints = await steps.time('counts', () =>
+    hintsAbout(root, explaining.index, beginStatement, scope.rows),
+  );
   return JSON.stringify({
     records: snapshot.rows,
     nodes,
+    ...(hints.length > 0 && { hints }),
     ...(causes && { causes }),
     segments: segmentsTouched(snapshot, predicate, scope.caseVariants),
     plan: scope.plan.steps,

@@ -21,12 +21,17 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
     if (found)
       guesses.push({ leaf, cause, because, instead: found.text, changes: new Map([[leaf, found.predicate]]), ...more });
   }; // prettier-ignore
-  for (const { cause, because, change } of valueChanges(context.genes))
+  for (const { cause, because, change } of valueChanges(context.names.genes))
     add(cause, because, reword(leaf, context, change));
-  const { source } = leaf;
+  const { source, predicate } = leaf;
+  if (predicate.kind === 'any' && predicate.item.kind === 'and')
+    add('different_elements', elementsReason(predicate.field.name), {
+      text: null,
+      predicate: predicate.item,
+    });
   if (source.kind === 'build') add('wrong_build', buildReason, otherBuild(leaf, source.value));
   if (source.kind === 'entity' && source.type === 'gene')
-    add('gene_name', geneReason, read({ ...source, value: synonyms(source.value, context.genes) }, context)); // prettier-ignore
+    add('gene_name', geneReason, read({ ...source, value: synonyms(source.value, context.names.genes) }, context)); // prettier-ignore
   if (source.kind === 'term') {
     const { atom } = source;
     const [only] = atom.kind === 'term' ? atom.parts : [];
@@ -49,6 +54,10 @@ export function guessesAt(leaf: ExplainLeaf, context: ExplainContext): readonly 
 /** The possible mistakes that concern several conditions: positions that count from 0, and swapped ends of a range. */
 export function guessesAtAll(root: ExplainGroup, context: ExplainContext): readonly Guess[] {
   return [...shifted(positiveLeaves(root), context), ...swapped(root, context)];
+}
+
+function elementsReason(list: string): string {
+  return `Different elements of ${list} satisfy the conditions, and no element all of them`;
 }
 
 const buildReason = 'The records are of another genome build';

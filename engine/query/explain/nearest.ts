@@ -1,7 +1,7 @@
 import { compile } from '../sql/compile.js';
 import { boundType } from '../sql/params.js';
 import type { Rows } from './counts.js';
-import { isNumeric } from '../request/values.js';
+import { isNumeric } from '../../core/types.js';
 import type { FieldRef, Predicate, Scalar } from '../predicate/predicate.js';
 import { access, type Statement } from '../sql/statement.js';
 

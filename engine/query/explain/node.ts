@@ -30,7 +30,8 @@ export type ExplainSource =
   | { readonly kind: 'entity'; readonly type: string; readonly value: unknown }
   | { readonly kind: 'build'; readonly value: string }
   | { readonly kind: 'term'; readonly atom: ValueAtom }
-  | { readonly kind: 'presence' };
+  | { readonly kind: 'presence' }
+  | { readonly kind: 'element' };
 
 /** Combines nodes. */
 export function group(

@@ -1,4 +1,4 @@
-import { group, type ExplainNode } from './node.js';
+import { group, type ExplainNode, type ExplainSource } from './node.js';
 import type { FieldIndex } from '../request/fields.js';
 import type { Predicate, WildPart } from '../predicate/predicate.js';
 import {
@@ -59,14 +59,18 @@ function clauseNode({ sign, atom }: Clause, path: string, index: FieldIndex): Ex
 
 function atomNode(atom: Atom, path: string, index: FieldIndex): ExplainNode {
   if (atom.kind === 'group') return levelNode(atom.level, path, index);
-  const isPresence = atom.kind === 'exists' || atom.kind === 'missing';
   return {
     kind: 'condition',
     path,
     text: atomText(atom),
     predicate: atomPredicate(atom, index),
-    source: isPresence ? { kind: 'presence' } : { kind: 'term', atom },
+    source: sourceOf(atom),
   };
+}
+
+function sourceOf(atom: Exclude<Atom, { kind: 'group' }>): ExplainSource {
+  if (atom.kind === 'element') return { kind: 'element' };
+  return atom.kind === 'exists' || atom.kind === 'missing' ? { kind: 'presence' } : { kind: 'term', atom }; // prettier-ignore
 }
 
 /** The predicate of a single term, phrase or range. */
@@ -77,6 +81,7 @@ export function atomPredicate(atom: Atom, index: FieldIndex): Predicate {
 
 /** A term, phrase or range in the syntax of query strings. */
 export function atomText(atom: Exclude<Atom, { kind: 'group' }>): string {
+  if (atom.kind === 'element') return atom.text;
   if (atom.kind === 'exists' || atom.kind === 'missing')
     return `_${atom.kind}_:${escaped(atom.field)}`;
   const field = atom.field === null ? '' : `${escaped(atom.field)}:`;

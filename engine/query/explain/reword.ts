@@ -43,7 +43,7 @@ export function reword(
   context: ExplainContext,
   change: Change,
 ): Reworded | undefined {
-  if (source.kind === 'presence') return undefined;
+  if (source.kind === 'presence' || source.kind === 'element') return undefined;
   if (source.kind === 'term') {
     const atom = changedAtom(source.atom, change);
     return atom && readAtom(atom, context);
@@ -54,7 +54,7 @@ export function reword(
 
 /** Parses a filter or an entity pair again; undefined if it is not valid. */
 export function read(source: ExplainSource, context: ExplainContext): Reworded | undefined {
-  const { index, genes, rules } = context;
+  const { index, names, rules } = context;
   return validOnly(() => {
     if (source.kind === 'filter') {
       const pair = [source.key, source.value];
@@ -62,7 +62,7 @@ export function read(source: ExplainSource, context: ExplainContext): Reworded |
     }
     if (source.kind === 'entity') {
       const pair = [source.type, source.value];
-      return { text: wholeText(pair), predicate: parseEntities([pair], index, genes) };
+      return { text: wholeText(pair), predicate: parseEntities([pair], index, names) };
     }
     return undefined;
   });

@@ -1,15 +1,15 @@
 import { stringifyJson } from '../../core/json.js';
-import { parseEntities, type GeneNames } from '../request/entities.js';
+import { parseEntities, type EntityNames } from '../request/entities.js';
 import type { FieldIndex } from '../request/fields.js';
 import { isPair, parseFilters, type FilterRules } from '../request/filter.js';
-import { group, type ExplainGroup, type ExplainNode } from './node.js';
+import { group, type ExplainGroup, type ExplainNode, type ExplainSource } from './node.js';
 import { queryNode } from './query-nodes.js';
 import type { Predicate } from '../predicate/predicate.js';
 
 /** What is needed to parse one condition of the request a second time. */
 export interface ExplainContext {
   readonly index: FieldIndex;
-  readonly genes: GeneNames | undefined;
+  readonly names: EntityNames;
   readonly rules: FilterRules | undefined;
 }
 
@@ -56,22 +56,22 @@ function filterNodes(input: unknown, path: string, context: ExplainContext): Exp
 
 /** The node of one filter. The input has been validated, so the casts hold. */
 function filterNode(input: unknown, path: string, context: ExplainContext): ExplainNode {
-  if (isPair(input)) {
-    return {
-      kind: 'condition',
-      path,
-      text: shortText(input),
-      predicate: parseFilters([input], context.index, context.rules),
-      source: { kind: 'filter', key: input[0], value: input[1] },
-    };
-  }
+  const leaf = (source: ExplainSource): ExplainNode => ({
+    kind: 'condition',
+    path,
+    text: shortText(input),
+    predicate: parseFilters([input], context.index, context.rules),
+    source,
+  });
+  if (isPair(input)) return leaf({ kind: 'filter', key: input[0], value: input[1] });
   const [operator, operand] = Object.entries(input as object)[0] as [string, unknown];
+  if (operator.toLowerCase() === 'any') return leaf({ kind: 'element' });
   const kind = operator.toLowerCase() as ExplainGroup['kind'];
   return group(kind, path, filterNodes(operand, `${path}.${operator}`, context));
 }
 
 /** The nodes of the entity pairs: pairs of the same type are joined by OR. */
-function entityNodes(input: unknown, { index, genes }: ExplainContext): ExplainNode[] {
+function entityNodes(input: unknown, { index, names }: ExplainContext): ExplainNode[] {
   const pairs = isPair(input) ? [input] : (input as readonly [string, unknown][]);
   const byType = new Map<string, ExplainNode[]>();
   for (const [i, pair] of pairs.entries()) {
@@ -82,7 +82,7 @@ function entityNodes(input: unknown, { index, genes }: ExplainContext): ExplainN
       kind: 'condition',
       path: `entities[${i}]`,
       text: shortText(pair),
-      predicate: parseEntities([pair], index, genes),
+      predicate: parseEntities([pair], index, names),
       source: { kind: 'entity', type, value: pair[1] },
     });
   }

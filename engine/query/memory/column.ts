@@ -73,8 +73,18 @@ export interface SegmentView {
   column(field: FieldRef): Column | undefined;
   /** The hash table of a column of strings; undefined if the column has none. */
   hashes?(field: FieldRef): StringHashes | undefined;
+  /** The elements of a list of objects; undefined if the segment does not store the list. A view without this has no such lists. */
+  elements?(list: FieldRef): Elements | undefined;
   /** The rows that the index of terms found for this query. */
   readonly terms?: FoundTerms | undefined;
+}
+
+/** The elements of a list of objects, nulls left out. */
+export interface Elements {
+  /** Row r has the elements `offsets[r]` to `offsets[r + 1]`. */
+  readonly offsets: Int32Array;
+  /** The elements as rows: the columns are those inside the list. */
+  readonly view: SegmentView;
 }
 
 /** Finds strings by the hash of their lower case. */

@@ -64,7 +64,7 @@ export function memorySupport(
     );
   const context: SupportContext = {
     column: (field) => columnOf(field, columns),
-    hasTermIndex: (field) => indexedFields.has(fieldKey(field)),
+    hasTextIndex: (field) => indexedFields.has(fieldKey(field)),
     memorySupport: (item) => kindOf(item).memorySupport(item, context),
   };
   return context.memorySupport(predicate);

@@ -80,7 +80,7 @@ export function openMemoryExecutor({ threads, cacheMb, report }: MemoryOptions):
   };
 }
 
-/** What a request to the shards needs beside the query: the segments that may match, and the rows that the term index found. */
+/** What a request to the shards needs beside the query: the segments that may match, and the rows that the text index found. */
 interface Prepared {
   readonly known: KnownSnapshot;
   readonly segments: readonly number[];

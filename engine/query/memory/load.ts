@@ -4,7 +4,7 @@ import { chunkPages, type DecompressedPage } from '../../parquet/read-pages.js';
 import { readLevels } from '../../parquet/read-chunk.js';
 import { physicalType } from '../../parquet/schema.js';
 import { DictionarySink } from './dictionary-sink.js';
-import type { Column } from './column.js';
+import type { Column, ColumnValues } from './column.js';
 import { FlagSink, numberSink } from './number-sinks.js';
 import type { SegmentChunk, SegmentFile } from './segment-file.js';
 import type { SegmentLeaf } from './segment-leaves.js';
@@ -12,53 +12,81 @@ import { StringSink } from './string-sink.js';
 import type { ValueSink } from './value-sink.js';
 import type { GrowingDictionary } from './growing-dictionary.js';
 
+/** The rows of columns: the records of a segment, or the elements of a list of objects. */
+export interface RowLevel {
+  readonly rows: number;
+  /** A row begins at each level of the Parquet column with at most this repetition and at least this definition. */
+  readonly repetition: number;
+  readonly definition: number;
+}
+
+/** The rows that are the records of a segment. */
+export function recordLevel(rows: number): RowLevel {
+  return { rows, repetition: 0, definition: 0 };
+}
+
 /**
- * Reads the column of a leaf, given by its physical path; undefined if the segment lacks it, so that no row has a value. Strings
+ * Reads the column of a leaf, given by its physical path,; undefined if the segment lacks it, so that no row has a value. Strings
  * become indices of `dictionary` if the file stores them with dictionaries and there is room for their entries. Throws `damaged`.
  */
 export function loadColumn(
   file: SegmentFile,
   path: readonly string[],
   dictionary: GrowingDictionary,
+  level: RowLevel = recordLevel(file.rows),
 ): Column | undefined {
   const leaf = file.leaf(path);
   if (leaf === undefined) return undefined;
   try {
     const chunks = file.groups.map((group) => group.chunks[leaf.index]!);
     if (leaf.physical !== physicalType.byteArray) {
-      return column(file, leaf, chunks, numbers(leaf, chunks))!;
+      const capacity = capacityOf(leaf, chunks, level);
+      return column(file, leaf, chunks, numbers(leaf, chunks, capacity), level)!;
     }
     const hasDictionaries = chunks.every(
       ({ dictionaryOffset, slots, nulls }) => dictionaryOffset !== undefined || slots === nulls,
     );
     if (hasDictionaries && !dictionary.isFull) {
-      const indices = column(
-        file,
-        leaf,
-        chunks,
-        new DictionarySink(capacityOf(leaf, chunks), dictionary),
-      );
+      const sink = new DictionarySink(capacityOf(leaf, chunks, level), dictionary);
+      const indices = column(file, leaf, chunks, sink, level);
       if (indices !== undefined) return indices;
     }
     const textBytes = chunks.reduce((sum, chunk) => sum + chunk.textBytes, 0);
-    return column(file, leaf, chunks, new StringSink(capacityOf(leaf, chunks), textBytes))!;
+    const sink = new StringSink(capacityOf(leaf, chunks, level), textBytes);
+    return column(file, leaf, chunks, sink, level)!;
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw file.damaged(`cannot give its column ${leaf.key}`, error);
   }
 }
 
-function numbers(leaf: SegmentLeaf, chunks: readonly SegmentChunk[]): ValueSink {
-  const capacity = capacityOf(leaf, chunks);
+/** The column as doubles, where its segment is older than the type of the field and stores whole numbers or floats. */
+export function withDoubles(found: Column): Column {
+  const { values } = found;
+  if (values.kind !== 'numbers' && values.kind !== 'longs') return found;
+  const stored = values.kind === 'longs' ? values.longs : values.numbers;
+  if (stored instanceof Float64Array) return found;
+  const numbers =
+    stored instanceof BigInt64Array ? Float64Array.from(stored, Number) : Float64Array.from(stored);
+  const hasNonFinite = values.kind === 'numbers' && values.hasNonFinite;
+  const doubles: ColumnValues = { kind: 'numbers', numbers, hasNonFinite };
+  const bytes = found.bytes - stored.byteLength + numbers.byteLength;
+  return { ...found, values: doubles, bytes };
+}
+
+function numbers(leaf: SegmentLeaf, chunks: readonly SegmentChunk[], capacity: number): ValueSink {
   if (leaf.physical === physicalType.boolean) return new FlagSink(capacity);
   return numberSink(leaf.physical, chunks, capacity);
 }
 
-/** Number of values to allocate: one per row for a plain leaf, one per value that is not null for a list. */
-function capacityOf({ maxRepetition }: SegmentLeaf, chunks: readonly SegmentChunk[]): number {
-  const count = (sum: number, { slots, nulls }: SegmentChunk) =>
-    sum + slots - (maxRepetition > 0 ? nulls : 0);
-  return chunks.reduce(count, 0);
+/** Number of values to allocate: one per row for a leaf in no list of its own, else one per value that is not null. */
+function capacityOf(
+  { maxRepetition }: SegmentLeaf,
+  chunks: readonly SegmentChunk[],
+  { rows, repetition }: RowLevel,
+): number {
+  if (maxRepetition === repetition) return rows;
+  return chunks.reduce((sum, { slots, nulls }) => sum + slots - nulls, 0);
 }
 
 /** Reads all pages into `sink`; undefined if the sink cannot hold a dictionary of the file. */
@@ -67,48 +95,62 @@ function column(
   leaf: SegmentLeaf,
   chunks: readonly SegmentChunk[],
   sink: ValueSink,
+  level: RowLevel,
 ): Column | undefined {
-  const capacity = capacityOf(leaf, chunks);
-  const rows = leaf.maxRepetition > 0 ? new ListRows(leaf, file.rows) : new PlainRows(leaf);
+  const capacity = capacityOf(leaf, chunks, level);
+  const isMany = leaf.maxRepetition > level.repetition;
+  const rows = isMany ? new ListRows(leaf, level) : new PlainRows(leaf, level);
+  for (const page of pagesOf(file, chunks)) {
+    if (!page.isDictionary) rows.read(page, sink, capacity);
+    else if (!sink.dictionary(page)) return undefined;
+  }
+  const { offsets, present } = rows.finish(level.rows, capacity);
+  const { values, bytes } = sink.finish();
+  const extra = (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
+  return { rows: level.rows, offsets, present, values, bytes: bytes + extra };
+}
+
+/** The pages of column chunks; each is valid until the next one is asked for. */
+export function* pagesOf(
+  file: SegmentFile,
+  chunks: readonly SegmentChunk[],
+): Generator<DecompressedPage> {
   for (const chunk of chunks) {
     if (chunk.slots === 0) continue;
     const bytes = acquire(Uint8Array, chunk.bytes);
     try {
       const stored = bytes.subarray(0, chunk.bytes);
       file.readInto(stored, chunk.begin);
-      for (const page of chunkPages(stored, chunk)) {
-        if (!page.isDictionary) rows.read(page, sink, capacity);
-        else if (!sink.dictionary(page)) return undefined;
-      }
+      yield* chunkPages(stored, chunk);
     } finally {
       release(bytes);
     }
   }
-  const { offsets, present } = rows.finish(file.rows, capacity);
-  const { values, bytes } = sink.finish();
-  const extra = (offsets?.byteLength ?? 0) + (present?.byteLength ?? 0);
-  return { rows: file.rows, offsets, present, values, bytes: bytes + extra };
 }
 
-/** Reads a leaf in no list: one value per row. */
+/** Reads a leaf that is in no list below the rows: one value per row. */
 class PlainRows {
   readonly #leaf: SegmentLeaf;
+  readonly #level: RowLevel;
   #present: Uint8Array | undefined;
   #row = 0;
 
-  constructor(leaf: SegmentLeaf) {
+  constructor(leaf: SegmentLeaf, level: RowLevel) {
     this.#leaf = leaf;
+    this.#level = level;
   }
 
   read(page: DecompressedPage, sink: ValueSink, rows: number): void {
-    const { count, body } = page;
-    const { maxDefinition } = this.#leaf;
+    const { body } = page;
+    const { maxDefinition, maxRepetition } = this.#leaf;
     const row = this.#row;
-    if (row + count > rows) throw new RangeError('there are more values than rows');
-    this.#row += count;
-    const levels = acquire(Int32Array, count);
+    const levels = acquire(Int32Array, page.count);
     try {
-      const constant = readLevels(body, maxDefinition, count, levels);
+      if (maxRepetition > 0) readLevels(body, maxRepetition, page.count, levels);
+      const constant = readLevels(body, maxDefinition, page.count, levels);
+      const count = this.#rowsIn(levels, page.count, constant);
+      if (row + count > rows) throw new RangeError('there are more values than rows');
+      this.#row += count;
       if (constant === maxDefinition) {
         this.#present?.fill(1, row, row + count);
         sink.read(page, count, row);
@@ -129,22 +171,34 @@ class PlainRows {
     }
   }
 
+  /** Moves the levels at which rows begin to the front, and returns their number. */
+  #rowsIn(levels: Int32Array, count: number, constant: number | undefined): number {
+    const { definition } = this.#level;
+    if (definition === 0) return count;
+    if (constant !== undefined) return constant >= definition ? count : 0;
+    let rows = 0;
+    for (let i = 0; i < count; i++) if (levels[i]! >= definition) levels[rows++] = levels[i]!;
+    return rows;
+  }
+
   finish(rows: number): Pick<Column, 'offsets' | 'present'> {
     if (this.#row !== rows) throw new RangeError(`there are ${this.#row} values for ${rows} rows`);
     return { offsets: undefined, present: this.#present };
   }
 }
 
-/** Reads a leaf that is or lies in a list: any number of values per row. */
+/** Reads a leaf that is or lies in a list below the rows: any number of values per row. */
 class ListRows {
   readonly #leaf: SegmentLeaf;
+  readonly #level: RowLevel;
   readonly #offsets: Int32Array;
   #row = 0;
   #value = 0;
 
-  constructor(leaf: SegmentLeaf, rows: number) {
+  constructor(leaf: SegmentLeaf, level: RowLevel) {
     this.#leaf = leaf;
-    this.#offsets = new Int32Array(rows + 1);
+    this.#level = level;
+    this.#offsets = new Int32Array(level.rows + 1);
   }
 
   read(page: DecompressedPage, sink: ValueSink, maxValues: number): void {
@@ -158,10 +212,11 @@ class ListRows {
       const defined = readLevels(body, maxDefinition, count, definition);
       if (defined !== undefined) definition.fill(defined, 0, count);
       const offsets = this.#offsets;
+      const { repetition: deepest, definition: least } = this.#level;
       let row = this.#row;
       let value = this.#value;
       for (let i = 0; i < count; i++) {
-        if (repetition[i] === 0) offsets[row++] = value;
+        if (repetition[i]! <= deepest && definition[i]! >= least) offsets[row++] = value;
         if (definition[i] === maxDefinition) value++;
       }
       if (row >= offsets.length) throw new RangeError('there are more lists than rows');

@@ -42,7 +42,7 @@ export interface ShardQuery {
   /** True if the counts are not needed: the shard stops when it has found the first rows. */
   readonly isUncounted?: boolean;
   readonly facets: readonly Facet[] | null;
-  /** By the number of the segment: the rows that the term index found. */
+  /** By the number of the segment: the rows that the text index found. */
   readonly terms?: ReadonlyMap<number, FoundTerms> | undefined;
   /** True if the answer lists all matching rows. */
   readonly isListed?: boolean;

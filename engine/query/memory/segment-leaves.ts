@@ -16,6 +16,8 @@ export interface SegmentLeaf {
   readonly path: readonly string[];
   /** For each of `columns`, true if it is a list. */
   readonly lists: readonly boolean[];
+  /** For each of `columns`, the definition level of a value of it (for a list, of an element) that is not null. */
+  readonly definitions: readonly number[];
   /** One of `physicalType`. */
   readonly physical: number;
   readonly isDate: boolean;
@@ -36,11 +38,15 @@ export function segmentLeaves(schema: readonly SchemaElement[]): readonly Segmen
     if (element === undefined) throw new RangeError('the schema ends early');
     const isTop = at === 1;
     const { name, repetition_type: kind, num_children: children, type } = element;
+    const definition = above.definition + (isTop || kind === 'REQUIRED' ? 0 : 1);
     const here: Above = {
       path: isTop ? [] : [...above.path, name],
       columns: isTop || hidden ? above.columns : [...above.columns, name],
       lists: isTop || hidden ? above.lists : [...above.lists, element.converted_type === 'LIST'],
-      definition: above.definition + (isTop || kind === 'REQUIRED' ? 0 : 1),
+      definitions: isTop
+        ? []
+        : [...(hidden ? above.definitions.slice(0, -1) : above.definitions), definition],
+      definition,
       repetition: above.repetition + (kind === 'REPEATED' ? 1 : 0),
     };
     if (children === undefined) {
@@ -50,6 +56,7 @@ export function segmentLeaves(schema: readonly SchemaElement[]): readonly Segmen
         key: leafKey(here.columns),
         path: here.path,
         lists: here.lists,
+        definitions: here.definitions,
         physical: physicalOf(type),
         isDate: element.converted_type === 'TIMESTAMP_MICROS',
         maxDefinition: here.definition,
@@ -61,7 +68,7 @@ export function segmentLeaves(schema: readonly SchemaElement[]): readonly Segmen
     const isList = element.converted_type === 'LIST' || kind === 'REPEATED';
     for (let i = 0; i < children; i++) walk(here, isList);
   };
-  walk({ path: [], columns: [], lists: [], definition: 0, repetition: 0 }, false);
+  walk({ path: [], columns: [], lists: [], definitions: [], definition: 0, repetition: 0 }, false);
   return leaves;
 }
 
@@ -69,6 +76,7 @@ interface Above {
   readonly path: readonly string[];
   readonly columns: readonly string[];
   readonly lists: readonly boolean[];
+  readonly definitions: readonly number[];
   readonly definition: number;
   readonly repetition: number;
 }
@@ -88,9 +96,7 @@ function physicalOf(type: string | undefined): number {
   return physical;
 }
 
-/**
- * The physical names of the columns from the root to a field; undefined if the dataset has no such column, or it is an object.
- */
+/** The physical names of the columns from the root to a field; undefined if the dataset has no such column. */
 export function physicalPath(
   columns: Columns,
   path: readonly string[],
@@ -104,5 +110,5 @@ export function physicalPath(
     physical.push(column.physical);
     siblings = column.children;
   }
-  return column === undefined || column.type === 'object' ? undefined : physical;
+  return column === undefined ? undefined : physical;
 }

@@ -6,7 +6,8 @@ import { packBitmap } from '../../text/bitmap.js';
 import { Cache } from './cache.js';
 import type { Column, SegmentView, StringHashes } from './column.js';
 import { accumulator } from './facets/accumulator.js';
-import { loadColumn } from './load.js';
+import { loadElements, type LoadedElements } from './elements.js';
+import { loadColumn, recordLevel, type RowLevel, withDoubles } from './load.js';
 import { firstRows, releaseBytes } from './selection-bytes.js';
 import {
   countOf,
@@ -168,28 +169,49 @@ export class Shard {
   }
 
   #view(snapshot: ShardSnapshot, segment: ShardSegment, terms?: FoundTerms): SegmentView {
+    const level = recordLevel(segment.rows);
+    return { ...this.#viewOf({ snapshot, segment, depth: 0, level }), terms };
+  }
+
+  #viewOf(scope: Scope): SegmentView {
     return {
-      terms,
-      rows: segment.rows,
-      column: (field) => this.#column(snapshot, segment, field),
-      hashes: (field) => this.#hashes(snapshot, segment, field),
+      rows: scope.level.rows,
+      column: (field) => this.#column(scope, field),
+      hashes: (field) => this.#hashes(scope, field),
+      elements: (list) => {
+        const found = this.#elements(scope, list);
+        if (found === undefined) return undefined;
+        const { offsets, level } = found;
+        return { offsets, view: this.#viewOf({ ...scope, depth: list.path.length, level }) };
+      },
     };
   }
 
-  #column(snapshot: ShardSnapshot, segment: ShardSegment, field: FieldRef): Column | undefined {
-    const key = `${segment.path}\n${field.path.join('\n')}`;
+  #column(scope: Scope, field: FieldRef): Column | undefined {
+    const key = keyOf('', scope, field);
     const known = this.#cache.get<Column | 'absent'>(key);
     if (known !== undefined) return known === 'absent' ? undefined : known;
-    const column = this.#load(snapshot, segment, field);
+    const column = this.#load(scope, field);
     this.#cache.set(key, column ?? 'absent', (column?.bytes ?? 0) + entryBytes);
     return column;
   }
 
-  #load(snapshot: ShardSnapshot, segment: ShardSegment, field: FieldRef): Column | undefined {
+  #load({ snapshot, segment, level }: Scope, field: FieldRef): Column | undefined {
     const found = physicalPath(snapshot.columns, field.path);
     if (found === undefined) return undefined;
     const dictionary = this.#dictionary(`${snapshot.datasetId}\n${field.path.join('\n')}`);
-    return loadColumn(this.#file(segment), found, dictionary);
+    const column = loadColumn(this.#file(segment), found, dictionary, level);
+    return column && field.type === 'double' ? withDoubles(column) : column;
+  }
+
+  #elements(scope: Scope, list: FieldRef): LoadedElements | undefined {
+    const key = keyOf('[]', scope, list);
+    const known = this.#cache.get<LoadedElements | 'absent'>(key);
+    if (known !== undefined) return known === 'absent' ? undefined : known;
+    const path = physicalPath(scope.snapshot.columns, list.path);
+    const found = path && loadElements(this.#file(scope.segment), path, scope.level);
+    this.#cache.set(key, found ?? 'absent', (found?.offsets.byteLength ?? 0) + entryBytes);
+    return found;
   }
 
   /**
@@ -208,15 +230,11 @@ export class Shard {
     return known;
   }
 
-  #hashes(
-    snapshot: ShardSnapshot,
-    segment: ShardSegment,
-    field: FieldRef,
-  ): StringHashes | undefined {
-    const key = `#${segment.path}\n${field.path.join('\n')}`;
+  #hashes(scope: Scope, field: FieldRef): StringHashes | undefined {
+    const key = keyOf('#', scope, field);
     const known = this.#cache.get<StringHashes>(key);
     if (known !== undefined) return known;
-    const column = this.#column(snapshot, segment, field);
+    const column = this.#column(scope, field);
     if (column?.values.kind !== 'strings') return undefined;
     const made = stringHashes(column);
     this.#cache.set(key, made, made.bytes + entryBytes);
@@ -242,6 +260,20 @@ export class Shard {
     }
     return file;
   }
+}
+
+/** The rows whose columns are asked for: the records of a segment, or the elements of a list of objects in it. */
+interface Scope {
+  readonly snapshot: ShardSnapshot;
+  readonly segment: ShardSegment;
+  /** Length of the path of the list; 0 for records. */
+  readonly depth: number;
+  readonly level: RowLevel;
+}
+
+/** The cache key of something that belongs to a field. The list of a scope is the beginning of the field's path. */
+function keyOf(what: '' | '#' | '[]', { segment, depth }: Scope, { path, type }: FieldRef): string {
+  return `${what}${depth}\n${segment.path}\n${type}\n${path.join('\n')}`;
 }
 
 /** The caller reads this after a thread was replaced, or when many newer snapshots have come between. */

@@ -3,7 +3,7 @@ import { foldTerm } from '../../text/fold.js';
 import type { TextQuery } from '../../text/column-matcher.js';
 import type { TextField, TimeSlice } from '../../text/ranked-search.js';
 import type { Predicate } from '../predicate/predicate.js';
-import { textField } from '../text/text-field.js';
+import { openTextIndex } from '../text/text-field.js';
 import type { Unsupported } from '../unsupported.js';
 import { fieldKey, termConditions, type FoundTerms, type TermCondition } from './terms.js';
 
@@ -30,7 +30,7 @@ export class TermLookup {
     const indexed = new Map<string, Indexed>();
     for (const [key, condition] of termConditions(predicate)) {
       const name = fieldKey(condition.field);
-      if (!fields.has(name)) fields.set(name, await textField(snapshot, condition.field));
+      if (!fields.has(name)) fields.set(name, await openTextIndex(snapshot, condition.field));
       const field = fields.get(name);
       if (field === undefined)
         return {

@@ -11,7 +11,7 @@ import { memoryCost, sqlCost, type Cost } from './cost.js';
 import type { Selection } from './executor.js';
 import { memoryRefusal } from '../memory/evaluate.js';
 
-/** The executor of a step: the log of the table, the term index, columns in memory, SQL over Parquet, or the record reader. */
+/** The executor of a step: the log of the table, the text index, columns in memory, SQL over Parquet, or the record reader. */
 export type StepExecutor = 'log' | 'index' | 'memory' | 'sql' | 'reader';
 
 /**
@@ -204,7 +204,7 @@ class Planner {
     const byIndex = noIndex ?? this.#refusal('select', 'index');
     if (byIndex === undefined && isRankedByOneField(this.#request, this.#columns)) {
       const cost = { ms: 1 + this.#rows * indexedNs * 1e-6 };
-      const reason = 'the term index of one field tells matches and order';
+      const reason = 'the text index of one field tells matches and order';
       const select = this.#step('select', 'index', ranking, cost, reason);
       return facets ? [select, this.#facets()] : [select];
     }
@@ -218,11 +218,11 @@ class Planner {
         const cost = memoryCost(this.#request, this.#rows);
         return [
           this.#step('list', 'memory', this.#foundColumns(), cost, 'columns tell the matches'),
-          this.#step('rank', 'index', ranking, { ms: 1 + this.#rows * indexedNs * 1e-6 }, 'the term index tells the order'), // prettier-ignore
+          this.#step('rank', 'index', ranking, { ms: 1 + this.#rows * indexedNs * 1e-6 }, 'the text index tells the order'), // prettier-ignore
         ];
       }
     }
-    const reason = byIndex ?? inMemory ?? 'the term index does not tell the order';
+    const reason = byIndex ?? inMemory ?? 'the text index does not tell the order';
     const cost = sqlCost(this.#request, this.#rows);
     const steps = [this.#step('select', 'sql', this.#foundColumns(), cost, reason)];
     if (limit === 0) return steps;
@@ -286,7 +286,7 @@ class Planner {
 const noMemory = 'there is no executor with columns in memory';
 /** Reading one record from cached pages. */
 const readMs = 0.02;
-/** Ranking by the term index, per record of the segments. */
+/** Ranking by the text index, per record of the segments. */
 const indexedNs = 2;
 /** Below this many records, every plan is fast. */
 const smallTable = 500_000;

@@ -58,7 +58,7 @@ export interface SupportContext {
   /** The column of a field in the dataset's schema; undefined if no record stores the field. */
   column(field: FieldRef): Column | undefined;
   /** True if every segment has an index of the terms of this field. */
-  hasTermIndex(field: FieldRef): boolean;
+  hasTextIndex(field: FieldRef): boolean;
   memorySupport(item: Predicate): MemorySupport;
 }
 
@@ -77,6 +77,8 @@ export interface SqlContext {
   readonly statement: Statement;
   sql(item: Predicate): string;
   negatedSql(item: Predicate): string;
+  /** The same for conditions on an element of a list (`inElement`). */
+  within(statement: Statement): SqlContext;
 }
 
 /** Preparation for the memory executor. */

@@ -1,5 +1,6 @@
 import type { Cost } from './cost.js';
 import type { Kind } from './kind.js';
+import { any } from './kinds/any.js';
 import { all, and, none, not, or } from './kinds/combinators.js';
 import { contains } from './kinds/contains.js';
 import { equality } from './kinds/equality.js';
@@ -22,6 +23,7 @@ const kinds: { readonly [K in Predicate['kind']]: Kind<OfKind<K>> } = {
   not,
   missing,
   length,
+  any,
   in: equality,
   range,
   contains,

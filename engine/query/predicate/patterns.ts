@@ -1,6 +1,10 @@
 import type { WildPart } from './predicate.js';
 import { separators } from '../../text/tokenizer.js';
 
+/** Matches a whole string that spells a number in digits, as requests spell them; spaces around it are allowed. */
+export const writtenNumber =
+  '[ \\t]*[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \\t]*';
+
 /** The start or end of a term, because RE2's `\b` knows ASCII only. Case folding of these classes would make patterns slow to compile. */
 const before = `(?:^|[${separators}])`;
 const behind = `(?:$|[${separators}])`;

@@ -73,6 +73,11 @@ export type Predicate =
       readonly start: bigint;
       readonly stop: bigint;
     }
+  /**
+   * One element of the list of objects `field` satisfies `item`, whose fields are inside that list. They keep their whole paths, so that
+   * `item` by itself is the condition that different elements may satisfy together.
+   */
+  | { readonly kind: 'any'; readonly field: FieldRef; readonly item: Predicate }
   /** The whole value, or one of its terms, matches the wildcard pattern in any letter case. */
   | { readonly kind: 'wildcard'; readonly field: FieldRef; readonly parts: readonly WildPart[] };
 
@@ -85,11 +90,11 @@ export type Combinator = Extract<
   { readonly kind: 'all' | 'none' | 'and' | 'or' | 'not' }
 >;
 
-/** A leaf of the tree: a condition on one field. */
+/** A leaf of the tree: a condition on one field, or on the elements of one list. */
 export type Condition = Exclude<Predicate, Combinator>;
 
 /** A condition on single values of its field. */
-export type ValueCondition = Exclude<Condition, { readonly kind: 'missing' | 'length' }>;
+export type ValueCondition = Exclude<Condition, { readonly kind: 'missing' | 'length' | 'any' }>;
 
 /** The predicates of one kind. */
 export type OfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly kind: K }>;
@@ -128,6 +133,11 @@ export function not(item: Predicate): Predicate {
   return node({ kind: 'not', item });
 }
 
+/** Matches records of which one element of the list satisfies `item`. */
+export function any(field: FieldRef, item: Predicate): Predicate {
+  return item.kind === 'none' ? none : node({ kind: 'any', field, item });
+}
+
 /** Freezes a predicate; every predicate is created here. */
 export function node(predicate: Predicate): Predicate {
   if ('items' in predicate) Object.freeze(predicate.items);
@@ -135,7 +145,7 @@ export function node(predicate: Predicate): Predicate {
   return Object.freeze(predicate);
 }
 
-/** All conditions in a predicate, from left to right. */
+/** All conditions in a predicate, from left to right; not those on the elements of a list, which are inside an `any`. */
 export function conditionsIn(predicate: Predicate): readonly Condition[] {
   switch (predicate.kind) {
     case 'all':

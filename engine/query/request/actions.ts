@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js';
 import { budgets } from '../../core/budgets.js';
-import type { StoredType } from '../../core/types.js';
+import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.js';
+import { isNumeric, type StoredType } from '../../core/types.js';
 import { isReserved } from './fields.js';
 import {
   and,
@@ -12,7 +13,7 @@ import {
   type Predicate,
 } from '../predicate/predicate.js';
 import { Problem, show } from './problem.js';
-import { floating, isNumeric, limits, momentOf, numberOf, scalarOf, textOf } from './values.js';
+import { floating, floorOf, limits, momentOf, numberOf, scalarOf, textOf } from './values.js';
 import { tokenize } from '../../text/tokenizer.js';
 
 type Type = StoredType | 'auto';
@@ -33,7 +34,7 @@ const valued = (type: Type): boolean => type !== 'object' && type !== 'json';
 const ends = 'lies between two listed numbers or dates';
 const pattern = 'matches the regular expression (RE2 syntax) from its first to its last character';
 
-/** The filter actions (query language 2.2); a new one is one entry here, and a case of `test/engine/query/naive-filter.ts`. */
+/** The filter actions (query language 2.2); a new one is one entry here, a case of `test/engine/query/naive-filter.ts` and one of `actionsOf` in `random-filter.ts` beside it. */
 const actions: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['', action(() => true, plain, 'equals the value in any letter case, or contains all its words if the field is a `text`; `null`: records without a value')],
   ['iexact', action(written, (field, value) => equal(field, [value], true), 'equals the value in any letter case')],
@@ -98,6 +99,64 @@ const lengthActions: ReadonlyMap<string, Action> = new Map(
   }),
 );
 
+/** What other query languages call an action, by its letters. */
+const synonyms: Synonyms = {
+  eq: ['exact'],
+  equal: ['exact'],
+  equals: ['exact'],
+  is: ['exact'],
+  ieq: ['iexact'],
+  less: ['lt'],
+  lessthan: ['lt'],
+  before: ['lt'],
+  greater: ['gt'],
+  greaterthan: ['gt'],
+  more: ['gt'],
+  after: ['gt'],
+  le: ['lte'],
+  max: ['lte'],
+  atmost: ['lte'],
+  ge: ['gte'],
+  min: ['gte'],
+  atleast: ['gte'],
+  like: ['contains'],
+  ilike: ['contains'],
+  icontains: ['contains'],
+  includes: ['contains'],
+  has: ['contains'],
+  match: ['regexp'],
+  matches: ['regexp'],
+  rlike: ['regexp'],
+  startswith: ['prefix'],
+  istartswith: ['prefix'],
+  beginswith: ['prefix'],
+  starts: ['prefix'],
+  oneof: ['in'],
+  anyof: ['in'],
+  isin: ['in'],
+  len: ['length'],
+  count: ['length'],
+  size: ['length'],
+};
+
+/** What takes the place of actions that other query languages have. */
+const otherwise: ReadonlyMap<string, string> = new Map([
+  ...['ne', 'neq', 'not', 'isnot', 'notequal'].map((name) => [name, '{"not": [FIELD, VALUE]}'] as const), // prettier-ignore
+  ...['nin', 'notin'].map((name) => [name, '{"not": [FIELD__in, VALUES]}'] as const),
+  ...['null', 'isnull', 'missing'].map((name) => [name, '[FIELD, null]'] as const),
+  ...['exists', 'notnull', 'isnotnull'].map((name) => [name, '{"not": [FIELD, null]}'] as const),
+  ...['endswith', 'suffix', 'iendswith'].map((name) => [name, '[FIELD__regexp, ".*VALUE"]'] as const), // prettier-ignore
+]);
+
+/** The end of the message about an unknown action: what may have been meant, or all that there are. */
+function actionFor(name: string): string {
+  const form = otherwise.get(name.toLowerCase().replaceAll('_', ''));
+  if (form !== undefined) return ` Use ${form}.`;
+  const names = [...actions.keys(), ...lengthActions.keys()].filter((one) => one !== '');
+  const meant = didYouMean(suggestionFor(name, names, synonyms));
+  return meant || ` Known actions: ${[...actions.keys()].filter((one) => one !== '').join(', ')}.`;
+}
+
 /** The field and the action of a filter's key, `FIELD`, `FIELD__ACTION` or `FIELD__length__ACTION`. */
 export function splitKey(
   key: string,
@@ -127,7 +186,7 @@ export function condition(field: FieldRef, name: string, value: unknown): Predic
   const ofLength = lengthActions.get(name);
   if (ofLength) return ofLength.build(field, value);
   const known = actions.get(name);
-  if (!known) throw new Problem(`Unknown action: ${name}`);
+  if (!known) throw new Problem(`Unknown action: ${name.slice(0, 80)}.${actionFor(name)}`);
   // A declared field without data: its type is not known yet, and it is missing in every record.
   if (field.type === 'auto') return value === null ? node({ kind: 'missing', field }) : none;
   if (!known.types(field.type)) {
@@ -279,7 +338,7 @@ function low(field: FieldRef, value: unknown, inclusive: boolean): End {
   const number = numberOf(value);
   if (type === 'double' || type === 'float') return { value: floating(type, number), inclusive };
   // Among whole numbers, above 1.5 is above 1.
-  if (typeof number === 'number') return low(field, BigInt(Math.floor(number)), false);
+  if (typeof number === 'number') return low(field, floorOf(value), false);
   const [smallest, largest] = limits(type);
   if (number > largest) return 'none';
   return number < smallest ? { value: smallest, inclusive: true } : { value: number, inclusive };
@@ -293,7 +352,7 @@ function high(field: FieldRef, value: unknown, inclusive: boolean): End {
   }
   const number = numberOf(value);
   if (type === 'double' || type === 'float') return { value: floating(type, number), inclusive };
-  if (typeof number === 'number') return high(field, BigInt(Math.floor(number)), true);
+  if (typeof number === 'number') return high(field, floorOf(value), true);
   const [smallest, largest] = limits(type);
   if (number < smallest) return 'none';
   return number > largest ? { value: largest, inclusive: true } : { value: number, inclusive };

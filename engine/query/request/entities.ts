@@ -1,6 +1,7 @@
 import { budgets } from '../../core/budgets.js';
 import type { EntityType } from '../../core/types.js';
 import { fieldRef, type FieldIndex } from './fields.js';
+import { genomicNotation, type GenomicNotation } from './genomic-notation.js';
 import { all, and, node, none, or, type FieldRef, type Predicate } from '../predicate/predicate.js';
 import { Problem, problemAt, show } from './problem.js';
 import { scalarOf, textOf } from './values.js';
@@ -13,18 +14,31 @@ export interface GeneNames {
   synonyms?(symbol: string): readonly string[];
 }
 
+/** What the names of entities refer to. */
+export interface EntityNames {
+  readonly genes?: GeneNames | undefined;
+  /** The build of places that name none, in upper case; null: any build of the dataset. */
+  readonly build?: string | null;
+}
+
 /**
  * Parses `entities` (query language 5): pairs of a type and a value or list of values. A record must have one of the values of
- * each type. Throws a 400 under the key `entities` that names the pair.
+ * each type. Choice: a gene, variant or region may be given in any notation of genomics, whatever its type: `13:32315086-32400268`,
+ * `13-32316461-A-G`, `rs80359550`; without a build, in the build of the request, or in those of the dataset. Throws a 400 under the key
+ * `entities` that names the pair.
  */
-export function parseEntities(input: unknown, fields: FieldIndex, genes?: GeneNames): Predicate {
+export function parseEntities(
+  input: unknown,
+  fields: FieldIndex,
+  names: EntityNames = {},
+): Predicate {
   if (input === undefined || input === null || input === '') return all;
   const byType = new Map<EntityType, Predicate[]>();
   for (const [i, pair] of pairsOf(input).entries()) {
     try {
       const [type, values] = readPair(pair);
       const found = byType.get(type) ?? [];
-      found.push(...values.map((value) => kinds[type](value, fields, genes)));
+      found.push(...values.map((value) => kinds[type](value, fields, names)));
       byType.set(type, found);
     } catch (error) {
       if (error instanceof Problem) throw problemAt('entities', `entities[${i}]`, error);
@@ -87,19 +101,24 @@ function readPair(pair: unknown): readonly [EntityType, readonly unknown[]] {
 }
 
 /** Builds the predicate for one entity of a type. */
-type EntityPredicate = (
-  value: unknown,
-  fields: FieldIndex,
-  genes: GeneNames | undefined,
-) => Predicate;
+type EntityPredicate = (value: unknown, fields: FieldIndex, names: EntityNames) => Predicate;
 
 const kinds: Readonly<Record<EntityType, EntityPredicate>> = {
-  gene: (value, fields, genes) => {
+  gene: (value, fields, names) => {
     const name = nameOf(value);
-    const symbol = genes?.resolve(name);
-    return among(fields, 'gene', symbol === undefined ? [name] : [name, symbol]);
+    const isGene = names.genes?.resolve(name) !== undefined;
+    const notation = isGene ? undefined : genomicNotation(name);
+    return notation ? noted(notation, fields, names) : ofGene(name, fields, names);
   },
-  variant: (value, fields) => among(fields, 'variant', variantForms(nameOf(value))),
+  variant: (value, fields, names) => {
+    const name = nameOf(value);
+    const notation = genomicNotation(name);
+    if (notation?.kind === 'variant') return ofVariant(notation, fields, names, [name]);
+    if (notation) return noted(notation, fields, names);
+    if (names.genes?.resolve(name) !== undefined && fieldsOf(fields, 'gene').length > 0)
+      return ofGene(name, fields, names);
+    return among(fields, 'variant', variantForms(name));
+  },
   literature: (value, fields) => {
     const name = nameOf(value);
     const number = /^(?:PMID:? ?)?(\d+)$/i.exec(name)?.[1];
@@ -108,8 +127,91 @@ const kinds: Readonly<Record<EntityType, EntityPredicate>> = {
   },
   sample: (value, fields) => among(fields, 'sample', [nameOf(value)]),
   dataset: (value, fields) => among(fields, 'dataset', [nameOf(value)]),
-  genomic_region: (value, fields) => overlapping(regionOf(value), fields),
+  genomic_region(value, fields, names) {
+    if (typeof value !== 'string') return overlapping(regionOf(value), fields);
+    const name = nameOf(value);
+    const notation = genomicNotation(name);
+    if (notation?.kind === 'variant') {
+      const stop = notation.start + BigInt(notation.reference.length) - 1n;
+      return noted({ ...notation, kind: 'region', stop }, fields, names);
+    }
+    if (notation) return noted(notation, fields, names);
+    return names.genes?.resolve(name) === undefined
+      ? overlapping(regionOf(value), fields)
+      : ofGene(name, fields, names);
+  },
 };
+
+function noted(notation: GenomicNotation, fields: FieldIndex, names: EntityNames): Predicate {
+  switch (notation.kind) {
+    case 'region': {
+      const { start, stop } = notation;
+      if (start > stop)
+        throw new Problem(`A region stops behind its start, but ${start} comes before ${stop}`);
+      const build = notation.build ?? names.build ?? null;
+      const regions = chromosomesOf(notation.chromosome).map((chromosome) => ({
+        build,
+        chromosome,
+        start,
+        stop,
+      }));
+      return or(regions.map((region) => overlapping(region, fields)));
+    }
+    case 'variant':
+      return ofVariant(notation, fields, names, []);
+    case 'rs':
+      return ofRsId(notation.id, fields);
+  }
+}
+
+/** Matches records of a gene. Choice: a gene asked for as a region or variant is looked for in the fields of genes: coordinates of genes are not known. */
+function ofGene(name: string, fields: FieldIndex, { genes }: EntityNames): Predicate {
+  const symbol = genes?.resolve(name);
+  return among(fields, 'gene', symbol === undefined ? [name] : [name, symbol]);
+}
+
+/** Matches records of a variant: as readers name it, `BUILD-CHROMOSOME-START-STOP-ALLELE`, or as it is often written. */
+function ofVariant(
+  { build, chromosome, start, reference, alternate }: Extract<GenomicNotation, { kind: 'variant' }>,
+  fields: FieldIndex,
+  names: EntityNames,
+  written: readonly string[],
+): Predicate {
+  const own = build ?? names.build ?? null;
+  const builds = own === null ? ['GRCH37', 'GRCH38'] : [own];
+  const stop = start + BigInt(reference.length) - 1n;
+  const forms = chromosomesOf(chromosome).flatMap((name) => [
+    ...builds.flatMap((one) => variantForms(`${one}-${name}-${start}-${stop}-${alternate}`)),
+    ...['', 'CHR'].map((prefix) => `${prefix}${name}-${start}-${reference}-${alternate}`),
+  ]);
+  return among(fields, 'variant', [...written, ...forms]);
+}
+
+/** The names of a chromosome: the mitochondrion has two. */
+function chromosomesOf(name: string): readonly string[] {
+  return name === 'M' || name === 'MT' ? ['M', 'MT'] : [name];
+}
+
+/** Fields that hold rs ids, by their names: `row_id` is the ID of a VCF record. */
+const rsFields =
+  /^(?:(?:rs|dbsnp)(?:_?(?:rs|ids?|rs_?ids?|number))?|avsnp\d*|(?:row_|snp_?|variant_)?id|snp|existing_variation)$/i;
+/** Among them, those that may hold the number of an rs id alone, as the key RS of ClinVar and dbSNP does. */
+const numberFields = /^(?:rs|dbsnp)/i;
+
+/** Matches records with an rs id, also among several in one text, in a field of variants or in one whose name says so. */
+function ofRsId(id: string, fields: FieldIndex): Predicate {
+  const named = fields.rows.filter(({ path }) => rsFields.test(path.at(-1)!)).map(fieldRef);
+  const conditions = [...fieldsOf(fields, 'variant'), ...named].flatMap((field): Predicate[] => {
+    const number = numberFields.test(field.path.at(-1)!) ? [isOneOf(field, [id.slice(2)])] : [];
+    const isText = field.type === 'string' || field.type === 'text';
+    return isText ? [node({ kind: 'phrase', field, terms: [id] }), ...number] : number;
+  });
+  if (conditions.length === 0)
+    throw new Problem(
+      'The dataset has no field of the entity type variant, and none whose name tells rs ids',
+    );
+  return or(conditions.filter(({ kind }) => kind !== 'none'));
+}
 
 function nameOf(value: unknown): string {
   const name = textOf(value).trim();
@@ -185,7 +287,7 @@ interface Parts {
 function partsOfText(text: string): Parts {
   const match = /^([^-]+)-(.+)-(\d+)-(\d+)$/.exec(text.trim());
   if (!match)
-    throw new Problem(`Expected a region like GRCH37-7-55000000-56000000, not ${show(text)}`);
+    throw new Problem(`Expected a region like 7:55000000-56000000 or GRCH37-7-55000000-56000000, not ${show(text)}`); // prettier-ignore
   const [, build, chromosome, start, stop] = match;
   return { build, chromosome, start, stop };
 }

@@ -1,6 +1,5 @@
-import type { StoredType } from '../../core/types.js';
+import { isNumeric, type StoredType } from '../../core/types.js';
 import { Problem, show } from './problem.js';
-import { isNumeric } from './values.js';
 
 const dateUnits = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const;
 /** The unit of the bins of a histogram of dates. */

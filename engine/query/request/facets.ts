@@ -1,11 +1,12 @@
 import { budgets } from '../../core/budgets.js';
 import { invalid } from '../../core/errors.js';
-import type { DataType } from '../../core/types.js';
+import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.js';
+import { isNumeric, type DataType } from '../../core/types.js';
 import { parseBins, type Bins } from './facet-bins.js';
-import { fieldRef, type FieldIndex } from './fields.js';
+import { fieldRef, unknownField, type FieldIndex } from './fields.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { Problem, problemAt, show } from './problem.js';
-import { isNumeric, numberOf } from './values.js';
+import { numberOf } from './values.js';
 
 /** A parsed facet: an aggregation of one field over the matching records. */
 export type Facet =
@@ -69,7 +70,7 @@ function parse(
         );
       }
       const row = fields.find(name);
-      if (!row) throw new Problem(`Unknown field: ${name}`);
+      if (!row) throw new Problem(unknownField(name, fields));
       const given = asOptions(options);
       const kind = kindOf(given.get('facet_type'), row.name, row.dataType);
       const field = fieldRef(row);
@@ -111,7 +112,12 @@ function asOptions(input: unknown): ReadonlyMap<string, unknown> {
     throw new Problem(`Expected options, not ${show(input)}`);
   const given = Object.entries(input).filter(([, value]) => value !== null);
   const unknown = given.find(([key]) => !options.has(key));
-  if (unknown) throw new Problem(`Unknown facet option: ${unknown[0].slice(0, 80)}`);
+  if (unknown) {
+    const [key] = unknown;
+    const meant = suggestionFor(key, options, optionSynonyms);
+    const fix = didYouMean(meant) || ` Known options: ${[...options].join(', ')}.`;
+    throw new Problem(`Unknown facet option: ${key.slice(0, 80)}.${fix}`);
+  }
   return new Map(given);
 }
 
@@ -125,30 +131,69 @@ const options: ReadonlySet<string> = new Set([
   'facets',
 ]);
 
+const optionSynonyms: Synonyms = {
+  type: ['facet_type'],
+  kind: ['facet_type'],
+  size: ['limit'],
+  top: ['limit'],
+  bins: ['interval'],
+  width: ['interval'],
+  percentiles: ['percents'],
+  quantiles: ['percents'],
+  aggs: ['facets'],
+  nested: ['facets'],
+};
+
 type Kind = Facet['kind'];
+
+const kinds: readonly Kind[] = ['terms', 'count', 'stats', 'histogram', 'percentiles'];
+
+const kindSynonyms: Synonyms = {
+  values: ['terms'],
+  top: ['terms'],
+  cardinality: ['count'],
+  distinct: ['count'],
+  unique: ['count'],
+  nunique: ['count'],
+  avg: ['stats'],
+  mean: ['stats'],
+  sum: ['stats'],
+  min: ['stats'],
+  max: ['stats'],
+  std: ['stats'],
+  summary: ['stats'],
+  hist: ['histogram'],
+  bins: ['histogram'],
+  datehistogram: ['histogram'],
+  median: ['percentiles'],
+  quantiles: ['percentiles'],
+};
 
 /** The facets of each kind of field, the default first (query language 3.1). */
 function kindsOf(name: string, type: DataType): readonly Kind[] {
   if (name === '_id') return ['count'];
-  if (isNumeric(type as never)) return ['stats', 'histogram', 'percentiles', 'count', 'terms'];
+  if (isNumeric(type)) return ['stats', 'histogram', 'percentiles', 'count', 'terms'];
   if (type === 'date') return ['terms', 'count', 'histogram'];
   if (type === 'string' || type === 'boolean' || type === 'auto') return ['terms', 'count'];
   return [];
 }
 
 function kindOf(asked: unknown, name: string, type: DataType): Kind {
-  const kinds = kindsOf(name, type);
-  if (kinds.length === 0) throw new Problem(`Field ${name} of type ${type} has no facets`);
+  const possible = kindsOf(name, type);
+  if (possible.length === 0) throw new Problem(`Field ${name} of type ${type} has no facets`);
   if (asked === undefined || asked === '') {
     if (name === '_id') throw new Problem('Field _id has no terms facet; ask for facet_type count');
-    return kinds[0]!;
+    return possible[0]!;
   }
-  const kind = kinds.find((candidate) => candidate === asked);
+  const kind = possible.find((candidate) => candidate === asked);
   if (kind) return kind;
-  const known = ['terms', 'count', 'stats', 'histogram', 'percentiles'].includes(asked as string);
-  if (!known) throw new Problem(`Unknown facet_type: ${show(asked)}`);
+  if (!kinds.includes(asked as Kind)) {
+    const meant = suggestionFor(String(asked), kinds, kindSynonyms);
+    const fix = didYouMean(meant) || ` Known types: ${kinds.join(', ')}.`;
+    throw new Problem(`Unknown facet_type: ${show(asked)}.${fix}`);
+  }
   throw new Problem(
-    `Field ${name} of type ${type} has no ${asked as string} facet; it has ${kinds.join(', ')}`,
+    `Field ${name} of type ${type} has no ${asked as string} facet; it has ${possible.join(', ')}`,
   );
 }
 

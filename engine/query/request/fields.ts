@@ -1,4 +1,5 @@
 import type { DatasetField } from '../../core/dataset-field.js';
+import { didYouMean, suggestionFor } from '../../core/suggestion.js';
 import type { DataType } from '../../core/types.js';
 import type { FieldRef } from '../predicate/predicate.js';
 
@@ -6,6 +7,16 @@ import type { FieldRef } from '../predicate/predicate.js';
 export interface FieldIndex {
   find(name: string): DatasetField | undefined;
   readonly rows: readonly DatasetField[];
+  /** The names that `find` knows. */
+  names(): readonly string[];
+}
+
+/** The message about a name that is no field, with the field that it may stand for: `info.clnsig` or `CLNSIG` for `info.CLNSIG`. */
+export function unknownField(name: string, fields: FieldIndex): string {
+  const names = fields.names();
+  const end = `.${name.toLowerCase()}`;
+  const meant = suggestionFor(name, names) ?? names.find((one) => one.toLowerCase().endsWith(end));
+  return `Unknown field: ${name}.${didYouMean(meant)}`.replace(/\.$/, '');
 }
 
 /**
@@ -24,13 +35,34 @@ export function indexFields(rows: readonly DatasetField[], hasReserved = true): 
 const indexes = new WeakMap<readonly DatasetField[], FieldIndex>();
 
 function newIndex(rows: readonly DatasetField[], hasReserved: boolean): FieldIndex {
-  const byName = new Map<string, DatasetField>(
-    hasReserved ? reserved.map((row) => [row.name, row]) : [],
-  );
+  return indexOf(hasReserved ? reserved : [], rows, 0);
+}
+
+/** Indexes fields by the part of their path behind `depth` names. */
+function indexOf(
+  first: readonly DatasetField[],
+  rows: readonly DatasetField[],
+  depth: number,
+): FieldIndex {
+  const byName = new Map<string, DatasetField>(first.map((row) => [row.name, row]));
+  const nameOf = ({ path }: DatasetField): string => path.slice(depth).join('.');
   for (const row of rows)
-    if (row.path.length > 1 && !byName.has(row.name)) byName.set(row.name, row);
-  for (const row of rows) if (row.path.length === 1) byName.set(row.name, row);
-  return { find: (name) => byName.get(name), rows };
+    if (row.path.length > depth + 1 && !byName.has(nameOf(row))) byName.set(nameOf(row), row);
+  for (const row of rows) if (row.path.length === depth + 1) byName.set(nameOf(row), row);
+  return { find: (name) => byName.get(name), rows, names: () => [...byName.keys()] };
+}
+
+/**
+ * The fields inside a list of objects, by their names there: `GT` for the field `sample.GT` in the list `sample`. Undefined if the field is
+ * not a list of objects.
+ */
+export function elementFields({ rows }: FieldIndex, list: DatasetField): FieldIndex | undefined {
+  if (list.dataType !== 'object' || list.isList !== true) return undefined;
+  const { path } = list;
+  const inside = rows.filter(
+    (row) => row.path.length > path.length && path.every((name, i) => row.path[i] === name),
+  );
+  return inside.length === 0 ? undefined : indexOf([], inside, path.length);
 }
 
 /** The field as a predicate refers to it. */

@@ -1,12 +1,13 @@
 import { budgets } from '../../core/budgets.js';
+import { didYouMean, suggestionFor, type Synonyms } from '../../core/suggestion.js';
 import { condition, isRangeAction, splitKey } from './actions.js';
-import { fieldRef, type FieldIndex } from './fields.js';
-import { all, and, not, or, type Predicate } from '../predicate/predicate.js';
+import { elementFields, fieldRef, unknownField, type FieldIndex } from './fields.js';
+import { all, and, any, none, not, or, type Predicate } from '../predicate/predicate.js';
 import { Problem, problemAt, show } from './problem.js';
 
 /**
  * Parses `filters` (query language 2.1): a list of items joined by AND, each a pair `[FIELD__ACTION, VALUE]` or an object with
- * one of `and`, `or`, `not`. Throws a 400 under the key `filters` that names the path of the offending node.
+ * one of `and`, `or`, `not`, `any`. Throws a 400 under the key `filters` that names the path of the offending node.
  */
 export function parseFilters(
   input: unknown,
@@ -14,7 +15,7 @@ export function parseFilters(
   rules: FilterRules = datasetRules,
 ): Predicate {
   if (input === null || input === undefined) return all;
-  return and(items(input, 'filters', 1, { fields, rules, nodes: 0 }));
+  return and(items(input, 'filters', 1, { fields, rules, size: { nodes: 0 } }));
 }
 
 /** How filters on something other than a dataset differ from those on a dataset. */
@@ -30,7 +31,7 @@ const datasetRules: FilterRules = { refused: new Set(), isAllText: false };
 interface Parsing {
   readonly fields: FieldIndex;
   readonly rules: FilterRules;
-  nodes: number;
+  readonly size: { nodes: number };
 }
 
 /** The items of a list; a single pair or object stands for a list of one. */
@@ -41,8 +42,8 @@ function items(input: unknown, path: string, depth: number, parsing: Parsing): P
 
 function item(input: unknown, path: string, depth: number, parsing: Parsing): Predicate {
   try {
-    parsing.nodes += 1;
-    if (parsing.nodes > budgets.filterNodes) {
+    parsing.size.nodes += 1;
+    if (parsing.size.nodes > budgets.filterNodes) {
       throw new Problem(
         `Filters take at most ${budgets.filterNodes} nodes (budget filterNodes)`,
         true,
@@ -58,7 +59,9 @@ function item(input: unknown, path: string, depth: number, parsing: Parsing): Pr
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
       return operation(input, path, depth, parsing);
     }
-    throw new Problem(`Expected [field, value] or an object with and, or, not; got ${show(input)}`);
+    throw new Problem(
+      `Expected [field, value] or an object with and, or, not, any; got ${show(input)}`,
+    );
   } catch (error) {
     if (error instanceof Problem) throw problemAt('filters', path, error);
     throw error;
@@ -68,7 +71,7 @@ function item(input: unknown, path: string, depth: number, parsing: Parsing): Pr
 function pair(key: string, value: unknown, { fields, rules }: Parsing): Predicate {
   const { name, action } = splitKey(key, (one) => fields.find(one) !== undefined);
   const field = fields.find(name);
-  if (!field) throw new Problem(`Unknown field: ${name}`);
+  if (!field) throw new Problem(unknownField(name, fields));
   if (value === undefined) throw new Problem(`Field ${name} has no value`);
   if (action === '' && name !== key) throw new Problem('Unknown action: ');
   if (rules.refused.has(action)) throw new Problem(`Action ${action} is not supported here`);
@@ -86,23 +89,78 @@ function operation(input: object, path: string, depth: number, parsing: Parsing)
   const [entry] = entries;
   if (entry === undefined || entries.length > 1) {
     throw new Problem(
-      `Expected an object with exactly one of and, or, not; got ${entries.length} keys`,
+      `Expected an object with exactly one of and, or, not, any; got ${entries.length} keys`,
     );
   }
   const operator = operators.get(entry[0].toLowerCase());
-  if (!operator) throw new Problem(`Unknown boolean operator: ${entry[0].slice(0, 80)}`);
-  const operand = entry[1] as unknown;
-  if (typeof operand !== 'object' || operand === null) {
-    throw new Problem(`Operator ${entry[0]} expects a list, not ${show(operand)}`);
+  if (!operator) {
+    const [word] = entry;
+    const fix = didYouMean(suggestionFor(word, operators.keys(), operatorSynonyms));
+    throw new Problem(`Unknown boolean operator: ${word.slice(0, 80)}.${fix}`.replace(/\.$/, ''));
   }
-  return operator(items(operand, `${path}.${entry[0]}`, depth + 1, parsing));
+  return operator(entry[1], `${path}.${entry[0]}`, depth + 1, parsing);
 }
 
-const operators: ReadonlyMap<string, (items: Predicate[]) => Predicate> = new Map([
-  ['and', and],
-  ['or', or],
-  ['not', (members: Predicate[]) => not(and(members))],
+/** Builds the predicate of an operator from its operand, which stands at `path`. */
+type Operator = (operand: unknown, path: string, depth: number, parsing: Parsing) => Predicate;
+
+const operators: ReadonlyMap<string, Operator> = new Map([
+  ['and', combining(and)],
+  ['or', combining(or)],
+  ['not', combining((members) => not(and(members)))],
+  ['any', sameElement],
 ]);
+
+function combining(build: (members: Predicate[]) => Predicate): Operator {
+  return (operand, path, depth, parsing) => {
+    if (typeof operand !== 'object' || operand === null)
+      throw new Problem(`Operator ${path.slice(path.lastIndexOf('.') + 1)} expects a list, not ${show(operand)}`); // prettier-ignore
+    return build(items(operand, path, depth, parsing));
+  };
+}
+
+/** The conditions of `any` (our extension of query language 2.1): one element of the list at `path` satisfies all of `filters`. */
+function sameElement(operand: unknown, path: string, depth: number, parsing: Parsing): Predicate {
+  const { path: name, filters } = elementConditions(operand);
+  const field = parsing.fields.find(name);
+  if (!field) throw new Problem(unknownField(name, parsing.fields));
+  // A declared field without data: no record has an element.
+  if (field.dataType === 'auto') return none;
+  const fields = elementFields(parsing.fields, field);
+  if (!fields) throw new Problem(`${name} is not a list of objects; a condition on its fields is written ["${name}.FIELD", VALUE]`); // prettier-ignore
+  const members = items(filters, `${path}.filters`, depth, { ...parsing, fields });
+  return any(fieldRef(field), and(members));
+}
+
+/** The operand of `any`, checked. Throws a `Problem`. */
+function elementConditions(operand: unknown): { readonly path: string; readonly filters: object } {
+  if (typeof operand !== 'object' || operand === null || Array.isArray(operand))
+    throw new Problem(
+      `Operator any expects {"path": LIST, "filters": [...]}, not ${show(operand)}`,
+    );
+  const { path, filters, ...more } = operand as Readonly<Record<string, unknown>>;
+  const [other] = Object.keys(more);
+  if (other !== undefined)
+    throw new Problem(`Operator any takes path and filters, not ${other.slice(0, 80)}`);
+  if (typeof path !== 'string')
+    throw new Problem(
+      `Operator any needs the name of a list of objects as its path, not ${show(path)}`,
+    );
+  if (typeof filters !== 'object' || filters === null)
+    throw new Problem(`Operator any needs a list of filters, not ${show(filters)}`);
+  return { path, filters };
+}
+
+const operatorSynonyms: Synonyms = {
+  all: ['and'],
+  must: ['and'],
+  should: ['or'],
+  '&&': ['and'],
+  '||': ['or'],
+  '!': ['not'],
+  mustnot: ['not'],
+  none: ['not'],
+};
 
 /** A list of two whose first member is a string is a pair, any other list a list of items. */
 export function isPair(input: unknown): input is [string, unknown] {

@@ -4,7 +4,7 @@ import { AppError, invalid, type FieldErrors } from '../../core/errors.js';
 import { parseEntities, type GeneNames } from './entities.js';
 import { explainTree, type Explaining } from '../explain/tree.js';
 import { parseFacets, type Facet } from './facets.js';
-import { fieldRef, indexFields, type FieldIndex } from './fields.js';
+import { fieldRef, indexFields, unknownField, type FieldIndex } from './fields.js';
 import { parseFilters, type FilterRules } from './filter.js';
 import {
   all,
@@ -46,7 +46,7 @@ export interface OrderKey {
 }
 
 /**
- * Parses the body of a query (contract 8.1). Unknown keys are ignored. All mistakes are reported together in one `invalid` or
+ * Parses the body of a query (contract 8.1), whose keys are known. All mistakes are reported together in one `invalid` or
  * `budget` error with one key per part of the request.
  */
 export function parseQuery(
@@ -174,10 +174,12 @@ function parseOver(
       return undefined as T;
     }
   };
-  for (const key of notYet) part(() => refuse(key, body[key]));
+  part(() => refuseAnnotation(body));
   const filters = part(() => parseFilters(body['filters'], index, filterRules));
   const query = part(() => parseQueryString(body['query'], index));
-  const entities = part(() => parseEntities(body['entities'], index, genes));
+  const wantedBuild = typeof body['genome_build'] === 'string' ? body['genome_build'].toUpperCase() : ''; // prettier-ignore
+  const names = { genes, build: wantedBuild === '' ? null : wantedBuild };
+  const entities = part(() => parseEntities(body['entities'], index, names));
   const build = part(() => genomeBuild(body['genome_build'], index));
   const isExplained = part(() => flag('explain', body['explain']));
   const request: QueryRequest = {
@@ -192,7 +194,7 @@ function parseOver(
   };
   if (errors.length > 0) throw merged(errors);
   if (!isExplained) return request;
-  const context = { index, genes, rules: filterRules };
+  const context = { index, names, rules: filterRules };
   const given = isGiven(body['genome_build'])
     ? { value: body['genome_build'] as string, predicate: build }
     : null;
@@ -210,11 +212,16 @@ function flag(key: string, input: unknown): boolean {
   throw invalid(key, `Expected true or false, not ${show(input)}`);
 }
 
-/** Keys of the interface that are not supported yet: refused rather than silently ignored. */
-const notYet = ['target_fields'] as const;
-
-function refuse(key: string, value: unknown): void {
-  if (isGiven(value)) throw invalid(key, `${key} is not supported yet`);
+/** Refuses what the interface has and this server has not yet: it would be ignored otherwise. */
+function refuseAnnotation(body: Body): void {
+  if (isGiven(body['target_fields']))
+    throw invalid('target_fields', 'target_fields is not supported yet');
+  const params = body['annotator_params'];
+  if (typeof params !== 'object' || params === null) return;
+  for (const key of ['pre_annotation_expression', 'post_annotation_expression']) {
+    if (isGiven((params as Body)[key]))
+      throw invalid('annotator_params', `${key} is not supported yet`);
+  }
 }
 
 /** True unless the value is null, an empty string or an empty list, which clients send for optional parts that they do not use. */
@@ -262,7 +269,7 @@ function fieldPaths(
   if (!wanted) return null;
   return wanted.map((name) => {
     const field = index.find(name);
-    if (!field) throw invalid(key, `Unknown field: ${name}`);
+    if (!field) throw invalid(key, unknownField(name, index));
     return field.path;
   });
 }
@@ -280,7 +287,9 @@ function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
     // A field whose name starts with a minus sign is found first.
     const descending = !index.find(name) && name.startsWith('-');
     const field = index.find(descending ? name.slice(1) : name);
-    if (!field) throw invalid('ordering', `Unknown field: ${descending ? name.slice(1) : name}`);
+    if (!field) {
+      throw invalid('ordering', unknownField(descending ? name.slice(1) : name, index));
+    }
     if (unordered.has(field.dataType)) {
       throw invalid(
         'ordering',

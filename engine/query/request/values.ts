@@ -11,11 +11,6 @@ export interface Moment {
   readonly end: bigint;
 }
 
-/** True for types whose values compare with numbers. */
-export function isNumeric(type: StoredType | 'auto'): boolean {
-  return type === 'integer' || type === 'long' || type === 'double' || type === 'float';
-}
-
 /** The smallest and largest value of a whole-number type. */
 export function limits(type: StoredType | 'auto'): readonly [bigint, bigint] {
   return type === 'integer' ? [-(2n ** 31n), 2n ** 31n - 1n] : [-(2n ** 63n), 2n ** 63n - 1n];
@@ -33,15 +28,35 @@ export function textOf(value: unknown): string {
 export function numberOf(value: unknown): Numeric {
   if (typeof value === 'bigint') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return whole(value);
-  if (typeof value === 'string' && value.length <= 400) {
-    const text = value.trim();
-    if (/^[+-]?\d+$/.test(text)) return BigInt(text.startsWith('+') ? text.slice(1) : text);
-    if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) {
-      const number = Number(text);
-      if (Number.isFinite(number)) return whole(number);
-    }
-  }
-  throw new Problem(`Expected a number, not ${show(value)}`);
+  const decimal = typeof value === 'string' ? decimalOf(value.trim()) : undefined;
+  if (decimal === undefined) throw new Problem(`Expected a number, not ${show(value)}`);
+  const { digits, scale } = decimal;
+  const unit = 10n ** BigInt(scale);
+  return digits % unit === 0n ? digits / unit : Number((value as string).trim());
+}
+
+/** The largest whole number that is not above the number of a request, exact for strings. */
+export function floorOf(value: unknown): bigint {
+  const decimal = typeof value === 'string' ? decimalOf(value.trim()) : undefined;
+  if (decimal === undefined) return BigInt(Math.floor(Number(value)));
+  const unit = 10n ** BigInt(decimal.scale);
+  const quotient = decimal.digits / unit;
+  return decimal.digits < 0n && decimal.digits % unit !== 0n ? quotient - 1n : quotient;
+}
+
+/** The number `digits / 10^scale` that a string spells; undefined if it spells none, or one beyond the doubles with a point or an exponent. */
+function decimalOf(text: string): { readonly digits: bigint; readonly scale: number } | undefined {
+  const match = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,9}))?$/.exec(text);
+  if (!match || text.length > 400) return undefined;
+  const [, sign, whole = '', fraction = match[4] ?? '', , exponent] = match;
+  const isPlain = !text.includes('.') && exponent === undefined;
+  if (!isPlain && !Number.isFinite(Number(text))) return undefined;
+  const size = BigInt(whole + fraction) * (sign === '-' ? -1n : 1n);
+  const scale = fraction.length - Number(exponent ?? 0);
+  if (size === 0n) return { digits: 0n, scale: 0 };
+  if (scale <= 0) return { digits: size * 10n ** BigInt(-scale), scale: 0 };
+  // Smaller than every double, and so is what is left of it.
+  return scale > 2_000 ? { digits: size, scale: 2_000 } : { digits: size, scale };
 }
 
 /** The number as a field of this type stores it, so that 0.1 matches a stored 32-bit 0.1. */

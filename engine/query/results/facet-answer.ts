@@ -9,10 +9,10 @@ import type { BucketFacet, Facet } from '../request/facets.js';
  */
 
 /** A facet of one answer: no buckets. */
-export type FlatFacet = Exclude<Facet, BucketFacet>;
+export type BucketlessFacet = Exclude<Facet, BucketFacet>;
 
 /** The JSON text of a facet's answer from the values of its aggregates. */
-export function flatAnswer(facet: FlatFacet, values: readonly string[]): string {
+export function flatAnswer(facet: BucketlessFacet, values: readonly string[]): string {
   if (facet.kind === 'count') return values[0]!;
   if (facet.kind === 'percentiles')
     return object(facet.percents.map((percent, index) => [percentKey(percent), values[index]!]));
@@ -39,7 +39,7 @@ export function flatAnswer(facet: FlatFacet, values: readonly string[]): string 
 }
 
 /** The number of a facet's aggregates. */
-export function aggregateCount(facet: FlatFacet): number {
+export function aggregateCount(facet: BucketlessFacet): number {
   if (facet.kind === 'count') return 1;
   if (facet.kind === 'percentiles') return facet.percents.length;
   return facet.extended ? 10 : 5;

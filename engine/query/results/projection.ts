@@ -53,7 +53,7 @@ function newProjection(
   rows: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
 ): readonly Projected[] {
-  const available = [...reservedColumns, ...inOrder(declared(columns, rows), rows, [])];
+  const available = [...reservedColumns, ...inOrder(declared(columns, rows, request), rows, [])];
   const wanted = request.fields ? pick(available, request.fields) : available;
   const stored = new Set([...reservedColumns, ...columns].map((column) => column.name));
   return omit(wanted, request.excludeFields).map((column) => ({
@@ -62,10 +62,20 @@ function newProjection(
   }));
 }
 
-/** The stored columns, then the declared fields at the top that have none yet. */
-function declared(columns: Columns, rows: readonly DatasetField[]): Columns {
+/**
+ * The stored columns, then the declared fields at the top that have none yet. A dotted name without data is probably that of a member
+ * of an object, which records without a value lack: its field is returned only if the request names it.
+ */
+function declared(
+  columns: Columns,
+  rows: readonly DatasetField[],
+  { fields }: Pick<QueryRequest, 'fields'>,
+): Columns {
   const names = new Set([...reservedColumns, ...columns].map((column) => column.name));
-  const missing = rows.filter((row) => row.path.length === 1 && !names.has(row.name));
+  const missing = rows.filter(
+    ({ path, name }) =>
+      path.length === 1 && !names.has(name) && (fields !== null || !name.includes('.')),
+  );
   return [
     ...columns,
     ...missing.map((row): Column => ({

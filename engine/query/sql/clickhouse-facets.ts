@@ -10,6 +10,7 @@ type Aggregating = Pick<
   | 'sum'
   | 'mean'
   | 'sumOfSquares'
+  | 'pivot'
   | 'variance'
   | 'quantiles'
   | 'truncate'
@@ -27,12 +28,26 @@ export function aggregating(each: Dialect['each']): Aggregating {
       `('[' || arrayStringConcat([${texts.map((text) => `coalesce(${text}, 'null')`).join(', ')}], ',') || ']')`,
     countDistinct: (value, type) =>
       isReal(type) ? `uniqExact(if(${value} = 0, 0, ${value}))` : `uniqExact(${value})`,
-    sum,
-    mean: (value, type) => `${double(sum(value, type))} / count(${value})`,
+    sum: (value, type) => sum(value, type),
+    mean: (value, type) => mean(value, type),
     sumOfSquares: (value) =>
       `if(count(${value}) = 0, NULL, sumKahan(${double(value)} * ${double(value)}))`,
-    variance: (value) =>
-      `if(max(abs(${double(value)})) < 1e145, varPopStable(${double(value)}), NULL)`,
+    pivot: (value, type, keys) => {
+      const over = keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
+      if (isReal(type)) return mean(value, type, over);
+      // The whole number nearest to the mean; intDiv rounds towards zero.
+      const [all, count] = [`sum(toInt256(${value})) ${over}`, `count(${value}) ${over}`];
+      return `intDiv(${all} + sign(${all}) * intDiv(${count}, 2), greatest(${count}, 1))`;
+    },
+    variance: (value, pivot, type) => {
+      const spread = (off: string): string =>
+        `greatest(0, sumKahan(${off} * ${off}) - sumKahan(${off}) * (sumKahan(${off}) / count(${value}))) / count(${value})`;
+      const plain = spread(
+        isReal(type) ? `(${double(value)} - ${pivot})` : double(`toInt256(${value}) - ${pivot}`),
+      );
+      const scaled = spread(`(${double(value)} * ${small} - ${double(pivot)} * ${small})`);
+      return `multiIf(count(${value}) = 0, NULL, min(${value}) = max(${value}), 0, isFinite(${plain}), ${plain}, ${scaled} * ${large} * ${large})`;
+    },
     quantiles: (value, fractions) => {
       // Aggregates accept no bound parameters, so the quantiles are looked up in the sorted values.
       const values = `arraySort(groupArray(${double(value)}))`;
@@ -105,7 +120,25 @@ function isReal(type: StoredType): boolean {
   return type === 'double' || type === 'float';
 }
 
-function sum(value: string, type: StoredType): string {
-  const all = isReal(type) ? `sumKahan(${double(value)})` : `sum(toInt256(${value}))`;
-  return `if(count(${value}) = 0, NULL, ${all})`;
+/** 2^-540 and 2^540: the square of the largest double, made smaller by the one, does not overflow. */
+const small = String(2 ** -540);
+const large = String(2 ** 540);
+
+/** The parts of a sum of doubles may overflow where the whole does not. */
+function sum(value: string, type: StoredType, over = ''): string {
+  const all = isReal(type) ? kahan(value, over) : [`sum(toInt256(${value})) ${over}`];
+  const whole =
+    all.length === 1 ? all[0]! : `if(isFinite(${all[0]!}), ${all[0]!}, ${all[1]!} * ${large})`;
+  return `if(count(${value}) ${over} = 0, NULL, ${whole})`;
+}
+
+function mean(value: string, type: StoredType, over = ''): string {
+  const count = `count(${value}) ${over}`;
+  if (!isReal(type)) return `${double(sum(value, type, over))} / ${count}`;
+  const [all, scaled] = kahan(value, over);
+  return `if(isFinite(${all!}), ${all!} / ${count}, ${scaled!} / ${count} * ${large})`;
+}
+
+function kahan(value: string, over: string): readonly string[] {
+  return [`sumKahan(${double(value)}) ${over}`, `sumKahan(${double(value)} * ${small}) ${over}`];
 }

@@ -4,6 +4,7 @@ import { aggregating } from './clickhouse-facets.js';
 import type { Dialect, Language } from './dialect.js';
 import type { ParamType } from './params.js';
 import { separators } from '../../text/tokenizer.js';
+import { writtenNumber } from '../predicate/patterns.js';
 
 /**
  * The SQL of ClickHouse (26.7 and later) over the Delta table of a dataset, which lies in the folder that `folderOf` names. For
@@ -60,6 +61,7 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       each,
       flatten: (list) => `arrayFlatten(${list})`,
       some,
+      someRow: some,
       listHas: (list, value) => `has(${list}, ${value})`,
       missing: (value, column) =>
         column.type === 'object' ? `NOT (${present(value, column)})` : `${value} IS NULL`,
@@ -98,7 +100,8 @@ export function clickhouse(folderOf: (datasetId: number) => string): Language {
       regionPart: (text, part) =>
         `regexpExtract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
       wholeNumber: (text) => `toInt64OrNull(${text})`,
-      number: (text) => `nullIf(toFloat64OrNull(${text}), nan)`,
+      number: (text) =>
+        `if(match(${text}, ${literal(`^(?:${writtenNumber})$`)}) AND isFinite(toFloat64OrNull(trimBoth(${text}))), toFloat64OrNull(trimBoth(${text})), NULL)`,
       textLength: (text) => `length(${wordList(text)})`,
       editDistance: (text, other, most) =>
         `if(abs(toInt64(length(${text})) - toInt64(length(${other}))) > ${most}, NULL, editDistance(${text}, ${other}))`,

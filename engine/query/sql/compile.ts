@@ -1,4 +1,5 @@
 import type { SqlContext } from '../predicate/kind.js';
+import { needsRows } from '../predicate/kinds/any.js';
 import { kindOf } from '../predicate/kinds.js';
 import { conditionsIn, type CaseVariants, type Predicate } from '../predicate/predicate.js';
 import type { Statement } from './statement.js';
@@ -8,6 +9,10 @@ import type { Statement } from './statement.js';
  * `IS NOT TRUE`, so that it is true there.
  */
 export function compile(statement: Statement, predicate: Predicate): string {
+  return contextOf(statement).sql(predicate);
+}
+
+function contextOf(statement: Statement): SqlContext {
   const context: SqlContext = {
     statement,
     sql: (item) => kindOf(item).sql(item, context),
@@ -15,8 +20,9 @@ export function compile(statement: Statement, predicate: Predicate): string {
       const kind = kindOf(item);
       return kind.negatedSql?.(item, context) ?? `(${context.sql(item)}) IS NOT TRUE`;
     },
+    within: contextOf,
   };
-  return context.sql(predicate);
+  return context;
 }
 
 /**
@@ -26,6 +32,7 @@ export function compile(statement: Statement, predicate: Predicate): string {
 export function joins(predicate: Predicate, caseVariants: CaseVariants): boolean {
   return conditionsIn(predicate).some(
     (condition) =>
-      condition.kind === 'in' && (caseVariants.get(condition) ?? condition.values).length > 1,
+      (condition.kind === 'any' && needsRows(condition)) ||
+      (condition.kind === 'in' && (caseVariants.get(condition) ?? condition.values).length > 1),
   );
 }

@@ -21,7 +21,7 @@ export interface Dialect {
   readonly keepsOrder: boolean;
   /** The ORDER BY list for insertion order. */
   insertionOrder(): string;
-  /** The file of a record (index in the snapshot) and its row number; file 0 and the `_id` where there are no row numbers. */
+  /** SQL for a reference to a row: the index of its file in the snapshot and the row number; without row numbers, 0 and the `_id`. */
   rowRef(): { readonly file: string; readonly row: string; readonly type: 'long' | 'string' };
 
   column(name: string): string;
@@ -32,6 +32,8 @@ export interface Dialect {
   each(list: string, expression: (element: string) => string): string;
   flatten(list: string): string;
   some(list: string, test: (element: string) => string): string;
+  /** The same as `some`, for tests with subqueries. */
+  someRow(list: string, test: (element: string) => string): string;
   listHas(list: string, value: string): string;
   /** True if the value is missing; `isList` of the column is ignored. Never null. */
   missing(value: string, column: Column): string;
@@ -76,7 +78,7 @@ export interface Dialect {
   textLength(text: string): string;
   /** The edit distance of two texts in bytes; null if their lengths differ by more than `most`. */
   editDistance(text: string, other: string, most: number): string;
-  /** Number of matches of `pattern` in the terms of `text`, each between slashes: `/breast//cancer/`. */
+  /** Number of matches of `pattern` in the terms of `text`, written one after another with a slash on each side: `/breast//cancer/`. */
   phraseCount(text: string, pattern: string): string;
   /** Number of matches of `pattern` in `text`. */
   patternCount(text: string, pattern: string): string;
@@ -93,14 +95,16 @@ export interface Dialect {
   jsonArray(texts: readonly string[]): string;
   /** Number of distinct values in a group; -0 equals 0. */
   countDistinct(value: string, type: StoredType): string;
-  /** The sum of a group's values of a numeric column, exact for integers; null without a value. */
+  /** The sum of a group's values of a numeric column, exact for integers; null without a value. It overflows only if it is no double. */
   sum(value: string, type: StoredType): string;
   /** The mean of a group's values as a double; null without a value. */
   mean(value: string, type: StoredType): string;
   /** The sum of the squares of a group's values as doubles; null without a value. */
   sumOfSquares(value: string): string;
-  /** The population variance of a group's values as doubles; null without a value or if the size of a value is 1e145 or more. */
-  variance(value: string): string;
+  /** A value near the mean of a group's values, as an expression over the rows of all groups; `keys` are the columns that tell the groups. */
+  pivot(value: string, type: StoredType, keys: readonly string[]): string;
+  /** The population variance of a group's values as a double, by their differences from the group's `pivot`; null without a value. */
+  variance(value: string, pivot: string, type: StoredType): string;
   /** The quantiles of a group's values as doubles at these fractions, by linear interpolation: a list, indexed from 1. */
   quantiles(value: string, fractions: string): string;
 

@@ -2,6 +2,7 @@ import { reservedColumns } from '../../store/arrow.js';
 import type { Column, Columns, StoredType } from '../../core/types.js';
 import type { Dialect } from './dialect.js';
 import { separators } from '../../text/tokenizer.js';
+import { writtenNumber } from '../predicate/patterns.js';
 
 /**
  * The SQL of DuckDB over these columns. Each statement needs a dialect of its own, because it numbers the variables of lambdas. No column
@@ -49,6 +50,11 @@ export function duckdb(columns: Columns): Dialect {
     each,
     flatten: (list) => `flatten(${list})`,
     some: (list, test) => `len(${lambda('list_filter', list, test)}) > 0`,
+    someRow(list, test) {
+      variables += 1;
+      const row = `${prefix}${variables}`;
+      return `EXISTS (SELECT 1 FROM (SELECT unnest(${list}) AS e) AS ${row} WHERE ${test(`${row}.e`)})`;
+    },
     listHas: (list, value) => `list_contains(${list}, ${value})`,
     missing: (value) => `${value} IS NULL`,
     present: (value) => `${value} IS NOT NULL`,
@@ -80,8 +86,9 @@ export function duckdb(columns: Columns): Dialect {
     regionPart: (text, part) =>
       `regexp_extract(${text}, '(?i)^([^-]+)-(?:chr)?(.+?)-([0-9]+)-([0-9]+)(?:-.*)?$', ${part})`,
     wholeNumber: (text) => `TRY_CAST(${text} AS BIGINT)`,
-    // DuckDB orders NaN above every number.
-    number: (text) => `nullif(TRY_CAST(${text} AS DOUBLE), 'NaN'::DOUBLE)`,
+    // The cast reads `1_2` and `inf`, too.
+    number: (text) =>
+      `CASE WHEN regexp_full_match(${text}, '${writtenNumber}') AND isfinite(TRY_CAST(${text} AS DOUBLE)) THEN TRY_CAST(${text} AS DOUBLE) END`,
     textLength: (text) => `len(${wordList(text)})`,
     editDistance: (text, other, most) =>
       `CASE WHEN abs(strlen(${text}) - strlen(${other})) <= ${most} THEN levenshtein(${text}, ${other}) END`,
@@ -97,14 +104,25 @@ export function duckdb(columns: Columns): Dialect {
     jsonArray: (texts) =>
       `('[' || ${joined(texts.map((text) => `coalesce(${text}, 'null')`))} || ']')`,
     countDistinct: (value) => `count(DISTINCT ${value})`,
-    // HUGEINT for whole numbers; a plain sum of doubles would depend on how the threads share the rows.
-    sum,
-    mean: (value, type) => `CAST(${sum(value, type)} AS DOUBLE) / count(${value})`,
+    sum: (value, type) => sum(value, type),
+    mean: (value, type) => mean(value, type),
     sumOfSquares: (value) => `fsum(${double(value)} * ${double(value)})`,
-    variance: (value) => {
-      // var_pop fails with an out-of-range error for larger values.
-      const isSmall = `abs(${double(value)}) < 1e145`;
-      return `CASE WHEN bool_and(${isSmall}) THEN var_pop(CASE WHEN ${isSmall} THEN ${double(value)} END) END`;
+    pivot: (value, type, keys) => {
+      const over = keys.length === 0 ? 'OVER ()' : `OVER (PARTITION BY ${keys.join(', ')})`;
+      if (isReal(type)) return mean(value, type, over);
+      // The whole number nearest to the mean; `//` rounds towards zero.
+      const [all, count] = [`sum(CAST(${value} AS HUGEINT)) ${over}`, `count(${value}) ${over}`];
+      return `(${all} + sign(${all}) * (${count} // 2)) // nullif(${count}, 0)`;
+    },
+    // var_pop adds up rounding errors, and fails with an out-of-range error for large values.
+    variance: (value, pivot, type) => {
+      const spread = (off: string): string =>
+        `greatest(0, fsum(${off} * ${off}) - fsum(${off}) * (fsum(${off}) / count(${value}))) / count(${value})`;
+      const whole = `CAST(CAST(${value} AS HUGEINT) - ${pivot} AS DOUBLE)`;
+      const plain = spread(isReal(type) ? `(${double(value)} - ${pivot})` : whole);
+      // Where a square overflows, the variance may not.
+      const scaled = spread(`(${double(value)} * ${small} - ${double(pivot)} * ${small})`);
+      return `CASE WHEN min(${value}) = max(${value}) THEN 0 WHEN isfinite(${plain}) THEN ${plain} ELSE ${scaled} * ${large} * ${large} END`;
     },
     quantiles: (value, fractions) => `quantile_cont(${double(value)}, ${fractions})`,
 
@@ -144,8 +162,32 @@ function double(value: string): string {
   return `CAST(${value} AS DOUBLE)`;
 }
 
-function sum(value: string, type: StoredType): string {
-  return type === 'double' || type === 'float' ? `fsum(${double(value)})` : `sum(${value})`;
+/** 2^-540 and 2^540: the square of the largest double, made smaller by the one, does not overflow. */
+const small = `${2 ** -540}::DOUBLE`;
+const large = `${2 ** 540}::DOUBLE`;
+
+function isReal(type: StoredType): boolean {
+  return type === 'double' || type === 'float';
+}
+
+/** A compensated sum does not depend on how the threads share the rows. Its parts may overflow where the whole does not. */
+function sum(value: string, type: StoredType, over = ''): string {
+  if (!isReal(type)) return `sum(${value}) ${over}`;
+  const [all, scaled] = [
+    `fsum(${double(value)}) ${over}`,
+    `fsum(${double(value)} * ${small}) ${over}`,
+  ];
+  return `CASE WHEN isfinite(${all}) THEN ${all} ELSE ${scaled} * ${large} END`;
+}
+
+function mean(value: string, type: StoredType, over = ''): string {
+  const count = `count(${value}) ${over}`;
+  if (!isReal(type)) return `CAST(${sum(value, type, over)} AS DOUBLE) / ${count}`;
+  const [all, scaled] = [
+    `fsum(${double(value)}) ${over}`,
+    `fsum(${double(value)} * ${small}) ${over}`,
+  ];
+  return `CASE WHEN isfinite(${all}) THEN ${all} / ${count} ELSE ${scaled} / ${count} * ${large} END`;
 }
 
 /** Quotes an identifier of the schema. Stored names hold no NUL, which would end the statement. */

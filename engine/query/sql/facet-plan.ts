@@ -7,8 +7,8 @@ import {
   type Parent,
   type Selected,
 } from './facet-relation.js';
-import { aggregateCount, type FlatFacet } from '../results/facet-answer.js';
-import { aggregates, bucketing } from './facet-sql.js';
+import { aggregateCount, type BucketlessFacet } from '../results/facet-answer.js';
+import { aggregates, bucketing, pivotOf } from './facet-sql.js';
 import { hasBuckets, type BucketFacet, type Facet } from '../request/facets.js';
 import type { Select } from './statement.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
@@ -42,7 +42,7 @@ export type FacetNode =
     }
   | {
       readonly kind: 'flat';
-      readonly facet: FlatFacet;
+      readonly facet: BucketlessFacet;
       readonly branch: number | undefined;
       /** Where this facet's aggregates begin in the aggregates of `branch`. */
       readonly start: number;
@@ -74,8 +74,11 @@ class Planner {
   }
 
   level(facets: readonly Facet[], parents: readonly Parent[]): readonly FacetNode[] {
-    const flat: { readonly facet: FlatFacet; readonly column: Column; readonly start: number }[] =
-      [];
+    const flat: {
+      readonly facet: BucketlessFacet;
+      readonly column: Column;
+      readonly start: number;
+    }[] = [];
     let start = parents.length === 0 ? 1 : 0;
     // Numbered before the branches of the facets, because it comes first in the result.
     const shared = facets.some((facet) => this.#isShared(facet)) ? this.#nextBranch() : undefined;
@@ -105,7 +108,8 @@ class Planner {
       parents,
       names.map((name) => ({ name, sql: name, isMany: false, isEvery: true })),
     );
-    this.#aggregate(shared, parents, from, texts);
+    const spread = flat.filter(({ facet }) => isSpread(facet)).map(({ column }) => column);
+    this.#aggregate(shared, parents, this.#pivoted(parents, from, spread), texts);
     return nodes;
   }
 
@@ -200,11 +204,13 @@ class Planner {
     };
   }
 
-  #ofList(facet: FlatFacet, column: Column, parents: readonly Parent[]): FacetNode {
+  #ofList(facet: BucketlessFacet, column: Column, parents: readonly Parent[]): FacetNode {
     const branch = this.#nextBranch();
     const own = { name: 'v', sql: column.name, isMany: true, isEvery: true };
     const texts = aggregates(this.#statement, facet, 'v', column.type);
-    this.#aggregate(branch, parents, this.#relation(parents, [own]), texts);
+    const spread = isSpread(facet) ? [{ name: 'v', type: column.type }] : [];
+    const from = this.#pivoted(parents, this.#relation(parents, [own]), spread);
+    this.#aggregate(branch, parents, from, texts);
     return { kind: 'flat', facet, branch, start: 0 };
   }
 
@@ -250,10 +256,30 @@ class Planner {
     return valuesRelation(this.#statement.dialect, parents, own);
   }
 
+  /** The relation with the pivots of these columns. */
+  #pivoted(
+    parents: readonly Parent[],
+    from: string,
+    columns: readonly Pick<Column, 'name' | 'type'>[],
+  ): string {
+    if (columns.length === 0) return from;
+    const keys = parents.map((_, index) => `x${index}`);
+    const types = new Map(columns.map(({ name, type }) => [name, type]));
+    const pivots = [...types].map(
+      ([name, type]) => `${this.#statement.dialect.pivot(name, type, keys)} AS ${pivotOf(name)}`,
+    );
+    return `(SELECT *, ${pivots.join(', ')} FROM ${from}) AS pivoted`;
+  }
+
   #nextBranch(): number {
     this.#branches.push('');
     return this.#branches.length - 1;
   }
+}
+
+/** True for a facet with a variance. */
+function isSpread(facet: BucketlessFacet): boolean {
+  return facet.kind === 'stats' && facet.extended;
 }
 
 function where(conditions: readonly string[]): string {

@@ -1,12 +1,17 @@
 import type { Statement } from './statement.js';
 import type { BucketFacet } from '../request/facets.js';
-import type { FlatFacet } from '../results/facet-answer.js';
+import type { BucketlessFacet } from '../results/facet-answer.js';
 import type { StoredType } from '../../core/types.js';
+
+/** The column that holds the pivot of the groups for the extended statistics of another column. */
+export function pivotOf(value: string): string {
+  return `${value}p`;
+}
 
 /** The SQL aggregates of a facet's answer over a column of single values; each yields a JSON text or null. */
 export function aggregates(
   { dialect, params }: Statement,
-  facet: FlatFacet,
+  facet: BucketlessFacet,
   value: string,
   type: StoredType,
 ): readonly string[] {
@@ -26,11 +31,11 @@ export function aggregates(
     dialect.json(`max(${value})`, type),
     real(mean),
     // Choice: without values the sum is null, not 0.
-    // Choice: a sum or a square beyond the largest double is null, and so is the variance of values of 1e145 or more.
+    // Choice: a sum, a sum of squares or a variance beyond the largest double is null.
     isReal ? real(dialect.sum(value, type)) : whole(dialect.sum(value, type)),
   ];
   if (!facet.extended) return plain;
-  const variance = dialect.variance(value);
+  const variance = dialect.variance(value, pivotOf(value), type);
   return [
     ...plain,
     real(dialect.sumOfSquares(value)),

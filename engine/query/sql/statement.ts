@@ -18,8 +18,16 @@ export interface Statement {
   readonly params: Params;
   readonly columns: Columns;
   readonly caseVariants: CaseVariants;
+  /** The columns of double that a segment stores as narrower numbers, by physical path, one name a line. */
+  readonly widened: ReadonlySet<string>;
   /** The FROM clause: the snapshot's records, named `dialect.relation`. */
   readonly source: string;
+  /** The element of a list that conditions are on; absent: they are on the record. */
+  readonly element?: {
+    readonly list: FieldRef;
+    readonly sql: string;
+    readonly members: Columns;
+  };
 }
 
 /** Begins a statement over one version of a dataset. */
@@ -36,8 +44,39 @@ export function begin(
     params,
     columns: [...reservedColumns, ...snapshot.columns],
     caseVariants,
+    widened: widenedColumns(snapshot),
     source,
   };
+}
+
+const widened = new WeakMap<Snapshot, ReadonlySet<string>>();
+
+function widenedColumns(snapshot: Snapshot): ReadonlySet<string> {
+  const known = widened.get(snapshot);
+  if (known !== undefined) return known;
+  const found = new Set<string>();
+  widened.set(snapshot, found);
+  const visit = (columns: Columns, stored: Columns, prefix: string): void => {
+    for (const { physical, type, isList, children } of columns) {
+      const own = stored.find((column) => column.physical === physical);
+      if (own === undefined || isList) continue;
+      if (type === 'double' && own.type !== type) found.add(prefix + physical);
+      if (children) visit(children, own.children ?? [], `${prefix}${physical}\n`);
+    }
+  };
+  for (const columns of new Set(snapshot.segments.map((segment) => segment.columns)))
+    if (columns !== snapshot.columns) visit(snapshot.columns, columns, '');
+  return found;
+}
+
+/** The statement for conditions on one element of a list of objects, which the expression `sql` yields. */
+export function inElement(
+  statement: Statement,
+  list: FieldRef,
+  column: Column,
+  sql: string,
+): Statement {
+  return { ...statement, element: { list, sql, members: column.children ?? [] } };
 }
 
 /** The SQL expression of a field. */
@@ -52,15 +91,20 @@ export interface Access {
 
 /** The SQL expression of a field; undefined if no record stores the field. */
 export function access(statement: Statement, field: FieldRef): Access | undefined {
-  const { dialect } = statement;
-  let siblings: Columns | undefined = statement.columns;
+  const { dialect, element } = statement;
+  let siblings: Columns | undefined = element?.members ?? statement.columns;
   let reached: Access | undefined;
-  for (const name of field.path) {
+  const physical: string[] = [];
+  for (const name of field.path.slice(element?.list.path.length ?? 0)) {
     const column: Column | undefined = siblings?.find((candidate) => candidate.name === name);
     if (!column) return undefined;
-    reached = reached ? step(dialect, reached, column) : root(dialect, column);
+    reached = reached ? step(dialect, reached, column) : root(statement, column);
     siblings = column.children;
+    physical.push(column.physical);
   }
+  // DuckDB casts the bounds of a condition on a plain column to the type of each file, so that 0.5 would become 0.
+  if (reached && statement.widened.has(physical.join('\n')) && element === undefined)
+    return { ...reached, sql: `(${reached.sql} + 0)` };
   if (reached && field.isNumberInText)
     return { ...reached, sql: numbersOf(dialect, reached), type: 'double' };
   return reached;
@@ -70,8 +114,10 @@ function numbersOf(dialect: Dialect, { sql, isMany }: Access): string {
   return isMany ? dialect.each(sql, (element) => dialect.number(element)) : dialect.number(sql);
 }
 
-function root(dialect: Dialect, column: Column): Access {
-  const sql = dialect.column(column.physical);
+function root({ dialect, element }: Statement, column: Column): Access {
+  const sql = element
+    ? dialect.member(element.sql, column.physical)
+    : dialect.column(column.physical);
   return { sql, isMany: column.isList, type: column.type, column };
 }
 

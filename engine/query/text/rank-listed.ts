@@ -35,7 +35,7 @@ export function sidePredicates(scores: readonly Score[]): readonly Predicate[] {
 }
 
 /**
- * Ranks matching rows by the term index, with exactly the scores of `relevance` (relevance.ts); equal scores are in insertion
+ * Ranks matching rows by the text index, with exactly the scores of `relevance` (relevance.ts); equal scores are in insertion
  * order.
  */
 export class ListedRanking {
@@ -58,7 +58,7 @@ export class ListedRanking {
     const fields = await textFields(snapshot, terms);
     const missing = terms.find((leaf) => !fields.has(fieldKey(leaf)));
     return missing
-      ? { unsupported: `a segment has no term index of ${missing.field.name}` }
+      ? { unsupported: `a segment has no text index of ${missing.field.name}` }
       : new ListedRanking(fields, scores);
   }
 
@@ -105,7 +105,7 @@ function isOfText(item: Predicate): item is Leaf {
   return leavesOf(item).some(({ field }) => field.type === 'text');
 }
 
-/** True if the term index computes the score that SQL does; SQL scores several terms in any order as a phrase. */
+/** True if the text index computes the score that SQL does; SQL scores several terms in any order as a phrase. */
 function isScoredAlike(leaf: Leaf): boolean {
   return leaf.kind === 'phrase' || (leaf.kind === 'terms' && leaf.terms.length === 1);
 }

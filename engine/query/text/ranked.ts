@@ -9,16 +9,16 @@ import type { Unsupported } from '../unsupported.js';
 import { timeSliceOf, type RunOptions } from '../plan/limits.js';
 import type { Position } from '../plan/position.js';
 import type { FieldRef, Predicate } from '../predicate/predicate.js';
-import { isIndexable, textField } from './text-field.js';
+import { isIndexable, openTextIndex } from './text-field.js';
 
-/** A query about the terms of one field, in the form that the term index answers. */
+/** A query about the terms of one field, in the form that the text index answers. */
 interface OneFieldQuery {
   readonly field: FieldRef;
   readonly query: TextQuery;
   readonly phrases: readonly RankedPhrase[];
 }
 
-/** True if terms of one indexed field are all that the query matches and ranks by: the term index then answers it alone. */
+/** True if terms of one indexed field are all that the query matches and ranks by: the text index then answers it alone. */
 export function isRankedByOneField(
   selection: Pick<Selection, 'predicate' | 'scores'>,
   columns: Columns,
@@ -34,9 +34,9 @@ export async function selectByIndex(
 ): Promise<Selected | Unsupported> {
   const { offset, limit, cursor } = selection;
   const asked = oneFieldQuery(selection, snapshot.columns);
-  const field = asked && (await textField(snapshot, asked.field));
+  const field = asked && (await openTextIndex(snapshot, asked.field));
   if (asked === undefined || field === undefined)
-    return { unsupported: 'a segment has no term index of the field' };
+    return { unsupported: 'a segment has no text index of the field' };
   const after = cursor?.after ? rankOf(cursor.after) : undefined;
   const page = { after, offset, limit };
   const { rows, total } = await search(
@@ -77,7 +77,7 @@ function oneFieldQuery(
   return ranking.length === 0 ? undefined : { field, query, phrases: ranking };
 }
 
-/** The predicate as a query of the term index; undefined if it has other conditions than terms and phrases. Adds its fields to `fields`. */
+/** The predicate as a query of the text index; undefined if it has other conditions than terms and phrases. Adds its fields to `fields`. */
 function queryOf(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
   switch (predicate.kind) {
     case 'terms':

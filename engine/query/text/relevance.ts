@@ -9,7 +9,7 @@ import { access, type Statement } from '../sql/statement.js';
  * The relevance of a record (query language 4.4) as an SQL expression; undefined if nothing ranks. For each clause that the record
  * satisfies, it adds boost × (tier + BM25 of all fields of the clause). BM25 has k1 = 1.2 and b = 0.75, with text lengths and document
  * frequencies of the whole snapshot. The tier is larger than any sum of BM25, so that records that satisfy more clauses come first; it is
- * left out where a single clause has scores of its own. The term index (rank-listed.ts, ranked.ts) computes the same double.
+ * left out where a single clause has scores of its own. The text index (rank-listed.ts, ranked.ts) computes the same double.
  */
 export function relevance(statement: Statement, scores: readonly Score[]): string | undefined {
   const { clauses, tier } = clausesOf(scores);

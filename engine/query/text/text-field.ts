@@ -4,13 +4,13 @@ import type { Column, Columns } from '../../core/types.js';
 import type { Snapshot } from '../../store/store.js';
 import type { FieldRef } from '../predicate/predicate.js';
 
-/** True for a field whose segments have a term index: a text field that is not in a list. */
+/** True for a field whose segments have a text index: a text field that is not in a list. */
 export function isIndexable(columns: Columns, field: FieldRef): boolean {
   return field.type === 'text' && columnPath(columns, field.path)?.at(-1)?.type === 'text';
 }
 
 /** The index of a text field in all segments of a snapshot; undefined if the field, or a segment, has none. */
-export async function textField(
+export async function openTextIndex(
   snapshot: Snapshot,
   field: FieldRef,
 ): Promise<TextField | undefined> {

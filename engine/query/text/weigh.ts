@@ -13,7 +13,7 @@ import type { Select } from '../sql/statement.js';
 import { leavesOf, type Leaf } from './relevance.js';
 import type { Score } from '../predicate/predicate.js';
 import { access, begin } from '../sql/statement.js';
-import { textField } from './text-field.js';
+import { openTextIndex } from './text-field.js';
 
 /** How statements run. */
 interface SqlRunner {
@@ -27,7 +27,7 @@ const maxCached = 10_000;
 
 /**
  * The scores with the weights of their conditions, from document frequency and text lengths over the whole snapshot. The weights come
- * from the term index of a field, or else from one scan of all records.
+ * from the text index of a field, or else from one scan of all records.
  */
 export async function weighed(
   run: SqlRunner,
@@ -44,7 +44,7 @@ export async function weighed(
   return scores.map((score) => ({ ...score, weights }));
 }
 
-/** The term indexes of the conditions' fields, by `fieldKey`; fields without an index are left out. */
+/** The text indexes of the conditions' fields, by `fieldKey`; fields without an index are left out. */
 export async function textFields(
   snapshot: Snapshot,
   leaves: readonly Leaf[],
@@ -52,7 +52,7 @@ export async function textFields(
   const fields = new Map<string, TextField>();
   for (const leaf of leaves) {
     const key = fieldKey(leaf);
-    const field = fields.has(key) ? undefined : await textField(snapshot, leaf.field);
+    const field = fields.has(key) ? undefined : await openTextIndex(snapshot, leaf.field);
     if (field !== undefined) fields.set(key, field);
   }
   return fields;

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { list, removeFile } from '../../../engine/core/files.js';
 import { isTerminal } from '../../queue/waiting.js';
 import type { Job } from '../job.js';
@@ -24,13 +25,14 @@ export const exportJob: Job<'export', ExportParams, ExportResult> = {
     }
   },
   // Removes the files of exports that have expired, were deleted, or ended without completing.
-  async sweepHourly({ catalog, data, now }) {
+  async sweepHourly({ catalog, data, now, remove }) {
     for (const { name } of await list(data.exports)) {
-      const row = await catalog.exports.get(Number(/^\d+/.exec(name)?.[0] ?? -1));
+      const id = /^\d+(?=\.)/.exec(name)?.[0];
+      const row = id === undefined ? undefined : await catalog.exports.get(Number(id));
       const isNeeded =
         row !== undefined &&
         (row.status === 'completed' ? (row.expiresAt ?? 0) > now : !isTerminal(row.status));
-      if (!isNeeded) await removeFile(data.path('exports', name));
+      if (!isNeeded) await remove(join(data.exports, name), id === undefined ? id : Number(id));
     }
     for (const { id } of await catalog.exports.expired(now)) {
       await catalog.exports.update(id, { filename: null });

@@ -60,4 +60,6 @@ export interface ChunkResult {
   readonly samples: readonly FieldSample[];
   /** The records of the source end in this chunk; later chunks are ignored. */
   readonly hasEnded: boolean;
+  /** What follows an error in this chunk cannot be told apart. */
+  readonly isDamaged: boolean;
 }

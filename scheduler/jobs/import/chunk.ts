@@ -40,8 +40,9 @@ export async function runChunk(
   const lines = reader.read(bytes, job.header, job.params, out, report, given);
   const batch = transforms.reduce((before, transform) => transform(before, job), out.finish());
   const samples = job.sampling === null ? [] : sampleBatch(batch, job.sampling);
-  // An import with an error is not published, so the chunk need not be written.
-  const isStored = batch.rows > 0 && report.rejected === 0 && !job.isDryRun;
+  // Unless records may be rejected, an import with an error is not published, so the chunk need not be written.
+  const mayReject = (job.validation.maxRejected ?? 0) > 0;
+  const isStored = batch.rows > 0 && (report.rejected === 0 || mayReject) && !job.isDryRun;
   const segment = isStored ? await writeBatch(batch, job) : null;
   out.release();
   const rejectedPart = await writeRejected(rejected, `${job.file}.rejected`);
@@ -58,6 +59,7 @@ export async function runChunk(
     rejectedPart,
     samples,
     hasEnded: report.hasEnded,
+    isDamaged: report.isDamaged,
   };
   releaseChunk(job.ref, bytes);
   return result;

@@ -14,7 +14,7 @@ export interface DetectedEntities {
 }
 
 /**
- * Detects entity types in the samples of the string fields of `columns`, except fields in `fixed` (dotted names): those whose entity
+ * Detects entity types in the samples of the fields of `columns`, except fields in `fixed` (dotted names): those whose entity
  * type is given by the format or the request, and those that had data before.
  */
 export async function detectEntities(
@@ -28,7 +28,7 @@ export async function detectEntities(
   if (sources.length === 0) return { fields, detections: null };
   const genes = await humanGenes();
   const merged = mergeByRules(sources);
-  for (const path of stringPaths(columns)) {
+  for (const path of valuePaths(columns)) {
     const name = path.join('.');
     if (isFixed.has(name)) continue;
     for (const { rules, samples } of merged) {
@@ -62,13 +62,14 @@ function mergeByRules(sources: readonly SourceSamples[]): readonly {
   });
 }
 
-function stringPaths(
+/** The paths of the columns that hold values; those that were sampled are among them. */
+function valuePaths(
   columns: Columns,
   above: readonly string[] = [],
 ): readonly (readonly string[])[] {
   return columns.flatMap((column) => {
     const path = [...above, column.name];
-    return column.type === 'string' ? [path] : stringPaths(column.children ?? [], path);
+    return column.type === 'object' ? valuePaths(column.children ?? [], path) : [path];
   });
 }
 

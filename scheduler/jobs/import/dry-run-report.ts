@@ -1,4 +1,4 @@
-import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
+import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import type { Columns, JsonObject } from '../../../engine/core/types.js';
@@ -11,11 +11,15 @@ export function dryRunReport(
   columns: Columns,
   fields: readonly FieldRow[],
   described: Parameters<typeof newFields>[2],
+  created: readonly NewField[],
 ): JsonObject {
   const { dryRun, genomeBuild, records } = result;
   const leftOut = dryRun?.sample.leftOut ?? 0;
   return {
-    fields: fieldViews(columns, fields, described, dryRun?.seen ?? []),
+    fields: [
+      ...fieldViews(columns, fields, described, dryRun?.seen ?? []),
+      ...createdViews(columns, fields, created),
+    ],
     records,
     genome_build: genomeBuild,
     sample: dryRun?.sample.records ?? [],
@@ -40,11 +44,10 @@ function fieldViews(
     const key = JSON.stringify(column.path);
     const field = known.get(key);
     const properties = field ?? added.get(key);
-    const hasType = field !== undefined && field.dataType !== 'auto';
     return {
       name: column.name,
       title: properties?.title || column.name,
-      data_type: hasType ? field.dataType : column.dataType,
+      data_type: column.dataType,
       is_list: field?.isList ?? column.isList ?? false,
       entity_type: properties?.entityType ?? null,
       is_hidden: properties?.isHidden ?? false,
@@ -52,4 +55,25 @@ function fieldViews(
       has_values: withValues.has(key),
     };
   });
+}
+
+/** The fields that the request creates and no record has. */
+function createdViews(
+  columns: Columns,
+  fields: readonly FieldRow[],
+  created: readonly NewField[],
+): readonly JsonObject[] {
+  const known = new Set([...fields, ...fieldsOfColumns(columns)].map(({ name }) => name));
+  return created
+    .filter(({ name }) => !known.has(name))
+    .map(({ name, title, dataType, isList, entityType, isHidden }) => ({
+      name,
+      title: title || name,
+      data_type: dataType,
+      is_list: isList ?? false,
+      entity_type: entityType ?? null,
+      is_hidden: isHidden ?? false,
+      is_new: true,
+      has_values: false,
+    }));
 }

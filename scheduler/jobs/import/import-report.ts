@@ -27,6 +27,8 @@ export interface SourceReport extends RecordCounts {
   readonly compression: Exclude<SourceLayout['compression'], 'plain'> | null;
   readonly reader: string;
   readonly genome_build: string | null;
+  /** `Header.meanings`. */
+  readonly meanings: NonNullable<SourceLayout['header']['meanings']>;
   /** Number of lines read; fewer than the file has if `is_whole` is false or the records end before the file does. */
   readonly lines: number;
 }
@@ -88,6 +90,7 @@ async function sourceReport(run: SourceRun): Promise<SourceReport> {
     compression: compression === 'plain' ? null : compression,
     reader: layout.reader.name,
     genome_build: header.genomeBuild,
+    meanings: header.meanings ?? [],
     lines: header.bodyLine + sum((chunk) => chunk.lines),
     ...checked(source.name, {
       records_read: sum((chunk) => chunk.read),

@@ -18,7 +18,7 @@ import type { ImportParams, ImportResult } from './import-types.js';
 import type { ImportSource } from './import-source.js';
 import { importReport, type ImportReport } from './import-report.js';
 import { writeRejectedFile } from './rejected-file.js';
-import type { SourceRun } from './source-run.js';
+import { exceededLimit, type SourceRun } from './source-run.js';
 
 /** The result of an import whose sources have been read. Throws a `TaskFailure` with the report if a record had an error. */
 export async function importResult(
@@ -30,8 +30,9 @@ export async function importResult(
 ): Promise<ImportResult> {
   const seen = runs.flatMap((run) => run.columns());
   const filled = withData(columns, params.stored, seen);
-  const findings = findingsOf(runs, newColumnFindings(params, runs, filled));
-  const message = errorMessage(nameOf(params.sources), findings);
+  const newColumns = newColumnFindings(params, runs, filled);
+  const findings = findingsOf(runs, newColumns);
+  const message = failureOf(params, runs, newColumns, findings);
   const isStopped = runs.some((run) => run.isStopped) || runs.length < params.sources.length;
   const metadata = await metadataOf(context, runs, findings, {
     is_whole: !isStopped,
@@ -42,13 +43,20 @@ export async function importResult(
   const records = results.reduce((sum, chunk) => sum + chunk.read, 0);
   const bytes = runs.reduce((sum, run) => sum + run.file.bytes, 0);
   const validation = { ...(metadata['validation'] as JsonObject), detections: detected.detections };
-  context.progress({ records, recordsTotal: records, bytes, bytesTotal: bytes, errors: 0 });
+  context.progress({
+    records,
+    recordsTotal: records,
+    bytes,
+    bytesTotal: bytes,
+    errors: findings.records,
+  });
   // Later descriptions take precedence: formats over detected entities, and the first source over the others.
   const formats = runs.toReversed().flatMap(({ layout }) => layout.header.fields);
   const described = [...detected.fields, ...formats];
   return {
     segments: results.flatMap(({ segment }) => (segment === null ? [] : [segment])),
     columns: filled,
+    declared: params.declared,
     described,
     genomeBuild: buildOf(runs) ?? null,
     records,
@@ -66,6 +74,22 @@ export async function importResult(
       },
     }),
   };
+}
+
+/** The message of the error that fails the import; null if it succeeds, with rejected records if it may have some. */
+function failureOf(
+  { sources }: ImportParams,
+  runs: readonly SourceRun[],
+  newColumns: readonly Findings[],
+  findings: Findings,
+): string | null {
+  const limit = exceededLimit(runs);
+  if (limit === undefined && newColumns.every(({ errors }) => errors === 0)) return null;
+  const message = errorMessage(nameOf(sources), findings);
+  const rejected = runs.reduce((sum, run) => sum + run.rejected, 0);
+  return limit === undefined || limit === 0
+    ? message
+    : `${message}; ${rejected} records are rejected, validation_params.max_rejected is ${limit}`;
 }
 
 function pathsWithValues(columns: Columns, above: readonly string[] = []): readonly string[] {

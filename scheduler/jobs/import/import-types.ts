@@ -4,6 +4,7 @@ import type { Columns, GenomeBuild, JsonObject } from '../../../engine/core/type
 import type { Segment } from '../../../engine/store/store.js';
 import type { Sample } from './dry-run.js';
 import type { ImportSource } from './import-source.js';
+import type { Declaration } from './known-columns.js';
 
 /** Parameters of `runImport`. */
 export interface ImportParams {
@@ -14,6 +15,8 @@ export interface ImportParams {
   readonly stored: Columns;
   /** Stored columns and columns of declared fields, whose types the import must keep. */
   readonly known: Columns;
+  /** What the catalogue declares about fields without data. */
+  readonly declared: readonly Declaration[];
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
   /** Dotted names of fields whose entity type is not detected. */
@@ -33,6 +36,8 @@ export interface ImportResult {
   readonly segments: readonly Segment[];
   /** All columns that have data after the import. */
   readonly columns: Columns;
+  /** `ImportParams.declared`. */
+  readonly declared: readonly Declaration[];
   /** Descriptions of new fields; later ones take precedence. */
   readonly described: readonly Partial<NewField>[];
   readonly genomeBuild: GenomeBuild | null;

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import type { Publication } from '../../../engine/catalog/publish.js';
-import { crashpoint } from '../../../engine/core/crashpoint.js';
-import { fileStats, list, moveFile, removeFile, syncFolder } from '../../../engine/core/files.js';
+import { list, removeFile } from '../../../engine/core/files.js';
 import { isTerminal } from '../../queue/waiting.js';
 import type { Job } from '../job.js';
-import { rejectedFileName } from './rejected-file.js';
+import { keepRejected } from './rejected-file.js';
 import type { ImportParams, ImportResult } from './import-types.js';
 import { runImport } from './run-import.js';
 
@@ -23,13 +22,7 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
     return (await import('./publish-import.js')).publishImport(task, result, context);
   },
 
-  async salvage(task, attempt, data) {
-    const rejected = join(data.taskScratch(task.id, attempt), rejectedFileName);
-    if ((await fileStats(rejected)) === undefined) return; // no record was rejected, or an earlier call has moved the file
-    await moveFile(rejected, data.rejectedLines(task.resourceId));
-    await syncFolder(data.rejected);
-    crashpoint('rejected.renamed');
-  },
+  salvage: keepRejected,
   async discard(task, data) {
     await removeFile(data.rejectedLines(task.resourceId));
   },
@@ -43,11 +36,13 @@ export const importJob: Job<'import', ImportParams, ImportResult> = {
     const row = await catalog.imports.get(Number(importId));
     return row !== undefined && !isTerminal(row.status);
   },
-  // Removes the rejected records of imports that were deleted or have not ended.
-  async sweepAtStart({ catalog, data }) {
+  // Removes the rejected records of imports that were deleted or canceled, or have not ended.
+  async sweepAtStart({ catalog, data, remove }) {
     for (const { name } of await list(data.rejected)) {
-      const row = await catalog.imports.get(Number(/^\d+/.exec(name)?.[0] ?? -1));
-      if (row?.status !== 'failed') await removeFile(data.path('rejected', name));
+      const id = /^\d+(?=\.)/.exec(name)?.[0];
+      const row = id === undefined ? undefined : await catalog.imports.get(Number(id));
+      if (row?.status === 'failed' || row?.status === 'completed') continue;
+      await remove(join(data.rejected, name), id === undefined ? id : Number(id));
     }
   },
   logEntry: {

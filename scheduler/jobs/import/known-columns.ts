@@ -2,53 +2,97 @@ import type { NewField } from '../../../engine/core/dataset-field.js';
 import { fieldsOfColumns } from '../../../engine/core/dataset-field.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
-import type { Column, Columns, DataType } from '../../../engine/core/types.js';
+import type { Column, Columns } from '../../../engine/core/types.js';
 
-/** The columns whose types an import must keep: the stored ones, then those of declared fields that have a type and no data yet. */
-export function knownColumns(stored: Columns, fields: readonly FieldRow[]): Columns {
-  const declared = fields
-    .filter((field) => !field.isValid && field.dataType !== 'auto' && field.dataType !== 'object')
-    .filter((field) => field.expression === null);
-  return declared.reduce<Columns>(
-    (columns, field) => withField(columns, field.path, field, true),
-    [...stored],
-  );
+/** What is declared about a field that has no data: type `auto` and null leave it to the values. */
+export type Declaration = Pick<NewField, 'name' | 'dataType' | 'isList'>;
+
+/**
+ * The columns whose types an import must keep: the stored ones, then those of declared fields. The name of a field inside an object is
+ * dotted, but a field of a flat file may have a dot in its name; a dotted name is therefore declared both ways.
+ */
+export function knownColumns(stored: Columns, declarations: readonly Declaration[]): Columns {
+  return declarations
+    .filter(({ dataType, isList }) => dataType !== 'auto' || isList !== null)
+    .reduce((columns, declaration) => {
+      const { name } = declaration;
+      const flat = withColumn(columns, [name], declaration, true);
+      return name.includes('.') ? withColumn(flat, name.split('.'), declaration, true) : flat;
+    }, stored);
 }
 
-function withField(
+/** The stored columns, marked where the catalogue says that somebody declared the type. */
+export function markedColumns(
+  columns: Columns,
+  fields: readonly FieldRow[],
+  above: readonly string[] = [],
+  declared = new Set(fields.flatMap((one) => (one.isDeclared ? pathKey(one.path) : []))),
+): Columns {
+  return columns.map((column) => {
+    const path = [...above, column.name];
+    const { children } = column;
+    return {
+      ...column,
+      ...(declared.has(pathKey(path)) && { isDeclared: true }),
+      ...(children && { children: markedColumns(children, fields, path, declared) }),
+    };
+  });
+}
+
+/** What the catalogue declares about fields without data. */
+export function declarationsOf(fields: readonly FieldRow[]): readonly Declaration[] {
+  return fields.filter(({ isValid, expression }) => !isValid && expression === null);
+}
+
+function withColumn(
   columns: Columns,
   [name = '', ...rest]: readonly string[],
-  field: FieldRow,
+  declaration: Declaration,
   isTop: boolean,
 ): Columns {
+  if (name === '') return columns;
   const known = columns.find((column) => column.name === name);
-  if (known !== undefined) {
-    // Stored columns are unchanged, except that an object may get new members.
-    if (rest.length === 0 || known.type !== 'object') return columns;
-    const children = withField(known.children ?? [], rest, field, false);
-    return columns.map((column) => (column === known ? { ...known, children } : column));
-  }
   const names = new PhysicalNames(
     columns.map((column) => column.physical),
     isTop,
   );
-  const physical = names.add(name);
-  const column: Column =
-    rest.length === 0
-      ? {
-          name,
-          physical,
-          type: field.dataType as Exclude<DataType, 'auto'>,
-          isList: field.isList ?? false,
-        }
-      : {
-          name,
-          physical,
-          type: 'object',
-          isList: false,
-          children: withField([], rest, field, false),
-        };
-  return [...columns, column];
+  const column: Column = known ?? {
+    name,
+    physical: names.add(name),
+    type: 'object',
+    isList: false,
+    open: 'both',
+  };
+  const next =
+    rest.length === 0 ? declared(column, declaration) : withMember(column, rest, declaration);
+  if (known === undefined) return [...columns, next];
+  return next === known ? columns : columns.map((one) => (one === known ? next : one));
+}
+
+function withMember(column: Column, path: readonly string[], declaration: Declaration): Column {
+  if (column.type !== 'object') return column;
+  const children = column.children ?? [];
+  const next = withColumn(children, path, declaration, false);
+  return next === children ? column : { ...column, children: next };
+}
+
+/** The column with what a declaration says about what is still open. */
+function declared(column: Column, { dataType, isList }: Declaration): Column {
+  const { name, physical, open, children } = column;
+  if (open === undefined) return column;
+  const type = open === 'list' || dataType === 'auto' ? column.type : dataType;
+  const opensType = open !== 'list' && dataType === 'auto';
+  const opensList = open !== 'type' && isList === null;
+  return {
+    name,
+    physical,
+    type,
+    isList: open === 'type' ? column.isList : (isList ?? false),
+    ...(type === 'object' && children && { children }),
+    ...(!opensType && { isDeclared: true }),
+    ...(opensType && { open: opensList ? ('both' as const) : ('type' as const) }),
+    ...(!opensType && opensList && { open: 'list' as const }),
+  };
 }
 
 /**

@@ -3,8 +3,9 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { AppError, notFound } from '../../../engine/core/errors.js';
 import { checkPermission } from '../../queue/permissions.js';
 import type { PublishContext } from '../job.js';
+import { appendableSnapshot } from '../visible-data.js';
 import type { ImportParams } from './import-types.js';
-import { knownColumns } from './known-columns.js';
+import { declarationsOf, knownColumns, markedColumns } from './known-columns.js';
 import { sourcesOf } from './prepare-sources.js';
 import { declaredBy, describedBy, fixedEntities, transientBy } from './target-fields.js';
 
@@ -15,8 +16,14 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
   if (row.commitMode !== 'append') {
     throw new AppError('invalid', `commit mode ${row.commitMode} is not available yet`);
   }
-  const { columns: stored } = await store.snapshot(row.datasetId);
+  const { columns } = await appendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
+  const stored = markedColumns(columns, fields);
+  const declared = declarationsOf(fields).map(({ name, dataType, isList }) => ({
+    name,
+    dataType,
+    isList,
+  }));
   return {
     commitId: row.commitId,
     sources: await sourcesOf(row, task, context),
@@ -25,7 +32,8 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     dryRun: row.isDryRun ? { fields, described: describedBy(row.targetFields) } : null,
     transient: transientBy(row.targetFields),
     fixedEntities: fixedEntities(fields, row.targetFields),
-    known: declaredBy(row.targetFields, knownColumns(stored, fields)),
+    known: knownColumns(stored, [...declared, ...declaredBy(row.targetFields)]),
+    declared,
   };
 }
 

@@ -130,6 +130,9 @@ function overriddenBy(general: JsonObject | null, own: JsonObject | null | undef
   return { ...general, ...Object.fromEntries(set) };
 }
 
+/** Choice: with `on_error: reject`, an import rejects 1,000 records at most unless `max_rejected` says otherwise. */
+const defaultMaxRejected = 1_000;
+
 /** Converts `validation_params`, which were checked when the import was created. */
 function validation(params: JsonObject): ValidationParams {
   const is = (key: string): boolean => params[key] === true;
@@ -138,5 +141,8 @@ function validation(params: JsonObject): ValidationParams {
     raiseOnErrors: is('raise_on_errors'),
     strict: is('strict_validation'),
     allowNewFields: is('allow_new_fields'),
+    ...(params['on_error'] === 'reject' && {
+      maxRejected: Number(params['max_rejected'] ?? defaultMaxRejected),
+    }),
   };
 }

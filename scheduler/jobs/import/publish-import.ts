@@ -1,4 +1,5 @@
-import type { NewField } from '../../../engine/core/dataset-field.js';
+import type { FieldRow } from '../../../engine/catalog/fields.js';
+import { fieldsOfColumns, type NewField } from '../../../engine/core/dataset-field.js';
 import type { ImportRow } from '../../../engine/catalog/imports.js';
 import type { Publication } from '../../../engine/catalog/publish.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
@@ -7,13 +8,16 @@ import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { GenomeBuild, JsonObject } from '../../../engine/core/types.js';
 import type { PublishContext, Published } from '../job.js';
+import { appendableSnapshot } from '../visible-data.js';
 import { dryRunReport } from './dry-run-report.js';
+import type { ImportReport } from './import-report.js';
 import type { ImportResult } from './import-types.js';
-import { newFields } from './known-columns.js';
+import { declarationsOf, markedColumns, newFields } from './known-columns.js';
 import { withDatasetLock } from '../../queue/dataset-lock.js';
 import { importOf } from './prepare-import.js';
 import { checkSources } from './prepare-sources.js';
-import { describedBy, editsBy } from './target-fields.js';
+import { keepRejected } from './rejected-file.js';
+import { createdBy, describedBy, fieldEditsOf } from './target-fields.js';
 
 /** Commits the segments to the dataset, or stores the report of a dry run. */
 export async function publishImport(
@@ -24,19 +28,24 @@ export async function publishImport(
   const { catalog, store, data, attempt } = context;
   const row = await importOf(task, context);
   await checkSources(row, task, context);
+  await countDocuments(result, context);
+  await keepRejected(task, attempt, data);
   if (row.isDryRun) return publishDryRun(task, row, result, context);
   // Two commits at the same time would compete for the same version.
   return withDatasetLock(row.datasetId, async () => {
-    const snapshot = await store.snapshot(row.datasetId);
-    const { columns } = unifyColumns(snapshot.columns, [result.columns]);
+    const snapshot = await appendableSnapshot(catalog, store, row.datasetId);
+    const fields = await catalog.fields.all(row.datasetId);
+    const stored = markedColumns(snapshot.columns, fields);
+    const { columns } = unifyColumns(stored, [result.columns]);
     const isOutdated = result.segments.some((segment) => needsRewrite(segment.columns, columns));
     if (isOutdated) return 'run again'; // a commit meanwhile has changed the type of a field
-    const fields = await catalog.fields.all(row.datasetId);
+    if (isRedeclared(result, fields)) return 'run again'; // a field was declared meanwhile
     const described = [...result.described, ...describedBy(row.targetFields)];
     const publication = publicationOf(task, row, result, snapshot, context, {
       columns,
       newFields: newFields(columns, fields, described),
-      edits: editsBy(row.targetFields, fields),
+      createdFields: createdBy(row.targetFields),
+      edits: fieldEditsOf(row.targetFields, fields),
     });
     const { version: base } = snapshot;
     const change = { columns, add: result.segments, remove: [], info: { publication }, base };
@@ -55,13 +64,38 @@ export async function publishImport(
       catalog.publish({ ...publication, logVersion: version }),
     );
     await published.catch(async (error: unknown) => {
-      await store.drop(row.datasetId); // the dataset was deleted meanwhile
+      // The dataset was deleted meanwhile. After any other error the log has the commit, and a restart replays it.
+      if ((error as { code?: unknown }).code === 'not-found') await store.drop(row.datasetId);
       throw error;
     });
     crashpoint('catalog.after-commit');
     context.committed(row.datasetId);
     return 'published';
   });
+}
+
+/** Whether a field that gets its first data was declared after the import had begun to read. */
+function isRedeclared({ columns, declared }: ImportResult, fields: readonly FieldRow[]): boolean {
+  const names = new Set(fieldsOfColumns(columns).map(({ name }) => name));
+  return declarationsOf(fields).some(
+    ({ name, dataType, isList }) =>
+      names.has(name) &&
+      !declared.some(
+        (one) => one.name === name && one.dataType === dataType && one.isList === isList,
+      ),
+  );
+}
+
+/** Stores how many records each uploaded file of an import has. */
+async function countDocuments(
+  { metadata }: ImportResult,
+  { catalog }: PublishContext,
+): Promise<void> {
+  const { sources } = metadata['receipt'] as unknown as ImportReport;
+  for (const { object_id: id, revision, records_read: records } of sources) {
+    if (id !== null && revision !== null)
+      await catalog.objects.countDocuments(id, revision, records);
+  }
 }
 
 /** Completes a dry run, whose only result is the task's metadata. */
@@ -73,12 +107,12 @@ async function publishDryRun(
 ): Promise<'published'> {
   const { catalog, store, now } = context;
   const { columns: stored } = await store.snapshot(row.datasetId);
-  const { columns } = unifyColumns(stored, [result.columns]);
   const fields = await catalog.fields.all(row.datasetId);
+  const { columns } = unifyColumns(markedColumns(stored, fields), [result.columns]);
   const described = [...result.described, ...describedBy(row.targetFields)];
   const metadata = {
     ...metadataOf(result, context),
-    dry_run: dryRunReport(result, columns, fields, described),
+    dry_run: dryRunReport(result, columns, fields, described, createdBy(row.targetFields)),
   };
   await catalog.tasks.complete(task.id, { metadata, now: now() });
   return 'published';
@@ -101,6 +135,7 @@ function publicationOf(
   fields: {
     readonly columns: Publication['columns'];
     readonly newFields: readonly NewField[];
+    readonly createdFields: readonly NewField[];
     readonly edits: NonNullable<Publication['edits']>;
   },
 ): Publication {

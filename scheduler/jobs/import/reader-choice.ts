@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../engine/core/types.js';
 import { invalid } from '../../../engine/core/errors.js';
-import { readerForFile, readerNamed, readers } from '../../../readers/index.js';
+import { didYouMean, suggestionFor } from '../../../engine/core/suggestion.js';
+import { commonParameters, readerForFile, readerNamed, readers } from '../../../readers/index.js';
 import type { Reader } from '../../../readers/reader.js';
 
 /** The reader for a file: the one that `reader_params` names, or else the one for the file's extension. */
@@ -24,7 +25,34 @@ export function checkReader(
   params: JsonObject | null,
   genomeBuild: string | null,
 ): void {
-  readerOf(filename, params).params(parametersOf(params, genomeBuild));
+  const reader = readerOf(filename, params);
+  checkNames(reader, params, typeof params?.['reader'] === 'string' ? [] : recognized);
+  reader.params(parametersOf(params, genomeBuild));
+}
+
+/** The readers that may read a file whatever its name says, because they know their format by its content. */
+const recognized = readers.filter(({ recognizes }) => recognizes !== undefined);
+
+/**
+ * Throws `invalid` for a parameter that neither this reader has nor one of the `others`, which may come to read the file. A
+ * parameter without effect is an error: it is misspelt, or the file is read by another reader than was thought.
+ */
+function checkNames(reader: Reader, params: JsonObject | null, others: readonly Reader[]): void {
+  for (const [name, value] of Object.entries(params ?? {})) {
+    const isKnown = [reader, ...others].some(({ parameters }) => Object.hasOwn(parameters, name));
+    if (isKnown || Object.hasOwn(commonParameters, name) || value === null) continue;
+    const known = [...Object.keys(reader.parameters), ...Object.keys(commonParameters)];
+    const fix = didYouMean(suggestionFor(name, known)) || ` It has ${known.join(', ')}.`;
+    throw invalid(
+      'reader_params',
+      `${name.slice(0, 100)}: the reader ${reader.name} has no such parameter.${fix}`,
+    );
+  }
+}
+
+/** Throws `invalid` for a parameter that no reader has; inline records have no reader of their own. */
+export function checkParameterNames(params: JsonObject | null): void {
+  checkNames(readerNamed('json'), params, readers);
 }
 
 /** Whether the name of a file selects a reader. */
@@ -85,7 +113,10 @@ export function checkFile(
   general: JsonObject | null,
   genomeBuild: string | null,
 ): void {
-  const { reader } = readerOfFile(hints, general);
+  const { reader, isNamed } = readerOfFile(hints, general);
+  checkNames(readerNamed(reader), hints.readerParams, isNamed ? [] : recognized);
+  // Those of the import may be meant for other files.
+  checkNames(readerNamed(reader), general, readers);
   const own = Object.entries(hints.readerParams ?? {}).filter(([, value]) => value !== null);
   const params = { ...general, ...Object.fromEntries(own) };
   readerNamed(reader).params(parametersOf(params, genomeBuild));

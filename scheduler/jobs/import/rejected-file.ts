@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 import { budgets } from '../../../engine/core/budgets.js';
-import { readFile } from '../../../engine/core/files.js';
+import type { TaskRow } from '../../../engine/catalog/task-row.js';
+import { crashpoint } from '../../../engine/core/crashpoint.js';
+import type { DataFolder } from '../../../engine/core/data-folder.js';
+import { fileStats, moveFile, readFile, syncFolder } from '../../../engine/core/files.js';
 import { createFile, type FileWriter } from '../../../engine/core/file-writer.js';
 import { shiftedLine } from '../../../engine/ingest/rejected-lines.js';
 import type { RunContext } from '../job.js';
@@ -42,6 +45,19 @@ export async function writeRejectedFile(
     await file.abort();
     throw error;
   }
+}
+
+/** Moves the file of an attempt to where it is kept as long as the import. */
+export async function keepRejected(
+  { id, resourceId }: Pick<TaskRow, 'id' | 'resourceId'>,
+  attempt: number,
+  data: DataFolder,
+): Promise<void> {
+  const rejected = join(data.taskScratch(id, attempt), rejectedFileName);
+  if ((await fileStats(rejected)) === undefined) return; // no record was rejected, or an earlier call has moved the file
+  await moveFile(rejected, data.rejectedLines(resourceId));
+  await syncFolder(data.rejected);
+  crashpoint('rejected.renamed');
 }
 
 async function writeLines(

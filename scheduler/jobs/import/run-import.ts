@@ -1,6 +1,6 @@
 import { budgets } from '../../../engine/core/budgets.js';
 import { AppError } from '../../../engine/core/errors.js';
-import { fixedTypeColumns, unifyColumns } from '../../../engine/ingest/unify-columns.js';
+import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';
 import { ChunkFlow } from './chunk-flow.js';
@@ -11,7 +11,7 @@ import { importResult, nameOf, runFailure } from './import-result.js';
 import { RejectedBudget } from './rejected-budget.js';
 import { Resume } from './resume.js';
 import { SourceFiles } from './source-files.js';
-import { SourceRun, type SourceToRead } from './source-run.js';
+import { exceededLimit, SourceRun, type SourceToRead } from './source-run.js';
 
 /**
  * Reads sources into segments in the scratch folder. The first pass infers the types of each chunk. The second reads those chunks
@@ -25,11 +25,11 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
   try {
     await readAll(params, context, files, resume, runs);
     const { columns } = unifyColumns(
-      fixedTypeColumns(params.known),
+      params.stored,
       runs.flatMap((run) => run.columns()),
     );
     checkColumnCount(params, columns);
-    if (runs.every((run) => run.findings().errors === 0)) {
+    if (exceededLimit(runs) === undefined) {
       for (const run of runs) run.requireEnd();
       const flow = flowOf(context);
       for (const run of runs) await run.rewrite(columns, flow);

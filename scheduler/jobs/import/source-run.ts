@@ -1,6 +1,6 @@
 import { InputError } from '../../../engine/core/errors.js';
 import type { Columns } from '../../../engine/core/types.js';
-import { mergeFindings, type Findings } from '../../../engine/ingest/findings.js';
+import { mergeFindings, settledFindings, type Findings } from '../../../engine/ingest/findings.js';
 import { joinColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { openSource } from '../../../readers/source/open.js';
@@ -165,6 +165,18 @@ export class SourceRun {
     return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#last);
   }
 
+  /** Number of rejected records. */
+  get rejected(): number {
+    return this.results().reduce((sum, chunk) => sum + chunk.rejected, 0);
+  }
+
+  /** The most records that may be rejected without failing the import; -1 if an error fails it in any case. */
+  get maxRejected(): number {
+    const { maxRejected = 0, strict, raiseOnErrors } = this.source.validation;
+    const isDamaged = this.results().some((chunk) => chunk.isDamaged);
+    return strict || raiseOnErrors || isDamaged ? -1 : maxRejected;
+  }
+
   /** The columns of each chunk. */
   columns(): readonly Columns[] {
     return this.results().map((chunk) => chunk.columns);
@@ -178,12 +190,15 @@ export class SourceRun {
       const first = this.#firstPass.get(index);
       const before = linesBefore;
       linesBefore += lines;
-      return [...(first ? [first] : []), findings].map((part) => ({
+      // The second pass meets the errors of rejected records again.
+      const parts =
+        first === undefined || first.errors > 0 ? [first ?? findings] : [first, findings];
+      return parts.map((part) => ({
         findings: part,
         linesBefore: before,
       }));
     });
-    return mergeFindings(parts);
+    return settledFindings(mergeFindings(parts), this.columns());
   }
 
   /** The rejected records of the chunks, each part with the number of lines of the file before its chunk. */
@@ -252,4 +267,13 @@ export class SourceRun {
     for (let next; (next = this.#results[this.#hinted]) !== undefined; this.#hinted++)
       this.#hints = joinColumns(this.#hints, next.columns);
   }
+}
+
+/** The most records that the sources of an import may reject if their errors fail it; undefined if they do not. */
+export function exceededLimit(runs: readonly SourceRun[]): number | undefined {
+  const withErrors = runs.filter((run) => run.rejected > 0);
+  if (withErrors.length === 0) return undefined;
+  const most = Math.min(...withErrors.map((run) => run.maxRejected));
+  const rejected = withErrors.reduce((sum, run) => sum + run.rejected, 0);
+  return rejected > most ? Math.max(0, most) : undefined;
 }

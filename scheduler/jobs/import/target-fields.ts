@@ -1,49 +1,36 @@
-import type { NewField } from '../../../engine/core/dataset-field.js';
+import { fieldNameFault, type NewField } from '../../../engine/core/dataset-field.js';
 import type { FieldRow } from '../../../engine/catalog/fields.js';
-import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
-import type { Column, Columns, JsonObject, StoredType } from '../../../engine/core/types.js';
+import type { DataType, JsonObject } from '../../../engine/core/types.js';
+import type { Declaration } from './known-columns.js';
 
 /*
  * Choice: the name of a target field is the name of the dataset's field and of the value in the source; another name will need an
  * expression. The properties of a target field replace those of a field with data, except its type.
  *
- * `target_fields` were checked when the import was created. The name of a field inside an object is dotted, but a field of a flat
- * file may have a dot in its name; a dotted name is therefore declared both ways.
+ * `target_fields` were checked when the import was created.
  */
 
-/** Adds columns for the target fields that have a data type; columns in `known` stay unchanged. */
-export function declaredBy(targetFields: readonly JsonObject[], known: Columns): Columns {
-  return targetFields.reduce<Columns>((columns, field) => {
-    const { name, data_type: type, is_list: isList } = field;
-    if (typeof name !== 'string' || typeof type !== 'string') return columns;
-    if (type === 'auto' || type === 'object') return columns;
-    const leaf = { type: type as StoredType, isList: isList === true };
-    const flat = withColumn(columns, [name], leaf, true);
-    return name.includes('.') ? withColumn(flat, name.split('.'), leaf, true) : flat;
-  }, known);
+/** What target fields declare about the types of fields. */
+export function declaredBy(targetFields: readonly JsonObject[]): readonly Declaration[] {
+  return targetFields.flatMap(({ name, data_type: type, is_list: isList }) =>
+    typeof name === 'string'
+      ? {
+          name,
+          dataType: typeof type === 'string' ? (type as DataType) : 'auto',
+          isList: typeof isList === 'boolean' ? isList : null,
+        }
+      : [],
+  );
 }
 
-function withColumn(
-  columns: Columns,
-  [name = '', ...rest]: readonly string[],
-  leaf: Pick<Column, 'type' | 'isList'>,
-  isTop: boolean,
-): Columns {
-  if (name === '') return columns;
-  const known = columns.find((column) => column.name === name);
-  if (known !== undefined) {
-    if (rest.length === 0 || known.type !== 'object') return columns;
-    const children = withColumn(known.children ?? [], rest, leaf, false);
-    return columns.map((column) => (column === known ? { ...known, children } : column));
-  }
-  const names = new PhysicalNames(
-    columns.map((column) => column.physical),
-    isTop,
-  );
-  const own = { name, physical: names.add(name) };
-  if (rest.length === 0) return [...columns, { ...own, ...leaf }];
-  const children = withColumn([], rest, leaf, false);
-  return [...columns, { ...own, type: 'object', isList: false, isOpen: true, children }];
+/** The fields that target fields create, with data or without: those that are stored and whose name a field may have. */
+export function createdBy(targetFields: readonly JsonObject[]): readonly NewField[] {
+  return targetFields.flatMap((field) => {
+    const { name, is_transient: isTransient } = field;
+    if (typeof name !== 'string' || isTransient === true || fieldNameFault(name) !== null)
+      return [];
+    return { ...propertiesOf(field), ...declaredBy([field])[0]!, path: [name] };
+  });
 }
 
 /** The properties of target fields other than their types; a dotted name is returned with both of its paths. */
@@ -73,7 +60,7 @@ function propertiesOf(field: JsonObject): Partial<NewField> {
 }
 
 /** The properties that target fields set on fields which the dataset already has. */
-export function editsBy(
+export function fieldEditsOf(
   targetFields: readonly JsonObject[],
   fields: readonly FieldRow[],
 ): readonly (Partial<NewField> & { readonly name: string })[] {

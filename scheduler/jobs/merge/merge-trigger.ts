@@ -100,6 +100,8 @@ export class MergeTrigger {
 
   /** Runs one merge; false if none is due. */
   async #merge(datasetId: number): Promise<boolean> {
+    const dataset = await this.#options.catalog.datasets.get(datasetId);
+    if (dataset?.availability !== 'available') return false;
     const isQuiet = this.#quiet.has(datasetId);
     if ((await this.#options.store.mergeable(datasetId, isQuiet)) === undefined) return false;
     await this.#options.queue.perform('merge', {

@@ -37,12 +37,12 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   type: 'datasets.SegmentMerge',
   displayName: 'Segment Merge',
   background: { priority: 90, concurrency: () => 1, isShared: true },
-  // A second attempt, because another task may have caused the death of the worker.
   attempts: 2,
 
-  async prepare(task, { store }) {
+  async prepare(task, { catalog, store }) {
     const datasetId = task.targetObjectId!;
     const isQuiet = task.params?.['is_quiet'] === true;
+    if ((await catalog.datasets.get(datasetId))?.availability !== 'available') return null;
     const mergeable = await store.mergeable(datasetId, isQuiet);
     return mergeable === undefined ? null : { datasetId, ...mergeable };
   },

@@ -24,6 +24,8 @@ export interface FileTablesOptions {
   readonly data: DataFolder;
   readonly queue: Pick<JobQueue, 'perform'>;
   report(message: string): void;
+  /** To be called with the number of records of a file. */
+  counted(file: TableFile, records: number): Promise<void>;
 }
 
 /** Bytes that each entry counts in addition to its files, so that the number of small tables and of rejected files is limited. */
@@ -156,6 +158,8 @@ export class TableCache implements FileTables {
     entry.folder = result.folder;
     const table = tableOf(entry.file, task.id, result);
     entry.bytes += table.snapshot.bytes;
+    const records = table.snapshot.rows;
+    await this.#options.counted(entry.file, records).catch((error: unknown) => this.#options.report(String(error))); // prettier-ignore
     return table;
   }
 

@@ -14,7 +14,6 @@ export const tableJob: Job<'table', TableFile, TableResult> = {
   type: 'objects.FileTable',
   displayName: 'File Table',
   background: { priority: 10, concurrency: (threads) => threads, isTransient: true },
-  // A second attempt, because another task may have caused the death of the worker.
   attempts: 2,
 
   async prepare(task) {
@@ -26,10 +25,10 @@ export const tableJob: Job<'table', TableFile, TableResult> = {
     await removeTree(data.fileTable(objectId, revision, task.id));
   },
   // The code `input`, because the cause is the file: the same bytes would kill the next worker as well.
-  poisoned(task) {
+  poisoned(task, deaths) {
     return new AppError(
       'input',
-      `${fileOf(task).filename}: the worker process ended ${task.attempts} times while it read this file; it is not tried again`,
+      `${fileOf(task).filename}: the worker process ended ${deaths} times while it read this file; it is not tried again`,
     );
   },
 };

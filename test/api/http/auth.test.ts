@@ -13,6 +13,11 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const refusal = '{"detail":"Authentication credentials were not provided."}';
+const wrongToken =
+  '{"detail":"Authentication credentials were not accepted: the token is unknown, revoked or expired."}';
+const malformed = expect.stringMatching(
+  /^\{"detail":"Authentication credentials were not understood; send the header/,
+);
 
 function basic(user: string, password = ''): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
@@ -41,29 +46,29 @@ describe('credentials', () => {
     ).toBe(200);
   });
 
-  test('that are missing, wrong or odd answer 401 in the one text that clients know (A9)', async () => {
+  test('that are missing, wrong or odd answer 401 with the reason, after the words that clients know (A9)', async () => {
     const { token } = ann;
     const wrong = 'x'.repeat(30);
-    const forms = [
-      undefined,
-      '',
-      'Bearer',
-      `Bearer ${wrong}`,
-      `Digest ${token}`,
-      token,
-      `Bearer ${token} x`,
-      `Bearer\t${token}`,
-      basic('', token),
-      basic(token, 'password'),
-      basic(wrong),
-      'Basic !!!',
-      `Bearer ${token}x`,
-      `Bearer ${token.toLowerCase()}x`,
+    const forms: readonly (readonly [string | undefined, unknown])[] = [
+      [undefined, refusal],
+      ['', refusal],
+      ['Bearer', malformed],
+      [`Bearer ${wrong}`, wrongToken],
+      [`Digest ${token}`, malformed],
+      [token, malformed],
+      [`Bearer ${token} x`, malformed],
+      [`Bearer\t${token}`, malformed],
+      [basic('', token), malformed],
+      [basic(token, 'password'), malformed],
+      [basic(wrong), wrongToken],
+      ['Basic !!!', malformed],
+      [`Bearer ${token}x`, wrongToken],
+      [`Bearer ${token.toLowerCase()}x`, wrongToken],
     ];
-    for (const authorization of forms) {
+    for (const [authorization, expected] of forms) {
       const headers = authorization === undefined ? {} : { authorization };
       const answer = await send(server.url, 'GET', '/v1/user', undefined, headers);
-      expect([authorization, answer.status, answer.text]).toEqual([authorization, 401, refusal]);
+      expect([authorization, answer.status, answer.text]).toEqual([authorization, 401, expected]);
       expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="api"');
     }
   });
@@ -79,7 +84,10 @@ describe('credentials', () => {
         undefined,
         headers,
       );
-      expect([answer.status, answer.text]).toEqual([401, refusal]);
+      expect([answer.status, answer.text]).toEqual([
+        401,
+        '{"detail":"Authentication credentials were not accepted: the header and access_token differ."}',
+      ]);
     }
     const twice = `/v1/user?access_token=${ann.token}&access_token=${ben.token}`;
     expect((await send(server.url, 'GET', twice)).status).toBe(401);

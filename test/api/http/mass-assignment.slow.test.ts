@@ -15,7 +15,7 @@ afterAll(() => server.close());
 const writable: Readonly<Record<string, readonly string[]>> = {
   vaults: ['name', 'description', 'metadata', 'tags', 'default_storage_class', 'versioning'],
   objects: ['filename', 'parent_object_id', 'description', 'metadata', 'tags', 'mimetype'],
-  datasets: ['description', 'metadata', 'tags', 'storage_class'],
+  datasets: ['name', 'vault_parent_object_id', 'description', 'metadata', 'tags', 'storage_class'],
   dataset_fields: [
     'title',
     'description',

@@ -148,6 +148,11 @@ test('the table has every operation on a thing', () => {
   const all = (Object.entries(operations) as [string, OperationRow][])
     .filter(([id, row]) => row.paths[0].includes(':id') && !own.includes(id) && !isOwned(id))
     .map(([id]) => id);
+  const missing = all.filter((id) => needed[id] === undefined);
+  const advice = missing.map(
+    (id) => `add ${id} to \`needed\`, or to owned-resources.ts if users own it`,
+  );
+  expect(advice).toEqual([]);
   expect(Object.keys(needed).toSorted()).toEqual(all.toSorted());
 });
 

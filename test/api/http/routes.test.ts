@@ -48,6 +48,7 @@ const downloads = ['downloads.object', 'downloads.export', 'downloads.rejected']
 /** The only handlers that nobody needs credentials for. */
 const publicOperations = [
   'root.head',
+  'root.get', // a page for browsers; it asks programs for credentials itself
   'health',
   'openapi',
   'docs',

@@ -93,8 +93,10 @@ const special = new Map([
 
 /** The address of an operation on the live server. */
 function target({ paths: [path], id }: OperationRow): string {
-  const own =
-    ids[special.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ?? path.split('/')[2] ?? ''];
+  const name =
+    special.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ?? path.split('/')[2] ?? '';
+  const own = ids[name];
+  if (own === undefined && path.includes(':id')) throw new Error(`add ${name} to \`ids\``);
   return path.replace(':ids', 'x').replace(':id', String(own));
 }
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { idOf, listOf, startServer, type Client, type TestServer } from '../server.js';
+import { idOf, listOf, send, startServer, type Client, type TestServer } from '../server.js';
 
 let server: TestServer;
 let ann: Client;
@@ -171,6 +172,35 @@ describe('answers', () => {
     expect((await fetch(server.url, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(server.url)).status).toBe(401);
     expect((await ann.get('/')).json).toEqual({ detail: expect.any(String) });
+  });
+
+  test('a browser gets a page at / that says what this is and how to get a token', async () => {
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+    const page = await fetch(server.url, { headers: { accept } });
+    expect([page.status, page.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ]);
+    const text = await page.text();
+    expect(text).toContain('href="/docs"');
+    expect(text).toContain('token add');
+    const policy = page.headers.get('content-security-policy') ?? '';
+    const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? [];
+    expect(policy).toContain(createHash('sha256').update(style).digest('base64'));
+    for (const program of ['*/*', 'application/json']) {
+      const answer = await send(server.url, 'GET', '/', undefined, { accept: program });
+      expect([program, answer.status, answer.json]).toEqual([
+        program,
+        401,
+        { detail: 'Authentication credentials were not provided.' },
+      ]);
+    }
+    const wrong = { authorization: `Bearer ${'x'.repeat(30)}` };
+    const answer = await send(server.url, 'GET', '/', undefined, wrong);
+    expect([answer.status, answer.json['detail']]).toEqual([
+      401,
+      'Authentication credentials were not accepted: the token is unknown, revoked or expired.',
+    ]);
   });
 
   test('what is not there is 404, what is not done there 405', async () => {

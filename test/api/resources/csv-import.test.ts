@@ -85,11 +85,11 @@ test('a large file with cells over many lines comes in whole, in its order', asy
 
 test('what is wrong is told with file and line, and wrong parameters with the request', async () => {
   const datasetId = await newDataset('odd');
-  const objectId = await newFile('odd.csv', 'a,b\n1,2\n1,2,3\n');
+  const objectId = await newFile('odd.csv', 'a,b\n1,2\n1,"2\n');
   const done = await imported(datasetId, objectId);
   expect([done['status'], done['error_message']]).toEqual([
     'failed',
-    'odd.csv, line 3: 3 cells, but 2 columns',
+    'odd.csv, line 3: a quote that is opened here is never closed',
   ]);
   const refused = await ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,

@@ -57,8 +57,8 @@ describe('datasets', () => {
     const patched = await ann.patch(`/v2/datasets/${id}`, {
       metadata: { a: 1 },
       tags: 'x',
-      name: 'other',
-      capacity: 'large',
+      name: 'd',
+      capacity: 'small',
     });
     expect(patched.json).toMatchObject({
       metadata: { a: 1 },

@@ -45,6 +45,34 @@ const records = [
   { gene: 'EGFR', variant: 'GRCH38-7-55181378-55181378-T', info: { symbols: [] }, state: 'REST' },
 ];
 
+describe('a ClinVar file', () => {
+  test('has a facet of diseases and answers by gene, and the report tells how its keys are read', async () => {
+    const bytes = readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz');
+    const file = { vault_id: vaultId, object_type: 'file', filename: 'clinvar.vcf.gz', size: bytes.length };
+    const object = await ann.post('/v2/objects', file);
+    const put = { method: 'PUT', body: bytes };
+    expect((await fetch(object.json['upload_url'] as string, put)).status).toBe(200);
+    const datasetId = await newDataset();
+    const json = await imported({ dataset_id: datasetId, object_id: idOf(object) });
+    expect(await entities(datasetId)).toMatchObject({ 'info.GENEINFO_gene': 'gene' });
+    const { receipt } = json['metadata'] as { receipt: { sources: { meanings: unknown }[] } };
+    expect(receipt.sources[0]!.meanings).toEqual(
+      expect.arrayContaining([
+        { field: 'info.CLNDN', known_source: 'ClinVar', split: '|' },
+        { field: 'info.GENEINFO', known_source: 'ClinVar', genes: 'info.GENEINFO_gene' },
+      ]),
+    );
+    const query = { entities: [['gene', 'SAMD11']], facets: { 'info.CLNDN': {} }, limit: 100 };
+    const { json: page } = await ann.post(`/v2/datasets/${datasetId}/data`, query);
+    const infos = (page['results'] as { info: Record<string, unknown> }[]).map(({ info }) => info);
+    expect(infos.length).toBeGreaterThan(0);
+    expect(infos.every(({ GENEINFO }) => String(GENEINFO).includes('SAMD11:'))).toBe(true);
+    const facet = (page['facets'] as Record<string, [string, number][]>)['info.CLNDN']!;
+    const diseases = new Set(infos.flatMap(({ CLNDN }) => CLNDN as string[]));
+    expect(new Set(facet.map(([name]) => name))).toEqual(diseases);
+  });
+}); // prettier-ignore
+
 describe('an import', () => {
   test('finds genes and variants, nested ones and lists too, and says what it found', async () => {
     const datasetId = await newDataset();

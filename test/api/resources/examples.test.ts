@@ -26,12 +26,16 @@ beforeAll(async () => {
   expect(imported.json['status']).toBe('completed');
   const known = listOf(await ann.get(`/v2/datasets/${id}/fields`));
   const field = (name: string): number => known.find((view) => view['name'] === name)!['id'] as number; // prettier-ignore
-  names = { D: id, G: field('gene'), S: field('stars'), A: field('abstract') };
+  const callsId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'calls' }));
+  const calls = (...genotypes: readonly string[]) => ({ sample: genotypes.map((GT, i) => ({ name: `S${i + 1}`, GT })) }); // prettier-ignore
+  const called = await ann.post('/v2/dataset_imports', { dataset_id: callsId, data_records: [calls('0/1', '1/1'), calls('1/1', '0/0')] }); // prettier-ignore
+  expect(called.json['status']).toBe('completed');
+  names = { D: id, G: field('gene'), S: field('stars'), A: field('abstract'), L: callsId };
 });
 afterAll(() => server.close());
 
 test.each(cases)('%s', async (line) => {
-  const filled = line.replaceAll(/\$([DGSA])\b/g, (_, name: string) => String(names[name]));
+  const filled = line.replaceAll(/\$([DGSAL])\b/g, (_, name: string) => String(names[name]));
   const match = /^([A-Z]+) (\S+)( .*)? ==> (\d+)(?: (.*))?$/.exec(filled)!;
   const [, method, path, body, status, part] = match as unknown as [string, string, string, string | undefined, string, string | undefined]; // prettier-ignore
   const sent: unknown = body === undefined ? undefined : JSON.parse(body);

@@ -170,6 +170,18 @@ describe('filters, fields and pages', () => {
     expect(wanted.length).toBeGreaterThan(0);
   });
 
+  test('numbers are compared where a cell spells one in digits, and nowhere else', async () => {
+    const cells = ['12', '1_2', 'inf', '-Infinity', 'nan', ' 12 ', '+12', '12.', '1.2e1', '.5', '1e999', '0x0c', '1,2', '']; // prettier-ignore
+    const numbers = await upload('numbers.csv', `id,v\n${cells.map((cell, i) => `${i},"${cell}"`).join('\n')}\n`); // prettier-ignore
+    const found = async (filters: unknown): Promise<unknown[]> => {
+      const { json } = await ask(numbers, { filters });
+      return (json['results'] as Cells[]).map(({ v }) => v);
+    };
+    expect(await found([['v__range', [11, 13]]])).toEqual(['12', ' 12 ', '+12', '12.', '1.2e1']);
+    expect(await found([['v__lt', 1]])).toEqual(['.5']);
+    expect(await found([['v__gt', 13]])).toEqual([]);
+  });
+
   test('pages together are all rows, and each has the exact total', async () => {
     const filters = [['gene__in', ['TP53', 'KRAS']]];
     const wanted = rows.filter((row) => ['tp53', 'kras'].includes(lower(gene(row))!));
@@ -257,8 +269,13 @@ describe('refusals', () => {
     expect((await ask(waiting)).text).toContain('not been uploaded yet');
   });
 
+  test('cells beyond the header are texts in columns named by position', async () => {
+    const wide = await upload('wide.csv', 'a,b\n1,2\n\n1,2,3\n');
+    const { json } = await ask(wide);
+    expect(json['results']).toMatchObject([{ a: '1', b: '2' }, { a: '1', b: '2', column_2: '3' }]);
+  }); // prettier-ignore
+
   test.each([
-    ['wide.csv', 'a,b\n1,2\n\n1,2,3\n', 'wide.csv, line 4: 3 cells, but 2 columns'],
     ['open.csv', 'a,b\n1,2\n"1,2\n', 'open.csv, line 3: a quote that is opened here'],
     ['bad.json', '{"a":1}\n{"a":\n', 'bad.json, line 2: '],
     ['not.csv.gz', 'PK\u0003\u0004', 'not.csv.gz'],

@@ -206,7 +206,7 @@ describe('a manifest', () => {
       ],
       [
         { url, validation_params: { disable: 'perhaps' } },
-        'File 1 "a.json", validation_params: "disable" must be a boolean.',
+        'File 1 "a.json", validation_params: disable: Must be a valid boolean.',
       ],
       [{ url, reader_params: { reader: 'odd' } }, 'unknown reader "odd"'],
       [{ url, format: 'odd' }, 'File 1 "a.json", format: unknown format "odd"'],

@@ -59,7 +59,7 @@ describe('saved queries', () => {
 
   test('keep their parameters as they were sent, and tell the fields that they speak of', async () => {
     const params = {
-      filters: [{ and: [['gene__in', ['a']], { not: ['n__gte', 1] }] }],
+      filters: [{ and: [['gene__in', ['a']], { not: ['n__gte', 1] }] }, { any: { path: 'sample', filters: [['name', 'a'], ['GT__in', []]] } }], // prettier-ignore
       ordering: ['-n'],
       facets: { gene: { facets: { 'note.x': {} } } },
       unknown: 1,
@@ -69,7 +69,7 @@ describe('saved queries', () => {
     expect(made.status).toBe(201);
     const path = `/v2/saved_queries/${idOf(made)}`;
     expect(Object.keys(json).toSorted().join(' ')).toBe(keys);
-    expect(json).toMatchObject({ class_name: 'SavedQuery', params, fields: ['gene', 'n', 'note.x'], is_shared: false, dataset: null }); // prettier-ignore
+    expect(json).toMatchObject({ class_name: 'SavedQuery', params, fields: ['gene', 'n', 'sample.name', 'sample.GT', 'note.x'], is_shared: false, dataset: null }); // prettier-ignore
     expect((await ann.get(path)).json).toEqual(json);
     const patched = await ann.patch(path, {
       name: 'r',
@@ -132,6 +132,9 @@ describe('beacons', () => {
     expect(await total('about BRCA1')).toBe(3);
     expect(await total(['about egfr', 'about brca1'])).toBe(3);
     expect(await total('gene:(brca1 -egfr)')).toBe(2);
+    // A place is an entity without being called one, and this dataset has no places.
+    const place = await ann.post(`/v2/beacons/${beaconIds[0]}/query`, { query: '13:32315086-32400268' }); // prettier-ignore
+    expect(place.json).toMatchObject({ detail: expect.stringContaining('genomic_coordinates') });
   });
 
   test('answer one by one with the first records, and a failure as an error', async () => {
@@ -213,16 +216,44 @@ describe('who may do what (A2)', () => {
     await ann.delete(`/v2/saved_queries/${query}`);
   });
 
-  test('a beacon asks with the rights of who asks (E4)', async () => {
+  test('a shared beacon counts for everybody it is shared with, and shows records to those who may read its dataset', async () => {
     await ann.patch(`/v2/beacon_sets/${setId}`, { is_shared: true });
-    const ask = async (): Promise<Record<string, unknown>> =>
-      (await bob.post(`/v2/beacon_sets/${setId}/query`, { query: 'TTN', entity_type: 'gene' }))
-        .json;
-    const before = await ask();
-    expect(before).toMatchObject({ found_count: 0, failed_count: 4 });
+    const set = async (client: Client): Promise<Record<string, unknown>> =>
+      (await client.post(`/v2/beacon_sets/${setId}/query`, { query: 'TTN', entity_type: 'gene' })).json; // prettier-ignore
+    const one = async (client: Client, beacon: number): Promise<Record<string, unknown>> =>
+      (await client.post(`/v2/beacons/${beaconIds[beacon]}/query`, { query: 'TTN', entity_type: 'gene' })).json; // prettier-ignore
+    const counts = { found_count: 1, not_found_count: 2, failed_count: 1 };
+    expect((await ann.get(`/v2/datasets/${otherId}`)).status).toBe(200);
+    expect((await bob.get(`/v2/datasets/${otherId}`)).status).toBe(404);
+    const before = await set(bob);
+    expect(before).toMatchObject(counts);
     expect(JSON.stringify(before)).not.toContain('about');
+    expect(JSON.stringify(before)).not.toContain('Unknown field');
+    expect(await one(bob, 1)).toMatchObject({ status: 'found', total: 1, results: [] });
+    expect(await one(ann, 1)).toMatchObject({ total: 1, results: [{ gene: 'TTN' }] });
+    expect(await one(bob, 3)).toEqual({ detail: 'The beacon cannot be queried; ask its owner.' });
+    expect(await one(eve, 1)).toEqual({ detail: 'Not found' });
+    const text = await bob.post(`/v2/beacons/${beaconIds[1]}/query`, { query: 'gene:(' });
+    expect([text.status, text.json]).toEqual([400, { detail: expect.stringContaining('at character 7') }]); // prettier-ignore
     await grant(server, vaultId, bob, 'read');
-    expect(await ask()).toMatchObject({ found_count: 1, failed_count: 1 });
+    expect(await set(bob)).toMatchObject(counts);
+    expect(await one(bob, 1)).toMatchObject({ total: 1, results: [{ gene: 'TTN' }] });
+    expect(await one(bob, 3)).toEqual({ detail: expect.stringContaining('Unknown field: bogus') });
+  });
+
+  test('a beacon counts no longer than its owner may read the dataset', async () => {
+    const vault = idOf(await ann.post('/v2/vaults', { name: 'Lent' }));
+    const dataset = idOf(await ann.post('/v2/datasets', { vault_id: vault, name: 'lent' }));
+    await ann.post('/v2/dataset_imports', { dataset_id: dataset, records: [{ note: 'lent' }] });
+    const cora = await server.user('cora');
+    await grant(server, vault, cora, 'read');
+    const set = idOf(await cora.post('/v2/beacon_sets', { title: 'Cora', is_shared: true }));
+    await cora.post('/v2/beacons', { beacon_set_id: set, title: 'x', vault_object_id: dataset });
+    const ask = async (): Promise<unknown> =>
+      (await bob.post(`/v2/beacon_sets/${set}/query`, { query: 'lent' })).json;
+    expect(await ask()).toMatchObject({ found_count: 1, failed_count: 0 });
+    await server.catalog.vaults.grant(vault, cora.user.id, null);
+    expect(await ask()).toMatchObject({ found_count: 0, failed_count: 1 });
   });
 
   test('a set takes its beacons with it, and a deleted dataset leaves its beacon failing', async () => {

@@ -44,6 +44,12 @@ async function records(): Promise<unknown> {
   return (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json['results'];
 }
 
+async function counted(filters: readonly unknown[]): Promise<unknown> {
+  const answer = await ann.post(`/v2/datasets/${datasetId}/data`, { filters, limit: 0 });
+  expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
+  return answer.json['total'];
+}
+
 async function field(name: string): Promise<Record<string, unknown> | undefined> {
   return listOf(await ann.get(`/v2/datasets/${datasetId}/fields?name=${name}`))[0];
 }
@@ -84,7 +90,43 @@ describe('target fields', () => {
       { info: { af: 2 }, items: [{ n: '3' }], one: { n: ['4'] } },
     ]);
     expect((await field('info.af'))?.['data_type']).toBe('double');
-    expect(await field('absent.x')).toBeUndefined();
+    expect(await field('absent.x')).toMatchObject({ data_type: 'long', is_valid: false });
+  });
+
+  test('without a value in the source are created, empty', async () => {
+    await newDataset({ fields: [{ name: 'open' }] });
+    const done = await imported(
+      [{ a: 1 }],
+      [
+        { name: 'gene', data_type: 'string', entity_type: 'gene', title: 'Gene', ordering: 4 },
+        { name: 'info.AF', data_type: 'double', is_list: true },
+        { name: 'later' },
+        { name: 'things', data_type: 'object' },
+        { name: 'open', data_type: 'long' },
+        { name: 'gone', data_type: 'long', is_transient: true },
+        { name: '_commit', data_type: 'string' },
+      ],
+    );
+    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect(await field('gene')).toMatchObject({
+      data_type: 'string',
+      entity_type: 'gene',
+      title: 'Gene',
+      ordering: 4,
+      is_valid: false,
+    });
+    expect(await field('info.AF')).toMatchObject({ data_type: 'double', is_list: true });
+    expect(await field('later')).toMatchObject({ data_type: 'auto', is_list: null });
+    expect(await field('things')).toMatchObject({ data_type: 'object' });
+    expect(await field('open')).toMatchObject({ data_type: 'long' });
+    expect(await field('gone')).toBeUndefined();
+    expect(await records()).toEqual([{ a: 1, gene: null, later: null, open: null, things: null }]);
+    expect(await counted([['info.AF__gt', 0.5]])).toBe(0);
+    expect(await counted([{ not: [['gene', 'BRCA2']] }])).toBe(1);
+    await imported([{ gene: 'BRCA2', info: { AF: [1] }, open: 1.0, things: { n: 1 } }], []);
+    expect(await field('info.AF')).toMatchObject({ data_type: 'double', is_valid: true });
+    expect(await counted([['info.AF__gt', 0.5]])).toBe(1);
+    expect(await counted([['things.n', 1]])).toBe(1);
   });
 
   test('make lists, texts, blobs and dates, and refuse what does not fit', async () => {
@@ -196,6 +238,204 @@ describe('target fields', () => {
     expect([answer.status, answer.json]).toEqual([
       400,
       { target_fields: [expect.stringContaining(message)] },
+    ]);
+  });
+});
+
+const vcfText = [
+  '##fileformat=VCFv4.2',
+  '##reference=GRCh38',
+  '##INFO=<ID=AF,Number=A,Type=Float,Description="Frequency">',
+  '##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">',
+  '##INFO=<ID=WHEN,Number=1,Type=String,Description="Date">',
+  '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">',
+  '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts1',
+  '1\t100\trs1\tA\tG\t5\tPASS\tAF=0.25;DP=7;NEW=2.5;WHEN=2020-02-03\tGT:ZZ\t0/1:4',
+  '',
+].join('\n');
+
+/** The ways to declare fields before the data come. */
+const ways: readonly [string, (fields: readonly object[]) => Promise<readonly object[]>][] = [
+  [
+    'with the dataset',
+    async (fields) => {
+      await newDataset({ fields });
+      return [];
+    },
+  ],
+  [
+    'one by one',
+    async (fields) => {
+      await newDataset();
+      for (const one of fields) {
+        const made = await ann.post('/v2/dataset_fields', { dataset_id: datasetId, ...one });
+        expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+      }
+      return [];
+    },
+  ],
+  [
+    'with the import',
+    async (fields) => {
+      await newDataset();
+      return fields;
+    },
+  ],
+];
+
+describe.each(ways)('fields declared %s', (_, declare) => {
+  test('have their types in nested records', async () => {
+    const targets = await declare([
+      { name: 'info.AF', data_type: 'double' },
+      { name: 'info.l', is_list: true },
+      { name: 'info.s', data_type: 'string', is_list: true },
+      { name: 'info.one', is_list: false },
+      { name: 'genomic_coordinates.start', data_type: 'integer' },
+      { name: 'o', data_type: 'object' },
+      { name: 'os', data_type: 'object', is_list: true },
+      { name: 'none', data_type: 'object' },
+      { name: 'either', data_type: 'double' },
+    ]);
+    const done = await imported(
+      [
+        {
+          info: { AF: 1, l: 3, s: 'x', one: [4, 5] },
+          genomic_coordinates: { start: 7 },
+          o: { n: 1 },
+          os: { n: 1 },
+          none: null,
+          either: 1,
+        },
+        { info: { AF: 2, l: [4, 5], s: ['y'], one: 6 }, o: null, os: [{ n: 2 }], either: [2, 3] },
+      ],
+      targets,
+    );
+    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect(new Set(done['codes'] as number[])).toEqual(new Set([203, 302, 303]));
+    expect(await records()).toEqual([
+      {
+        info: { AF: 1, l: [3], s: ['x'], one: 4 },
+        genomic_coordinates: { start: 7 },
+        o: { n: 1 },
+        os: [{ n: 1 }],
+        either: [1],
+        none: null,
+      },
+      {
+        info: { AF: 2, l: [4, 5], s: ['y'], one: 6 },
+        genomic_coordinates: null,
+        o: null,
+        os: [{ n: 2 }],
+        either: [2, 3],
+        none: null,
+      },
+    ]);
+    for (const [name, data_type, is_list] of [
+      ['info.AF', 'double', null],
+      ['info.l', 'long', true],
+      ['info.s', 'string', true],
+      ['info.one', 'long', false],
+      ['genomic_coordinates.start', 'integer', null],
+      ['o', 'object', null],
+      ['os', 'object', true],
+      ['none', 'object', null],
+      ['either', 'double', true],
+    ] as const) {
+      const found = await field(name);
+      expect([name, found?.['data_type'], found?.['is_list'] || null]).toEqual([
+        name,
+        data_type,
+        is_list || null,
+      ]);
+    }
+    expect(await counted([['info.AF__gt', 1.5]])).toBe(1);
+    expect(await counted([['info.l', 4]])).toBe(1);
+    expect(await counted([['os.n', 2]])).toBe(1);
+    expect(await counted([['either__gte', 3]])).toBe(1);
+    await imported([{ none: { x: 1 } }], []);
+    expect(await counted([['none.x', 1]])).toBe(1);
+  });
+
+  test('refuse what is no object', async () => {
+    const targets = await declare([{ name: 'o', data_type: 'object' }]);
+    const done = await imported([{ o: 'text' }], targets);
+    expect([done['status'], done['error_message']]).toEqual([
+      'failed',
+      expect.stringContaining('a string is not an object'),
+    ]);
+    const good = await imported([{ o: { a: 1 } }], targets);
+    expect(good['status']).toBe('completed');
+    expect(await records()).toEqual([{ o: { a: 1 } }]);
+  });
+
+  test('have their types in a VCF', async () => {
+    const targets = await declare([
+      { name: 'info.AF', data_type: 'string' },
+      { name: 'info.DP', data_type: 'double', is_list: true },
+      { name: 'info.NEW', data_type: 'double' },
+      { name: 'info.WHEN', data_type: 'date' },
+      { name: 'sample.ZZ', data_type: 'integer' },
+      { name: 'genomic_coordinates.start', data_type: 'integer' },
+      { name: 'row_id', data_type: 'text' },
+    ]);
+    const done = await imported(await newFile('a.vcf', vcfText), targets);
+    expect([done['status'], done['error_message']]).toEqual(['completed', null]);
+    expect(await records()).toMatchObject([
+      {
+        genomic_coordinates: { start: 100, stop: 100 },
+        row_id: 'rs1',
+        info: { AF: ['0.25'], DP: [7], NEW: 2.5, WHEN: '2020-02-03' },
+        sample: [{ GT: '0/1', ZZ: 4 }],
+      },
+    ]);
+    for (const [name, type] of [
+      ['info.AF', 'string'],
+      ['info.DP', 'double'],
+      ['info.NEW', 'double'],
+      ['info.WHEN', 'date'],
+      ['sample.ZZ', 'integer'],
+      ['genomic_coordinates.start', 'integer'],
+      ['row_id', 'text'],
+    ] as const)
+      expect([name, (await field(name))?.['data_type']]).toEqual([name, type]);
+    expect(await counted([['info.NEW__gt', 2]])).toBe(1);
+    expect(await counted([['info.WHEN__lt', '2021-01-01']])).toBe(1);
+    expect(await counted([['genomic_coordinates.start__lte', 100]])).toBe(1);
+  });
+
+  test('have their types in tables and features', async () => {
+    const fields = [
+      { name: 'zip', data_type: 'string' },
+      { name: 'l', is_list: true },
+      { name: 'o.x', data_type: 'string' },
+      { name: 'attributes.ID', data_type: 'string', is_list: true },
+      { name: 'attributes.n', data_type: 'long' },
+      { name: 'start', data_type: 'double' },
+      { name: 'chromStart', data_type: 'double' },
+      { name: 'name', is_list: true },
+    ];
+    let targets = await declare(fields);
+    await imported(await newFile('a.csv', 'zip,l,o.x,o\n012,1,5,x\n'), targets);
+    expect(await records()).toMatchObject([{ zip: '012', l: [1], 'o.x': '5', o: 'x' }]);
+
+    targets = await declare(fields);
+    const line = '1\tx\tgene\t5\t9\t.\t+\t.\tID=a;n=7\n';
+    const features = await newFile('a.gff3', `##gff-version 3\n${line}`);
+    expect((await imported(features, targets))['error_message']).toBeNull();
+    expect(await records()).toMatchObject([{ start: 5, attributes: { ID: ['a'], n: 7 } }]);
+    expect((await field('attributes.n'))?.['data_type']).toBe('long');
+
+    targets = await declare(fields);
+    await imported(await newFile('a.bed', 'chr1\t5\t9\tx\n'), targets);
+    expect(await records()).toMatchObject([{ chromStart: 5, name: ['x'] }]);
+  });
+
+  test('refuse what their types cannot store', async () => {
+    const targets = await declare([{ name: 'info.AF', data_type: 'object' }]);
+    const done = await imported(await newFile('a.vcf', vcfText), targets);
+    expect([done['status'], done['error_message']]).toEqual([
+      'failed',
+      expect.stringContaining('field info.AF is of type object'),
     ]);
   });
 });

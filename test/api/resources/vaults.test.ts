@@ -88,7 +88,7 @@ describe('vaults', () => {
     );
     const patched = await ann.patch(`/v2/vaults/${id}`, {
       metadata: { y: 2 },
-      versioning: 'enabled',
+      default_storage_class: 'Essential',
       id: 7,
     });
     expect(patched.status).toBe(200);
@@ -96,14 +96,14 @@ describe('vaults', () => {
       id,
       metadata: { y: 2 },
       tags: ['a', 'b'],
-      versioning: 'enabled',
+      default_storage_class: 'Essential',
     });
     const put = await ann.put(`/v2/vaults/${id}`, { tags: [], metadata: [], description: 'new' });
     expect(put.json).toMatchObject({
       metadata: {},
       tags: [],
       description: 'new',
-      versioning: 'enabled',
+      default_storage_class: 'Essential',
     });
     expect(
       (await ann.put(`/v2/vaults/${id}`, { description: null })).json['description'],

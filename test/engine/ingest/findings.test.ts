@@ -138,12 +138,12 @@ describe('merged findings', () => {
       ['a.json', 1, 3],
       ['b.json', 7, 2],
     ]);
-    expect(errorMessage('3 files', joined)).toMatch(/^b\.json, line 7: line 7 is wrong/);
+    expect(errorMessage('3 files', joined)).toMatch(/^b\.json, line 7: field pos: line 7 is wrong/);
   });
 
-  test('become one message that names file, line and cause', () => {
+  test('become one message that names file, line, field and cause', () => {
     expect(errorMessage('a.json', merged)).toBe(
-      'a.json, line 104: line 4 is wrong (code 301, Invalid Value for Field); 2 more errors',
+      'a.json, line 104: field pos: line 4 is wrong (code 301, Invalid Value for Field); 2 more errors',
     );
     expect(errorMessage('a.json', noFindings)).toBeNull();
   });

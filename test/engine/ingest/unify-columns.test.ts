@@ -55,7 +55,27 @@ describe('unifyColumns', () => {
     expect(shape(unifyColumns([], [[object('a', [])]]).columns)).toEqual(['json']);
   });
 
-  test('never changes an existing column, and returns the columns of chunks that differ', () => {
+  test.each<[StoredType, StoredType, StoredType]>([
+    ['long', 'double', 'double'],
+    ['integer', 'double', 'double'],
+    ['integer', 'long', 'long'],
+    ['float', 'double', 'double'],
+    ['string', 'text', 'text'],
+    ['double', 'long', 'double'],
+    ['text', 'string', 'text'],
+    ['long', 'string', 'long'],
+    ['boolean', 'long', 'boolean'],
+  ])('an existing %s that nobody declared and %s are %s', (old, found, both) => {
+    const seen = [named('a', found), object('o', [named('x', found)])];
+    const existing = [named('a', old), object('o', [named('x', old)])];
+    const after = [named('a', both), object('o', [named('x', both)])];
+    expect(unifyColumns(existing, [seen]).columns).toEqual(after);
+    const declared = (one: Column): Column => ({ ...one, isDeclared: true });
+    const fixed = [declared(named('a', old)), object('o', [declared(named('x', old))])];
+    expect(unifyColumns(fixed, [seen]).columns).toEqual(existing);
+  });
+
+  test('never changes another existing column, and returns the columns of chunks that differ', () => {
     const existing = [named('a', 'long'), object('o', [named('x', 'string')])];
     const seen = [
       named('a', 'string'),

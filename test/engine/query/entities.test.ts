@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AppError } from '../../../engine/core/errors.js';
+import { genomicNotation } from '../../../engine/query/request/genomic-notation.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import {
@@ -81,6 +83,105 @@ describe.each(engines)('by %s', (_, threads) => {
       );
       expect([region, total]).toEqual([region, naive.length]);
     }
+  });
+
+  describe('notations of genomics', () => {
+    const place = (build: string, chromosome: string, start: number, stop = start) => ({ build, chromosome, start, stop }); // prettier-ignore
+    const columns = [
+      column('variant', 'string'),
+      column('row_id', 'string'),
+      column('gene', 'string'),
+      column('info', 'object', [column('RS', 'string'), column('dbsnp_id', 'long')]),
+      column('genomic_coordinates', 'object', [column('build', 'string'), column('chromosome', 'string'), column('start', 'long'), column('stop', 'long')]),
+    ]; // prettier-ignore
+    const rows = [
+      { _id: 'a', variant: 'GRCH38-13-32316461-32316461-G', row_id: 'rs80359550;rs1', gene: 'BRCA2', genomic_coordinates: place('GRCh38', '13', 32316461) },
+      { _id: 'b', variant: 'GRCH37-CHR13-32890598-32890599-A', row_id: 'rs803595501', info: { RS: '80359550' }, genomic_coordinates: place('GRCh37', '13', 32890598, 32890599) },
+      { _id: 'c', variant: '13-32316461-A-T', info: { dbsnp_id: 42n }, genomic_coordinates: place('GRCh38', '13', 32316470) },
+      { _id: 'd', variant: 'GRCH38-MT-100-100-C', gene: 'RS1', genomic_coordinates: place('GRCh38', 'MT', 100) },
+    ] as unknown as readonly TestRow[]; // prettier-ignore
+    const entities = { variant: 'variant', gene: 'gene' } as const;
+    const genes = {
+      resolve: (text: string) => (/^(brca2|fancd1)$/i.test(text) ? 'BRCA2' : /^rs1$/i.test(text) ? 'RS1' : undefined), // prettier-ignore
+    };
+    const found = async (body: object): Promise<string> => {
+      const { snapshot } = await bench.dataset(columns, [rows.slice(0, 2), rows.slice(2)]);
+      const fields = fieldRows(columns, [], entities);
+      const { results } = await runQuery(bench.engine, snapshot, fields, parseQuery(body, fields, genes)); // prettier-ignore
+      return (JSON.parse(results) as readonly { _id: string }[]).map(({ _id }) => _id).join('');
+    };
+
+    test.each([
+      // Regions, whatever the type, in the builds that the dataset has.
+      ['genomic_region', '13:32316000-32317000', 'ac'],
+      ['genomic_region', 'chr13:32,316,461-32,316,465', 'a'],
+      ['variant', 'chr13:32316461', 'a'],
+      ['gene', '13:32316466..32890598', 'bc'],
+      ['genomic_region', 'GRCh37:13:32316000-32890598', 'b'],
+      ['genomic_region', 'hg38-13:32316000-32890598', 'ac'],
+      ['genomic_region', 'chrM:90-110', 'd'],
+      ['genomic_region', 'GRCH38-13-32316461-32316470', 'ac'],
+      // Variants: a deletion covers the bases of its reference.
+      ['variant', '13-32316461-A-G', 'a'],
+      ['variant', 'chr13:32316461:A:G', 'a'],
+      ['variant', '13:g.32316461A>G', 'a'],
+      ['variant', '13-32316461-a-t', 'c'],
+      ['variant', 'chr13-32890598-AT-A', 'b'],
+      ['variant', 'hg19-13-32890598-AT-A', 'b'],
+      ['variant', 'hg38-13-32890598-AT-A', ''],
+      ['variant', 'M-100-T-C', 'd'],
+      ['variant', 'GRCH38-13-32316461-32316461-G', 'a'],
+      ['genomic_region', '13-32890598-AT-A', 'b'],
+      // Ids of dbSNP: in lists, as numbers, never as a part of another one.
+      ['variant', 'rs80359550', 'ab'],
+      ['gene', 'RS80359550', 'ab'],
+      ['genomic_region', 'rs42', 'c'],
+      ['variant', 'rs8035955', ''],
+      // Names of genes, one of which looks like an rs id.
+      ['genomic_region', 'FANCD1', 'a'],
+      ['variant', 'brca2', 'a'],
+      ['gene', 'RS1', 'd'],
+      ['variant', 'RS1', 'd'],
+      ['variant', 'rs1', 'a'],
+      ['variant', ['13-32316461-A-G', 'rs42', 'chrM:100'], 'acd'],
+    ])('%s %j', async (type, value, expected) => {
+      expect(await found({ entities: [[type, value]] })).toBe(expected);
+    });
+
+    test('the build of a request is that of places without one', async () => {
+      for (const [genome_build, expected] of [['GRCh37', 'b'], ['grch38', ''], [null, 'b']] as const) // prettier-ignore
+        expect(await found({ entities: ['variant', '13-32890598-AT-A'], genome_build })).toBe(expected); // prettier-ignore
+      const region = { entities: ['genomic_region', '13:1-99999999'] };
+      expect(await found({ ...region, genome_build: 'GRCh37' })).toBe('b');
+      expect(await found(region)).toBe('abc');
+    });
+
+    test('mistakes are named', () => {
+      const message = (pair: unknown, known = fieldRows(columns, [], entities)): string => {
+        try {
+          parseQuery({ entities: [pair] }, known, genes);
+        } catch (error) {
+          return (error as AppError).message;
+        }
+        return 'accepted';
+      };
+      expect(message(['genomic_region', '13:200-100'])).toMatch(/200 comes before 100/);
+      expect(message(['genomic_region', 'somewhere'])).toMatch(/Expected a region like 7:55000000-56000000/); // prettier-ignore
+      expect(message(['variant', 'rs42'], fieldRows([column('x', 'string')], []))).toMatch(/none whose name tells rs ids/); // prettier-ignore
+      expect(message(['genomic_region', 'BRCA2'], fieldRows(columns, []))).toMatch(/no field of the entity type gene/); // prettier-ignore
+      for (const text of [
+        'BRCA2',
+        '13',
+        '13-32316461',
+        '13:x',
+        'rs',
+        'rs12x',
+        'GRCH37-13-1-2-A',
+        '1:2:3',
+        'PMID:100',
+      ])
+        expect([text, genomicNotation(text)]).toEqual([text, undefined]);
+    });
   });
 
   test('an alias finds the records of its gene, and those that say the alias', async () => {

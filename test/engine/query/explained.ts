@@ -1,6 +1,7 @@
 import type { PlanStep } from '../../../engine/query/plan/plan.js';
 import { expect } from '@jest/globals';
 import { parseJson } from '../../../engine/core/json.js';
+import type { Hint } from '../../../engine/query/explain/hints.js';
 import { parseQuery } from '../../../engine/query/request/request.js';
 import { runQuery } from '../../../engine/query/plan/query.js';
 import type { GeneNames } from '../../../engine/query/request/entities.js';
@@ -30,6 +31,7 @@ export interface Cause {
 export interface Explained {
   readonly records: number;
   readonly nodes: readonly ExplainedNode[];
+  readonly hints?: readonly Hint[];
   readonly causes?: readonly Cause[];
   readonly segments: {
     readonly total: number;

@@ -95,33 +95,58 @@ function stats(type: StoredType, values: readonly Comparable[], isExtended: bool
     return isExtended ? { ...none, sum_of_squares: null, variance: null, std_deviation: null, std_deviation_bounds: bounds } : none; // prettier-ignore
   }
   const sorted = [...values].sort(compare);
-  const doubles = values.map(Number);
-  const scale = doubles.reduce((sum, value) => sum + Math.abs(value), 0);
-  const sum = doubles.reduce((all, value) => all + value, 0);
   const isWhole = type === 'integer' || type === 'long';
-  const mean = sum / values.length;
+  // In units of 2^-1074, of which all doubles are multiples.
+  const units = values.map((value) => (isWhole ? (value as bigint) << 1074n : unitsOf(Number(value)))); // prettier-ignore
+  const count = BigInt(values.length);
+  const total = units.reduce((all, value) => all + value, 0n);
+  const size = units.reduce((all, value) => all + (value < 0n ? -value : value), 0n);
+  const scale = quotient(size, 1n, 1074);
+  const mean = quotient(total, count, 1074);
   const plain = {
     count: values.length,
     min: shownNumber(type, sorted[0]!),
     max: shownNumber(type, sorted.at(-1)!),
-    avg: new About(mean, scale / values.length),
-    sum: isWhole ? values.reduce((all, value) => (all as bigint) + (value as bigint), 0n) : new About(sum, scale), // prettier-ignore
+    avg: about(mean, quotient(size, count, 1074)),
+    sum: isWhole ? values.reduce((all, value) => (all as bigint) + (value as bigint), 0n) : about(quotient(total, 1n, 1074), scale), // prettier-ignore
   };
   if (!isExtended) return plain;
-  const squares = doubles.reduce((all, value) => all + value * value, 0);
-  const variance = doubles.reduce((all, value) => all + (value - mean) ** 2, 0) / values.length;
+  const squares = units.reduce((all, value) => all + value * value, 0n);
+  const variance = quotient(count * squares - total * total, count * count, 2148);
   const deviation = Math.sqrt(variance);
-  // A deviation of nothing may come out as the root of a rounding.
-  const size = Math.sqrt(squares);
-  const isOne = compare(sorted[0]!, sorted.at(-1)!) === 0;
-  const about = (value: number): About => new About(value, isOne ? 100 * size : size);
+  const ends = Math.abs(mean) + 2 * deviation;
   return {
     ...plain,
-    sum_of_squares: new About(squares, squares),
-    variance: new About(variance, squares),
+    sum_of_squares: about(quotient(squares, 1n, 2148)),
+    variance: about(variance),
     std_deviation: about(deviation),
-    std_deviation_bounds: { upper: about(mean + 2 * deviation), lower: about(mean - 2 * deviation) }, // prettier-ignore
+    std_deviation_bounds: { upper: about(mean + 2 * deviation, ends), lower: about(mean - 2 * deviation, ends) }, // prettier-ignore
   };
+}
+
+/** To 1e-12 of `scale`; null if it is no double. Below 1e-290, doubles have too few digits left for squares. */
+function about(value: number, scale = Math.abs(value)): unknown {
+  return Number.isFinite(value) ? new About(value, Math.max(scale, 1e-290) * 1e-3) : null;
+}
+
+function unitsOf(value: number): bigint {
+  const bytes = new DataView(new ArrayBuffer(8));
+  bytes.setFloat64(0, value);
+  const [exponent, fraction] = [bytes.getUint16(0) >> 4 & 0x7ff, bytes.getBigUint64(0) & 0xfffffffffffffn]; // prettier-ignore
+  const size = exponent === 0 ? fraction : (fraction + 2n ** 52n) * 2n ** BigInt(exponent - 1);
+  return value < 0 ? -size : size;
+}
+
+/** `a / (b * 2^power)` to 60 bits. */
+function quotient(a: bigint, b: bigint, power: number): number {
+  const size = a < 0n ? -a : a;
+  const shift = BigInt(Math.max(0, b.toString(2).length + 60 - size.toString(2).length));
+  const whole = (size << shift) / b;
+  const cut = Math.max(0, whole.toString(2).length - 60);
+  const exponent = cut - Number(shift) - power;
+  const half = Math.trunc(exponent / 2);
+  const found = Number(whole >> BigInt(cut)) * 2 ** half * 2 ** (exponent - half);
+  return a < 0n ? -found : found;
 }
 
 function shownNumber(type: StoredType, value: Comparable): unknown {

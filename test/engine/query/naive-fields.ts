@@ -34,9 +34,14 @@ const reserved: readonly NaiveField[] = ['_id', '_commit'].map((name) => ({
   column: { name, physical: name, type: 'string', isList: false },
 }));
 
-/** The field that a name in a request means: one whose own name holds the dots before one inside an object. */
-export function fieldNamed(columns: Columns, name: string): NaiveField | undefined {
-  const all = [...reserved, ...naiveFields(columns)].filter((field) => field.name === name);
+/** The field that a name in a request means: one whose own name holds the dots before one inside an object. Elements have no reserved ones. */
+export function fieldNamed(
+  columns: Columns,
+  name: string,
+  isElement = false,
+): NaiveField | undefined {
+  const known = [...(isElement ? [] : reserved), ...naiveFields(columns)];
+  const all = known.filter((field) => field.name === name);
   return all.find(({ path }) => path.length === 1) ?? all[0];
 }
 
@@ -47,6 +52,17 @@ export function namedFields(columns: Columns): NaiveField[] {
     (field) =>
       field.path.length === 1 || all.filter((other) => other.name === field.name).length === 1,
   );
+}
+
+/** True for a list of objects, whose elements conditions can be on. */
+export function hasElements({ column: { type, isList, children } }: NaiveField): boolean {
+  return type === 'object' && isList && (children ?? []).length > 0;
+}
+
+/** The fields of the elements of a list, by their names there; their paths begin at the record. */
+export function elementFields({ path, column }: NaiveField): NaiveField[] {
+  const inside = namedFields(column.children ?? []);
+  return inside.map((field) => ({ ...field, path: [...path, ...field.path] }));
 }
 
 /** Every value of a field in a record: through lists and lists of objects, nulls left out. */

@@ -1,6 +1,6 @@
 import type { Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import { fieldNamed, isNumeric, isWritten, valuesOf, type NaiveField } from './naive-fields.js';
+import { fieldNamed, hasElements, isNumeric, isWritten, valuesOf, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import {
   bound,
   compare,
@@ -19,7 +19,17 @@ export type Test = (row: TestRow) => boolean;
 /** What `filters` mean (query language 2); throws Refused where they must be a 400. */
 export function filterTest(input: unknown, columns: Columns): Test {
   if (input === null || input === undefined) return () => true;
-  const tests = members(input).map((item) => itemTest(item, columns));
+  return everyTest(input, { columns, isElement: false });
+}
+
+/** What has fields: a record, or an element of a list of objects. */
+interface Scope {
+  readonly columns: Columns;
+  readonly isElement: boolean;
+}
+
+function everyTest(input: unknown, scope: Scope): Test {
+  const tests = members(input).map((item) => itemTest(item, scope));
   return (row) => tests.every((test) => test(row));
 }
 
@@ -32,14 +42,15 @@ function isPair(input: unknown): input is readonly [string, unknown] {
   return Array.isArray(input) && input.length === 2 && typeof input[0] === 'string';
 }
 
-function itemTest(item: unknown, columns: Columns): Test {
-  if (isPair(item)) return pairTest(item[0], item[1], columns);
+function itemTest(item: unknown, scope: Scope): Test {
+  if (isPair(item)) return pairTest(item[0], item[1], scope);
   if (typeof item !== 'object' || item === null || Array.isArray(item)) throw new Refused('no item'); // prettier-ignore
   const entries = Object.entries(item);
   if (entries.length !== 1) throw new Refused('one key');
   const [operator, operand] = entries[0] as [string, unknown];
   if (typeof operand !== 'object' || operand === null) throw new Refused('no list');
-  const tests = members(operand).map((member) => itemTest(member, columns));
+  if (operator.toLowerCase() === 'any') return elementTest(operand, scope);
+  const tests = members(operand).map((member) => itemTest(member, scope));
   switch (operator.toLowerCase()) {
     case 'and':
       return (row) => tests.every((test) => test(row));
@@ -52,11 +63,22 @@ function itemTest(item: unknown, columns: Columns): Test {
   }
 }
 
-function pairTest(key: string, wanted: unknown, columns: Columns): Test {
-  const cut = fieldNamed(columns, key) ? -1 : key.lastIndexOf('__');
+/** One element, nulls left out, satisfies all filters. */
+function elementTest(operand: object, { columns, isElement }: Scope): Test {
+  const { path, filters, ...more } = operand as Readonly<Record<string, unknown>>;
+  if (typeof path !== 'string' || typeof filters !== 'object' || filters === null) throw new Refused('no any'); // prettier-ignore
+  const list = fieldNamed(columns, path, isElement);
+  if (!list || !hasElements(list) || Object.keys(more).length > 0) throw new Refused('no list');
+  const test = everyTest(filters, { columns: list.column.children ?? [], isElement: true });
+  return (row) => valuesOf(row, list.path).some((element) => test(element as TestRow));
+}
+
+function pairTest(key: string, wanted: unknown, scope: Scope): Test {
+  const named = (name: string) => fieldNamed(scope.columns, name, scope.isElement);
+  const cut = named(key) ? -1 : key.lastIndexOf('__');
   const name = cut < 0 ? key : key.slice(0, cut);
-  const field = fieldNamed(columns, name);
-  const ofLength = lengthFilter(key, columns);
+  const field = named(name);
+  const ofLength = lengthFilter(key, named);
   if (!field && ofLength) return lengthTest(ofLength, wanted);
   if (!field) throw new Refused('no such field');
   if (key.slice(cut) === '__length') return lengthTest([field, ''], wanted);
@@ -73,9 +95,12 @@ function pairTest(key: string, wanted: unknown, columns: Columns): Test {
 }
 
 /** Of a key as `FIELD__length__ACTION`: the field and the action on the number of its values. */
-function lengthFilter(key: string, columns: Columns): readonly [NaiveField, string] | undefined {
+function lengthFilter(
+  key: string,
+  named: (name: string) => NaiveField | undefined,
+): readonly [NaiveField, string] | undefined {
   const [name, action, ...more] = key.split('__length__');
-  const field = fieldNamed(columns, name!);
+  const field = named(name!);
   return field && action && more.length === 0 ? [field, action] : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Columns, Value } from '../../../engine/core/types.js';
 import type { TestRow } from './dataset.js';
-import { fieldNamed, isNumeric, isWritten, naiveFields, valuesOf, type NaiveField } from './naive-fields.js'; // prettier-ignore
+import { fieldNamed, hasElements, isNumeric, isWritten, naiveFields, valuesOf, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { equality, folded, limit, lower, Refused, wordsOf } from './naive-values.js';
 
 /**
@@ -16,20 +16,26 @@ export type Asked =
   | { readonly field: string | null; readonly like: string }
   | { readonly field: string; readonly from: string | null; readonly to: string | null; readonly ends: string } // prettier-ignore
   | { readonly exists: string }
-  | { readonly missing: string };
+  | { readonly missing: string }
+  | { readonly list: string; readonly any: Asked };
 
 /** Whether a record is asked for (query language 4.2). */
-export function evaluate(asked: Asked, row: TestRow, columns: Columns): boolean {
-  const test = (item: Asked): boolean => evaluate(item, row, columns);
+export function evaluate(asked: Asked, row: TestRow, columns: Columns, isElement = false): boolean {
+  const test = (item: Asked): boolean => evaluate(item, row, columns, isElement);
+  if ('any' in asked) {
+    const list = fieldNamed(columns, asked.list, isElement);
+    if (!list || !hasElements(list)) return false;
+    return valuesOf(row, list.path).some((element) => evaluate(asked.any, element as TestRow, list.column.children ?? [], true)); // prettier-ignore
+  }
   if ('and' in asked) return asked.and.every(test);
   if ('or' in asked) return asked.or.some(test);
   if ('not' in asked) return !test(asked.not);
   if ('must' in asked) return asked.must.every(test) && !asked.mustNot.some(test);
   if ('exists' in asked || 'missing' in asked) {
-    const field = fieldNamed(columns, 'exists' in asked ? asked.exists : asked.missing);
+    const field = fieldNamed(columns, 'exists' in asked ? asked.exists : asked.missing, isElement);
     return field !== undefined && valuesOf(row, field.path).length > 0 === 'exists' in asked;
   }
-  const named = asked.field === null ? undefined : fieldNamed(columns, asked.field);
+  const named = asked.field === null ? undefined : fieldNamed(columns, asked.field, isElement);
   const isAny = 'like' in asked && /^\*+$/.test(asked.like);
   if (isAny && asked.field === null) return true;
   const searched =
@@ -77,7 +83,7 @@ function rangeTest(
   { from, to, ends }: Extract<Leaf, { ends: string }>,
   { column }: NaiveField,
 ): (value: Value) => boolean {
-  // Texts have no ranges, not even open ones.
+  // Fields of type `text` support no ranges, not even ranges without ends.
   if (column.type === 'text') return () => false;
   if (from === null && to === null) return () => true;
   if (!isNumeric(column.type) && column.type !== 'date' && column.type !== 'string')

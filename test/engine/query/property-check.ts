@@ -88,7 +88,7 @@ export function isAlike(wanted: unknown, found: unknown): boolean {
   if (wanted instanceof About) {
     const number = typeof found === 'bigint' ? Number(found) : found;
     // What is beyond the largest double has no JSON; whether it gets there depends on the order of the sum.
-    if (number === null) return wanted.scale > 1e300;
+    if (number === null) return wanted.scale > 1e306;
     return typeof number === 'number' && Math.abs(number - wanted.value) <= 1e-9 * wanted.scale;
   }
   if (Array.isArray(wanted)) {

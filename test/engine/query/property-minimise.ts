@@ -65,8 +65,11 @@ function* smallerValues(value: unknown): Generator<unknown> {
     const entries = Object.entries(value);
     // An operator gives way to what is inside it.
     if (entries.length === 1 && /^(and|or|not)$/i.test(entries[0]![0])) yield entries[0]![1];
+    // The conditions on an element need both of their keys.
+    const isElement = Object.hasOwn(value, 'path');
     for (const [key, inside] of entries) {
-      if (entries.length > 1) yield Object.fromEntries(entries.filter(([name]) => name !== key));
+      if (entries.length > 1 && !isElement)
+        yield Object.fromEntries(entries.filter(([name]) => name !== key));
       for (const smaller of smallerValues(inside)) yield { ...value, [key]: smaller };
     }
   }

@@ -1,5 +1,5 @@
 import type { Value } from '../../../engine/core/types.js';
-import { isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js';
+import { elementFields, hasElements, isNumeric, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import { filterTest } from './naive-filter.js';
 import type { NaiveFilter } from './naive.js';
 import { compare, moment, numberIn } from './naive-values.js';
@@ -53,12 +53,22 @@ const id: NaiveField = {
 type Fields = readonly NaiveField[];
 
 function item(random: Random, made: Made, fields: Fields, depth: number): unknown {
+  const lists = fields.filter(hasElements);
+  if (lists.length > 0 && random.chance(0.3)) return element(random, made, random.pick(lists), depth); // prettier-ignore
   if (depth >= 4 || random.chance(0.55)) return pair(random, made, random.pick(fields));
   const operator = random.pick(['and', 'or', 'not', 'AND', 'Or', 'NOT']);
   const count = random.pick([0, 1, 1, 2, 2, 3]);
   const list = random.list(count, () => item(random, made, fields, depth + 1));
   // One bare pair or object may stand for a list of one.
   return { [operator]: list.length === 1 && random.chance(0.6) ? list[0] : list };
+}
+
+/** Conditions on one element of a list; now and then a path that is no such list. */
+function element(random: Random, made: Made, list: NaiveField, depth: number): unknown {
+  const inside = elementFields(list);
+  const filters = random.list(random.pick([0, 1, 2, 2, 3]), () => item(random, made, inside, depth + 1)); // prettier-ignore
+  const path = random.chance(0.01) ? random.pick(inside).name : list.name;
+  return { [random.pick(['any', 'any', 'ANY'])]: { path, filters: filters.length === 1 && random.chance(0.5) ? filters[0] : filters } }; // prettier-ignore
 }
 
 function deep(random: Random, made: Made, fields: Fields, levels: number): unknown {
@@ -152,7 +162,7 @@ function wanted(random: Random, made: Made, { path, column: { type } }: NaiveFie
 }
 
 function numberWritten(random: Random, type: string, value: Value): unknown {
-  if (random.chance(0.15)) return random.pick([0.5, -1.5, 1e30, -1e30, 1e39, 2 ** 63, 9007199254740993n, 18446744073709551616n, -9223372036854775809n, 10n ** 310n, '+1', ' 2 ', '.5', '1e2', '1.0', 2147483648]); // prettier-ignore
+  if (random.chance(0.15)) return random.pick([0.5, -1.5, 1e30, -1e30, 1e39, 2 ** 63, 9007199254740993n, 18446744073709551616n, -9223372036854775809n, 10n ** 310n, '+1', ' 2 ', '9007199254740993.0', '9007199254740993e0', '90071992547409930E-1', '.5', '1e2', '1.0', 2147483648]); // prettier-ignore
   if (random.chance(0.1)) return String(value);
   // Clients do not write 64-bit numbers as JavaScript's doubles.
   return type === 'float' && random.chance(0.5) ? Number(Number(value).toPrecision(7)) : value;

@@ -1,4 +1,4 @@
-import { namedFields, valuesOf, type Made } from './naive-fields.js';
+import { elementFields, hasElements, namedFields, valuesOf, type Made, type NaiveField } from './naive-fields.js'; // prettier-ignore
 import type { Asked } from './naive-query-string.js';
 import type { Random } from './random.js';
 
@@ -7,33 +7,59 @@ const terms = ['cancer', 'breast', 'brca1', 'BRCA2', 'риск', 'a', 'OR', '1',
 const bounds = ['-1', '0', '2', '0.5', '1e3', '2016-05-01', '2016-06-01T00:00:00', 'BRCA1', 'b', 'cancer', '', 'TO', '*', 'a b', '9007199254740993']; // prettier-ignore
 
 /** A random tree; words and bounds are often ones that a record has. */
-export function randomAsked(random: Random, made: Made, depth = 0): Asked {
-  const items = (least: number): Asked[] =>
-    random.list(least + random.below(3), () => randomAsked(random, made, depth + 1));
+export function randomAsked(
+  random: Random,
+  made: Made,
+  depth = 0,
+  fields: readonly NaiveField[] = namedFields(made.columns),
+): Asked {
+  const inner = (): Asked => randomAsked(random, made, depth + 1, fields);
+  const items = (least: number): Asked[] => random.list(least + random.below(3), inner);
+  const lists = fields.filter(hasElements);
+  if (depth < 4 && lists.length > 0 && random.chance(0.25)) {
+    const list = random.pick(lists);
+    const inside = elementFields(list);
+    // Braces begin with a clause that names a field.
+    const field = random.pick(inside).name;
+    const first: Asked = random.chance(0.7)
+      ? { field, words: random.pick(terms) }
+      : { field, from: random.pick(['0', '1', 'b']), to: random.pick(['2', '9', null]), ends: random.pick(['[]', '{}', '[}', '{]']) }; // prettier-ignore
+    const rest = random.chance(0.5) ? [] : [randomAsked(random, made, depth + 1, inside)];
+    return { list: list.name, any: withoutTo(random.chance(0.5) ? { and: [first, ...rest] } : { or: [first, ...rest] }) }; // prettier-ignore
+  }
   if (depth < 3 && random.chance(0.45)) {
     const kind = random.below(4);
     if (kind === 0) return { and: items(1) };
     if (kind === 1) return { or: items(1) };
-    if (kind === 2) return { not: randomAsked(random, made, depth + 1) };
+    if (kind === 2) return { not: inner() };
     return { must: items(1), mustNot: items(0), may: items(0) };
   }
-  const known = namedFields(made.columns).map(({ name }) => name);
+  const known = fields.map(({ name }) => name);
   const field = random.pick([null, null, 'bogus', '_id', ...known, ...known]);
   const kind = random.below(6);
-  if (kind === 0) return { field, like: likeOf(random, made) };
+  if (kind === 0) return { field, like: likeOf(random, made, fields) };
   if (kind === 1 && field !== null)
     return random.chance(0.5) ? { exists: field } : { missing: field };
   if (kind === 2 && field !== null) {
     const end = (): string | null =>
-      random.chance(0.2) ? null : random.chance(0.5) ? random.pick(bounds) : wordOf(random, made, field); // prettier-ignore
+      random.chance(0.2) ? null : random.chance(0.5) ? random.pick(bounds) : wordOf(random, made, field, fields); // prettier-ignore
     return { field, from: end(), to: end(), ends: random.pick(['[]', '{}', '[}', '{]']) };
   }
-  return { field, words: random.chance(0.4) ? random.pick(terms) : wordOf(random, made, field) };
+  return { field, words: random.chance(0.4) ? random.pick(terms) : wordOf(random, made, field, fields) }; // prettier-ignore
+}
+
+/** The tree with `to` for the word `TO`, which behind the first clause in braces is the keyword of a range. */
+function withoutTo(asked: Asked): Asked {
+  return JSON.parse(JSON.stringify(asked).replaceAll('"words":"TO"', '"words":"to"')) as Asked;
 }
 
 /** A value that some record has, whole or a word of it, in any letter case. */
-function wordOf(random: Random, made: Made, name: string | null): string {
-  const fields = namedFields(made.columns);
+function wordOf(
+  random: Random,
+  made: Made,
+  name: string | null,
+  fields: readonly NaiveField[],
+): string {
   const field = fields.find((each) => each.name === name) ?? random.pick(fields);
   const rows = made.segments.flatMap((segment) => segment.rows);
   const values = rows
@@ -46,10 +72,10 @@ function wordOf(random: Random, made: Made, name: string | null): string {
   return cased.length > 200 ? cased.slice(0, 200).toWellFormed() : cased;
 }
 
-function likeOf(random: Random, made: Made): string {
+function likeOf(random: Random, made: Made, fields: readonly NaiveField[]): string {
   if (random.chance(0.5)) return random.pick(likes);
   // Every other character of the pattern means itself, so those of the value that mean more are left out.
-  const chars = [...wordOf(random, made, null).replaceAll(/[*?]/g, '')].slice(0, 12);
+  const chars = [...wordOf(random, made, null, fields).replaceAll(/[*?]/g, '')].slice(0, 12);
   const like = chars.map((char) => (random.chance(0.2) ? random.pick(['?', '*']) : char)).join('');
   return /[*?]/.test(like) ? like : `${like}*`;
 }
@@ -68,6 +94,7 @@ export function written(random: Random, asked: Asked, of: string | null = null):
     return random.chance(0.1) ? `${text}^${random.pick(['2', '0.5', '0', '10.'])}` : text;
   };
   const blanks = (operator: string): string => `${random.pick([' ', '  ', '\n'])}${operator} `;
+  if ('any' in asked) return `${escaped(asked.list)}:{${random.pick(['', ' '])}${written(random, asked.any)}${random.pick(['', ' '])}}`; // prettier-ignore
   if ('and' in asked) return asked.and.map(inner).join(blanks(random.pick(['AND', '&&'])));
   if ('or' in asked) return asked.or.map(inner).join(blanks(random.pick(['OR', '||', ''])));
   if ('not' in asked) return `${random.pick(['NOT ', '!', '-'])}${inner(asked.not)}`;
@@ -95,6 +122,7 @@ function isGroup(asked: Asked): boolean {
 function fieldOf(asked: Asked): string | null | undefined {
   if ('exists' in asked) return asked.exists;
   if ('missing' in asked) return asked.missing;
+  if ('any' in asked) return undefined;
   if ('field' in asked) return asked.field;
   const items = 'and' in asked ? asked.and : 'or' in asked ? asked.or : 'not' in asked ? [asked.not] : [...asked.must, ...asked.mustNot, ...asked.may]; // prettier-ignore
   const fields = items.map(fieldOf);

@@ -222,3 +222,8 @@ test('facets of every kind, nested too, are what a count by hand says', async ()
     },
   });
 });
+
+test('documents have no lists of objects, so a condition on one element is refused', () => {
+  const body = { filters: [{ any: { path: 'tags', filters: [['name', 'x']] } }] };
+  expect(() => parseSearch(body)).toThrow('tags is not a list of objects');
+});

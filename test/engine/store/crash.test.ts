@@ -11,6 +11,8 @@ import { byTier } from '../../tier.js';
 
 const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
 const id = 7;
+/** What the catalogue knows: nothing beyond the log. */
+const committed = async (): Promise<number> => -1;
 let root: string;
 beforeEach(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-crash-')));
@@ -45,7 +47,7 @@ async function commits(
 async function recovered(acknowledged: number): Promise<number> {
   const folder = await openDataFolder(root);
   const store = openStore(folder);
-  await store.sweep();
+  await store.sweep(committed);
   await sweep(folder.scratch);
   const { version, files, segments } = await store.snapshot(id);
   const found = (await readWithDuckdb(files, '*')).columns[2] ?? [];

@@ -117,6 +117,33 @@ describe('merging', () => {
     }
   });
 
+  test('widens the numbers of segments that are older than their type', async () => {
+    const columns = (type: Column['type']): Columns => [
+      column('n', { type }),
+      column('l', { type, isList: true }),
+      column('o', { type: 'object', children: [column('x', { type })] }),
+    ];
+    const rows = (values: readonly Value[]): Value[][] => [
+      [...values],
+      values.map((value) => (value === null ? null : [value, value])),
+      values.map((x) => ({ x })),
+    ];
+    const sources = [
+      await written(columns('long'), rows([5n, null, -(2n ** 53n), 2n ** 40n]), 1),
+      await written(columns('integer'), rows([7, -8, null]), 2),
+      await written(columns('float'), rows([0.5, null]), 3),
+      await written(columns('double'), rows([0.1, 1e300]), 4),
+    ];
+    const file = join(folder, `${files++}.parquet`);
+    await mergeSegments(sources, columns('double'), file);
+    const all = [5, null, -(2 ** 53), 2 ** 40, 7, -8, null, 0.5, null, 0.1, 1e300];
+    const read = await readByHyparquet(await readFile(file), [
+      ...reservedColumns,
+      ...columns('double'),
+    ]);
+    expect(read.slice(2)).toEqual(rows(all));
+  });
+
   test('writes the segment that a single import of the same records writes', async () => {
     const next = random(7);
     const columns = randomColumns(next, 8, 2);

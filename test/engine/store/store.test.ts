@@ -1,5 +1,6 @@
 import {
   appendFile,
+  link,
   mkdtemp,
   readdir,
   readFile,
@@ -22,6 +23,8 @@ import { readWithDuckdb } from './duckdb.js';
 import { batchOf } from './random.js';
 
 const id = 123456789012341;
+/** What the catalogue knows: nothing beyond the log. */
+const committed = async (): Promise<number> => -1;
 let root: string;
 let folder: DataFolder;
 let store: Store;
@@ -101,7 +104,7 @@ describe('a dataset', () => {
     expect(await values()).toEqual([2n]);
     const before = await store.snapshot(id, 0);
     expect((await readWithDuckdb(before.files, 'n')).columns[0]).toEqual([1n, 2n]);
-    expect(await store.sweep()).toEqual([]);
+    expect(await store.sweep(committed)).toEqual({ removed: [], quarantined: [] });
     expect(await store.verify(id)).toEqual([]);
   });
 
@@ -140,8 +143,12 @@ describe('a dataset', () => {
     expect(await slow.snapshot(id)).toMatchObject({ version: -1 });
     expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual([1n]);
     await expect(append(n, [[2n]])).rejects.toThrow('was deleted meanwhile');
-    await store.sweep();
+    await store.sweep(async () => undefined);
+    await store.sweep(committed);
+    expect(await readdir(folder.dataset(id))).toContain('_dropped'); // a catalogue that has the dataset is an older one
+    await store.sweep(async () => 'deleted');
     expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
+    store = openStore(folder, { dropAfterMs: 0 });
     await append(n, [[1n]]);
     await store.drop(id);
     expect(await readdir(folder.datasets)).toEqual(['_empty.parquet']);
@@ -193,14 +200,32 @@ describe('commits', () => {
     expect((await store.snapshot(id)).version).toBe(0);
   });
 
-  test('whose segment is missing change nothing and move the others back', async () => {
+  test('whose segment is missing change nothing and leave the others where they were', async () => {
     const { scratch, add } = await staged(n, [[1n]], [[2n]]);
     await unlink(join(scratch, '1.parquet'));
     const commit = store.commit(id, { columns: n, add, remove: [], info: {} }, scratch);
     await expect(commit).rejects.toThrow('1.parquet is missing');
     expect((await openStore(folder).snapshot(id)).version).toBe(-1);
-    await store.sweep();
+    expect(await readdir(scratch)).toEqual(['0.parquet']);
+    await store.sweep(committed);
     expect((await list(folder.datasets)).filter((entry) => entry.kind === 'folder')).toEqual([]);
+  });
+
+  test('are refused when the last log entry has disappeared: its number is not given again', async () => {
+    await append(n, [[1n]]);
+    await append(n, [[2n]]);
+    const entry = folder.logEntry(id, 1);
+    const whole = await readFile(entry);
+    await unlink(entry);
+    const { scratch, add } = await staged(n, [[3n]]);
+    const change = { columns: n, add, remove: [], info: {} };
+    await expect(store.commit(id, change, scratch)).rejects.toThrow(
+      `${basename(entry)} is missing`,
+    );
+    expect(await readdir(folder.log(id))).toHaveLength(1);
+    await writeFile(entry, whole);
+    await store.commit(id, change, scratch);
+    expect(await values()).toEqual([1n, 2n, 3n]);
   });
 
   test('from outside the data folder are refused', async () => {
@@ -230,7 +255,7 @@ describe('a rewrite', () => {
     const again = openStore(folder);
     expect(await again.snapshot(id)).toEqual(after);
     expect(await again.verify(id)).toEqual([]);
-    expect(await again.sweep()).toEqual([]);
+    expect(await again.sweep(committed)).toEqual({ removed: [], quarantined: [] });
     for (const one of [store, again]) {
       const before = await one.snapshot(id, 4);
       expect(before.segments.map(({ path }) => path)).toEqual(paths);
@@ -313,7 +338,7 @@ describe('damage in the log (C2b)', () => {
     await expect(opened).rejects.toThrow(`dataset ${id}`);
     expect(await store.verify(id)).toMatchObject([{ path: '_delta_log' }]);
     const before = await readdir(folder.dataset(id));
-    await openStore(folder).sweep();
+    await openStore(folder).sweep(committed);
     expect(await readdir(folder.dataset(id))).toEqual(before);
   };
   beforeEach(async () => {
@@ -398,14 +423,21 @@ describe('damage in a segment (R7)', () => {
     expect((await seldom.snapshot(id)).rows).toBe(2);
   });
 
-  test('and unreferenced files are listed and swept, except files that the program did not create', async () => {
+  test('and unreferenced files are listed; scratch is removed, other segments are kept aside, files of others stay', async () => {
     await append(n, [[1n]]);
-    const lost = 'abc-0123456789ab-00000.parquet';
-    await writeFile(folder.datasetFile(id, lost), 'x');
+    const [lost, unknown] = ['abc-0123456789ab-00000.parquet', 'abc-0123456789ab-00001.parquet'];
+    await writeFile(join(folder.scratch, 'x.parquet'), 'x');
+    await link(join(folder.scratch, 'x.parquet'), folder.datasetFile(id, lost));
+    await writeFile(folder.datasetFile(id, unknown), 'all that is left of a version');
     await writeFile(join(folder.dataset(id), 'notes of the owner.txt'), 'x');
     await writeFile(join(folder.log(id), '_aside-1-1-x.json'), 'x');
-    expect(await store.verify(id)).toHaveLength(3);
-    expect(await store.sweep()).toEqual([`${id}/${lost}`, `${id}/_delta_log/_aside-1-1-x.json`]);
+    expect(await store.verify(id)).toHaveLength(4);
+    expect(await store.sweep(committed)).toEqual({
+      removed: [`${id}/${lost}`, `${id}/_delta_log/_aside-1-1-x.json`],
+      quarantined: [`${id}/${unknown}`],
+    });
+    const kept = join(folder.quarantine, 'datasets', String(id), unknown);
+    expect(await readFile(kept, 'utf8')).toBe('all that is left of a version');
     expect(await store.verify(id)).toHaveLength(1);
   });
 });

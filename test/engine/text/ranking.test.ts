@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { textField } from '../../../engine/query/text/text-field.js';
+import { openTextIndex } from '../../../engine/query/text/text-field.js';
 import { foldTerm } from '../../../engine/text/fold.js';
 import { search, TimeSlice } from '../../../engine/text/ranked-search.js';
 import type { RankedPage, RankedRow } from '../../../engine/text/ranking.js';
@@ -73,7 +73,7 @@ function naive(word: string): readonly RankedRow[] {
 }
 
 async function ranked(word: string, page: RankedPage) {
-  const field = await textField(dataset.snapshot, { name: 't', path: ['t'], type: 'text' });
+  const field = await openTextIndex(dataset.snapshot, { name: 't', path: ['t'], type: 'text' });
   const phrase = { terms: [foldTerm(word)], boost: 1 };
   const query = { kind: 'and', items: [{ kind: 'phrase', terms: phrase.terms }] } as const;
   return search(field!, query, [phrase], page, new TimeSlice(() => undefined));

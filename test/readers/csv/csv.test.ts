@@ -246,8 +246,8 @@ describe('header, headercols, skiprows, skipcols and comment', () => {
     [{ header: -1 }, 'header: expected a row number from 0, "infer" or null, found -1'],
     [{ header: 'first' }, 'header: expected a row number'],
     [{ header: 1.5 }, 'header: expected a row number'],
-    [{ headercols: 'a,b' }, 'headercols: expected a list of column names'],
-    [{ headercols: [1] }, 'headercols: expected a list of column names'],
+    [{ headercols: 'a,b' }, 'headercols: expected a list of strings'],
+    [{ headercols: [1] }, 'headercols: expected a list of strings'],
     [{ comment: 5 }, 'comment: expected the text'],
     [{ skiprows: 3 }, 'skiprows: expected a list of numbers from 0, found 3'],
     [{ skipcols: [-1] }, 'skipcols: expected a list of numbers from 0'],
@@ -360,7 +360,15 @@ describe('unusual files', () => {
         [1, 2],
       ],
     ],
-    ['more cells', 'a,b\n1,2\n1,2,,3\n', 'it.csv, line 3: 4 cells, but 2 columns'],
+    [
+      'more cells',
+      'a,b\n1,2\n1,2,,3\n',
+      [
+        ['a', 'b', 'column_3'],
+        [1, 2, null],
+        [1, 2, '3'],
+      ],
+    ],
     [
       'a quote that nothing closes',
       'a,b\n1,2\n\n3,"x\ny\n',
@@ -447,6 +455,82 @@ describe('unusual files', () => {
     expect((await read(wide(149))).findings.warnings).toBe(0);
   });
 
+  test('cells beyond the header are stored in columns named by position, with a warning', async () => {
+    const every = await read('a,b\n1,2,x\n3,4,y\n');
+    expect(every.rows).toEqual([{ a: 1, b: 2, column_2: 'x' }, { a: 3, b: 4, column_2: 'y' }]);
+    expect(every.warnings).toEqual(['the rows have 3 cells and the header has 2 names: the others are named by their positions, column_2']);
+    expect(every.findings.warnings).toBe(0);
+    const text = 'column_2,b\n1,2\n3,4,y,,5\n6,7,,\n8,9,z\n';
+    for (const targetBytes of [1, 1 << 20]) {
+      const some = await read(text, {}, { targetBytes });
+      expect(some.rows.map((row) => Object.values(row))).toEqual([[1, 2, null, null], [3, 4, 'y', '5'], [6, 7, null, null], [8, 9, 'z', null]]);
+      expect(some.columns.map(({ name }) => name)).toEqual(['column_2', 'b', 'column_2_2', 'column_4']);
+      expect(some.findings).toMatchObject({ errors: 0, warnings: 2, examples: [{ code: 0, line: 3, count: 2 }] });
+    }
+    const strict = await read(text, {}, { validation: { ...lenient, strict: true } });
+    expect(strict.findings).toMatchObject({ errors: 2 });
+    expect((await read(`a,b\n1,2${','.repeat(10_000)}x\n`)).error).toContain('10002 columns; one import');
+  }); // prettier-ignore
+
+  test.each<[string, string, unknown]>([
+    ['tabs', '# made by a tool\n#chrom\tstart\tend\n1\t5\t9\n', [['chrom', 'start', 'end'], ['1', 5, 9]]],
+    ['blanks after the sign', '## x\n# Gene Symbol\tGene ID\nBRCA2\t675\n', [['Gene Symbol', 'Gene ID'], ['BRCA2', 675]]],
+    ['another number of cells', '#a\tb\tc\nx\ty\n1\t2\n', [['x', 'y'], [1, 2]]],
+    ['cells without names', '#version 2\t\t\nx\ty\tz\n1\t2\t3\n', [['x', 'y', 'z'], [1, 2, 3]]],
+    ['rows that leave out last cells', '#a\tb\tc\n1\t2\n3\t4\t5\n', [['a', 'b', 'c'], [1, 2, null], [3, 4, 5]]],
+    ['one cell', '#a\nx\n1\n', [['x'], [1]]],
+    ['commas', '#a,b\n1,2\n', [['a', 'b'], [1, 2]]],
+    ['commas in a sentence', '# made by x, version 2\na,b\n1,2\n', [['a', 'b'], [1, 2]]],
+    ['a comment further down', 'a,b\n1,2\n#c,d\n3,4\n', [['a', 'b'], [1, 2], [3, 4]]],
+  ])('a comment with the names of the columns: %s', async (_, text, want) => {
+    expect(await table(text)).toEqual(want);
+    expect(await table(text.replaceAll('\n', '\r\n'))).toEqual(want);
+  }); // prettier-ignore
+
+  test('a comment has no names if the request says what comments are', async () => {
+    expect(await table('#a,b\n1,2\n3,4\n', { comment: '#' })).toEqual([['1', '2'], [3, 4]]);
+  }); // prettier-ignore
+
+  test.each<[string, string, string, unknown]>([
+    ['a.csv', 'csv', 'a;b\n1,5;x, y\n2,5;z\n', [['a', 'b'], ['1,5', 'x, y'], ['2,5', 'z']]],
+    ['a.csv', 'csv', 'a|b|c\n1|2|3\n', [['a', 'b', 'c'], [1, 2, 3]]],
+    ['a.csv', 'csv', 'a\tb\n1\t2\n', [['a', 'b'], [1, 2]]],
+    ['a.csv', 'csv', 'name, first;age\nx, y;5\nz;6\n', [['name, first', 'age'], ['x, y', 5], ['z', 6]]],
+    ['a.csv', 'csv', 'a,b;c\n1,2\n', [['a', 'b;c'], [1, 2]]],
+    ['a.csv', 'csv', 'a;"b,c"\n1;"2,3"\n', [['a', 'b,c'], [1, '2,3']]],
+    ['a.csv', 'csv', 'text\na; b\nc\n', [['text'], ['a; b'], ['c']]],
+    ['a.txt', 'tsv', 'a;b\n1;2\n', [['a', 'b'], [1, 2]]],
+    ['a.txt', 'tsv', 'a,b\n1,2\n', [['a', 'b'], [1, 2]]],
+    ['a.txt', 'tsv', 'a,b\tc\n1,2\t3\n', [['a,b', 'c'], ['1,2', 3]]],
+    ['a.tsv', 'tsv', 'a,b\n1,2\n', [['a,b'], ['1,2']]],
+  ])('the delimiter of %s (%s): %j', async (name, reader, text, want) => {
+    writeFileSync(join(folder, 'it'), text);
+    const { rows, columns, error, warnings } = await importFile(join(folder, 'it'), name, reader);
+    expect(error).toBeNull();
+    expect([columns.map((column) => column.name), ...rows.map((row) => Object.values(row))]).toEqual(want);
+    const usual = reader === 'csv' ? ',' : '\t';
+    const isOther = !text.split('\n')[0]!.includes(usual) && (want as unknown[][])[0]!.length > 1;
+    expect(warnings).toHaveLength(isOther || text.startsWith('name') || text.includes('"b') ? 1 : 0);
+    writeFileSync(join(folder, 'it'), text);
+    const given = await importFile(join(folder, 'it'), name, reader, { params: { delimiter: usual } });
+    expect(given.warnings).toEqual([]);
+  }); // prettier-ignore
+
+  test('Latin-1 is read, found by its bytes with a warning, or declared without', async () => {
+    const latin = (text: string) => Buffer.from(text, 'latin1');
+    const found = await read(latin('caf\xe9,t\nna\xefve,1\nplain,2\n'));
+    expect(found.rows).toEqual([{ café: 'naïve', t: 1 }, { café: 'plain', t: 2 }]);
+    expect(found.warnings).toEqual([expect.stringContaining('in the header, text that is not UTF-8 was read as Latin-1')]);
+    expect(found.findings.examples).toMatchObject([{ level: 'warning', code: 0, line: 2, field: 'café', count: 1 }]);
+    const declared = await read(latin('caf\xe9,t\nna\xefve,\xc3\xa9\n'), { encoding: 'Latin-1' });
+    expect([declared.rows, declared.warnings, declared.findings.warnings]).toEqual([[{ café: 'naïve', t: 'Ã©' }], [], 0]);
+    const utf8 = await read(latin('a\nna\xefve\n'), { encoding: 'utf-8' });
+    expect(utf8.rows).toEqual([{ a: 'na\ufffdve' }]);
+    // Beside a character of UTF-8, a byte that is none is damage.
+    expect((await read(Buffer.concat([Buffer.from('a\né'), latin('\xef\n')]))).rows).toEqual([{ a: 'é\ufffd' }]);
+    expect(() => readerNamed('csv').params({ encoding: 'ebcdic' })).toThrow('encoding: expected utf-8 or latin-1');
+  }); // prettier-ignore
+
   test('fewer cells are a warning with its line, an error under strict validation', async () => {
     const text = 'a,b\n1,2\n"x\ny",1\n3\n';
     expect((await read(text)).findings.examples).toMatchObject([
@@ -461,9 +545,80 @@ describe('types', () => {
   test('numbers are doubles, other cells make the column a string with the text of the cells', async () => {
     const rows = ['1,007,1.50,1e400,x,5,nan', '-2,8,NA,2,,,1', '3e2,9,3,3,"",,2'];
     const { columns, rows: found } = await read(`a,b,c,d,e,f,g\n${rows.join('\n')}\n`);
-    expect(typesOf(columns)).toBe('a:double b:double c:string d:string e:string f:double g:string');
-    expect(found[0]).toEqual({ a: 1, b: 7, c: '1.50', d: '1e400', e: 'x', f: 5, g: 'nan' });
+    expect(typesOf(columns)).toBe('a:double b:double c:double d:double e:string f:double g:double');
+    expect(found).toEqual([
+      { a: 1, b: 7, c: 1.5, d: null, e: 'x', f: 5, g: null },
+      { a: -2, b: 8, c: null, d: 2, e: null, f: null, g: 1 },
+      { a: 300, b: 9, c: 3, d: 3, e: null, f: null, g: 2 },
+    ]);
   });
+
+  const nulls = ['.', 'NA', 'n/a', 'NaN', 'NULL', '', ' NA '];
+
+  test.each([1, 40, 1 << 20])('texts that stand for no value are null among numbers and text elsewhere, in pieces of %i bytes', async (targetBytes) => {
+    const lines = nulls.flatMap((cell, i) => [`${cell},${cell},${cell},${i}`, `${i}.5,x${i},${cell},${i}`]);
+    const { rows, columns, error, findings } = await read(`n,t,only,i\n${lines.join('\n')}\n`, {}, { targetBytes });
+    expect(error).toBeNull();
+    expect(typesOf(columns)).toBe('n:double t:string only:string i:double');
+    expect(rows).toEqual(
+      nulls.flatMap((cell, i) => {
+        const [text, only] = [cell === '' ? null : cell, cell === '' ? null : cell];
+        return [{ n: null, t: text, only, i }, { n: i + 0.5, t: `x${i}`, only, i }];
+      }),
+    );
+    expect(Object.keys(findings.counts)).toEqual(['304']);
+  }); // prettier-ignore
+
+  test('a column of numbers that turns out to be text has the texts of all its cells', async () => {
+    const cells = ['NA', '01', '.', '', '2.50', 'NaN', ...Array.from({ length: 700 }, () => '7'), 'x'];
+    for (const targetBytes of [30, 1 << 20]) {
+      const text = `t,i\n${cells.map((cell) => `${cell},1`).join('\n')}\n`;
+      const { rows } = await read(text, {}, { targetBytes });
+      expect(rows.map((row) => row['t'])).toEqual(cells.map((cell) => (cell === '' ? null : cell)));
+    }
+  }); // prettier-ignore
+
+  test('na_values lists the texts that are null among numbers', async () => {
+    const text = 'n,m\n1,-\n-,2\nmissing,3\nNA,4\n';
+    expect(await table(text, { na_values: ['-', 'MISSING', 'na'] })).toEqual([['n', 'm'], [1, null], [null, 2], [null, 3], [null, 4]]);
+    expect(await table('n\n1\nNA\n', { na_values: [] })).toEqual([['n'], ['1'], ['NA']]);
+    expect(() => readerNamed('csv').params({ na_values: 'NA' })).toThrow('na_values: expected a list of strings');
+  }); // prettier-ignore
+
+  test.each([
+    ['NaN', 304],
+    ['-inf', 305],
+    ['1e999', 305],
+  ])('%s among numbers is null and warning %i, an error where somebody declared a number', async (cell, code) => {
+    const text = `a,n\n1,2\n1,${cell}\n"x\ny",3\n1,${cell}\n`;
+    const { rows, findings, error } = await read(text);
+    expect(error).toBeNull();
+    expect(rows.map((row) => row['n'])).toEqual([2, null, 3, null]);
+    const finding = { code, level: 'warning', line: 3, field: 'n', count: 2 };
+    expect(findings).toMatchObject({ counts: { [code]: 2 }, examples: [finding] });
+    const strict = await read(text, {}, { validation: { ...lenient, strict: true } });
+    expect(strict.findings).toMatchObject({ errors: 2, records: 2 });
+    expect(strict.error).toContain(`it.csv, line 3: field n: a value is`);
+    for (const type of ['double', 'float', 'long', 'integer'] as const) {
+      const stored: Column = { name: 'n', physical: 'n', type, isList: false };
+      const later = await read(text, {}, { known: [stored] });
+      expect(later.rows.map((row) => row['n'])).toEqual([2, null, 3, null]);
+      expect(later.findings.counts).toEqual({ [code]: 2 });
+      const declared = await read(text, {}, { known: [{ ...stored, isDeclared: true }] });
+      expect(declared.findings).toMatchObject({ errors: 2, records: 2, counts: { [code]: 2 } });
+      const missing = await read('n\nNA\n.\n1\n', {}, { known: [{ ...stored, isDeclared: true }] });
+      expect([missing.error, missing.rows]).toEqual([null, [{ n: null }, { n: null }, { n: 1 }]]);
+    }
+    const texts = await read('t\nx\nNaN\n-inf\n', {}, { known: [{ name: 't', physical: 't', type: 'string', isList: false }] });
+    expect(texts.rows.map((row) => row['t'])).toEqual(['x', 'NaN', '-inf']);
+  }); // prettier-ignore
+
+  test('chromosomes stay text, by name and content', async () => {
+    const text = 'Chromosome\tchrom_length\tChr\tnumber\tchr\n1\t249250621\t22\t1\t0.5\n2\t243199373\t7\t2\t1.5\n';
+    const { columns, rows } = await read(text, { delimiter: '\t' });
+    expect(typesOf(columns)).toBe('Chromosome:string chrom_length:double Chr:string number:double chr:double');
+    expect(rows[1]).toEqual({ Chromosome: '2', chrom_length: 243199373, Chr: '7', number: 2, chr: 1.5 });
+  }); // prettier-ignore
 
   test('one cell that is not a number makes the column a string with the text of all cells', async () => {
     const cells = Array.from({ length: 3000 }, (_, i) => (i === 2900 ? 'X' : `00${i}.50`));
@@ -496,7 +651,7 @@ describe('types', () => {
     ['string', true, 'x', ['x']],
     ['json', false, 'say "x"', 'say "x"'],
   ])('a field of type %s (list: %s) stores its values', async (type, isList, cell, want) => {
-    const known: Column[] = [{ name: 'v', physical: 'v', type, isList }];
+    const known: Column[] = [{ name: 'v', physical: 'v', type, isList, isDeclared: true }];
     const { rows, error } = await read(
       `v,w\n"${cell.replaceAll('"', '""')}",1\n,2\n`,
       {},
@@ -513,14 +668,39 @@ describe('types', () => {
       ]);
   });
 
-  test('a cell longer than a string may be is an error that names the fix', async () => {
+  test('a cell longer than a string may be makes its column a text, with a warning', async () => {
     const long = 'é'.repeat(16_384);
-    expect((await read(`a\n${long}\n`)).error).toContain(
-      'it.csv, line 2: a string of 32768 bytes is longer',
-    );
+    const { rows, error, findings, columns } = await read(`a\nx\n${long}\n`);
+    expect([error, rows, columns[0]!.type]).toEqual([null, [{ a: 'x' }, { a: long }], 'text']);
+    expect(findings.counts).toEqual({ 306: 1 });
     const validation = { ...lenient, disable: true };
     expect((await read(`a\n${long}\n`, {}, { validation })).rows).toEqual([{ a: long }]);
   });
+
+  test('whole numbers that doubles cannot hold make a long, with a warning', async () => {
+    const big = ['9007199254740993', '-9223372036854775808', '5', '', '1e3'];
+    const rest = Array.from({ length: 400 }, (_, i) => `${i}`);
+    for (const targetBytes of [40, 1 << 20]) {
+      for (const cells of [[...big, ...rest], [...rest, ...big]]) {
+        const text = `n,m\n${cells.map((cell) => `${cell},1.5`).join('\n')}\n`;
+        const { rows, columns, error, findings } = await read(text, {}, { targetBytes });
+        expect([error, columns.map(({ type }) => type)]).toEqual([null, ['long', 'double']]);
+        const want = cells.map((cell) => (cell === '' ? null : cell === '1e3' ? 1000n : BigInt(cell)));
+        const found = rows.map(({ n }) => (n === null ? null : BigInt(n as number)));
+        expect(found).toEqual(want);
+        expect(findings.warnings).toBeGreaterThan(0);
+        expect(findings.examples[0]!.message).toContain('cannot hold');
+      }
+    }
+    for (const other of ['0.5', '1e300', '9223372036854775808', '+9007199254740993']) {
+      const { columns } = await read(`n\n9007199254740993\n${other}\n`, {}, { targetBytes: 5 });
+      expect([other, columns[0]!.type]).toEqual([other, 'double']);
+    }
+    // What a double holds exactly stays a double.
+    const { columns, findings } = await read('n\n9007199254740992\n18014398509481984\n1\n');
+    expect([columns[0]!.type, findings.warnings]).toEqual(['double', 0]);
+    expect((await read('n\n9007199254740993\nx\n')).columns[0]!.type).toBe('string');
+  }); // prettier-ignore
 
   test('columns keep the order of the file', async () => {
     const { ordering } = await read('z,_id,b,a\n1,x,2,3\n', { skipcols: [2] });

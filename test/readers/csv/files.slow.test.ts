@@ -1,3 +1,4 @@
+import { Buffer, isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -27,7 +28,8 @@ describe.each(cases)('$file', ({ file, reader, params, count }) => {
     expect(read.error).toBeNull();
     expect(read.rows).toHaveLength(count);
     const bytes = readFileSync(`${folder}/${file}`);
-    const text = file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+    const unpacked = file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+    const text = isUtf8(unpacked) ? unpacked : Buffer.from(unpacked.toString('latin1'));
     const delimiter = params.delimiter ?? (reader === 'csv' ? ',' : '\t');
     const rows = rowsByOracle(text, delimiter, params.comment);
     const header = params.headercols ? -1 : params.header === null ? -1 : (params.header ?? 0);
@@ -59,8 +61,8 @@ describe('invalid files', () => {
     // A quote that only ends a cell is text; a row of empty cells is a record of nulls.
     ['bad/csv_ragged_rows.csv', 'csv', 10],
     ['bad/csv_invalid_bytes.csv', 'csv', 23],
-    ['bad/tsv_malformed.tsv', 'tsv', 'line 3: 9 cells, but 8 columns'],
-    ['imdb_backslash_escapes.csv', 'csv', 'line 66: 46 cells, but 44 columns'],
+    ['bad/tsv_malformed.tsv', 'tsv', 'line 9: a quote that is opened here is never closed'],
+    ['imdb_backslash_escapes.csv', 'csv', 100],
   ];
   test.each(outcomes)('%s', async (file, reader, outcome) => {
     const { error, rows, findings } = await importFile(resolve(folder, file), file, reader);

@@ -19,13 +19,26 @@ export function rowsByOracle(text: Buffer, delimiter: string, comment = '#'): st
 export function recordsOf(names: readonly string[], rows: readonly string[][]): Row[] {
   const isNumber = (cell: string) =>
     /^ *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)? *$/.test(cell) && Number.isFinite(Number(cell));
-  const holdsText = names.map((_, k) => rows.some((row) => row[k] && !isNumber(row[k])));
-  const keys = uniqueNames(names);
+  const isNull = (cell: string) =>
+    /^ *(?:\.|na|n\/a|null|[-+]?nan|[-+]?inf(?:inity)?) *$/i.test(cell) ||
+    (/^ *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)? *$/.test(cell) && !isNumber(cell));
+  const width = Math.max(names.length, ...rows.map((row) => row.findLastIndex((cell) => cell !== '') + 1)); // prettier-ignore
+  const all = [...names, ...Array.from({ length: width - names.length }, () => '')];
+  const chromosomes = new Set([...Array.from({ length: 26 }, (_, i) => `${i + 1}`), 'X', 'Y', 'MT', '']); // prettier-ignore
+  const holdsText = all.map(
+    (name, k) =>
+      (/^(?:chr|chrom|chromosome)$/i.test(name) &&
+        rows.every((row) => chromosomes.has(row[k] ?? ''))) ||
+      rows.some((row) => row[k] && !isNumber(row[k]) && !isNull(row[k])) ||
+      !rows.some((row) => row[k] && isNumber(row[k])),
+  );
+  const keys = uniqueNames(all);
   return rows.map((row) =>
     Object.fromEntries(
       keys.map((key, k) => {
         const cell = row[k] ?? '';
-        return [key, cell === '' ? null : holdsText[k] ? cell : Number(cell)];
+        const isEmpty = cell === '' || (!holdsText[k] && isNull(cell));
+        return [key, isEmpty ? null : holdsText[k] ? cell : Number(cell)];
       }),
     ),
   );

@@ -128,7 +128,7 @@ describe('F12: rules of the specification', () => {
     ],
   ])('%s is refused with its line', async (_, text, message) => {
     const { error } = await importSource(`${line('a 1')}\n${line(text)}\n${line('b 1')}`, 'gtf');
-    expect(error).toBe(`file, line 2: ${message}`);
+    expect(error).toBe(`file, line 2: field attributes: ${message}`);
   });
 
   test('8 columns are refused; the build gives coordinates', async () => {

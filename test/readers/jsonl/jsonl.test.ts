@@ -127,20 +127,43 @@ describe('F17: the length of strings (T0: stringBytes)', () => {
     ['10,922 characters of 3 bytes', '€'.repeat(10_922), true],
   ])('%s', (_, text, isAllowed) => {
     for (const existing of [[], column('string')]) {
-      const { findings, rows } = importLines(line(text), { existing });
-      expect(findings.counts).toEqual(isAllowed ? {} : { 306: 1 });
-      expect(rows).toEqual(isAllowed ? [{ a: text }] : []);
+      const { findings, rows, columns } = importLines(line(text), { existing });
+      expect([findings.counts, findings.errors]).toEqual([isAllowed ? {} : { 306: 1 }, 0]);
+      expect(rows).toEqual([{ a: text }]);
+      expect(columns[0]!.type).toBe(isAllowed ? 'string' : 'text');
     }
+    const declared = column('string').map((one) => ({ ...one, isDeclared: true as const }));
+    const { findings, rows } = importLines(line(text), { existing: declared });
+    expect(findings.counts).toEqual(isAllowed ? {} : { 306: 1 });
+    expect(rows).toEqual(isAllowed ? [{ a: text }] : []);
     for (const type of ['text', 'blob', 'json'] as const)
       expect(importLines(line(text), { existing: column(type) }).rows).toEqual([{ a: text }]);
   });
 
   test('the message names the fix', () => {
-    const { findings } = importLines(`{"a":"ok"}\n${line('x'.repeat(40_000))}`);
-    expect(errorMessage('f.json', findings)).toBe(
-      'f.json, line 2: a string of 40000 bytes is longer than 32766 bytes (budget stringBytes): declare the field as data type "text" (code 306, Max String Length for Field)',
+    const existing = column('string').map((one) => ({ ...one, isDeclared: true as const }));
+    const { findings } = importLines(`{"a":"ok"}\n${line('x'.repeat(40_000))}`, { existing });
+    expect(errorMessage('f.json', findings)).toContain(
+      'a string of 40000 bytes is longer than the 32766 bytes that data type "string" holds: use data type "text"',
     );
   });
+});
+
+test('integers beyond 64 bits become doubles, with a warning; in a declared long they are errors', () => {
+  const text = '{"a":9223372036854775808,"l":[1]}\n{"a":1,"l":[-18446744073709551616,2]}\n';
+  for (const chunkBytes of [20, 1_000]) {
+    const { rows, columns, findings } = importLines(text, { chunkBytes });
+    expect(columns.map(({ type }) => type)).toEqual(['double', 'double']);
+    expect(rows).toEqual([
+      { a: 2 ** 63, l: [1] },
+      { a: 1, l: [-(2 ** 64), 2] },
+    ]);
+    expect([findings.errors, findings.counts]).toEqual([0, { 301: 2 }]);
+  }
+  const existing: Columns = [
+    { name: 'a', physical: 'a', type: 'long', isList: false, isDeclared: true },
+  ];
+  expect(importLines(text, { existing }).findings).toMatchObject({ errors: 1 });
 });
 
 describe('validation', () => {
@@ -247,7 +270,8 @@ describe('F16: types are inferred from all values', () => {
     const text = values.map((value) => `{"a":${value}}`).join('\n');
     const whole = importLines(text);
     expect(typesOf(whole.columns)).toBe(types);
-    expect(whole.findings.counts).toEqual({});
+    const beyond = values.filter((value) => value === '9223372036854775808').length;
+    expect(whole.findings.counts).toEqual(beyond > 0 ? { 301: beyond } : {});
     for (const chunkBytes of [1, 20, 100, 1000, 5000])
       expectSame(importLines(text, { chunkBytes }), whole);
   });

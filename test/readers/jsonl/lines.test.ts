@@ -56,7 +56,7 @@ function raw(text: string): Uint8Array {
 
 function column(name: string, text: string): Column {
   if (text.startsWith('[')) return { ...column(name, text.slice(1, -1)), isList: true };
-  const common = { name, physical: name, isList: false };
+  const common = { name, physical: name, isList: false, isDeclared: true as const };
   if (!text.startsWith('{')) return { ...common, type: text as StoredType };
   const children: Columns = text
     .slice(1, -1)

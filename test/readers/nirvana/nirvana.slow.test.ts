@@ -220,7 +220,7 @@ describe('F13: the layout of the file', () => {
     [
       'a position without a place',
       nirvana({ positions: [position6(0), { a: 1 }] }),
-      'file, line 3: a position of Nirvana has',
+      'file, line 3: field chromosome: a position of Nirvana has',
     ],
     [
       'a position that is no object',

@@ -9,6 +9,8 @@ import type { Columns } from '../../../engine/core/types.js';
 import { loadChunk } from '../../../readers/source/load-chunk.js';
 import { openSource } from '../../../readers/source/open.js';
 import { vcf } from '../../../readers/vcf/vcf.js';
+import { lenient } from '../import-lines.js';
+import { importSource } from '../import-source.js';
 import { Notes, plainRows, readAll } from '../read-all.js';
 
 const fixtures = 'test/fixtures/vcf';
@@ -194,16 +196,32 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     expect(first.notes).toMatchObject([{ level: 'warn', line: 1, code: 303, field: 'info.ANN' }]);
   });
 
-  test('more subfields than the header names reject the whole line', async () => {
+  test('more parts than the header names are kept as extra, with a warning per annotation', async () => {
     const path = join(folder, 'parts.vcf');
-    writeFileSync(
-      path,
-      `${declared}1\t5\t.\tA\tT\t.\t.\tANN=T|a,T|a|b|c\n1\t6\t.\tA\tC\t.\t.\t.\n`,
-    );
-    const { rows, notes } = await explode('parts.vcf', 'ANN', path);
-    expect(notes).toMatchObject([{ level: 'reject', line: 4, code: 301, field: 'info.ANN' }]);
-    expect(rows).toHaveLength(1);
-  });
+    const [few, many] = ['ANN=T|a', 'ANN=T|a,T|a|b|c||d%2Ce,T|a||,T|a||||x'];
+    const lines = [few, few, many].map((ann, i) => `1\t${i + 5}\t.\tA\tT\t.\t.\t${ann}\n`);
+    writeFileSync(path, declared + lines.join(''));
+    const one = { Allele: 'T', Annotation: ['a'] };
+    const want = [one, { ...one, Gene_Name: 'b', extra: ['c', null, 'd,e'] }, one, { ...one, extra: [null, null, 'x'] }];
+    const { rows, notes } = await readAll(path, 'vcf');
+    expect(rows.map((row) => infoOf(row).ANN)).toEqual([[one], [one], want]);
+    const warning = { level: 'warn', line: 6, code: 301, field: 'info.ANN' };
+    expect(notes).toMatchObject([warning, warning]);
+    const exploded = await explode('parts.vcf', 'ANN', path);
+    expect(exploded.rows.map((row) => infoOf(row).ANN)).toEqual([one, one, ...want]);
+    // The lines before have no such key; in chunks of their own they are stored with the others all the same.
+    const text = declared + lines.join('');
+    const whole = await importSource(text, 'vcf');
+    const cut = await importSource(text, 'vcf', { targetBytes: 20, isReadTwice: true });
+    expect(cut.chunks).toBeGreaterThan(2);
+    expect(cut.rows).toEqual(whole.rows);
+    expect(cut.columns).toEqual(whole.columns);
+    const later = await importSource(text, 'vcf', { known: whole.columns });
+    expect(later.columns).toEqual(whole.columns);
+    expect(later.rows).toEqual(whole.rows);
+    const strict = await importSource(text, 'vcf', { validation: { ...lenient, strict: true } });
+    expect(strict.findings).toMatchObject({ errors: 1, records: 1 });
+  }); // prettier-ignore
 
   test('ten thousand annotations on one line are ten thousand records', async () => {
     const path = join(folder, 'many.vcf');

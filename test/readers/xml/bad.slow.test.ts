@@ -152,11 +152,11 @@ describe('expensive documents are refused or read in little time (F11, T0)', () 
       () => `<r><i>${'<a/>'.repeat(1_100_000)}</i></r>`,
       'budget xmlNodes',
     ],
-    ['numeric references', () => `<r><i>${'&#65;'.repeat(2e6)}</i></r>`, 'code 306'],
+    ['numeric references', () => `<r><i>${'&#65;'.repeat(2e6)}</i></r>`, '1 records'],
     [
       'pieces of one text',
       () => `<r><i><t>${'&lt;<b>&lt;</b>'.repeat(4e5)}</t></i></r>`,
-      'code 306',
+      '1 records',
     ],
     ['a quote that never closes', () => `<r><i a="${'x'.repeat(2e7)}`, 'budget textBytes'],
     ['comments', () => `<r>${'<!-- -->'.repeat(2e6)}<i/></r>`, '1 records'],

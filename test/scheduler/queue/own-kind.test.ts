@@ -18,6 +18,7 @@ interface CountParams {
 }
 
 const events: string[] = [];
+const reports: string[] = [];
 const countJob: Job<'count', CountParams, number> = {
   kind: 'count',
   type: 'tests.Count',
@@ -37,9 +38,14 @@ const countJob: Job<'count', CountParams, number> = {
     if (text === '') throw new InputError({ file: 'text' }, 'is empty');
     return text.length;
   },
-  async publish(task, length, { catalog }) {
+  async publish(task, length, { catalog, persist }) {
     events.push(`published ${length}`);
-    await catalog.tasks.complete(task.id);
+    await persist(async () => {
+      // As if this happened elsewhere at this moment.
+      if (task.params?.['text'] === 'deleted') await catalog.objects.delete(task.targetObjectId!);
+      if (task.params?.['text'] === 'ended') await catalog.tasks.fail(task.id, 'elsewhere');
+      await catalog.tasks.complete(task.id);
+    });
     return 'published';
   },
   async discard() {
@@ -56,6 +62,7 @@ let scheduler: Scheduler;
 let datasetId: number;
 beforeEach(async () => {
   events.length = 0;
+  reports.length = 0;
   lake = await Lake.make();
   datasetId = await lake.dataset();
   scheduler = createScheduler({
@@ -64,6 +71,8 @@ beforeEach(async () => {
     data: lake.data,
     config: { threads: 1, workerMemoryMb: 512 },
     quietMs: Infinity,
+    retryMs: 1,
+    report: (message) => reports.push(message),
     jobs: withCount,
     startHost: (...args) => hostInProcess(...args, withCount),
   });
@@ -125,3 +134,20 @@ test('aborting the signal cancels it, and the next task of the same object repla
   // Users see nothing of all this.
   expect((await lake.catalog.tasks.list({ access: null }, { limit: 10, offset: 0 })).total).toBe(0);
 });
+
+test.each(['deleted', 'ended'])(
+  'a task that is %s while it publishes does not hold its slot',
+  async (text) => {
+    const { task } = await scheduler.perform('count', order({ text })).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: text === 'deleted' ? 'not-found' : 'conflict' });
+      return { task: undefined };
+    });
+    expect(task).toBeUndefined();
+    await until(() => scheduler.status().running.length === 0);
+    expect(events).toContain('discarded');
+    expect(reports).toEqual([]);
+    datasetId = await lake.dataset('next');
+    const next = await scheduler.perform('count', order({ text: 'genome' }));
+    expect(next.result).toBe(6);
+  },
+);

@@ -1,7 +1,18 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createScheduler } from '../../../scheduler/queue/scheduler.js';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  copyFile,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+import { createScheduler, type Scheduler } from '../../../scheduler/queue/scheduler.js';
+import { hostInProcess } from '../../faults/in-process.js';
 import { Lake } from '../lake.js';
 
 let lake: Lake;
@@ -13,9 +24,11 @@ beforeEach(async () => {
 });
 afterEach(() => lake.remove());
 
-/** Starts, waits for these tasks, and ends. */
-async function run(taskIds: readonly number[] = []): Promise<void> {
+/** Starts, does `work`, and ends. */
+async function running(work: (scheduler: Scheduler) => Promise<void>): Promise<void> {
   const scheduler = createScheduler({
+    startHost: hostInProcess,
+    recoverMs: 5,
     quietMs: Infinity,
     catalog: lake.catalog,
     store: lake.store,
@@ -25,15 +38,21 @@ async function run(taskIds: readonly number[] = []): Promise<void> {
     closeMs: 300,
   });
   await scheduler.start();
-  for (const id of taskIds) await scheduler.wait(id);
-  await scheduler.close();
+  await work(scheduler).finally(() => scheduler.close());
 }
 
-/** A dataset of two commits. */
-async function dataset(name: string): Promise<number> {
+/** Starts, waits for these tasks, and ends. */
+async function run(taskIds: readonly number[] = []): Promise<void> {
+  await running(async (scheduler) => {
+    for (const id of taskIds) await scheduler.wait(id);
+  });
+}
+
+async function dataset(name: string, commits = 2): Promise<number> {
   const datasetId = await lake.dataset(name);
-  const tasks = [await lake.inline(datasetId, '{"a":1}'), await lake.inline(datasetId, '{"a":2}')];
-  await run(tasks.map((task) => task.id));
+  const tasks: number[] = [];
+  for (let n = 1; n <= commits; n++) tasks.push((await lake.inline(datasetId, `{"a":${n}}`)).id);
+  await run(tasks);
   return datasetId;
 }
 
@@ -44,43 +63,139 @@ async function reopen(): Promise<void> {
   lake = await Lake.open(root);
 }
 
-test.each([
+const damages = [
   ['is gone', (file: string) => rm(file)],
   ['is torn', (file: string) => truncate(file, 100)],
   ['is empty', (file: string) => truncate(file, 0)],
-])(
-  'C2b: a dataset whose last log entry %s becomes unavailable; others do not',
-  async (_, damage) => {
-    const damaged = await dataset('damaged');
-    const whole = await dataset('whole');
-    await damage(lake.data.logEntry(damaged, 1));
-    await reopen();
-    await run();
-    expect((await lake.catalog.datasets.get(damaged))?.availability).toBe('unavailable');
-    expect((await lake.catalog.datasets.get(whole))?.availability).toBe('available');
-    expect(reports.join('\n')).toContain(`dataset ${damaged} is unavailable: `);
-    expect((await lake.store.snapshot(whole)).rows).toBe(2);
-  },
-);
+  ['cannot be read', (file: string) => rm(file).then(() => mkdir(file))],
+] as const;
+
+/** Every file below a folder, with its content. */
+async function filesBelow(folder: string): Promise<ReadonlyMap<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name)).sort();
+  return new Map(
+    await Promise.all(paths.map(async (path) => [path, await readFile(path, 'base64')] as const)),
+  );
+}
+
+describe.each([1, 2])('C2b: a dataset with %d commits', (commits) => {
+  test.each(damages)(
+    'whose last log entry %s is refused; nothing is removed, and it comes back with the entry',
+    async (_, damage) => {
+      const damaged = await dataset('damaged', commits);
+      const whole = await dataset('whole');
+      const entry = lake.data.logEntry(damaged, commits - 1);
+      const bytes = await readFile(entry);
+      await damage(entry);
+      const before = await filesBelow(lake.data.dataset(damaged));
+      const waiting = await lake.inline(damaged, '{"a":3}');
+      for (const which of ['first', 'second']) {
+        await reopen();
+        await run();
+        expect([which, await filesBelow(lake.data.dataset(damaged))]).toEqual([which, before]);
+        expect((await lake.catalog.datasets.get(damaged))?.availability).toBe('unavailable');
+        expect((await lake.catalog.datasets.get(whole))?.availability).toBe('available');
+        expect(reports.join('\n')).toContain(`dataset ${damaged} is unavailable: `);
+        expect(await lake.task(waiting.id)).toMatchObject({ status: 'queued', attempts: 0 });
+        expect(await readFile(lake.data.inlineRecords(waiting.resourceId), 'utf8')).toBe('{"a":3}');
+      }
+      await reopen();
+      await running(async (scheduler) => {
+        expect(scheduler.refusal(damaged)).toContain(basename(entry));
+        await rm(entry, { recursive: true, force: true });
+        await writeFile(entry, bytes);
+        await scheduler.wait(waiting.id);
+        expect(scheduler.refusal(damaged)).toBeUndefined();
+      });
+      expect(await lake.task(waiting.id)).toMatchObject({ status: 'completed' });
+      expect((await lake.catalog.datasets.get(damaged))?.availability).toBe('available');
+      expect(await lake.store.snapshot(damaged)).toMatchObject({
+        version: commits,
+        rows: commits + 1,
+      });
+      expect(await lake.damage()).toEqual([]);
+      expect(await readdir(lake.data.quarantine)).toEqual([]);
+    },
+  );
+});
+
+test('C2b: a dataset whose folder is gone is refused until it is back', async () => {
+  const id = await dataset('moved');
+  const { data } = lake;
+  const aside = join(data.root, 'aside');
+  await rename(data.dataset(id), aside);
+  await reopen();
+  await run();
+  expect((await lake.catalog.datasets.get(id))?.availability).toBe('unavailable');
+  await rm(data.dataset(id), { recursive: true, force: true });
+  await rename(aside, data.dataset(id));
+  await reopen();
+  await run();
+  expect((await lake.catalog.datasets.get(id))?.availability).toBe('available');
+  expect(await lake.damage()).toEqual([]);
+});
+
+test('files that a restored, older catalogue does not know are kept aside and reported', async () => {
+  const datasetId = await dataset('a');
+  const old = await lake.file('old.vcf', 'old');
+  const { data } = lake;
+  await reopen();
+  await lake.close();
+  await copyFile(data.catalog, join(data.root, 'backup.sqlite'));
+  lake = await Lake.open(data.root);
+  const added = await dataset('b');
+  const file = await lake.file('new.vcf', 'new');
+  await writeFile(data.object(old, 2), 'replaced');
+  const job = await lake.export(datasetId, 'json');
+  await run([job.id]);
+  const waiting = await lake.inline(added, '{"a":9}');
+  await writeFile(data.path('scratch', 'notes'), 'of somebody');
+  await lake.close();
+  await copyFile(join(data.root, 'backup.sqlite'), data.catalog);
+  const before = await filesBelow(data.dataset(added));
+  lake = await Lake.open(data.root);
+  await run();
+  expect(await filesBelow(data.dataset(added))).toEqual(before);
+  const names = [
+    `exports/${job.resourceId}.json.gz`,
+    `objects/${file}-1`,
+    `objects/${old}-2`,
+    `scratch/inline-${waiting.resourceId}.json`,
+    'scratch/notes',
+  ];
+  const kept = await filesBelow(data.quarantine);
+  expect([...kept.keys()].map((path) => relative(data.quarantine, path))).toEqual(names.sort());
+  for (const name of names) expect(reports.join('\n')).toContain(`it is now in quarantine/${name}`);
+  expect(await readFile(join(data.quarantine, `objects/${file}-1`), 'utf8')).toBe('new');
+});
 
 test('files of no open task are swept at start; files in use are not', async () => {
   const datasetId = await dataset('a');
   const file = await lake.file('a.vcf', 'kept');
   const { data } = lake;
   await mkdir(join(data.scratch, '123456789012345-1'));
-  await writeFile(join(data.scratch, '123456789012345-1', 'x.parquet'), 'left');
-  await writeFile(data.inlineRecords(123456789012345), 'left');
-  await writeFile(data.export(123456789012345, 'csv'), 'left');
-  await writeFile(data.object(123456789012345, 1), 'left');
-  await writeFile(data.object(file, 2), 'an upload that was never told of');
-  await writeFile(data.datasetFile(datasetId, 'mh2x1k0a-0123456789ab-00000.parquet'), 'left');
+  const segment = join(data.scratch, '123456789012345-1', 'x.parquet');
+  await writeFile(segment, 'left');
+  await link(segment, data.datasetFile(datasetId, 'mh2x1k0a-0123456789ab-00000.parquet'));
+  const deleted = await lake.catalog.nextId();
+  await writeFile(data.inlineRecords(deleted), 'left');
+  await writeFile(data.export(deleted, 'csv'), 'left');
+  await writeFile(data.object(deleted, 1), 'left');
+  await writeFile(data.rejectedLines(deleted), 'left');
+  const upload = data.path('scratch', `upload-${file}-0123abcd`);
+  await writeFile(upload, 'an upload that was never told of');
+  await link(upload, data.object(file, 2));
   const waiting = await lake.inline(datasetId, '{"a":3}');
   await reopen();
   await run([waiting.id]);
   expect(await lake.task(waiting.id)).toMatchObject({ status: 'completed' });
-  expect(await readdir(data.scratch)).toEqual([]);
+  expect(await readdir(data.scratch)).toEqual(['spill-in-process']);
   expect(await readdir(data.exports)).toEqual([]);
   expect(await readdir(data.objects)).toEqual([`${file}-1`]);
+  expect(await readdir(data.quarantine)).toEqual([]);
+  expect(reports).toEqual([]);
   expect(await lake.damage()).toEqual([]);
 });
 

@@ -264,29 +264,6 @@ describe('a worker that dies', () => {
     expect(await lake.damage()).toEqual([]);
   });
 
-  test('R2: three times under one task makes it fail as poison; other tasks continue', async () => {
-    await start();
-    const datasetId = await lake.dataset();
-    const task = await lake.import(datasetId, await lake.file('a.vcf', vcfOf(200_000)));
-    scheduler?.wake();
-    // A death before the worker has received the task does not count as an attempt.
-    const status = (): Promise<string | undefined> => lake.task(task.id).then((row) => row?.status);
-    while ((await until(async () => (await status()) !== 'queued' && status())) === 'running') {
-      const pid = await until(() => scheduler?.status().workerPid ?? undefined);
-      process.kill(pid, 'SIGKILL');
-      await until(() => scheduler?.status().workerPid !== pid);
-    }
-    expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'failed' });
-    const job = await lake.catalog.imports.get(task.resourceId);
-    expect(job?.errorMessage).toMatch(
-      /ended 3 times while it ran this task .*SIGKILL.*not tried again/,
-    );
-    const next = await lake.import(datasetId, await lake.file('b.vcf', vcfOf(5)));
-    scheduler?.wake();
-    expect(await scheduler?.wait(next.id)).toMatchObject({ status: 'completed' });
-    expect(await lake.damage()).toEqual([]);
-  });
-
   test('C4: or is stopped is killed, and its task is completed once', async () => {
     await start({ heartbeatTimeoutMs: 500 });
     const datasetId = await lake.dataset();

@@ -116,7 +116,7 @@ function intersection(selection: Uint8Array, present: Uint8Array): Uint8Array {
   return selected;
 }
 
-/** Extends a selection of rows to the values of their lists. */
+/** Converts a selection of rows, one byte each, to a selection of the values of their lists. */
 function spread(selection: Uint8Array, offsets: Int32Array): Uint8Array {
   const rows = selection.length;
   const selected = new Uint8Array(offsets[rows]!);

@@ -37,6 +37,34 @@ export function nearestDouble(terms: Expansion): number {
   return sum;
 }
 
+/** A double times 2^1074, which is a whole number. */
+export function scaledInteger(value: number): bigint {
+  bits.setFloat64(0, value);
+  const size = bits.getBigUint64(0);
+  const exponent = Number((size >> 52n) & 0x7ffn);
+  const fraction = size & 0xfffffffffffffn;
+  const whole = exponent === 0 ? fraction : (fraction | (1n << 52n)) << BigInt(exponent - 1);
+  return value < 0 ? -whole : whole;
+}
+
+const bits = new DataView(new ArrayBuffer(8));
+
+/** The double nearest to `numerator / (denominator * 2^scale)`; infinite if that is beyond the doubles. */
+export function nearestQuotient(numerator: bigint, denominator: bigint, scale: number): number {
+  const size = numerator < 0n ? -numerator : numerator;
+  const length = size.toString(2).length - denominator.toString(2).length;
+  // 64 bits, and one more that tells whether something was cut off, so that no half is taken for exact.
+  const shift = 64 - length;
+  const [top, bottom] =
+    shift > 0 ? [size << BigInt(shift), denominator] : [size, denominator << BigInt(-shift)];
+  const quotient = ((top / bottom) << 1n) | (top % bottom === 0n ? 0n : 1n);
+  const power = -(shift + 1 + scale);
+  // In two steps, because the power alone may be beyond the doubles.
+  const half = Math.trunc(power / 2);
+  const nearest = Number(quotient) * 2 ** half * 2 ** (power - half);
+  return numerator < 0n ? -nearest : nearest;
+}
+
 /** The exact sum of integers. */
 export function integerSum(terms: Expansion): bigint {
   return terms.reduce((sum, term) => sum + BigInt(term), 0n);

@@ -2,7 +2,7 @@ import { binKey } from '../../request/facet-bins.js';
 import type { Facet } from '../../request/facets.js';
 import { mergedKeys, type MergedKeys } from './merged-keys.js';
 import { doubleText, numberText } from '../../results/number-text.js';
-import type { BucketedFacet, BucketsPartial, FacetPartial, StatsPartial } from './partial.js';
+import type { BucketedFacet, PartialBuckets, FacetPartial, StatsPartial } from './partial.js';
 import { StatsTotal } from './stats-total.js';
 
 /** The aggregate of all threads for one facet. */
@@ -40,12 +40,12 @@ export function merged(
   above?: readonly Uint32Array[],
 ): Merged {
   if (facet.kind === 'stats') return mergedStats(facet, partials as readonly StatsPartial[], above);
-  return mergedBuckets(facet, partials as readonly BucketsPartial[], above);
+  return mergedBuckets(facet, partials as readonly PartialBuckets[], above);
 }
 
 function mergedBuckets(
   facet: BucketedFacet,
-  partials: readonly BucketsPartial[],
+  partials: readonly PartialBuckets[],
   above: readonly Uint32Array[] | undefined,
 ): MergedBuckets {
   const keys = mergedKeys(
@@ -89,7 +89,7 @@ class Numbering {
 
   /** Adds the counts of a partial result, and returns the merged numbers of its buckets. */
   add(
-    { keyOf, parents, counts }: BucketsPartial,
+    { keyOf, parents, counts }: PartialBuckets,
     keys: Uint32Array,
     above: Uint32Array | undefined,
   ): Uint32Array {

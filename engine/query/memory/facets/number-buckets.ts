@@ -3,7 +3,7 @@ import type { FieldRef } from '../../predicate/predicate.js';
 import { indexIn } from './sorted-numbers.js';
 import { blockLength, doublesOf, eachBlock, selectedValues, valueCount } from './blocks.js';
 import type { NumberIds, NumberGrouping } from './number-ids.js';
-import type { BucketsPartial } from './partial.js';
+import type { PartialBuckets } from './partial.js';
 import { areMostlySmall, SmallIntegers } from './small-integers.js';
 import { countOncePerRow, IdCounts } from './id-counts.js';
 
@@ -84,7 +84,7 @@ export class NumberBuckets {
     this.#small = undefined;
   }
 
-  partial(): BucketsPartial {
+  partial(): PartialBuckets {
     this.#addSmall();
     const all = this.#counts.counts(this.#ids.size);
     let size = 0;

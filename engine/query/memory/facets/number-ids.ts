@@ -56,8 +56,8 @@ export class NumberIds {
   }
 
   /**
-   * The id of a number in the hash table, even if the number is a small integer: `DoubleBins` keeps edges and numbers of bins
-   * apart by it.
+   * The id of a number in the hash table, even if the number is a small integer. `DoubleBins` uses it so that the lower edge
+   * of a bin and the number of a bin never have the same id.
    */
   hashedId(value: number): number {
     bits[0] = value;

@@ -7,10 +7,10 @@ export type BucketedFacet = Exclude<Facet, { kind: 'stats' }>;
  * What one thread has aggregated for a facet: plain data of few large arrays, sent to the main thread. Buckets are numbered from
  * 0; the values of a top-level facet have the parent 0.
  */
-export type FacetPartial = BucketsPartial | StatsPartial;
+export type FacetPartial = PartialBuckets | StatsPartial;
 
 /** The buckets of a facet, a key (a value or a bin) below a parent bucket, and their counts. */
-export interface BucketsPartial {
+export interface PartialBuckets {
   readonly kind: 'buckets';
   readonly keys: PartialKeys;
   /** For each bucket the number of its key; undefined if bucket i has key i. */
@@ -40,12 +40,27 @@ export interface StatsPartial {
   readonly sumRests: Float64Array;
   /** For extended statistics only. */
   readonly spread: StatsSpread | undefined;
+  /** By group; most groups have none. */
+  readonly huge: ReadonlyMap<number, HugeValues>;
 }
 
-/** Sums of squares of the values, and of their differences from the mean. */
+/** Sums of the squares of the values, and for each group a `Spread` (double-double.ts). */
 export interface StatsSpread {
   readonly squares: Float64Array;
   readonly squareRests: Float64Array;
-  readonly means: Float64Array;
-  readonly distances: Float64Array;
+  /** One of the values; NaN without any. */
+  readonly pivots: Float64Array;
+  readonly offs: Float64Array;
+  readonly offRests: Float64Array;
+  readonly offSquares: Float64Array;
+  readonly offSquareRests: Float64Array;
+}
+
+/** Values so large that sums of them may overflow. They are in the counts, in the smallest and the largest, and in no other sum. */
+export interface HugeValues {
+  count: number;
+  /** Times 2^1074. */
+  sum: bigint;
+  /** Times 2^2148. */
+  squares: bigint;
 }

@@ -1,8 +1,16 @@
 import { aggregateCount, flatAnswer } from '../../results/facet-answer.js';
 import type { Facet } from '../../request/facets.js';
 import { doubleText, numberText } from '../../results/number-text.js';
-import type { StatsPartial } from './partial.js';
-import { growExpansion, nearestDouble, integerSum, type Expansion } from './exact-sum.js';
+import { joinSpreads, varianceOf, type Spread } from './double-double.js';
+import type { HugeValues, StatsPartial } from './partial.js';
+import {
+  growExpansion,
+  integerSum,
+  nearestDouble,
+  nearestQuotient,
+  scaledInteger,
+  type Expansion,
+} from './exact-sum.js';
 
 /** Combines the statistics of several threads, with exact sums. */
 export class StatsTotal {
@@ -11,52 +19,90 @@ export class StatsTotal {
   #largest = -Infinity;
   readonly #sum: Expansion = [];
   readonly #squares: Expansion = [];
-  #mean = 0;
-  #distances = 0;
+  #spread: Spread | undefined;
+  #huge: HugeValues | undefined;
 
   /** Adds a group that has values. */
   add(partial: StatsPartial, group: number): void {
     const count = partial.counts[group]!;
+    this.#count += count;
     this.#smallest = Math.min(this.#smallest, partial.smallest[group]!);
     this.#largest = Math.max(this.#largest, partial.largest[group]!);
     growExpansion(this.#sum, partial.sums[group]!);
     growExpansion(this.#sum, partial.sumRests[group]!);
-    const { spread } = partial;
-    if (spread) {
-      growExpansion(this.#squares, spread.squares[group]!);
-      growExpansion(this.#squares, spread.squareRests[group]!);
-      const all = this.#count + count;
-      const off = spread.means[group]! - this.#mean;
-      this.#distances += spread.distances[group]! + off * off * ((this.#count * count) / all);
-      this.#mean += (off * count) / all;
+    const huge = partial.huge.get(group);
+    if (huge !== undefined) {
+      this.#huge ??= { count: 0, sum: 0n, squares: 0n };
+      this.#huge.count += huge.count;
+      this.#huge.sum += huge.sum;
+      this.#huge.squares += huge.squares;
     }
-    this.#count += count;
+    const { spread } = partial;
+    const others = count - (huge?.count ?? 0);
+    if (spread === undefined || others === 0) return;
+    growExpansion(this.#squares, spread.squares[group]!);
+    growExpansion(this.#squares, spread.squareRests[group]!);
+    const own: Spread = {
+      count: others,
+      pivot: spread.pivots[group]!,
+      offs: [spread.offs[group]!, spread.offRests[group]!],
+      squares: [spread.offSquares[group]!, spread.offSquareRests[group]!],
+    };
+    this.#spread = this.#spread === undefined ? own : joinSpreads(this.#spread, own);
   }
 
   /** The JSON text of the facet's answer, with the members that `facet-sql.ts` computes. */
   answer(facet: Extract<Facet, { kind: 'stats' }>): string {
     const { type } = facet.field;
     const isReal = type === 'double' || type === 'float';
-    const sum = isReal ? nearestDouble(this.#sum) : integerSum(this.#sum);
-    const mean = (typeof sum === 'bigint' ? doubleOf(sum) : sum) / this.#count;
-    const isSpread = this.#smallest > -1e145 && this.#largest < 1e145;
-    const isOne = this.#smallest === this.#largest;
-    const variance = !isSpread ? NaN : isOne ? 0 : Math.max(this.#distances, 0) / this.#count;
-    const deviation = Math.sqrt(variance);
+    const { sum, mean, squares, variance } = this.#huge
+      ? this.#withHuge(this.#huge)
+      : this.#ordinary(isReal);
+    const deviation = Math.sqrt(this.#smallest === this.#largest ? 0 : variance);
     const texts = [
       String(this.#count),
       numberText(this.#smallest, type),
       numberText(this.#largest, type),
       doubleText(mean),
       typeof sum === 'bigint' ? String(sum) : doubleText(sum),
-      doubleText(nearestDouble(this.#squares)),
-      doubleText(variance),
+      doubleText(squares),
+      doubleText(this.#smallest === this.#largest ? 0 : variance),
       doubleText(deviation),
       doubleText(mean + 2 * deviation),
       doubleText(mean - 2 * deviation),
     ];
     return flatAnswer(facet, texts.slice(0, aggregateCount(facet)));
   }
+
+  #ordinary(isReal: boolean): Moments {
+    const sum = isReal ? nearestDouble(this.#sum) : integerSum(this.#sum);
+    return {
+      sum,
+      mean: (typeof sum === 'bigint' ? doubleOf(sum) : sum) / this.#count,
+      squares: nearestDouble(this.#squares),
+      variance: this.#spread ? varianceOf(this.#spread) : 0,
+    };
+  }
+
+  /** The same where sums of doubles might overflow: by whole numbers. */
+  #withHuge(huge: HugeValues): Moments {
+    const count = BigInt(this.#count);
+    const sum = this.#sum.reduce((all, term) => all + scaledInteger(term), huge.sum);
+    const squares = this.#squares.reduce((all, term) => all + (scaledInteger(term) << 1074n), huge.squares); // prettier-ignore
+    return {
+      sum: nearestQuotient(sum, 1n, 1074),
+      mean: nearestQuotient(sum, count, 1074),
+      squares: nearestQuotient(squares, 1n, 2148),
+      variance: nearestQuotient(count * squares - sum * sum, count * count, 2148),
+    };
+  }
+}
+
+interface Moments {
+  readonly sum: number | bigint;
+  readonly mean: number;
+  readonly squares: number;
+  readonly variance: number;
 }
 
 /** Converts a 128-bit integer to a double as DuckDB does: negative ones by their distance from -1. */

@@ -1,4 +1,12 @@
-import type { StatsPartial, StatsSpread } from './partial.js';
+import { joinSpreads, plus, splitter, type DoubleDouble, type Spread } from './double-double.js';
+import { scaledInteger } from './exact-sum.js';
+import type { HugeValues, StatsPartial, StatsSpread } from './partial.js';
+
+/** Sums of values of this size may overflow, and so may those of their squares. */
+const hugeSize = 2 ** 400;
+
+/** Of so many numbers around a mean, a plain sum is exact to 1e-13 of their size. */
+const plainSum = 512;
 
 /** Count, minimum, maximum and sums of the values of each group. */
 export class Stats {
@@ -10,10 +18,12 @@ export class Stats {
   #sumRests = new Float64Array(1);
   #squares = new Float64Array(1);
   #squareRests = new Float64Array(1);
-  #means = new Float64Array(1);
-  #distances = new Float64Array(1);
-  /** Number of values in the mean; it differs from the count while a block is being added. */
-  #seen = new Float64Array(1);
+  #pivots = new Float64Array(1).fill(Number.NaN);
+  #offs = new Float64Array(1);
+  #offRests = new Float64Array(1);
+  #offSquares = new Float64Array(1);
+  #offSquareRests = new Float64Array(1);
+  readonly #huge = new Map<number, HugeValues>();
 
   constructor(isExtended: boolean) {
     this.#isExtended = isExtended;
@@ -36,6 +46,10 @@ export class Stats {
       rest += sum - (next - other) + (value - other);
       sum = next;
     }
+    if (smallest <= -hugeSize || largest >= hugeSize) {
+      this.addGrouped(values.slice(start, start + count), new Uint32Array(count), count);
+      return;
+    }
     this.#smallest[0] = smallest;
     this.#largest[0] = largest;
     if (this.#isExtended) this.#spread(values, start, count, sum + rest);
@@ -54,13 +68,18 @@ export class Stats {
     if (most >= this.#counts.length) this.#ensure(most + 1);
     const smallest = this.#smallest;
     const largest = this.#largest;
+    let least = Infinity;
+    let greatest = -Infinity;
     for (let i = 0; i < count; i++) {
       const value = values[i]!;
       const group = groups[i]!;
       this.#counts[group]! += 1;
       if (value < smallest[group]!) smallest[group] = value;
       if (value > largest[group]!) largest[group] = value;
+      if (value < least) least = value;
+      if (value > greatest) greatest = value;
     }
+    if (least <= -hugeSize || greatest >= hugeSize) count = this.#takeHuge(values, groups, count);
     addCompensated(this.#sums, this.#sumRests, values, groups, count);
     if (this.#isExtended) this.#spreadGrouped(values, groups, count);
   }
@@ -70,8 +89,11 @@ export class Stats {
     const spread: StatsSpread = {
       squares: this.#squares,
       squareRests: this.#squareRests,
-      means: this.#means,
-      distances: this.#distances,
+      pivots: this.#pivots,
+      offs: this.#offs,
+      offRests: this.#offRests,
+      offSquares: this.#offSquares,
+      offSquareRests: this.#offSquareRests,
     };
     return {
       kind: 'stats',
@@ -81,51 +103,103 @@ export class Stats {
       sums: this.#sums,
       sumRests: this.#sumRests,
       spread: this.#isExtended ? spread : undefined,
+      huge: this.#huge,
     };
   }
 
-  /** Squares of the differences from the block's mean, then combined with the earlier blocks (Chan et al. 1979). */
+  /** Adds up the huge values exactly, moves the others and their groups to the front, and returns the number of these. */
+  #takeHuge(values: Float64Array, groups: Uint32Array, count: number): number {
+    let kept = 0;
+    for (let i = 0; i < count; i++) {
+      const value = values[i]!;
+      const group = groups[i]!;
+      if (Math.abs(value) < hugeSize) {
+        values[kept] = value;
+        groups[kept++] = group;
+        continue;
+      }
+      let huge = this.#huge.get(group);
+      if (huge === undefined) this.#huge.set(group, (huge = { count: 0, sum: 0n, squares: 0n }));
+      const scaled = scaledInteger(value);
+      huge.count += 1;
+      huge.sum += scaled;
+      huge.squares += scaled * scaled;
+    }
+    return kept;
+  }
+
+  /** Squares of the differences from the block's mean, then joined with those of the earlier blocks. */
   #spread(values: Float64Array, start: number, count: number, sum: number): void {
     const mean = sum / count;
     let squares = 0;
     let squareRests = 0;
-    let distances = 0;
-    let rest = 0;
-    for (let i = start; i < start + count; i++) {
-      const value = values[i]!;
-      const square = value * value;
-      const next = squares + square;
-      const other = next - squares;
-      squareRests += squares - (next - other) + (square - other);
-      squares = next;
-      const off = value - mean;
-      distances += off * off;
-      rest += off;
+    let offs: DoubleDouble = [0, 0];
+    let distances: DoubleDouble = [0, 0];
+    for (let from = start; from < start + count; from += plainSum) {
+      let off = 0;
+      let distance = 0;
+      for (let i = from; i < Math.min(from + plainSum, start + count); i++) {
+        const value = values[i]!;
+        const square = value * value;
+        const next = squares + square;
+        const other = next - squares;
+        squareRests += squares - (next - other) + (square - other);
+        squares = next;
+        const own = value - mean;
+        off += own;
+        distance += own * own;
+      }
+      offs = plus(offs, [off, 0]);
+      distances = plus(distances, [distance, 0]);
     }
-    // Removes the error from the rounding of the mean.
-    distances -= (rest * rest) / count;
     this.#squares[0] = twoSum(this.#squares[0]!, squares);
     this.#squareRests[0]! += twoSumRest + squareRests;
-    const before = this.#counts[0]!;
-    const off = mean - this.#means[0]!;
-    this.#means[0]! += (off * count) / (before + count);
-    this.#distances[0]! += distances + off * off * ((before * count) / (before + count));
+    const block: Spread = { count, pivot: mean, offs, squares: distances };
+    const before = this.#counts[0]! - (this.#huge.get(0)?.count ?? 0);
+    const pivot = before === 0 ? values[start]! : this.#pivots[0]!;
+    const joined = joinSpreads(
+      {
+        count: before,
+        pivot,
+        offs: [this.#offs[0]!, this.#offRests[0]!],
+        squares: [this.#offSquares[0]!, this.#offSquareRests[0]!],
+      },
+      block,
+    );
+    this.#pivots[0] = pivot;
+    [this.#offs[0], this.#offRests[0]] = joined.offs;
+    [this.#offSquares[0], this.#offSquareRests[0]] = joined.squares;
   }
 
-  /** Updates the means value by value (Welford 1962). */
+  /** Differences from the first value of each group, and their squares, without rounding (Dekker 1971). */
   #spreadGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
-    const means = this.#means;
-    const distances = this.#distances;
-    const seen = this.#seen;
+    const pivots = this.#pivots;
+    const [offs, offRests] = [this.#offs, this.#offRests];
+    const [squares, squareRests] = [this.#offSquares, this.#offSquareRests];
     for (let i = 0; i < count; i++) {
       const value = values[i]!;
       const group = groups[i]!;
-      const number = seen[group]! + 1;
-      seen[group] = number;
-      const off = value - means[group]!;
-      const mean = means[group]! + off / number;
-      means[group] = mean;
-      distances[group]! += off * (value - mean);
+      let pivot = pivots[group]!;
+      if (pivot !== pivot) pivots[group] = pivot = value;
+      const off = value - pivot;
+      const back = off - value;
+      const offRest = value - (off - back) - (pivot + back);
+      const before = offs[group]!;
+      const next = before + off;
+      const other = next - before;
+      offRests[group]! += before - (next - other) + (off - other) + offRest;
+      offs[group] = next;
+      const scaled = splitter * off;
+      const high = scaled - (scaled - off);
+      const low = off - high;
+      const square = off * off;
+      const squareRest = high * high - square + 2 * high * low + low * low + 2 * off * offRest;
+      const squaresBefore = squares[group]!;
+      const nextSquares = squaresBefore + square;
+      const otherSquares = nextSquares - squaresBefore;
+      squareRests[group]! +=
+        squaresBefore - (nextSquares - otherSquares) + (square - otherSquares) + squareRest;
+      squares[group] = nextSquares;
       values[i] = value * value;
     }
     addCompensated(this.#squares, this.#squareRests, values, groups, count);
@@ -141,9 +215,11 @@ export class Stats {
     if (!this.#isExtended) return;
     this.#squares = longer(this.#squares, length, 0);
     this.#squareRests = longer(this.#squareRests, length, 0);
-    this.#means = longer(this.#means, length, 0);
-    this.#distances = longer(this.#distances, length, 0);
-    this.#seen = longer(this.#seen, length, 0);
+    this.#pivots = longer(this.#pivots, length, Number.NaN);
+    this.#offs = longer(this.#offs, length, 0);
+    this.#offRests = longer(this.#offRests, length, 0);
+    this.#offSquares = longer(this.#offSquares, length, 0);
+    this.#offSquareRests = longer(this.#offSquareRests, length, 0);
   }
 }
 

@@ -2,7 +2,7 @@ import type { SelectionBytes, SegmentView, Dictionary } from '../column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { blockLength, selectedValues, valueCount, indicesOf } from './blocks.js';
 import type { Overflow } from './overflow.js';
-import type { BucketsPartial, PartialKeys } from './partial.js';
+import type { PartialBuckets, PartialKeys } from './partial.js';
 import { countOncePerRow, IdCounts } from './id-counts.js';
 import { stringKeys, maxStrings, StringIds } from './string-ids.js';
 
@@ -43,7 +43,7 @@ export class StringBuckets {
     if (list) countOncePerRow(column, selection, list, this.#countsOf(isKnown).table);
   }
 
-  partial(): BucketsPartial {
+  partial(): PartialBuckets {
     const size = this.#dictionary?.strings.length ?? 0;
     const byIndex = this.#byIndex.counts(size);
     const byId = this.#byId.counts(this.#ids.size);

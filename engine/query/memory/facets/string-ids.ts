@@ -10,8 +10,8 @@ export const maxStrings = 100_000;
 const found = new Uint32Array(blockLength);
 
 /**
- * Assigns ids to the strings of a field: twice the index in the field's dictionary, or an odd id for a string that a segment
- * stores without that dictionary. A string may have one id of each kind.
+ * Assigns ids to the strings of a field. A string of the field's dictionary has the even id 2 × index; a string that a segment
+ * stores outside that dictionary has an odd id. A string that is stored in both ways has two ids.
  */
 export class StringIds {
   readonly #overflow: Overflow;

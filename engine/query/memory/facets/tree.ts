@@ -4,7 +4,7 @@ import { blockLength, doublesOf } from './blocks.js';
 import { NumberIds } from './number-ids.js';
 import type { Overflow } from './overflow.js';
 import { BucketIds } from './bucket-ids.js';
-import type { BucketedFacet, BucketsPartial, FacetPartial, PartialKeys } from './partial.js';
+import type { BucketedFacet, PartialBuckets, FacetPartial, PartialKeys } from './partial.js';
 import { numberGrouping } from './number-grouping.js';
 import { Stats } from './stats.js';
 import { stringKeys, StringIds } from './string-ids.js';
@@ -36,7 +36,7 @@ export class Tree {
     }
   }
 
-  partial(): BucketsPartial {
+  partial(): PartialBuckets {
     return this.#root.partial();
   }
 }
@@ -98,7 +98,7 @@ class BucketsNode implements Node {
     for (const node of this.#nested) node.add(from, to, this.#rows, this.#groups, own);
   }
 
-  partial(): BucketsPartial {
+  partial(): PartialBuckets {
     const { parents, ids, counts } = this.#pairs;
     const numbers = new Map<number, number>();
     const keyOf = ids.map((id) => {

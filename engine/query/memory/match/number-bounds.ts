@@ -51,7 +51,7 @@ export function doubleSpan({ field, low, high }: OfKind<'range'>): Span<number> 
 }
 
 /** The 32-bit whole numbers in a span of doubles. */
-export function wholePart({ from, to }: Span<number>): Span<number> {
+export function int32sIn({ from, to }: Span<number>): Span<number> {
   return {
     from: Math.max(Math.ceil(from), -0x8000_0000),
     to: Math.min(Math.floor(to), 0x7fff_ffff),

@@ -10,7 +10,7 @@ import {
   floating,
   integerSpan,
   isWhole,
-  wholePart,
+  int32sIn,
   wholeSpan,
   type Span,
 } from './number-bounds.js';
@@ -39,7 +39,7 @@ function floatRange(predicate: OfKind<'range'>): ValueTest {
     const { numbers, hasNonFinite } = values;
     if (hasNonFinite) return numbersWithNaNIn(numbers, count, predicate, within);
     // A bound of NaN makes the span empty.
-    const part = numbers instanceof Int32Array ? wholePart(span) : span;
+    const part = numbers instanceof Int32Array ? int32sIn(span) : span;
     return part.from <= part.to ? numbersIn(numbers, count, part, within) : 'none';
   });
 }

@@ -122,6 +122,17 @@ export function lengthTest(field: FieldRef, from: number, to: number): RowTest {
   };
 }
 
+/** Selects the rows with an element in a list of objects that passes the test, which runs over the elements as if they were rows. */
+export function elementTest(list: FieldRef, test: RowTest): RowTest {
+  return (view, within) => {
+    const elements = within === 'none' ? undefined : view.elements?.(list);
+    if (elements === undefined || elements.view.rows === 0) return 'none';
+    const { offsets } = elements;
+    const wanted = valuesWithin(within, offsets, elements.view.rows, {});
+    return rowsOf(test(elements.view, wanted), offsets, view.rows);
+  };
+}
+
 function withValue({ present, rows }: Column, found: Tested): Tested {
   if (present === undefined || found === 'none' || isUnsupported(found)) return found;
   if (found === 'all') return present.slice(0, rows);
@@ -135,7 +146,7 @@ function valuesWithin(
   within: SelectionVector,
   offsets: Int32Array,
   count: number,
-  { skipsUnwanted }: ValueTest,
+  { skipsUnwanted }: Pick<ValueTest, 'skipsUnwanted'>,
 ): SelectionVector {
   if (typeof within === 'string') return within;
   if (isSparse(within)) {

@@ -86,6 +86,11 @@ function caseSpan(value: Scalar): readonly [Scalar, Scalar] | undefined {
 /** Longer lists are bound as one value and joined: planning a statement of 100,000 parameters takes longer than running it. */
 const longestWrittenList = 32;
 
+/** True if the SQL condition names each value; false if it is a subquery over a bound list. */
+export function isWrittenOut({ values }: Equality): boolean {
+  return values.length <= longestWrittenList;
+}
+
 function fieldSql(condition: Equality, statement: Statement, { sql, isMany }: Access): string {
   const { dialect, params, caseVariants } = statement;
   const paramType = boundType(condition.field);

@@ -83,7 +83,7 @@ function indexed<C extends TermCondition>(scanning: Kind<C>): Kind<C> {
       if (field.type !== 'text') return scanning.memorySupport(condition, context);
       const problem = areTerms(condition);
       if (problem !== undefined) return unsupported(problem);
-      if (context.hasTermIndex(field)) return supported;
+      if (context.hasTextIndex(field)) return supported;
       return unsupported(`${field.name} has no index of terms in every segment`);
     },
     memory: (condition, context) =>

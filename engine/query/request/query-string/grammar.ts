@@ -15,7 +15,14 @@ export type Atom =
   | ValueAtom
   | { readonly kind: 'exists'; readonly field: string }
   | { readonly kind: 'missing'; readonly field: string }
-  | { readonly kind: 'group'; readonly level: Level };
+  | { readonly kind: 'group'; readonly level: Level }
+  /** `field:{…}`: one element of the list satisfies the level; `text` is the atom as written. */
+  | {
+      readonly kind: 'element';
+      readonly field: string;
+      readonly level: Level;
+      readonly text: string;
+    };
 
 /** An atom with its sign and boost. */
 export interface Clause {
@@ -41,7 +48,7 @@ export function parseGrammar(text: string): Level {
   const wild = all.flatMap((token) => (token.kind === 'term' ? token.parts : []));
   if (wild.filter((part) => typeof part === 'string').length > budgets.queryWildcards)
     throw new Problem(`A query string takes at most ${budgets.queryWildcards} wildcards (budget queryWildcards)`, true); // prettier-ignore
-  const parser = new Parser(all);
+  const parser = new Parser(all, text);
   const level = parser.level(null, 1);
   parser.end();
   return level;
@@ -52,9 +59,12 @@ type Operator = 'and' | 'or' | null;
 class Parser {
   #index = 0;
 
-  constructor(readonly tokens: readonly Token[]) {}
+  constructor(
+    readonly tokens: readonly Token[],
+    readonly text: string,
+  ) {}
 
-  /** Parses clauses up to a closing bracket or the end of the string. */
+  /** Parses clauses up to a closing bracket or brace, or the end of the string. */
   level(field: string | null, depth: number): Level {
     if (depth > budgets.filterDepth)
       throw new Problem(`A query string nests at most ${budgets.filterDepth} levels (budget filterDepth)`, true); // prettier-ignore
@@ -63,7 +73,7 @@ class Parser {
     for (;;) {
       clauses.push({ clause: this.#clause(field, depth), before });
       const { kind } = this.#peek();
-      if (kind === 'end' || kind === ')') return joined(clauses);
+      if (kind === 'end' || kind === ')' || kind === '}') return joined(clauses);
       before = kind === 'and' || kind === 'or' ? kind : null;
       if (before !== null) this.#index += 1;
     }
@@ -71,7 +81,7 @@ class Parser {
 
   end(): void {
     const { kind, at: index } = this.#peek();
-    if (kind !== 'end') throw new Problem(`The bracket is never opened, ${at(index)}`);
+    if (kind !== 'end') throw new Problem(`The ${kind === '}' ? 'brace' : 'bracket'} is never opened, ${at(index)}`); // prettier-ignore
   }
 
   #peek(): Token {
@@ -115,12 +125,23 @@ class Parser {
     const next = this.#peek();
     if (!starts.has(next.kind))
       throw new Problem(`Expected a value behind "${name ?? '*'}:", ${at(index)}; put a value that holds special characters in quotation marks`); // prettier-ignore
+    if (next.kind === '{') return this.#element(name, index, depth);
     if (name !== '_missing_' && name !== '_exists_') return this.#atom(name, depth);
     this.#index += 1;
     const field = next.kind === 'phrase' ? next.text : next.kind === 'term' ? literal(next.parts) : undefined; // prettier-ignore
     if (field === undefined)
       throw new Problem(`Expected a field name behind "${name}:", ${at(index)}`);
     return { kind: name === '_missing_' ? 'missing' : 'exists', field };
+  }
+
+  #element(field: string | null, index: number, depth: number): Atom {
+    if (field === null)
+      throw new Problem(`Expected the name of a list before the brace, ${at(index)}`);
+    this.#index += 1;
+    const level = this.level(null, depth + 1);
+    const { kind, at: end } = this.#take();
+    if (kind !== '}') throw new Problem(`The brace is never closed, ${at(index)}`);
+    return { kind: 'element', field, level, text: this.text.slice(index, end + 1) };
   }
 
   #group(field: string | null, index: number, depth: number): Level {
@@ -132,10 +153,12 @@ class Parser {
   }
 }
 
-const starts: ReadonlySet<Token['kind']> = new Set(['term', 'phrase', 'range', '(']);
+const starts: ReadonlySet<Token['kind']> = new Set(['term', 'phrase', 'range', '(', '{']);
 
 const named: Readonly<Record<Exclude<Token['kind'], 'field' | 'term' | 'phrase' | 'range' | '('>, string>> = {
   ')': 'a closing bracket',
+  '{': 'a brace',
+  '}': 'a closing brace',
   '+': 'a second sign',
   '-': 'a second sign',
   not: 'a second sign',

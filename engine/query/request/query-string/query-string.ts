@@ -1,9 +1,10 @@
 import { budgets } from '../../../core/budgets.js';
 import { condition, coordinate, interval } from '../actions.js';
-import { fieldRef, type FieldIndex } from '../fields.js';
+import { elementFields, fieldRef, isReserved, type FieldIndex } from '../fields.js';
 import {
   all,
   and,
+  any,
   node,
   none,
   not,
@@ -49,10 +50,14 @@ const holdsText = (field: FieldRef): boolean => field.type === 'string' || field
 
 class Compiler {
   readonly #textFields: readonly FieldRef[];
-  #conditions = 0;
 
-  constructor(readonly fields: FieldIndex) {
-    this.#textFields = fields.rows.map(fieldRef).filter(holdsText);
+  constructor(
+    readonly fields: FieldIndex,
+    readonly size = { conditions: 0 },
+  ) {
+    this.#textFields = fields.rows
+      .map(fieldRef)
+      .filter((field) => holdsText(field) && !isReserved(field.path));
   }
 
   /** `+` clauses must match and `-` clauses must not. The others are alternatives, or only rank if there is a `+` clause. */
@@ -84,6 +89,7 @@ class Compiler {
 
   #atom(atom: Atom): CompiledQueryString {
     if (atom.kind === 'group') return this.level(atom.level);
+    if (atom.kind === 'element') return this.#element(atom.field, atom.level);
     if (atom.kind === 'exists' || atom.kind === 'missing')
       return this.#presence(atom.kind, atom.field);
     const isAny = atom.kind === 'term' && atom.parts.length === 1 && atom.parts[0] === 'any';
@@ -97,6 +103,15 @@ class Compiler {
     return row ? ranked(this.#inField(atom, fieldRef(row))) : unranked(none);
   }
 
+  /** Choice: conditions in braces do not rank, and braces behind a field that is no list of objects match nothing. */
+  #element(name: string, level: Level): CompiledQueryString {
+    const row = this.fields.find(name);
+    const inside = row && elementFields(this.fields, row);
+    if (!inside) return unranked(none);
+    const { predicate } = new Compiler(inside, this.size).level(level);
+    return unranked(any(fieldRef(row), predicate));
+  }
+
   #presence(kind: 'exists' | 'missing', name: string): CompiledQueryString {
     const row = this.fields.find(name);
     if (!row) return unranked(none);
@@ -105,8 +120,8 @@ class Compiler {
   }
 
   #inField(atom: ValueAtom, field: FieldRef): Predicate {
-    this.#conditions += 1;
-    if (this.#conditions > budgets.queryConditions) {
+    this.size.conditions += 1;
+    if (this.size.conditions > budgets.queryConditions) {
       throw new Problem(
         `The query looks into too many fields: ${budgets.queryConditions} pairs of a term and a field at most (budget queryConditions); name the fields, as in gene:BRCA1`,
         true,

@@ -9,7 +9,7 @@ export interface RangeEnd {
 
 /** A token of the query-string grammar (query language 4.1); `at` is its position, counted from 0. */
 export type Token = { readonly at: number } & (
-  | { readonly kind: '(' | ')' | '+' | '-' | 'not' | 'and' | 'or' | 'end' }
+  | { readonly kind: '(' | ')' | '{' | '}' | '+' | '-' | 'not' | 'and' | 'or' | 'end' }
   /** `name:`, which applies to the value or group that follows; null for `*:`, any field. */
   | { readonly kind: 'field'; readonly name: string | null }
   | { readonly kind: 'term'; readonly parts: readonly WildPart[] }
@@ -41,6 +41,8 @@ class Lexer {
   #at = 0;
   /** True after `field:`, where a sign belongs to the value: `stars:-5`. */
   #isValue = false;
+  /** Number of open braces of conditions on elements. */
+  #braces = 0;
 
   constructor(readonly text: string) {}
 
@@ -67,6 +69,9 @@ class Lexer {
     if (char === '(' || char === ')') return this.#sign(char);
     if (!this.#isValue && (char === '+' || char === '-')) return this.#sign(char);
     if (!this.#isValue && char === '!') return this.#sign('not');
+    if (char === '{' && this.#isValue && opensElement(text.slice(start + 1)))
+      return this.#brace(char, 1);
+    if (char === '}' && this.#braces > 0) return this.#brace(char, -1);
     if (char === '"') return { kind: 'phrase', text: this.#phrase(), at: start };
     if (char === '[' || char === '{') return this.#range();
     if (char === '<' || char === '>') return this.#comparison();
@@ -79,6 +84,12 @@ class Lexer {
 
   #sign(kind: '(' | ')' | '+' | '-' | 'not'): Token {
     this.#at += 1;
+    return { kind, at: this.#at - 1 };
+  }
+
+  #brace(kind: '{' | '}', count: 1 | -1): Token {
+    this.#at += 1;
+    this.#braces += count;
     return { kind, at: this.#at - 1 };
   }
 
@@ -233,6 +244,15 @@ class Lexer {
     this.#at += number[0].length;
     return { kind: 'boost', factor: Number(number[1]), at: start };
   }
+}
+
+const range =
+  /^[\s\u3000]*(?:"(?:\\[^]|[^"\\])*"|(?:\\[^]|[^[\]{}(\s"\\])+)[\s\u3000]+TO[\s\u3000]/;
+const clause = /^(?:NOT[\s\u3000]|[-+!(\s\u3000])*(?![-+!])(?:\\[^]|[^\s\\:"()[\]{}^~])+:/;
+
+/** True if the text behind a brace begins with a clause `name:`, as in `sample:{name:HG02024}`, and is not a range. */
+function opensElement(text: string): boolean {
+  return !range.test(text) && clause.test(text);
 }
 
 function fuzzy(index: number): Problem {

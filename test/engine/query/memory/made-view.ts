@@ -22,6 +22,7 @@ export function madeView(
   columns: Columns,
   rows: readonly TestRow[],
   dictionaries: Map<string, MadeDictionary>,
+  depth = 0,
 ): SegmentView {
   const known = new Map<string, MemoryColumn | undefined>();
   const hashes = random.chance(0.5);
@@ -30,7 +31,7 @@ export function madeView(
     if (known.has(key)) return known.get(key);
     let dictionary = dictionaries.get(key);
     if (dictionary === undefined) dictionaries.set(key, (dictionary = { strings: [] }));
-    const made = columnOf(random, columns, path, rows, dictionary);
+    const made = columnOf(random, columns, path.slice(depth), rows, dictionary);
     known.set(key, made);
     return made;
   };
@@ -41,7 +42,22 @@ export function madeView(
       const made = column(field);
       return hashes && made?.values.kind === 'strings' ? stringHashes(made) : undefined;
     },
+    elements({ path }) {
+      const inside = childrenOf(columns, path.slice(depth));
+      if (inside === undefined) return undefined;
+      const lists = rows.map((row) => valuesOf(row, path.slice(depth)));
+      const offsets = new Int32Array(rows.length + 1);
+      lists.forEach((list, row) => (offsets[row + 1] = offsets[row]! + list.length));
+      const all = lists.flat() as unknown as readonly TestRow[];
+      return { offsets, view: madeView(random, inside, all, dictionaries, path.length) };
+    },
   };
+}
+
+function childrenOf(columns: Columns, path: readonly string[]): Columns | undefined {
+  const found = columns.find(({ name }) => name === path[0]);
+  if (found === undefined || path.length === 1) return found?.children;
+  return childrenOf(found.children ?? [], path.slice(1));
 }
 
 function columnOf(

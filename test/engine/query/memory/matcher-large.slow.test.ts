@@ -249,7 +249,7 @@ test('a pattern that many strings may match is left to the SQL engine, which has
   expect(matcher(regexp('.*x.*y'))({ rows, column: () => long })).toEqual(tooMany);
   const opposite = not(or([prefix, regexp('.*[0-9]')]));
   expect(matcher(opposite)(view)).toEqual(tooMany);
-  // Only what the cheaper condition leaves is looked at.
+  // The pattern is matched only against the rows that the cheaper prefix has selected.
   const few = selectedBy(and([regexp('.*[1]'), prefix]))(view);
   expect(firstRows(few, rows, 10)).toEqual([99_991]);
   expect(firstRows(selectedBy(regexp('rs777.?'))(view), rows, 20)).toEqual([777, 7770, 7771, 7772, 7773, 7774, 7775, 7776, 7777, 7778, 7779]); // prettier-ignore

@@ -9,7 +9,8 @@ import { parseQuery } from '../../../../engine/query/request/request.js';
 import { column, fieldRows, listOf } from '../dataset.js';
 
 const fields = fieldRows(
-  [column('gene', 'string'), column('af', 'double'), column('note', 'text'), listOf(column('tags', 'string'))], // prettier-ignore
+  [column('gene', 'string'), column('af', 'double'), column('note', 'text'), listOf(column('tags', 'string')),
+    listOf(column('sample', 'object', [column('name', 'string'), column('GT', 'string')]))], // prettier-ignore
   [],
 );
 const parsed = (...filters: unknown[]): Predicate => parseQuery({ filters }, fields).predicate;
@@ -26,6 +27,8 @@ test.each([
   [[['note__contains', 'breast cancer']], 'note contains the terms "breast", "cancer"'],
   [[{ not: ['tags__length__gte', 2] }], 'not length of tags >= 2'],
   [[{ or: [['tags__length', 0], ['tags__length__range', [3, 5]]] }], '(length of tags = 0 or length of tags from 3 to 5)'],
+  [[{ any: { path: 'sample', filters: [['name', 'S1'], ['GT', '1/1']] } }], 'any sample with (sample.name = "S1" and sample.GT = "1/1")'],
+  [[{ any: { path: 'sample', filters: [] } }], 'any sample with every record'],
 ])('%j is described as %s', (filters, text) => {
   expect(describePredicate(parsed(...filters))).toBe(text);
 }); // prettier-ignore

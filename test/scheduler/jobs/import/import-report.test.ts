@@ -76,6 +76,7 @@ describe('an import report', () => {
           compression: null,
           reader: 'json',
           genome_build: null,
+          meanings: [],
           lines: 2,
           records_read: 2,
           records_stored: 2,
@@ -91,6 +92,7 @@ describe('an import report', () => {
           compression: 'gzip',
           reader: 'csv',
           genome_build: null,
+          meanings: [],
           lines: 4,
           records_read: 3,
           records_stored: 3,
@@ -191,13 +193,13 @@ describe('rejected records', () => {
 
   test('name their files; an error that ends the import is the only one', async () => {
     await ended(await lake.inline(datasetId, '{"n":1}\n'));
-    const a = await lake.file('a.csv', 'n,m\n1,2,3\n4,5\n"6\n7",8\n');
+    const a = await lake.file('a.csv', 'n,m\nx,2\n4,5\n"6\n7",8\n');
     const b = await lake.file('b.json', '{"n":2}\n{"n":[]}\nnothing\n');
     const manifest = { files: [{ object_id: a }, { object_id: b }] };
     const more = { source: 'manifest', objectId: null, manifest } as const;
     const both = await ended(await lake.import(datasetId, 0, more));
     expect((await rejected(both.id)).map(({ file, line, text }) => [file, line, text])).toEqual([
-      ['a.csv', 2, '1,2,3'],
+      ['a.csv', 2, 'x,2'],
       ['a.csv', 4, '"6'],
       ['b.json', 3, 'nothing'],
     ]);

@@ -3,7 +3,7 @@ import { accumulator } from '../../../../../engine/query/memory/facets/accumulat
 import { facetRefusal } from '../../../../../engine/query/memory/facets/facet-support.js';
 import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.js';
 import type {
-  BucketsPartial,
+  PartialBuckets,
   FacetPartial,
 } from '../../../../../engine/query/memory/facets/partial.js';
 import type {
@@ -92,7 +92,7 @@ describe('columns in memory leave to the SQL engine', () => {
 test('more terms than a response may hold are refused like those of the SQL path, naming the facet that is too many (T0)', () => {
   const half = budgets.facetTerms / 2 + 1;
   const numbers = Float64Array.from({ length: half }, (_, i) => i);
-  const partial: BucketsPartial = {
+  const partial: PartialBuckets = {
     kind: 'buckets',
     keys: { kind: 'numbers', numbers },
     keyOf: undefined,

@@ -1,0 +1,259 @@
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { AppError } from '../../engine/core/errors.js';
+import { didYouMean, suggestionFor, type Synonyms } from '../../engine/core/suggestion.js';
+import { accessKey, type AccessRule } from './access.js';
+import { AppContext } from './app-context.js';
+import { isObject } from './form.js';
+import { operationKey } from './idempotency.interceptor.js';
+import { logLine } from './log.js';
+import type { OperationRow } from './operation-row.js';
+import type { ApiReply, ApiRequest } from './request.js';
+import type { NamedSchema, Schema } from './schema.js';
+
+/*
+ * No key of a request is ignored in silence. Clients send keys of their own (contract 1.2), so an unknown key is an error only if
+ * it looks like a misspelt one, if it stands in an object that admits no others, or if the request has `Prefer: handling=strict`
+ * (RFC 7240). Any other is named in the header `Ignored-Keys`.
+ */
+
+/** The keys that a part of a request may have. */
+interface KeyRules {
+  /** The keys that have an effect, each with the rules of its value; null for a value of any keys. */
+  readonly keys: ReadonlyMap<string, KeyRules | null>;
+  /** Keys that answers show and requests may repeat without effect. */
+  readonly readOnly: ReadonlySet<string>;
+  /** Every other key is an error. */
+  readonly isClosed: boolean;
+  /** The rules of the members of a list. */
+  readonly items: KeyRules | null;
+}
+
+/** Checks the keys of requests against the declarations of their operations. */
+export class KnownKeys {
+  readonly #operations: Readonly<Record<string, OperationRow>>;
+  readonly #named: ReadonlyMap<string, NamedSchema>;
+  readonly #rules = new Map<NamedSchema, KeyRules | null>();
+
+  constructor(operations: Readonly<Record<string, OperationRow>>, schemas: readonly NamedSchema[]) {
+    this.#operations = operations;
+    this.#named = new Map(schemas.map((one) => [`#/components/schemas/${one.name}`, one]));
+  }
+
+  /** Checks the query string and the body of a request; returns the names of the ignored keys, throws a 400 for the others. */
+  checkRequest(operation: string, request: ApiRequest): readonly string[] {
+    const row = this.#operations[operation];
+    if (row === undefined) throw new Error(`no operation ${operation}`);
+    const check = new Check(isStrict(request));
+    check.walk(request.query, parametersOf(row), []);
+    const { body, answeredApart } = row;
+    if (body === undefined) check.walk(request.body, noKeys, []);
+    else if (body !== 'bytes') check.walk(request.body, this.#rulesOf(body, answeredApart), []);
+    return check.done();
+  }
+
+  /** Checks the keys of a part of a body that is answered apart from the others. */
+  checkPart(schema: NamedSchema, value: unknown, request: ApiRequest): readonly string[] {
+    const check = new Check(isStrict(request));
+    check.walk(value, this.#rulesOf(schema), []);
+    return check.done();
+  }
+
+  #rulesOf(schema: NamedSchema, apart?: NamedSchema): KeyRules | null {
+    if (schema === apart) return null;
+    const known = this.#rules.get(schema);
+    if (known !== undefined) return known;
+    const rules = this.#compile(schema.schema, apart);
+    const named = rules && { ...rules, readOnly: new Set(schema.readOnly) };
+    this.#rules.set(schema, named);
+    return named;
+  }
+
+  #compile(schema: Schema, apart?: NamedSchema): KeyRules | null {
+    const { $ref, properties, items, allOf, anyOf, additionalProperties } = schema;
+    if (typeof $ref === 'string') {
+      const named = this.#named.get($ref);
+      return named ? this.#rulesOf(named, apart) : null;
+    }
+    const parts = [...((allOf ?? []) as Schema[]), ...((anyOf ?? []) as Schema[])]
+      .map((part) => this.#compile(part, apart))
+      .filter((part) => part !== null);
+    if (properties === undefined && items === undefined && parts.length === 0) return null;
+    const own = Object.entries((properties ?? {}) as Record<string, Schema>).map(
+      ([key, member]) => [key, this.#compile(member, apart)] as const,
+    );
+    return {
+      keys: new Map([...parts.flatMap((part) => [...part.keys]), ...own]),
+      readOnly: new Set(parts.flatMap((part) => [...part.readOnly])),
+      isClosed: additionalProperties === false,
+      items: items === undefined ? (parts.find((part) => part.items)?.items ?? null) : this.#compile(items as Schema, apart), // prettier-ignore
+    };
+  }
+}
+
+const noKeys: KeyRules = { keys: new Map(), readOnly: new Set(), isClosed: false, items: null };
+
+function parametersOf({ query = {} }: OperationRow): KeyRules {
+  const names = [...Object.keys(query), 'access_token'];
+  return { ...noKeys, keys: new Map(names.map((name) => [name, null])) };
+}
+
+/** Whether the request has `Prefer: handling=strict` (RFC 7240, section 4.4). */
+function isStrict({ headers }: ApiRequest): boolean {
+  const prefer = [headers['prefer'] ?? []].flat().join(',');
+  return /(?:^|[,;])\s*handling\s*=\s*"?strict"?\s*(?:$|[,;])/i.test(prefer);
+}
+
+type Path = readonly (string | number)[];
+
+/** One check of a request. */
+class Check {
+  readonly #isStrict: boolean;
+  readonly #errors = new Map<string, string[]>();
+  readonly #ignored: string[] = [];
+
+  constructor(isStrict: boolean) {
+    this.#isStrict = isStrict;
+  }
+
+  walk(value: unknown, rules: KeyRules | null, path: Path): void {
+    if (rules === null) return;
+    if (Array.isArray(value)) {
+      if (rules.items) value.forEach((member, i) => this.walk(member, rules.items, [...path, i]));
+      return;
+    }
+    if (!isObject(value)) return;
+    if (rules.items && rules.keys.size === 0) return this.#members(value, rules.items, path);
+    for (const [key, member] of Object.entries(value)) {
+      const known = rules.keys.get(key);
+      if (known !== undefined) this.walk(member, known, [...path, key]);
+      else if (rules.readOnly.has(key)) this.#ignored.push(written([...path, key]));
+      else this.#unknown(key, member, rules, path);
+    }
+  }
+
+  /** An object in the place of a list: its only member, or its members by name (contract 10.2). */
+  #members(value: Readonly<Record<string, unknown>>, items: KeyRules, path: Path): void {
+    const isMember = Object.keys(value).some((key) => items.keys.has(key));
+    if (isMember && !Object.values(value).every(isObject)) return this.walk(value, items, path);
+    for (const [key, member] of Object.entries(value)) this.walk(member, items, [...path, key]);
+  }
+
+  #unknown(key: string, member: unknown, rules: KeyRules, path: Path): void {
+    const isGiven = member !== null && member !== undefined;
+    const suggestion = suggestionFor(key, rules.keys.keys(), synonyms);
+    const isRefused = this.#isStrict || (isGiven && (rules.isClosed || suggestion !== undefined));
+    if (!isRefused) {
+      this.#ignored.push(written([...path, key]));
+      return;
+    }
+    const [top = key] = path;
+    const place = path.length === 0 ? 'Unknown key' : `Unknown key ${written([...path, key])}`;
+    const fix = suggestion === undefined ? knownKeys(rules) : didYouMean(suggestion);
+    const name = String(top).slice(0, 100);
+    this.#errors.set(name, [...(this.#errors.get(name) ?? []), `${place}.${fix}`]);
+  }
+
+  done(): readonly string[] {
+    if (this.#errors.size === 0) return this.#ignored;
+    const names = [...this.#errors.keys()].join(', ');
+    throw new AppError('invalid', `unknown keys: ${names}`, Object.fromEntries(this.#errors));
+  }
+}
+
+function knownKeys({ keys }: KeyRules): string {
+  return keys.size === 0 ? ' No keys are known here.' : ` Known keys: ${[...keys.keys()].join(', ')}.`; // prettier-ignore
+}
+
+/** A path as messages and the header write it: `target_fields[0].titel`, in characters that a header may have. */
+function written(path: Path): string {
+  return path
+    .map((part, i) => {
+      if (typeof part === 'number') return `[${part}]`;
+      const name = encodeURIComponent(part.slice(0, 100).toWellFormed());
+      return i === 0 ? name : `.${name}`;
+    })
+    .join('');
+}
+
+/** Names that other interfaces have for keys of this one, by their letters. */
+const synonyms: Synonyms = {
+  where: ['filters'],
+  filterby: ['filters'],
+  conditions: ['filters'],
+  sort: ['ordering'],
+  sortby: ['ordering'],
+  order: ['ordering'],
+  orderby: ['ordering'],
+  select: ['fields'],
+  columns: ['fields'],
+  includefields: ['fields'],
+  exclude: ['exclude_fields'],
+  omit: ['exclude_fields'],
+  search: ['query'],
+  querystring: ['query'],
+  aggs: ['facets'],
+  aggregations: ['facets'],
+  groupby: ['facets'],
+  top: ['limit'],
+  take: ['limit'],
+  perpage: ['limit'],
+  maxresults: ['limit'],
+  skip: ['offset'],
+  startat: ['offset'],
+  build: ['genome_build'],
+  assembly: ['genome_build'],
+  genome: ['genome_build'],
+  name: ['filename'],
+  type: ['object_type', 'data_type'],
+  parent: ['parent_object_id', 'vault_parent_object_id'],
+  parentid: ['parent_object_id', 'vault_parent_object_id'],
+  folder: ['parent_object_id', 'vault_parent_object_id'],
+  folderid: ['parent_object_id', 'vault_parent_object_id'],
+  vault: ['vault_id'],
+  fileid: ['object_id'],
+  rows: ['data_records'],
+  mode: ['commit_mode'],
+};
+
+/** The header that names the keys of a request that had no effect. */
+const ignoredHeader = 'Ignored-Keys';
+
+/** A header holds at most so many names; the debug log has all. */
+const maxNamed = 30;
+
+/** Names ignored keys in the answer's header, besides those named before, and in the debug log. */
+export function reportIgnored(
+  { config, log }: AppContext,
+  request: ApiRequest,
+  reply: ApiReply,
+  ignored: readonly string[],
+): void {
+  if (ignored.length === 0) return;
+  const named = [reply.getHeader(ignoredHeader) ?? []].flat().map(String);
+  const shown = [...named, ...ignored.slice(0, maxNamed), ...(ignored.length > maxNamed ? ['...'] : [])]; // prettier-ignore
+  reply.header(ignoredHeader, shown.join(', '));
+  if (config.log !== 'debug') return;
+  log(logLine('ignored keys', { request: request.id, keys: ignored.join(', ') }));
+}
+
+/** Refuses or reports the unknown keys of every request, before its handler runs and after its access was checked. */
+@Injectable()
+export class KnownKeysGuard implements CanActivate {
+  constructor(
+    private readonly context: AppContext,
+    private readonly keys: KnownKeys,
+  ) {}
+
+  canActivate(execution: ExecutionContext): boolean {
+    const handler = execution.getHandler();
+    const rule: AccessRule | undefined = Reflect.getMetadata(accessKey, handler);
+    const operation: string | undefined = Reflect.getMetadata(operationKey, handler);
+    if (operation === undefined || rule?.kind === 'public') return true; // a signed address admits no change
+    const http = execution.switchToHttp();
+    const request = http.getRequest<ApiRequest>();
+    const reply = http.getResponse<ApiReply>();
+    if (isStrict(request)) reply.header('Preference-Applied', 'handling=strict');
+    reportIgnored(this.context, request, reply, this.keys.checkRequest(operation, request));
+    return true;
+  }
+}

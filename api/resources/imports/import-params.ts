@@ -1,0 +1,104 @@
+import { entityTypes } from '../../../engine/core/types.js';
+import {
+  anything,
+  boolean,
+  integer,
+  jsonObject,
+  nullable,
+  objectOf,
+  oneOf,
+  readBy,
+  strings,
+  text,
+  type Property,
+  type ValueType,
+} from '../../http/schema.js';
+
+/** The parameters under one key of an import; any other name is an error. */
+export interface Params {
+  readonly type: ValueType;
+  /** What answers show of parameters that are not set. */
+  readonly defaults: Readonly<Record<string, unknown>>;
+}
+
+function params(
+  properties: Readonly<Record<string, Property & { readonly initial?: unknown }>>,
+): Params {
+  const entries = Object.entries(properties);
+  return {
+    type: objectOf(
+      Object.fromEntries(entries.map(([key, one]) => [key, { ...one, type: nullable(one.type) }])),
+    ),
+    defaults: Object.fromEntries(entries.map(([key, { initial }]) => [key, initial ?? null])),
+  };
+}
+
+/** Maximum of `sample_count`. */
+const maxSampled = 1_000;
+
+const sampleCount = readBy(integer, (form, key) => {
+  const count = form.integer(key);
+  if (count === undefined || (count >= 1 && count <= maxSampled)) return count;
+  return form.fail(key, `Must be from 1 to ${maxSampled}.`);
+});
+
+const sampleRate: ValueType = {
+  schema: { type: 'number' },
+  read: (form, key) => {
+    const rate = form.raw(key);
+    if (rate === undefined || (typeof rate === 'number' && rate > 0 && rate <= 1)) return rate;
+    return form.fail(key, 'Must be a number above 0 and at most 1.');
+  },
+};
+
+const detectedTypes = readBy(strings, (form, key) => {
+  const types = form.textList(key);
+  for (const type of types ?? []) {
+    if (entityTypes.some((known) => known === type)) continue;
+    const shown = JSON.stringify(type.slice(0, 100));
+    form.fail(key, `${shown} is no entity type; use ${entityTypes.join(', ')}.`);
+  }
+  return types;
+});
+
+/** How entities are detected (specification, "Entity parameters"). */
+export const entityParams = params({
+  disable: { type: boolean, description: 'true: nothing is detected.' },
+  entity_types: {
+    type: detectedTypes,
+    description: 'The types to detect; gene and variant when absent.',
+  },
+  sample_rate: { type: sampleRate, description: 'Share of the distinct values that may be examined, above 0 to 1.' }, // prettier-ignore
+  sample_count: { type: sampleCount, description: `Values examined of each field, at most ${maxSampled}.` }, // prettier-ignore
+  apply_detection: { type: boolean, description: 'false: what was detected is only reported.' },
+});
+
+/** How values are checked (specification, "Validation parameters"). */
+export const validationParams = params({
+  disable: { type: boolean, description: 'true: values that do not fit become null.' },
+  raise_on_errors: { type: boolean, description: 'true: the first error ends the import.' },
+  strict_validation: { type: boolean, description: 'true: warnings are errors.' },
+  allow_new_fields: { type: boolean, description: 'With strict_validation: new fields are none.' },
+  on_error: { type: oneOf('fail', 'reject'), description: 'What a record with an error does: fail the import (default), or be rejected while the others are stored.' }, // prettier-ignore
+  max_rejected: { type: integer, description: 'With on_error reject: the most records that may be rejected, 1000 when absent; more fail the import.' }, // prettier-ignore
+});
+
+/** Choice: a key of the interface that is not available is an error unless its value asks for nothing. */
+const notYet = readBy(text, (form, key) =>
+  form.text(key) ? form.fail(key, 'Not available yet.') : form.text(key),
+);
+
+/** How expressions are evaluated (contract 10.1). Expressions are not available yet. */
+export const annotatorParams = params({
+  annotator: { type: oneOf('simple', 'serial', 'parallel'), initial: 'simple' },
+  block_size: { type: integer, initial: 10 },
+  chunk_size: { type: integer, initial: 1000 },
+  data: { type: jsonObject, initial: {} },
+  debug: { type: anything, initial: false },
+  include_errors: { type: boolean, initial: true },
+  keep_order: { type: boolean, initial: true },
+  pool_size: { type: integer, initial: 100 },
+  timeout: { type: integer, initial: 900 },
+  pre_annotation_expression: { type: notYet, initial: '' },
+  post_annotation_expression: { type: notYet, initial: '' },
+});

@@ -1,0 +1,55 @@
+import { basename } from 'node:path';
+import { AppError } from '../../engine/core/errors.js';
+import { type Command, UsageError } from '../command.js';
+import { datasetNameOf, importFile, type FileImport } from '../import-file.js';
+import {
+  above,
+  connect,
+  folderAt,
+  isFolderPlace,
+  placeAt,
+  serverOptions,
+  show,
+  withJsonProgress,
+} from '../remote.js';
+import { readOptions } from './options.js';
+
+/** `strandlake import`: uploads files and imports them. */
+export const importCommand: Command = {
+  name: 'import',
+  usage: 'import <file>… --into <vault:/path> [--url <url>] [--token <token>]',
+  help: 'imports files: into the dataset at the path, or with a slash at the end each into a dataset in that folder',
+  async run({ args, env, terminal }) {
+    const options = { ...serverOptions, into: { type: 'string' } } as const;
+    const { values, positionals } = readOptions(args, options, { min: 1, max: Infinity });
+    if (values.into === undefined) throw new UsageError('--into is missing');
+    const client = await connect(values, env);
+    const place = await placeAt(client, values.into);
+    const isFolder = isFolderPlace(place, values.into);
+    const folder = isFolder ? place : await above(client, place);
+    const into = {
+      vaultId: place.vaultId,
+      folder: { path: folder.path, id: await folderAt(client, folder) },
+    };
+    let failed = 0;
+    for (const file of positionals) {
+      const wanted: FileImport = isFolder
+        ? { ...into, file, datasetName: datasetNameOf(file) }
+        : { ...into, file, datasetName: basename(place.path), appends: true };
+      try {
+        const done = await importFile(client, wanted, withJsonProgress(terminal));
+        show(terminal, {
+          dataset: done.fullPath,
+          dataset_id: done.datasetId,
+          records: done.records,
+          file,
+        });
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        failed += 1;
+        terminal.note(`${file} was not imported: ${error.message}`);
+      }
+    }
+    return failed === 0 ? 0 : 1;
+  },
+};

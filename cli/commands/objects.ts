@@ -1,0 +1,130 @@
+import { basename, join } from 'node:path';
+import { AppError } from '../../engine/core/errors.js';
+import { type Command, UsageError } from '../command.js';
+import { uploadFile } from '../import-file.js';
+import { isFolder, saveFile } from '../local-file.js';
+import {
+  above,
+  connect,
+  folderAt,
+  isFolderPlace,
+  isRemote,
+  placeAt,
+  rowsOf,
+  serverOptions,
+  show,
+  withJsonProgress,
+} from '../remote.js';
+import { readOptions } from './options.js';
+
+/** `strandlake ls`: lists vaults, or what is in a folder. */
+export const ls: Command = {
+  name: 'ls',
+  usage: 'ls [<vault:/path>] [--url <url>] [--token <token>]',
+  help: 'lists the vaults, or the objects in a folder: type, size or records, id and path',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, serverOptions, { min: 0, max: 1 });
+    const client = await connect(values, env);
+    const [text] = positionals;
+    if (text === undefined) {
+      for (const vault of await rowsOf(client, '/v2/vaults')) {
+        const [id, path] = [Number(vault['id']), `${String(vault['full_path'])}:/`];
+        show(terminal, { type: String(vault['vault_type']), size: null, id, path });
+      }
+      return 0;
+    }
+    const { vaultId, path, object } = await placeAt(client, text);
+    if (path !== '/' && object === undefined) {
+      throw new AppError('not-found', `there is nothing at ${text}`);
+    }
+    const parent = path === '/' ? 'null' : String(object?.['id']);
+    const isLeaf = object !== undefined && object['object_type'] !== 'folder';
+    const inside = `/v2/objects?vault_id=${vaultId}&parent_object_id=${parent}`;
+    for (const row of isLeaf ? [object] : await rowsOf(client, inside)) {
+      const size = row['object_type'] === 'dataset' ? row['documents_count'] : row['size'];
+      show(terminal, {
+        type: String(row['object_type']),
+        size: (size ?? null) as number | null,
+        id: Number(row['id']),
+        path: String(row['full_path']),
+      });
+    }
+    return 0;
+  },
+};
+
+/** `strandlake cp`: copies a file to the server or from it. */
+export const cp: Command = {
+  name: 'cp',
+  usage: 'cp <file> <vault:/path>  or  cp <vault:/path> <file> [--url <url>] [--token <token>]',
+  help: 'copies a file up to the server or down from it; into a folder where the target is one',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
+    const [from = '', to = ''] = positionals;
+    if (isRemote(from) === isRemote(to)) {
+      throw new UsageError('one of the two must be a path on the server, such as vault:/path');
+    }
+    const client = await connect(values, env);
+    const reporting = withJsonProgress(terminal);
+    const place = await placeAt(client, isRemote(from) ? from : to);
+    if (isRemote(to)) {
+      const isInto = isFolderPlace(place, to);
+      const folder = isInto ? place : await above(client, place);
+      const id = await folderAt(client, folder);
+      const filename = basename(isInto ? from : place.path);
+      const target = { vaultId: place.vaultId, folder: { path: folder.path, id }, filename };
+      const objectId = await uploadFile(client, from, target, reporting);
+      const object = await client.get(`/v2/objects/${objectId}`);
+      show(terminal, {
+        type: 'file',
+        size: Number(object['size']),
+        id: objectId,
+        path: String(object['full_path']),
+      });
+      return 0;
+    }
+    if (place.object?.['object_type'] !== 'file') {
+      throw new AppError(
+        'not-found',
+        `${from} is ${place.object ? 'not a file' : 'not there'}; export writes datasets`,
+      );
+    }
+    const { download_url: url } = await client.get(
+      `/v2/objects/${String(place.object['id'])}/download`,
+    );
+    const file = (await isFolder(to)) ? join(to, basename(place.path)) : to;
+    const bytes = await saveFile(file, client.download(String(url)));
+    show(terminal, { type: 'file', size: bytes, id: Number(place.object['id']), path: file });
+    return 0;
+  },
+};
+
+/** `strandlake tasks`: lists tasks, newest first. */
+export const tasks: Command = {
+  name: 'tasks',
+  usage: 'tasks [--status running] [--limit 20] [--url <url>] [--token <token>]',
+  help: 'lists your tasks, newest first: id, status, type and description',
+  async run({ args, env, terminal }) {
+    const options = {
+      ...serverOptions,
+      status: { type: 'string' },
+      limit: { type: 'string', default: '20' },
+    } as const;
+    const { values } = readOptions(args, options, { min: 0, max: 0 });
+    const most = Number(values.limit);
+    if (!Number.isSafeInteger(most) || most < 1)
+      throw new UsageError('--limit must be a whole number above 0');
+    const client = await connect(values, env);
+    const filter =
+      values.status === undefined ? '' : `?status=${encodeURIComponent(values.status)}`;
+    for (const row of await rowsOf(client, `/v2/tasks${filter}`, most)) {
+      show(terminal, {
+        id: Number(row['id']),
+        status: String(row['status']),
+        type: String(row['task_display_name']),
+        description: String(row['description'] ?? ''),
+      });
+    }
+    return 0;
+  },
+};

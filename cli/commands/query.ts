@@ -1,0 +1,129 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { AppError } from '../../engine/core/errors.js';
+import { parseJson, stringifyJson } from '../../engine/core/json.js';
+import type { Answer } from '../client.js';
+import { type Command, UsageError } from '../command.js';
+import { saveFile } from '../local-file.js';
+import { connect, datasetAt, serverOptions, show, withJsonProgress } from '../remote.js';
+import { progressLine } from '../terminal.js';
+import { readOptions } from './options.js';
+
+const queryOptions = {
+  ...serverOptions,
+  filters: { type: 'string' },
+  query: { type: 'string' },
+  fields: { type: 'string' },
+  limit: { type: 'string' },
+} as const;
+
+const conditions =
+  "[--filters '<JSON>'] [--query '<query string>'] [--fields a,b] [--limit <number>]";
+const pageRecords = 10_000;
+
+/** `strandlake query`: prints records, a line of JSON each. */
+export const query: Command = {
+  name: 'query',
+  usage: `query <vault:/dataset> ${conditions} [--url <url>] [--token <token>]`,
+  help: 'prints the records that meet the conditions, 100 unless --limit says otherwise, as JSON lines',
+  async run({ args, env, terminal }) {
+    const { values, positionals } = readOptions(args, queryOptions, { min: 1, max: 1 });
+    const request = requestOf(values);
+    let left = limitOf(values.limit) ?? 100;
+    const client = await connect(values, env);
+    const dataset = await datasetAt(client, positionals[0] ?? '');
+    const path = `/v2/datasets/${String(dataset['id'])}/data`;
+    let cursor: unknown = true;
+    do {
+      const limit = Math.min(left, pageRecords);
+      const page = await client.post(path, { ...request, limit, cursor });
+      const records = page['results'] as readonly unknown[];
+      for (const record of records) terminal.out(stringifyJson(record));
+      left -= records.length;
+      cursor = page['cursor'];
+      if (records.length === 0) break;
+    } while (left > 0 && cursor !== null);
+    return 0;
+  },
+};
+
+/** `strandlake export`: writes records to a local file. */
+export const exportCommand: Command = {
+  name: 'export',
+  usage: `export <vault:/dataset> [--format csv] [--out <file>] ${conditions} [--url <url>] [--token <token>]`,
+  help: 'exports the records that meet the conditions to a local file: csv, tsv, json, parquet or arrow',
+  async run({ args, env, terminal }) {
+    const options = {
+      ...queryOptions,
+      format: { type: 'string', default: 'csv' },
+      out: { type: 'string' },
+    } as const;
+    const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
+    const limit = limitOf(values.limit);
+    const params = { ...requestOf(values), ...(limit !== undefined && { limit }) };
+    const client = await connect(values, env);
+    const dataset = await datasetAt(client, positionals[0] ?? '');
+    const reporting = withJsonProgress(terminal);
+    let job = await client.post('/v2/dataset_exports', {
+      dataset_id: Number(dataset['id']),
+      format: values.format,
+      params,
+    });
+    const path = `/v2/dataset_exports/${String(job['id'])}`;
+    while (['pending', 'queued', 'running'].includes(String(job['status']))) {
+      const progress = progressOf(job);
+      const title = 'exporting';
+      reporting.progress(progressLine({ title, ...progress }), { event: title, ...progress });
+      await pause(pollMs);
+      job = await client.get(path);
+    }
+    reporting.progress('');
+    if (job['status'] !== 'completed') {
+      throw new AppError('input', String(job['error_message'] ?? `it was ${job['status']}`));
+    }
+    const { download_url: url } = await client.get(`${path}/download?redirect=false`);
+    const name = String(dataset['filename'] ?? dataset['name'] ?? dataset['id']);
+    const extension = values.format === 'json' ? 'json.gz' : values.format;
+    const file = values.out ?? `${name}.${extension}`;
+    const bytes = await saveFile(file, client.download(String(url)));
+    show(terminal, { file, bytes, records: progressOf(job).records });
+    return 0;
+  },
+};
+
+const pollMs = 200;
+
+function progressOf(job: Answer): { percent: number | null; records: number; perSecond: number } {
+  const { progress } = (job['metadata'] ?? {}) as { progress?: Record<string, unknown> };
+  return {
+    percent: (progress?.['percent'] ?? null) as number | null,
+    records: Number(progress?.['processed_records'] ?? 0),
+    perSecond: Number(progress?.['records_per_second'] ?? 0),
+  };
+}
+
+function requestOf(values: {
+  readonly filters?: string | undefined;
+  readonly query?: string | undefined;
+  readonly fields?: string | undefined;
+}): Answer {
+  const { filters, query: text, fields } = values;
+  return {
+    ...(filters !== undefined && { filters: jsonOf(filters) }),
+    ...(text !== undefined && { query: text }),
+    ...(fields !== undefined && { fields: fields.split(',') }),
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw new UsageError(`--filters is not JSON; an example is '[["gene","BRCA2"]]'`);
+  }
+}
+
+function limitOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text);
+  throw new UsageError('--limit must be a whole number above 0');
+}

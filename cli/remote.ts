@@ -1,0 +1,191 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { replaceFile } from '../engine/core/atomic-files.js';
+import { AppError } from '../engine/core/errors.js';
+import { fileStats, localFolder, readFile } from '../engine/core/files.js';
+import { type Answer, type Client, openClient } from './client.js';
+import type { Run } from './command.js';
+import type { Terminal } from './terminal.js';
+
+/*
+ * What the commands that work through a server have in common: which server, what a path names there, and how results are shown.
+ */
+
+/** The options of every command that works through a server. */
+export const serverOptions = { url: { type: 'string' }, token: { type: 'string' } } as const;
+
+/** The variable that names the server; that of the token is the setting of the same name. */
+export const urlVariable = 'STRANDLAKE_URL';
+
+type Environment = Run['env'];
+
+interface Login {
+  readonly origin: string;
+  readonly token: string;
+}
+
+/** Saves address and token, readable by their owner only; returns the file's path. */
+export async function saveLogin(login: Login, env: Environment): Promise<string> {
+  const file = join(await localFolder(settingsFolder(env)), loginName);
+  await replaceFile(file, Buffer.from(`${JSON.stringify(login)}\n`));
+  return file;
+}
+
+/** A client of the server that flags, environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order. */
+export async function connect(
+  flags: { readonly url?: string | undefined; readonly token?: string | undefined },
+  env: Environment,
+): Promise<Client> {
+  const saved = await savedLogin(env);
+  const origin = originOf(flags.url ?? env[urlVariable] ?? saved?.origin);
+  if (origin === undefined) {
+    throw new AppError('not-found', 'no server is known; log in first: strandlake login <url>');
+  }
+  const known = saved?.origin === origin ? saved.token : undefined;
+  const token = flags.token ?? env['STRANDLAKE_TOKEN'] ?? known;
+  if (token === undefined) {
+    throw new AppError(
+      'not-found',
+      `no token for ${origin} is known; log in: strandlake login ${origin}`,
+    );
+  }
+  return openClient(origin, token, new AbortController().signal);
+}
+
+/** The origin of a server's address, `http://` by default; undefined without one. */
+export function originOf(text: string | undefined): string | undefined {
+  if (text === undefined || text === '') return undefined;
+  const url = URL.parse(/^https?:\/\//i.test(text) ? text : `http://${text}`);
+  if (url !== null) return url.origin;
+  throw new AppError('invalid', `${text} is not the address of a server`);
+}
+
+const loginName = 'login.json';
+
+function settingsFolder(env: Environment): string {
+  const base = env['XDG_CONFIG_HOME'] ?? join(env['HOME'] ?? homedir(), '.config');
+  return join(base, 'strandlake');
+}
+
+async function savedLogin(env: Environment): Promise<Login | undefined> {
+  const file = join(settingsFolder(env), loginName);
+  if ((await fileStats(file)) === undefined) return undefined;
+  return JSON.parse(Buffer.from(await readFile(file)).toString('utf8')) as Login;
+}
+
+/** A place in a vault. */
+export interface Place {
+  readonly vaultId: number;
+  /** `/runs/a`, without a slash at the end; the root is `/`. */
+  readonly path: string;
+  /** The object there; undefined for the root, or if there is none. */
+  readonly object: Answer | undefined;
+}
+
+/** Whether a text names a place on the server: `vault:/path`, `domain:vault:/path` or `~/path`. */
+export function isRemote(text: string): boolean {
+  if (process.platform === 'win32' && /^[A-Za-z]:[\\/]/.test(text)) return false;
+  return /^[^/]*:|^~(\/|$)/.test(text);
+}
+
+/** Finds a place by its full path. Throws `not-found` if there is no such vault. */
+export async function placeAt(client: Client, fullPath: string): Promise<Place> {
+  const text = /^[^/]*$/.test(fullPath) && !fullPath.endsWith(':') ? `${fullPath}:/` : fullPath;
+  const query = new URLSearchParams({ full_path: text }).toString();
+  const [vault] = await rowsOf(client, `/v2/vaults?${query}`);
+  if (vault === undefined) {
+    throw new AppError('not-found', `there is no vault for ${fullPath}; strandlake ls lists them`);
+  }
+  const inVault = text.slice(text.search(/(?<=:|^~)\/|$/));
+  return placeIn(client, Number(vault['id']), `/${inVault.split('/').filter(Boolean).join('/')}`);
+}
+
+/** The folder above a place. */
+export function above(client: Client, { vaultId, path }: Place): Promise<Place> {
+  return placeIn(client, vaultId, path.slice(0, path.lastIndexOf('/')) || '/');
+}
+
+async function placeIn(client: Client, vaultId: number, path: string): Promise<Place> {
+  const query = new URLSearchParams({ vault_id: String(vaultId), path }).toString();
+  const [object] = path === '/' ? [] : await rowsOf(client, `/v2/objects?${query}`);
+  return { vaultId, path, object };
+}
+
+/** Whether a place that was given as `text` is a folder, or is to become one, rather than a file or dataset. */
+export function isFolderPlace({ path, object }: Place, text: string): boolean {
+  return path === '/' || text.endsWith('/') || object?.['object_type'] === 'folder';
+}
+
+/** The dataset at a full path, or with an id. */
+export async function datasetAt(client: Client, text: string): Promise<Answer> {
+  if (/^\d+$/.test(text)) return client.get(`/v2/datasets/${text}`);
+  const { object } = await placeAt(client, text);
+  if (object?.['object_type'] === 'dataset') return object;
+  throw new AppError('not-found', `${text} is ${object ? 'not a dataset' : 'not there'}`);
+}
+
+/** The id of the folder at a place, created with its parents if it is missing; null for the root of the vault. */
+export async function folderAt(
+  client: Client,
+  { vaultId, path, object }: Place,
+): Promise<number | null> {
+  if (path === '/') return null;
+  if (object?.['object_type'] === 'folder') return Number(object['id']);
+  if (object !== undefined) throw new AppError('conflict', `${path} is no folder`);
+  let parent: number | null = null;
+  const names = path.split('/').filter(Boolean);
+  for (const [i, filename] of names.entries()) {
+    const known = await placeIn(client, vaultId, `/${names.slice(0, i + 1).join('/')}`);
+    const folder: Answer =
+      known.object ??
+      (await client.post('/v2/objects', {
+        vault_id: vaultId,
+        object_type: 'folder',
+        filename,
+        parent_object_id: parent,
+      }));
+    parent = Number(folder['id']);
+  }
+  return parent;
+}
+
+const pageSize = 500;
+
+/** The rows of a list, all pages of it or at most `most`. */
+export async function rowsOf(
+  client: Client,
+  path: string,
+  most = Infinity,
+): Promise<readonly Answer[]> {
+  const rows: Answer[] = [];
+  const joint = path.includes('?') ? '&' : '?';
+  while (rows.length < most) {
+    const limit = Math.min(pageSize, most - rows.length);
+    const page = await client.get(`${path}${joint}limit=${limit}&offset=${rows.length}`);
+    const data = (page['data'] ?? []) as readonly Answer[];
+    rows.push(...data);
+    if (data.length < limit) break;
+  }
+  return rows;
+}
+
+/** Prints one result: columns for a person at a terminal, else a line of JSON with the same keys. */
+export function show(
+  terminal: Terminal,
+  row: Readonly<Record<string, string | number | null>>,
+): void {
+  if (!terminal.isTerminal) return terminal.out(JSON.stringify(row));
+  const cells = Object.values(row).map((value) => (value === null ? '-' : String(value)));
+  terminal.out(cells.join('  '));
+}
+
+/** A terminal whose progress is a bar for a person, else lines of JSON on standard error. */
+export function withJsonProgress(terminal: Terminal): Terminal {
+  if (terminal.isTerminal) return terminal;
+  return {
+    ...terminal,
+    progress: (_text, state) => {
+      if (state !== undefined) terminal.progress(JSON.stringify(state));
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { type Column, type Columns, mayWiden } from '../core/types.js';
+import { PhysicalNames } from './physical-names.js';
+
+/** Whether the values decide about the type of a field: nothing is declared about it, or not its type. */
+export function hasOpenType(
+  declared: Column | undefined,
+): declared is undefined | (Column & { readonly open: 'type' | 'both' }) {
+  return declared === undefined || declared.open === 'type' || declared.open === 'both';
+}
+
+/** Whether values may give a field a wider type: nobody declared its type. */
+export function hasUndeclaredType(known: Column | undefined): boolean {
+  return known?.isDeclared !== true;
+}
+
+/**
+ * The columns of a format with what the dataset or the request has fixed about them in `known`. Columns that only `known` has are left
+ * out; their physical names remain in use.
+ */
+export function overlaidColumns(columns: Columns, known: Columns): Columns {
+  const byName = new Map(known.map((column) => [column.name, column]));
+  const names = new PhysicalNames(
+    known.map((column) => column.physical),
+    false,
+  );
+  return columns.map((column) => {
+    const fixed = byName.get(column.name);
+    return fixed === undefined
+      ? { ...column, physical: names.add(column.name) }
+      : overlaid(column, fixed);
+  });
+}
+
+/** A column of a format with what `known` fixes of it: its physical name, and its type or whether it is a list unless they are open. */
+export function overlaid(column: Column, known: Column | undefined): Column {
+  if (known === undefined) return column;
+  const { open, ...fixed } = known;
+  const isWider = !fixed.isDeclared && mayWiden(fixed.type, column.type);
+  const type = hasOpenType(known) || isWider ? column.type : fixed.type;
+  const isList = open === 'list' || open === 'both' ? column.isList : fixed.isList;
+  const { name, physical, isDeclared } = fixed;
+  const own = { name, physical, type, isList, ...(isDeclared && { isDeclared }) };
+  if (type !== 'object') return own;
+  const children =
+    column.type === 'object'
+      ? overlaidColumns(column.children ?? [], fixed.children ?? [])
+      : (fixed.children ?? []);
+  return { ...own, children };
+}

@@ -1,0 +1,125 @@
+import { stringifyJson } from '../../core/json.js';
+import { any, and, type FieldRef, type Predicate } from '../predicate/predicate.js';
+import { fieldsOf } from '../predicate/kinds.js';
+import { elementFields, fieldRef, type FieldIndex } from '../request/fields.js';
+import type { Statement } from '../sql/statement.js';
+import { CountStatement, type Rows } from './counts.js';
+import { recordCount } from './cause.js';
+import { leavesOf, type ExplainGroup, type ExplainLeaf, type ExplainNode } from './node.js';
+import { atomText } from './query-nodes.js';
+import { splitKey } from '../request/actions.js';
+
+/** Conditions on one list of objects that different elements may satisfy, and the condition on one element. */
+export interface Hint {
+  readonly paths: readonly string[];
+  readonly hint: string;
+  /** The condition on one element, in the syntax of the request. */
+  readonly instead: string;
+  /** Number of records that satisfy the conditions with any elements. */
+  readonly apart: number;
+  /** Number of records that satisfy `instead` alone (`matches`), and together with the rest of the request (`left`). */
+  readonly matches: number;
+  readonly left: number;
+}
+
+/** Conditions that an AND joins and that concern fields inside one list of objects. */
+interface Apart {
+  readonly leaves: readonly ExplainLeaf[];
+  readonly list: FieldRef;
+  readonly instead: string;
+  readonly predicate: Predicate;
+}
+
+/** At most this many are counted. */
+const maxHints = 10;
+
+/** The hints about a request: all are counted by one statement. */
+export async function hintsAbout(
+  root: ExplainGroup,
+  index: FieldIndex,
+  begin: () => Statement,
+  rows: Rows,
+): Promise<readonly Hint[]> {
+  const found = apartIn(root, index).slice(0, maxHints);
+  if (found.length === 0) return [];
+  const counting = new CountStatement(begin(), leavesOf(root));
+  const counted = found.flatMap(({ leaves, predicate }) => {
+    const together = counting.add(predicate);
+    // One of the conditions becomes that on an element, the others are left out.
+    const others = new Map(leaves.map((leaf, i) => [leaf, i === 0 ? together : 'true'] as const));
+    return [
+      leaves.map((leaf) => counting.condition(leaf)),
+      [together],
+      [counting.condition(root, others)],
+    ];
+  });
+  const [row = []] = await rows(counting.counts(counted));
+  return found.map(({ leaves, list, instead }, i): Hint => {
+    const [apart, matches, left] = [0, 1, 2].map((column) => Number(row[3 * i + column] ?? 0));
+    return {
+      paths: leaves.map(({ path }) => path),
+      hint: `Different elements of ${list.name} may satisfy these conditions: ${matches!} of the ${recordCount(apart!)} have one element that satisfies all of them.`,
+      instead,
+      apart: apart!,
+      matches: matches!,
+      left: left!,
+    };
+  });
+}
+
+function apartIn(node: ExplainNode, index: FieldIndex): readonly Apart[] {
+  if (node.kind === 'condition') return [];
+  const inside = node.nodes.flatMap((child) => apartIn(child, index));
+  if (node.kind === 'or') return inside;
+  const leaves = node.nodes.filter((child): child is ExplainLeaf => child.kind === 'condition');
+  const byList = new Map<string, ExplainLeaf[]>();
+  for (const leaf of leaves) {
+    const [list] = listsOf(leaf, index);
+    if (list === undefined) continue;
+    const key = `${leaf.source.kind} ${list.name}`;
+    byList.set(key, [...(byList.get(key) ?? []), leaf]);
+  }
+  const own = [...byList.values()].flatMap((same) =>
+    same.length > 1 ? [joined(same, index)] : [],
+  );
+  return [...own, ...inside];
+}
+
+/** The conditions as one on an element of the innermost list that they have in common. */
+function joined(leaves: readonly ExplainLeaf[], index: FieldIndex): Apart {
+  const common = listsOf(leaves[0]!, index).filter((list) =>
+    leaves.every((leaf) => listsOf(leaf, index).some(({ name }) => name === list.name)),
+  );
+  const list = common.at(-1)!;
+  const predicate = any(list, and(leaves.map((leaf) => leaf.predicate)));
+  return { leaves, list, predicate, instead: written(leaves, list, index) };
+}
+
+function written(leaves: readonly ExplainLeaf[], list: FieldRef, index: FieldIndex): string {
+  const inside = (name: string): string => index.find(name)!.path.slice(list.path.length).join('.');
+  const terms: string[] = [];
+  const filters: unknown[] = [];
+  for (const { source } of leaves) {
+    if (source.kind === 'term')
+      terms.push(atomText({ ...source.atom, field: inside(source.atom.field!) }));
+    if (source.kind === 'filter') {
+      const { name } = splitKey(source.key, (one) => index.find(one) !== undefined);
+      filters.push([inside(name) + source.key.slice(name.length), source.value]);
+    }
+  }
+  return terms.length > 0
+    ? `${list.name}:{${terms.join(' AND ')}}`
+    : stringifyJson({ any: { path: list.name, filters } });
+}
+
+/** The lists of objects around the field of a condition, from the outermost; empty for a condition that names no field. */
+function listsOf({ source, predicate }: ExplainLeaf, index: FieldIndex): readonly FieldRef[] {
+  const names = source.kind === 'filter' || (source.kind === 'term' && source.atom.field !== null);
+  const [field] = fieldsOf(predicate);
+  if (!names || field === undefined) return [];
+  const lists = field.path.slice(1).map((_, i) => field.path.slice(0, i + 1));
+  return lists.flatMap((path) => {
+    const row = index.rows.find((each) => each.path.length === path.length && path.every((name, i) => each.path[i] === name)); // prettier-ignore
+    return row && elementFields(index, row) ? [fieldRef(row)] : [];
+  });
+}

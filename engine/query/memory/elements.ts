@@ -1,0 +1,83 @@
+import { acquire, release } from '../../core/buffers.js';
+import { AppError } from '../../core/errors.js';
+import { readLevels } from '../../parquet/read-chunk.js';
+import { pagesOf, type RowLevel } from './load.js';
+import type { SegmentFile } from './segment-file.js';
+import type { SegmentLeaf } from './segment-leaves.js';
+
+/** The elements of a list of objects as rows of columns. */
+export interface LoadedElements {
+  /** Row r of the level above has the elements `offsets[r]` to `offsets[r + 1]`. */
+  readonly offsets: Int32Array;
+  readonly level: RowLevel;
+}
+
+/**
+ * Finds the elements of a list of objects, given by its physical path, for the rows `above`; undefined if the segment lacks the list. Elements
+ * that are null are left out. Throws `damaged`.
+ */
+export function loadElements(
+  file: SegmentFile,
+  path: readonly string[],
+  above: RowLevel,
+): LoadedElements | undefined {
+  const leaf = smallestLeaf(file, path);
+  if (leaf === undefined) return undefined;
+  const level = {
+    repetition: leaf.lists.slice(0, path.length).filter(Boolean).length,
+    definition: leaf.definitions[path.length - 1]!,
+  };
+  try {
+    const offsets = offsetsOf(file, leaf, above, level);
+    return { offsets, level: { ...level, rows: offsets[above.rows]! } };
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw file.damaged(`cannot give the elements of its column ${path.join('.')}`, error);
+  }
+}
+
+/** The leaf inside the list that takes the fewest bytes: the levels of each tell the elements. */
+function smallestLeaf(file: SegmentFile, path: readonly string[]): SegmentLeaf | undefined {
+  const bytesOf = ({ index }: SegmentLeaf): number =>
+    file.groups.reduce((sum, { chunks }) => sum + chunks[index]!.bytes, 0);
+  return file.leaves
+    .filter(
+      ({ columns, lists }) =>
+        columns.length > path.length &&
+        lists[path.length - 1] === true &&
+        path.every((name, i) => columns[i] === name),
+    )
+    .sort((a, b) => bytesOf(a) - bytesOf(b))[0];
+}
+
+function offsetsOf(
+  file: SegmentFile,
+  { index, maxRepetition, maxDefinition }: SegmentLeaf,
+  above: RowLevel,
+  level: Omit<RowLevel, 'rows'>,
+): Int32Array {
+  const offsets = new Int32Array(above.rows + 1);
+  let [row, elements] = [0, 0];
+  for (const { isDictionary, body, count } of pagesOf(
+    file,
+    file.groups.map(({ chunks }) => chunks[index]!),
+  )) {
+    if (isDictionary) continue;
+    const repetition = acquire(Int32Array, count);
+    const definition = acquire(Int32Array, count);
+    const repeated = readLevels(body, maxRepetition, count, repetition);
+    if (repeated !== undefined) repetition.fill(repeated, 0, count);
+    const defined = readLevels(body, maxDefinition, count, definition);
+    if (defined !== undefined) definition.fill(defined, 0, count);
+    for (let i = 0; i < count; i++) {
+      const [repeats, defines] = [repetition[i]!, definition[i]!];
+      if (repeats <= above.repetition && defines >= above.definition) offsets[row++] = elements;
+      if (repeats <= level.repetition && defines >= level.definition) elements++;
+    }
+    release(repetition);
+    release(definition);
+  }
+  if (row !== above.rows) throw new RangeError(`there are ${row} lists for ${above.rows} rows`);
+  offsets[above.rows] = elements;
+  return offsets;
+}

@@ -1,0 +1,56 @@
+/** What a text in a notation of genomics names; positions are 1-based and inclusive, chromosomes have no `chr`. */
+export type GenomicNotation =
+  | (Place & { readonly kind: 'region'; readonly stop: bigint })
+  | (Place & { readonly kind: 'variant'; readonly reference: string; readonly alternate: string })
+  | { readonly kind: 'rs'; readonly id: string };
+
+interface Place {
+  /** In upper case; null for the build of the dataset. */
+  readonly build: string | null;
+  /** In upper case. */
+  readonly chromosome: string;
+  readonly start: bigint;
+}
+
+/*
+ * A build, a chromosome (any name behind `chr`; else a number, X, Y, M, MT or the accession of a contig), and positions with or without
+ * commas.
+ */
+const regionPattern =
+  /^(?:(grch3[78]|hg19|hg38)[-:])?(?:chr)?((?<=chr)[0-9a-z_.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?):(\d[\d,]{0,14})(?:(?:-|\.\.)(\d[\d,]{0,14}))?$/i;
+/** The same, with a reference and an alternate instead of an end. */
+const variantPattern =
+  /^(?:(grch3[78]|hg19|hg38)[-:])?(?:chr)?((?<=chr)[0-9a-z.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?)[-:_](?:g\.)?(\d[\d,]{0,14})[-:_ ]?([acgtn]+)[-:_>/]([acgtn]+|\*|<[^<>]+>)$/i;
+/** In capitals, the name of a gene may look alike: RS1. */
+const rsPattern = /^(?:rs\d+|[Rr][Ss]\d{3,})$/;
+
+/**
+ * Reads `13:32315086-32400268` and `chr13:32,315,086` as regions, `13-32316461-A-G`, `chr13:32316461:A:G` and `13:g.32316461A>G` as
+ * variants, and `rs80359550`; a build may stand in front, as in `GRCh38:13:32315086-32400268`. Undefined for any other text.
+ */
+export function genomicNotation(text: string): GenomicNotation | undefined {
+  if (rsPattern.test(text)) return { kind: 'rs', id: text.toLowerCase() };
+  const variant = variantPattern.exec(text);
+  if (variant) {
+    const [, named, on, start, reference, alternate] = variant as unknown as string[];
+    const [ref, alt] = [reference!.toUpperCase(), alternate!.toUpperCase()];
+    return { kind: 'variant', ...placeOf(named, on!, start!), reference: ref, alternate: alt };
+  }
+  const region = regionPattern.exec(text);
+  if (!region) return undefined;
+  const [, named, on, start, stop] = region as unknown as (string | undefined)[];
+  return { kind: 'region', ...placeOf(named, on!, start!), stop: numberOf(stop ?? start!) };
+}
+
+function placeOf(named: string | undefined, on: string, start: string): Place {
+  const isOld = named !== undefined && /37|19/.test(named);
+  return {
+    build: named === undefined ? null : isOld ? 'GRCH37' : 'GRCH38',
+    chromosome: on.toUpperCase(),
+    start: numberOf(start),
+  };
+}
+
+function numberOf(text: string): bigint {
+  return BigInt(text.replaceAll(',', ''));
+}

@@ -1,0 +1,32 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+
+/** The encodings that `encoding` declares; null: UTF-8, or Windows-1252 in cells that are no UTF-8. */
+export type Encoding = 'utf-8' | 'latin-1' | null;
+
+// A byte order mark within a cell is data.
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+// As browsers do, Latin-1 is read as its superset Windows-1252.
+const windows1252 = new TextDecoder('windows-1252');
+
+/** Whether some of the bytes have to be decoded cell by cell. */
+export function needsDecoding(bytes: Uint8Array, encoding: Encoding): boolean {
+  return encoding === 'latin-1' ? !isAscii(bytes) : !isUtf8(bytes);
+}
+
+/**
+ * The text of a cell. Choice: a cell of a delimited file that is not UTF-8, and has no character of more than one byte that is, is read as
+ * Latin-1, with a warning; in any other, invalid bytes become U+FFFD.
+ */
+export function textOf(cell: Uint8Array, encoding: Encoding): string {
+  if (encoding === 'latin-1') return windows1252.decode(cell);
+  const text = utf8.decode(cell);
+  const isLatin = encoding === null && !isUtf8(cell) && !/[^\0-\x7f\ufffd]/.test(text);
+  return isLatin ? windows1252.decode(cell) : text;
+}
+
+/** The warning about a cell that is not in the encoding declared, or not in UTF-8. */
+export function decodingWarning(text: string): string {
+  return text.includes('\ufffd')
+    ? 'bytes that are not UTF-8 were replaced by U+FFFD'
+    : 'text that is not UTF-8 was read as Latin-1 (Windows-1252): reader_params.encoding declares it';
+}

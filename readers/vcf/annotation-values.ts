@@ -1,0 +1,106 @@
+import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
+import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
+import { kindOf, type Entry, type Fault, type ValueReport } from './entry.js';
+import { appendLongText, appendOne } from './single-values.js';
+
+/**
+ * Appends `A|b|c,A2|b2|c2` as a list of objects; missing subfields are null. Choice: an annotation with more parts than the header
+ * names keeps them as a list in a last key `extra`, with a warning.
+ */
+export function appendAnnotations(
+  entry: Entry,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+  report: ValueReport,
+): Fault | null {
+  const struct = entry.items as StructBuilder;
+  const { parts } = entry;
+  const isCall = struct.children.has('Effect');
+  if (to - from === 1 && bytes[from] === 46) {
+    entry.column.appendNull();
+    return null;
+  }
+  for (let at = from; at <= to;) {
+    let end = at;
+    while (end < to && bytes[end] !== 44) end++;
+    const last = isCall && end > at && bytes[end - 1] === 41 ? end - 1 : end;
+    let extra: ListBuilder | null = null;
+    for (let i = 0, start = at; start <= last; i++) {
+      // The first subfield of SnpEff's old form `EFFECT(a|b)` ends at the bracket.
+      const bracket = isCall && i === 0 ? 40 : 124;
+      let stop = start;
+      while (stop < last && bytes[stop] !== 124 && bytes[stop] !== bracket) stop++;
+      const part = parts[i];
+      if (part === undefined) {
+        if (stop > start && extra === null) {
+          const message = `an annotation has more than the ${parts.length} parts that the header names: the others are stored as "extra"`;
+          if (!report.tolerates(entry, codes.invalidValue, message))
+            return { code: codes.invalidValue, message, isReported: true };
+          extra = extraParts(entry);
+          // Empty parts before this one keep the others in their places.
+          for (let k = parts.length; k < i; k++) extra.items.appendNull();
+        }
+        const fault =
+          extra && appendOne(extra.items, kindOf(extra.items), bytes, start, stop, decode);
+        if (fault) return fault;
+      } else {
+        part.padTo(struct.length);
+        const fault = appendSubfield(entry, part, bytes, start, stop, decode, report);
+        if (fault !== null) return fault;
+      }
+      start = stop + 1;
+    }
+    extra?.endList();
+    struct.endObject();
+    at = end + 1;
+    if (!entry.isList) return null;
+  }
+  (entry.column as ListBuilder).endList();
+  return null;
+}
+
+/** The column of the surplus parts of annotations, created on first use, without a value yet for the annotation being read. */
+function extraParts({ items, extra }: Entry): ListBuilder {
+  const struct = items as StructBuilder;
+  const column = struct.child(extra!) as ListBuilder;
+  column.padTo(struct.length);
+  return column;
+}
+
+function appendSubfield(
+  entry: Entry,
+  part: ColumnBuilder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+  report: ValueReport,
+): Fault | null {
+  const append = (column: ColumnBuilder, first: number, end: number): Fault | null => {
+    const fault = appendOne(column, kindOf(column), bytes, first, end, decode);
+    return fault?.isLongText
+      ? appendLongText(entry, column, bytes, first, end, decode, report)
+      : fault;
+  };
+  let start = from;
+  let stop = to;
+  while (start < stop && bytes[start] === 32) start++;
+  while (stop > start && bytes[stop - 1] === 32) stop--;
+  if (start === stop) {
+    part.appendNull();
+    return null;
+  }
+  if (!(part instanceof ListBuilder)) return append(part, start, stop);
+  for (let at = start; at <= stop;) {
+    let end = at;
+    while (end < stop && bytes[end] !== 38) end++;
+    const fault = append(part.items, at, end);
+    if (fault !== null) return fault;
+    at = end + 1;
+  }
+  part.endList();
+  return null;
+}

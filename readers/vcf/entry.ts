@@ -1,0 +1,133 @@
+import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
+import {
+  BooleanBuilder,
+  DoubleBuilder,
+  IntegerBuilder,
+  LongBuilder,
+} from '../../engine/ingest/fixed-width-builders.js';
+import { ListBuilder, StructBuilder } from '../../engine/ingest/nested-builders.js';
+import type { Column } from '../../engine/core/types.js';
+import { freePhysical } from './columns.js';
+
+/** What is wrong with a value; the caller adds line and field. */
+export interface Fault {
+  readonly code: number;
+  readonly message: string;
+  /** The value is a number that would fit a double. */
+  readonly isWider?: boolean;
+  /** The value is NaN or infinite; the message says so. */
+  readonly isNonFinite?: boolean;
+  /** The value is longer than a string may be, in a column that may become one of type `text`. */
+  readonly isLongText?: boolean;
+  /** The value has been reported as an error. */
+  readonly isReported?: boolean;
+}
+
+/** Reports what can be stored in another form than it is written in. */
+export interface ValueReport {
+  /** Reports a warning; returns false if strict validation makes it an error. */
+  tolerates(entry: Entry, code: number, message: string): boolean;
+}
+
+/** How the values of an INFO or FORMAT key are stored; determined once per chunk from the column's type. */
+export const enum Kind {
+  Flag,
+  Integer,
+  Long,
+  Double,
+  /** A declared Integer that is stored as a double, because a value of the chunk is a fraction. */
+  Widened,
+  Text,
+  /** ISO dates, in a field that is declared as a date. */
+  Date,
+  /** A field of JSON text: the value is a JSON string. */
+  Json,
+  Annotation,
+}
+
+/** Keys with a meaning for the record: its stop position, and the annotations that become records. */
+export const enum Role {
+  None,
+  End,
+  Svlen,
+  Exploded,
+  /** The values begin with gene symbols. */
+  Genes,
+}
+
+/** An INFO or FORMAT key with the builder of its values. */
+export interface Entry {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly kind: Kind;
+  readonly isList: boolean;
+  /** The builder of the column; `items` is the element builder of a list, else the same builder. */
+  readonly column: ColumnBuilder;
+  readonly items: ColumnBuilder;
+  readonly role: Role;
+  /** What separates the values of a list. */
+  readonly separator: number;
+  /** Somebody declared the type of the field. */
+  readonly isDeclared: boolean;
+  /** The builders of the parts of an annotation that the header names, and the column of those that it does not. */
+  readonly parts: readonly ColumnBuilder[];
+  readonly extra: Column | null;
+  /** The key that followed in the line before: most files repeat the order of their keys. */
+  next: Entry | null;
+}
+
+/**
+ * The entry of a key; `isWidened`: the header declares integers, the column stores doubles. `known` is the column that the dataset
+ * has for the key.
+ */
+export function entryOf(
+  name: string,
+  column: ColumnBuilder,
+  role = Role.None,
+  isWidened = false,
+  known?: Column,
+  separator = 44,
+): Entry {
+  const isList = column instanceof ListBuilder;
+  const items = isList ? column.items : column;
+  const parts = items instanceof StructBuilder ? [...items.children.values()] : [];
+  return {
+    name,
+    bytes: new TextEncoder().encode(name),
+    kind: isWidened ? Kind.Widened : kindOf(items),
+    isList,
+    column,
+    items,
+    role,
+    separator,
+    isDeclared: column.column().isDeclared === true,
+    parts,
+    extra: parts.length === 0 ? null : extraColumn(parts, known),
+    next: null,
+  };
+}
+
+/** A list of strings named `extra`, or `extra_2` and so on if the header names such a part. */
+function extraColumn(parts: readonly ColumnBuilder[], known: Column | undefined): Column {
+  const named = parts.map((part) => part.column());
+  const stored = known?.children ?? [];
+  const isFree = (name: string) =>
+    !named.some((part) => part.name === name) &&
+    stored.every((part) => part.name !== name || (part.isList && part.type === 'string'));
+  let name = 'extra';
+  for (let n = 2; !isFree(name); n++) name = `extra_${n}`;
+  const own = stored.find((part) => part.name === name);
+  if (own !== undefined) return own;
+  const taken = new Set([...named, ...stored].map(({ physical }) => physical.toLowerCase()));
+  return { name, physical: freePhysical(name, taken), type: 'string', isList: true };
+}
+
+/** How the values of a builder are stored. */
+export function kindOf(items: ColumnBuilder): Kind {
+  if (items instanceof BooleanBuilder) return Kind.Flag;
+  if (items instanceof LongBuilder) return items.column().type === 'date' ? Kind.Date : Kind.Long;
+  if (items instanceof StructBuilder) return Kind.Annotation;
+  if (items instanceof IntegerBuilder) return Kind.Integer;
+  if (items instanceof DoubleBuilder) return Kind.Double;
+  return items.column().type === 'json' ? Kind.Json : Kind.Text;
+}

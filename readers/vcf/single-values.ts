@@ -1,0 +1,201 @@
+import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
+import type {
+  BooleanBuilder,
+  DoubleBuilder,
+  IntegerBuilder,
+  LongBuilder,
+} from '../../engine/ingest/fixed-width-builders.js';
+import type { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
+import { budgets } from '../../engine/core/budgets.js';
+import { becomesText, tooLong } from '../../engine/ingest/cast.js';
+import { isoMicros } from '../../engine/ingest/iso-date.js';
+import {
+  floatAt,
+  integerAt,
+  isDigits,
+  isInfinite,
+  isNotANumber,
+  isWiderNumber,
+  latin1,
+} from '../text/numbers.js';
+import { codes } from '../../engine/ingest/validation-codes.js';
+import { Kind, type Entry, type Fault, type ValueReport } from './entry.js';
+
+/** Appends a single value; returns null, or the fault of a value that was not appended. */
+export function appendOne(
+  column: ColumnBuilder,
+  kind: Kind,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+): Fault | null {
+  // A missing value and an empty list item (`AF=0.1,,0.2`) are null.
+  if (from === to || (to - from === 1 && bytes[from] === 46)) {
+    column.appendNull();
+    return null;
+  }
+  switch (kind) {
+    case Kind.Integer: {
+      const value = integerAt(bytes, from, to);
+      if (value !== (value | 0)) {
+        const isWider = isWiderNumber(bytes, from, to);
+        return { ...badInteger(bytes, from, to, '32-bit '), isWider };
+      }
+      (column as IntegerBuilder).append(value);
+      return null;
+    }
+    case Kind.Widened: {
+      // What is not a number is rejected as in chunks without fractions: the result does not depend on the chunks.
+      const whole = integerAt(bytes, from, to);
+      const isWhole = whole === (whole | 0);
+      if (!isWhole && !isWiderNumber(bytes, from, to))
+        return badInteger(bytes, from, to, '32-bit ');
+      return appendOne(column, Kind.Double, bytes, from, to, decode);
+    }
+    case Kind.Long:
+      return appendLong(column as LongBuilder, bytes, from, to);
+    case Kind.Double: {
+      const value = floatAt(bytes, from, to);
+      if (value - value === 0) {
+        (column as DoubleBuilder).append(value);
+        return null;
+      }
+      const message = `"${latin1(bytes, from, to)}" is not a number`;
+      return nonFinite(bytes, from, to) ?? { code: codes.invalidValue, message };
+    }
+    case Kind.Flag: {
+      const isTrue = to - from === 1 && bytes[from] === 49;
+      const isFalse = to - from === 1 && bytes[from] === 48;
+      if (!isTrue && !isFalse)
+        return {
+          code: codes.invalidValue,
+          message: `the flag has the value "${latin1(bytes, from, to)}"`,
+        };
+      (column as BooleanBuilder).append(isTrue);
+      return null;
+    }
+    case Kind.Date: {
+      const micros = isoMicros(bytes, from, to, true);
+      if (micros === undefined)
+        return { code: codes.invalidValue, message: `"${latin1(bytes, from, to)}" is not a date` };
+      if (typeof micros === 'bigint') (column as LongBuilder).appendBigint(micros);
+      else (column as LongBuilder).append(micros);
+      return null;
+    }
+    case Kind.Json: {
+      const text = new TextDecoder().decode(bytes.subarray(from, to));
+      (column as Utf8Builder).appendString(JSON.stringify(text));
+      return null;
+    }
+    default:
+      return appendText(column as Utf8Builder, bytes, from, to, decode);
+  }
+}
+
+function appendLong(
+  column: LongBuilder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): Fault | null {
+  const value = integerAt(bytes, from, to);
+  if (value === value) {
+    column.append(value);
+    return null;
+  }
+  const bad = (): Fault => {
+    const isWider = isWiderNumber(bytes, from, to);
+    return { ...badInteger(bytes, from, to, '64-bit '), isWider };
+  };
+  if (!isDigits(bytes, from, to) || to - from > 20) return bad();
+  const exact = BigInt(latin1(bytes, from, to).replace('+', ''));
+  if (exact !== BigInt.asIntN(64, exact)) return bad();
+  column.appendBigint(exact);
+  return null;
+}
+
+/** The fault of a value that is NaN or infinite; undefined for any other. */
+export function nonFinite(bytes: Uint8Array, from: number, to: number): Fault | undefined {
+  if (isNotANumber(bytes, from, to))
+    return { code: codes.nan, message: 'the value is NaN', isNonFinite: true };
+  if (!isInfinite(bytes, from, to)) return undefined;
+  const message = `the value "${latin1(bytes, from, to)}" is infinite or too large for a double`;
+  return { code: codes.infinity, message, isNonFinite: true };
+}
+
+function badInteger(bytes: Uint8Array, from: number, to: number, width: string): Fault {
+  const special = nonFinite(bytes, from, to);
+  if (special !== undefined) return special;
+  const text = latin1(bytes, from, to);
+  return isDigits(bytes, from, to)
+    ? { code: codes.invalidValue, message: `${text} does not fit a signed ${width}integer` }
+    : { code: codes.invalidValue, message: `"${text}" is not an integer` };
+}
+
+function appendText(
+  column: Utf8Builder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+): Fault | null {
+  if (to - from > budgets.stringBytes) {
+    const { type, isDeclared } = column.column();
+    if (type === 'string' || column.becameText)
+      return { ...tooLong(to - from), isLongText: !isDeclared };
+  }
+  appendBytes(column, bytes, from, to, decode);
+  return null;
+}
+
+function appendBytes(
+  column: Utf8Builder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+): void {
+  if (!decode) column.appendBytes(bytes, from, to);
+  else appendDecoded(column, bytes, from, to);
+}
+
+/** Appends text with percent-encoded characters (`%3A`) decoded; a `%` without two hexadecimal digits stays as it is. */
+function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to: number): void {
+  const into = column.reserve(to - from);
+  let end = column.end;
+  for (let at = from; at < to; at++) {
+    const c = bytes[at]!;
+    const value = c === 37 && at + 2 < to ? hex(bytes[at + 1]!) * 16 + hex(bytes[at + 2]!) : -1;
+    // Only ASCII characters are decoded: other bytes could make the text invalid UTF-8.
+    if (value >= 0 && value < 128) {
+      into[end++] = value;
+      at += 2;
+    } else into[end++] = c;
+  }
+  column.commit(end);
+}
+
+function hex(c: number): number {
+  if (c >= 48 && c <= 57) return c - 48;
+  if (c >= 65 && c <= 70) return c - 55;
+  if (c >= 97 && c <= 102) return c - 87;
+  return -1000;
+}
+
+/** Makes the column one of type `text`, with a warning, and appends the value. */
+export function appendLongText(
+  entry: Entry,
+  column: ColumnBuilder,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: boolean,
+  report: ValueReport,
+): Fault | null {
+  const fault = { code: codes.stringLength, message: becomesText(to - from) };
+  if (!report.tolerates(entry, fault.code, fault.message)) return { ...fault, isReported: true };
+  (column as Utf8Builder).becomeText();
+  appendBytes(column as Utf8Builder, bytes, from, to, decode);
+  return null;
+}

@@ -1,0 +1,347 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { createUser } from '../../engine/catalog/create-user.js';
+import { urlVariable } from '../../cli/remote.js';
+import { settings } from '../../engine/core/config.js';
+import { parseJson } from '../../engine/core/json.js';
+import { query } from '../../api/resources/records/record-schemas.js';
+import { clientFor, idOf, send, startServer, waitFor, type Client, type TestServer } from './server.js'; // prettier-ignore
+
+/*
+ * Pastes every example of the documents into a server with the bundled dataset. An example is a block of code; its language tells
+ * what is done with it. `<dataset id>` and its like stand for what the answers before have, in a new document for the bundled
+ * dataset; the address, the token and the data folder of the documents are replaced by those of the server.
+ */
+
+/** A block of code of a document. */
+interface Example {
+  readonly file: string;
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+}
+
+const documents = [
+  ...readdirSync('.').filter((name) => name.endsWith('.md')),
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name.replaceAll('\\', '/')}`),
+];
+const examples = documents.flatMap(examplesOf);
+
+/** How the examples of each language are tested. */
+const languages: Readonly<Record<string, (example: Example) => void>> = {
+  '': (example) => shell({ ...example, text: curlCommands(example.text) }),
+  sh: shell,
+  json: (example) => add(example, () => json(example)),
+  python: (example) => {
+    const missing = importsOf(example.text).filter((name) => !modules.has(name));
+    if (missing.length > 0)
+      test.skip(`${title(example)} (needs Python with ${missing.join(', ')})`, () => {}); // prettier-ignore
+    else add(example, () => python(example));
+  },
+  sql: (example) => {
+    const engine = /^-- (ClickHouse|Spark|.* extension)/.exec(example.text)?.[1];
+    if (engine !== undefined) test.skip(`${title(example)} (needs ${engine})`, () => {});
+    else add(example, () => sql(example));
+  },
+  Filter: (example) => add(example, () => row(example, (text) => ({ filters: [parseJson(text)] }))),
+  'Query string': (example) => add(example, () => row(example, (text) => ({ query: text }))),
+  // Configuration of other programs: that the settings in it exist is tested below.
+  ini: () => {},
+  nginx: () => {},
+  dockerfile: () => {},
+};
+
+/** The modules that the Python of this machine has, of those that examples import. */
+const modules = new Set(
+  spawnSync(
+    'python3',
+    [
+      '-c',
+      'import importlib.util as u, sys\nprint(*[n for n in sys.argv[1:] if u.find_spec(n)])',
+      ...examples.flatMap(({ language, text }) => (language === 'python' ? importsOf(text) : [])),
+    ],
+    { encoding: 'utf8' },
+  )
+    .stdout?.trim()
+    .split(' '),
+);
+
+/** Programs that examples may call without a test: they need a machine of their own. */
+const notRun =
+  /^(?:sudo |npm |docker |systemctl |journalctl |nginx |pip |strandlake |STRANDLAKE_\w+=)/;
+
+let server: TestServer;
+let client: Client;
+let bundled: number;
+let bundledFile: number;
+let folder: string;
+/** What the placeholders stand for, by document. */
+const placeholders = new Map<string, Map<string, string>>();
+/** The interpreter of each document with Python: an example continues those before it. */
+const interpreters = new Map<string, Interpreter>();
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'strandlake-documents-'));
+  server = await startServer();
+  const owner = { email: 'owner@localhost', domain: 'local', token: { name: 'documents' } };
+  const made = await server.catalog.transaction((tx) => createUser(tx, owner, server.key));
+  client = clientFor(server.url, made.user, made.token?.secret ?? '');
+  const vault = idOf(await client.post('/v2/vaults', { name: 'examples' }));
+  const object = { vault_id: vault, object_type: 'file', filename: 'clinvar.vcf.gz' };
+  const file = await client.post('/v2/objects', object);
+  const content = readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz');
+  await send('', 'PUT', String(file.json['upload_url']), content);
+  const dataset = { vault_id: vault, object_type: 'dataset', filename: 'clinvar' };
+  bundled = idOf(await client.post('/v2/objects', dataset));
+  bundledFile = idOf(file);
+  const imported = { dataset_id: bundled, object_id: bundledFile };
+  await ended(await client.post('/v2/dataset_imports', imported));
+});
+
+afterAll(async () => {
+  for (const interpreter of interpreters.values()) interpreter.stop();
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+for (const file of documents) {
+  describe(file, () => {
+    for (const example of examples.filter((one) => one.file === file)) {
+      const register = languages[example.language];
+      if (register) register(example);
+      else add(example, () => expect(Object.keys(languages)).toContain(example.language));
+    }
+  });
+}
+
+test('the documents name no setting that does not exist', () => {
+  const flags = new Set(Object.values(settings).map(({ flag }) => `--${flag}`));
+  const variables = new Set<string>(Object.values(settings).map(({ env }) => env));
+  variables.add(urlVariable); // of the commands that work through a server
+  const ofTests = /^(CONTRIBUTING|docs\/(bad-input|threats|decisions\/.*))\.md$/;
+  const wrong = documents.flatMap((file) => {
+    if (ofTests.test(file)) return [];
+    const text = readFileSync(file, 'utf8');
+    const starts = [...text.matchAll(/(?:npm start --|strandlake serve|ExecStart=\S+ start --) ?([^`\n|]*)/g)]; // prettier-ignore
+    const unknown = starts
+      .flatMap(([, rest = '']) => rest.match(/--[a-z-]+/g) ?? [])
+      .filter((flag) => flag !== '--help' && !flags.has(flag));
+    const others = (text.match(/\bSTRANDLAKE_[A-Z_]+/g) ?? []).filter((name) => !variables.has(name)); // prettier-ignore
+    return [...unknown, ...others].map((name) => `${file}: ${name}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+/** The blocks of code of a document, and the rows of its tables of conditions. */
+function examplesOf(file: string): readonly Example[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const found: Example[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const [, head = ''] = /^\| (\w[\w ]*?) +\| Finds +\|/.exec(lines[at]!) ?? [];
+    const rows = head === '' ? [] : lines.slice(at + 2, lines.indexOf('', at));
+    rows.forEach((text, i) => found.push({ file, line: at + 3 + i, language: head, text }));
+    const [, indent = '', language] = /^( *)```(\w*)$/.exec(lines[at]!) ?? [];
+    if (language === undefined) continue;
+    const end = lines.indexOf(`${indent}\`\`\``, at + 1);
+    if (end < 0) throw new Error(`${file}:${at + 1}: the block has no end`);
+    const text = lines.slice(at + 1, end).join('\n');
+    found.push({ file, line: at + 2, language, text });
+    at = end;
+  }
+  return found;
+}
+
+function title({ file, line, language, text }: Example): string {
+  const first = text.split('\n').find((one) => !/^(#|--|\s*$)/.test(one)) ?? '';
+  return `${file}:${line} ${language} ${first.slice(0, 60)}`;
+}
+
+function add(example: Example, run: () => Promise<void> | void): void {
+  test(title(example), run);
+}
+
+/** The commands `curl` of what a program prints. */
+function curlCommands(text: string): string {
+  return (text.match(/^curl (?:.*\\\n)*.*$/gm) ?? []).join('\n\n');
+}
+
+/** Runs the paragraphs of an example of the shell one after the other, because a later one uses the ids of an earlier one. */
+function shell(example: Example): void {
+  let line = example.line;
+  for (const paragraph of example.text.split('\n\n')) {
+    const one = { ...example, line, text: paragraph };
+    line += paragraph.split('\n').length + 1;
+    const commands = paragraph.split('\n').filter((part) => !/^\s*(#|$)/.test(part));
+    if (commands.length === 0) continue;
+    if (notRun.test(commands[0]!)) {
+      if (example.language === 'sh') test.skip(`${title(one)} (not run)`, () => {});
+    } else add(one, () => runShell(one));
+  }
+}
+
+async function runShell({ file, text }: Example): Promise<void> {
+  const known = placeholdersOf(file);
+  const script = `set -eu
+    curl() { command curl --fail-with-body --no-progress-meter "$@"; echo; }
+    uuidgen() { cat /proc/sys/kernel/random/uuid; }
+    S=${server.url} A="Authorization: Bearer ${client.token}" P="Prefer: handling=strict"
+    ${replaced(text, known)}`;
+  const output = await run('bash', ['-c', script]);
+  for (const line of output.split('\n')) {
+    const answer = line.startsWith('{') ? (parseJson(line) as Record<string, unknown>) : {};
+    remember(answer, known);
+    const isReachable = !text.includes('example.org');
+    if (answer['task_id'] && isReachable) await ended({ json: answer });
+  }
+}
+
+/** Keeps the ids of an answer for the examples that follow. */
+function remember(answer: Readonly<Record<string, unknown>>, known: Map<string, string>): void {
+  const kinds: Readonly<Record<string, string>> = {
+    DatasetImport: 'import',
+    DatasetExport: 'export',
+    DatasetCommit: 'commit',
+    SavedQuery: 'saved query',
+    BeaconSet: 'beacon set',
+    Vault: 'vault',
+    Object: String(answer['object_type']),
+  };
+  const kind = kinds[String(answer['class_name'])];
+  if (kind !== undefined) known.set(`${kind} id`, String(answer['id']));
+  if (answer['upload_url']) known.set('upload url', String(answer['upload_url']));
+  if (answer['cursor']) known.set('cursor', String(answer['cursor']));
+}
+
+/** Waits for the task of an answer, which must succeed. */
+async function ended({ json }: { readonly json: Record<string, unknown> }): Promise<void> {
+  const task = await waitFor(client, `/v2/tasks/${String(json['task_id'])}`);
+  if (task.json['status'] !== 'completed') throw new Error(task.text);
+}
+
+function placeholdersOf(file: string): Map<string, string> {
+  const known =
+    placeholders.get(file) ??
+    new Map([
+      ['dataset id', String(bundled)],
+      ['clinvar id', String(bundled)],
+      ['file id', String(bundledFile)],
+    ]);
+  placeholders.set(file, known);
+  return known;
+}
+
+/** An example with the values of this server. */
+function replaced(text: string, known: ReadonlyMap<string, string>): string {
+  return text
+    .replaceAll('http://127.0.0.1:3000', server.url)
+    .replaceAll('<your token>', client.token)
+    .replaceAll(/(?<=Bearer )[A-Za-z0-9]{30}/g, client.token)
+    .replaceAll(/\b1000000000\d{5}\b/g, String(bundled))
+    .replaceAll(/<([a-z ]+)>/g, (whole, name: string) => known.get(name) ?? whole)
+    .replaceAll(/(?<![\w/])data\/datasets/g, join(server.data.root, 'datasets'));
+}
+
+/** A body of a query is sent to the dataset that the document speaks of; what else is JSON, such as a part of an answer, is parsed. */
+async function json({ file, text }: Example): Promise<void> {
+  const body = parseJson(text.startsWith('{') ? text : `{${text}}`) as Record<string, unknown>;
+  const { properties } = query.schema as { properties: object };
+  if (!Object.keys(body).some((key) => Object.hasOwn(properties, key)) || 'dataset_id' in body || 'explain' in body) return; // prettier-ignore
+  const path = `/v2/datasets/${placeholdersOf(file).get('dataset id')}/data`;
+  const answer = await client.call('POST', path, body, { prefer: 'handling=strict' });
+  expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
+}
+
+/** A row of a table of conditions names the records that its condition finds, by relevance where it says so. */
+async function row({ file, text }: Example, body: (condition: string) => object): Promise<void> {
+  const [, condition = '', found = '', note = ''] =
+    /^\| `(.*?)` +\| (.*?) +\| (.*?) *\|$/.exec(text) ?? [];
+  const path = `/v2/datasets/${placeholdersOf(file).get('dataset id')}/data`;
+  const answer = await client.post(path, { ...body(condition), fields: ['id'] });
+  const ids = (answer.json['results'] as { id: string }[] | undefined)?.map(({ id }) => id);
+  const isOrdered = /relevance|order$/.test(note);
+  const wanted = found === 'none' ? [] : found.split(' ');
+  expect([answer.status, isOrdered ? ids : ids?.sort()]).toEqual([
+    200,
+    isOrdered ? wanted : wanted.sort(),
+  ]);
+}
+
+async function python({ file, text }: Example): Promise<void> {
+  const interpreter = interpreters.get(file) ?? startPython();
+  interpreters.set(file, interpreter);
+  const failure = await interpreter.run(replaced(text, placeholdersOf(file)));
+  if (failure !== null) throw new Error(failure);
+}
+
+/** A running Python. */
+interface Interpreter {
+  /** Executes code after that of earlier calls; returns the traceback of its error, or null. */
+  run(code: string): Promise<string | null>;
+  stop(): void;
+}
+
+const pythonLoop = `
+import contextlib, json, sys, traceback
+scope = {"__name__": "__main__"}
+for line in sys.stdin:
+    failure = None
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            exec(json.loads(line), scope)
+        except BaseException:
+            failure = traceback.format_exc()
+    print(json.dumps(failure), flush=True)
+`;
+
+function startPython(): Interpreter {
+  const env = { ...process.env, QUARTZBIO_LOGFILE: join(folder, 'client.log') };
+  const child = spawn('python3', ['-c', pythonLoop], { cwd: folder, env, stdio: ['pipe', 'pipe', 'ignore'] }); // prettier-ignore
+  const answers = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return {
+    run: async (code) => {
+      child.stdin.write(`${JSON.stringify(code)}\n`);
+      const { value, done } = await answers.next();
+      return done === true ? 'Python has ended' : (JSON.parse(value) as string | null);
+    },
+    stop: () => child.stdin.end(),
+  };
+}
+
+/** The modules that Python code imports. */
+function importsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name!);
+}
+
+async function sql({ file, text }: Example): Promise<void> {
+  const instance = await DuckDBInstance.create();
+  const connection = await instance.connect();
+  try {
+    const statements = replaced(text, placeholdersOf(file)).split(/;$/m);
+    let rows = 0;
+    for (const statement of statements.filter((one) => one.trim() !== ''))
+      rows = (await connection.runAndReadAll(statement)).currentRowCount;
+    expect(rows).toBeGreaterThan(0);
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** Runs a program in a temporary folder; returns what it prints, and throws if it fails. */
+async function run(program: string, args: readonly string[]): Promise<string> {
+  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [output, errors] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`${program} exited with ${code}: ${output}${errors}`);
+  return output;
+}

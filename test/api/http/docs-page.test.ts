@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { createContext, runInContext } from 'node:vm';
+import { idOf, send, startServer, type Client, type TestServer } from '../server.js';
+
+/** What the page's script uses of an element. */
+interface FakeElement {
+  readonly tag: string;
+  readonly children: (FakeElement | string)[];
+  textContent: string;
+  value: string;
+  placeholder: string;
+  type?: string;
+  files?: readonly Blob[];
+  onclick?: () => Promise<void>;
+  oninput?: () => void;
+  append(...kids: (FakeElement | string)[]): void;
+}
+
+/** An operation on the page. */
+interface Shown {
+  readonly name: string;
+  readonly all: readonly FakeElement[];
+}
+
+let server: TestServer;
+let ann: Client;
+
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+});
+afterAll(() => server.close());
+
+test('every operation has a body to send, with its required keys marked', async () => {
+  const { operations } = await openPage(new Map());
+  const document = (await send(server.url, 'GET', '/openapi.json')).json as unknown as {
+    paths: Record<string, Record<string, Described>>;
+    components: { schemas: Record<string, { required?: readonly string[] }> };
+  };
+  let bodies = 0;
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, { deprecated, requestBody, parameters }] of Object.entries(methods)) {
+      if (deprecated === true) continue;
+      const shown = operations.get(`${method.toUpperCase()} ${path}`);
+      const texts = shown!.all.map(({ textContent }) => textContent).join('\n');
+      for (const { name, required } of parameters)
+        if (required === true) expect(texts).toContain(`${name} (required)`);
+      const content = requestBody?.content['application/json'];
+      if (content === undefined) continue;
+      bodies += 1;
+      const body = JSON.parse(shown!.all.find(({ tag }) => tag === 'textarea')!.value) as object;
+      const { required = [] } =
+        document.components.schemas[content.schema.$ref.split('/').at(-1)!]!;
+      expect(Object.keys(body)).toEqual(expect.arrayContaining([...required]));
+      expect(Object.keys(body).length).toBeGreaterThan(0);
+      for (const key of required) expect(texts).toMatch(new RegExp(`^${key} \\(required\\)`, 'm'));
+    }
+  }
+  expect(bodies).toBeGreaterThan(20);
+});
+
+test('keeps the token in the browser until it is cleared', async () => {
+  const storage = new Map<string, string>();
+  const first = await openPage(storage);
+  expect(first.token.value).toBe('');
+  enter(first.token, ann.token);
+  const second = await openPage(storage);
+  expect(second.token.value).toBe(ann.token);
+  enter(second.token, '');
+  expect(storage.size).toBe(0);
+});
+
+test('sends headers as headers: a repeated request with an Idempotency-Key creates one vault', async () => {
+  const { operations, token } = await openPage(new Map());
+  token.value = ann.token;
+  const create = operations.get('POST /v2/vaults')!;
+  fill(create, { 'Idempotency-Key': 'once' });
+  const answers = [await sendBy(create), await sendBy(create)];
+  for (const answer of answers) expect(answer).toMatch(/^POST \/v2\/vaults\n201 /);
+  expect(answers[0]).toBe(answers[1]);
+});
+
+test('uploads a chosen file', async () => {
+  const { operations, token } = await openPage(new Map());
+  token.value = ann.token;
+  const vault_id = idOf(await ann.post('/v2/vaults', { name: 'Uploads' }));
+  const object = { vault_id, object_type: 'file', filename: 'a.txt' };
+  const made = await ann.post('/v2/objects', object);
+  const upload = operations.get('PUT /v2/uploads/{id}/{revision}')!;
+  fill(upload, { upload_url: String(made.json['upload_url']) });
+  upload.all.find(({ type }) => type === 'file')!.files = [new Blob(['chosen'])];
+  expect(await sendBy(upload)).toMatch(/^PUT .*\n200 /);
+  const download = await ann.get(`/v2/objects/${idOf(made)}/download`);
+  const address = download.headers.get('location') ?? String(download.json['download_url']);
+  expect((await send('', 'GET', address)).text).toBe('chosen');
+});
+
+interface Described {
+  readonly deprecated?: boolean;
+  readonly parameters: readonly { readonly name: string; readonly required?: boolean }[];
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>;
+  };
+}
+
+/** Runs the script of the page with as much of a browser as it uses. */
+async function openPage(storage: Map<string, string>): Promise<{
+  readonly token: FakeElement;
+  readonly operations: ReadonlyMap<string, Shown>;
+}> {
+  const page = await send(server.url, 'GET', '/docs');
+  const [, script = ''] = /<script>(.*)<\/script>/s.exec(page.text) ?? [];
+  const hash = createHash('sha256').update(script).digest('base64');
+  expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}'`);
+  const [main, token] = [element('main'), element('input')];
+  const globals = {
+    document: {
+      createElement: element,
+      querySelector: (selector: string) => (selector === 'main' ? main : token),
+    },
+    localStorage: {
+      getItem: (key: string) => storage.get(key) ?? null,
+      setItem: (key: string, value: string) => storage.set(key, value),
+      removeItem: (key: string) => storage.delete(key),
+    },
+    fetch: (path: string, init?: RequestInit) => fetch(server.url + path, init),
+    URL,
+    URLSearchParams,
+  };
+  runInContext(script, createContext(globals));
+  while (main.children.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  const details = descendants(main).filter(({ tag }) => tag === 'details');
+  const operations = details.map((one): [string, Shown] => {
+    const all = descendants(one);
+    const [, method, path] = all;
+    const name = `${method!.textContent} ${path!.textContent}`;
+    return [name, { name, all }];
+  });
+  return { token, operations: new Map(operations) };
+}
+
+function element(tag: string): FakeElement {
+  const children: (FakeElement | string)[] = [];
+  return {
+    tag,
+    children,
+    textContent: '',
+    value: '',
+    placeholder: '',
+    append: (...kids) => void children.push(...kids),
+  };
+}
+
+function descendants(one: FakeElement): readonly FakeElement[] {
+  return one.children.flatMap((kid) => (typeof kid === 'string' ? [] : [kid, ...descendants(kid)]));
+}
+
+function enter(input: FakeElement, value: string): void {
+  input.value = value;
+  input.oninput?.();
+}
+
+/** Fills in parameters by name. */
+function fill({ all }: Shown, values: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    const label = all.find(({ tag, children }) => {
+      const [first] = children;
+      return tag === 'label' && (first as FakeElement).textContent.split(' ')[0] === name;
+    });
+    (label!.children[1] as FakeElement).value = value;
+  }
+}
+
+/** Presses the button; returns what the page then shows. */
+async function sendBy({ all }: Shown): Promise<string> {
+  await all.find(({ tag }) => tag === 'button')!.onclick!();
+  return all.find(({ tag, textContent }) => tag === 'pre' && /^[A-Z]+ \//.test(textContent))!
+    .textContent;
+}

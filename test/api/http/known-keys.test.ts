@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { KnownKeys } from '../../../api/http/known-keys.js';
+import type { OperationRow } from '../../../api/http/operation-row.js';
+import type { ApiRequest } from '../../../api/http/request.js';
+import type { NamedSchema } from '../../../api/http/schema.js';
+import { operations, schemas } from '../../../api/resources/index.js';
+import { listOf, makeFixture, startServer, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
+
+const keys = new KnownKeys(operations, schemas);
+const strict = { prefer: 'handling=strict' };
+
+/** The ignored keys of a request, or the messages by key of its 400. */
+function check(
+  id: string,
+  { body, query = {}, headers = {} }: { body?: unknown; query?: object; headers?: object },
+): unknown {
+  try {
+    return keys.checkRequest(id, { body, query, headers } as unknown as ApiRequest);
+  } catch (error) {
+    return (error as { fields: unknown }).fields;
+  }
+}
+
+const rows = Object.values(operations);
+const withBody = rows.filter(
+  (row): row is OperationRow & { body: NamedSchema } => typeof row.body === 'object',
+);
+
+/** A long key with two letters in the wrong order. */
+function misspelt(known: readonly string[]): { readonly word: string; readonly meant: string } {
+  const meant = known.find((key) => /^\w(\w)(?!\1)\w\w/.test(key))!;
+  return { word: meant[0]! + meant[2]! + meant[1]! + meant.slice(3), meant };
+}
+
+describe('every operation with a body', () => {
+  test.each(withBody.map((row) => [row.id, row] as const))(
+    '%s refuses a misspelt key and names any other',
+    (id, { body }) => {
+      const { word, meant } = misspelt(Object.keys(body.schema['properties'] as object));
+      const suggestion = `Unknown key. Did you mean "${meant}"?`;
+      expect(check(id, { body: { [word]: 1 } })).toEqual({ [word]: [suggestion] });
+      expect(check(id, { body: { zzz_mine: 1 } })).toEqual(['zzz_mine']);
+      expect(check(id, { body: { zzz_mine: 1 }, headers: strict })).toEqual({
+        zzz_mine: [expect.stringMatching(/^Unknown key\. Known keys: /)],
+      });
+      expect(check(id, { body: body.example, headers: strict })).toEqual([]);
+    },
+  );
+});
+
+describe('every list', () => {
+  test.each(rows.filter(({ answer }) => typeof answer === 'object' && 'listOf' in answer).map(({ id }) => id))(
+    '%s refuses a misspelt parameter and names any other',
+    (id) => {
+      expect(check(id, { query: { limti: '1' } })).toEqual({
+        limti: ['Unknown key. Did you mean "limit"?'],
+      });
+      expect(check(id, { query: { zzz_mine: '', access_token: 'x' } })).toEqual(['zzz_mine']);
+    },
+  ); // prettier-ignore
+});
+
+describe('a query', () => {
+  test.each([
+    ['filter', 'filters'],
+    ['filters_', 'filters'],
+    ['Filters', 'filters'],
+    ['where', 'filters'],
+    ['sort', 'ordering'],
+    ['order_by', 'ordering'],
+    ['orderBy', 'ordering'],
+    ['select', 'fields'],
+    ['field', 'fields'],
+    ['offest', 'offset'],
+    ['excludeFields', 'exclude_fields'],
+    ['assembly', 'genome_build'],
+    ['aggregations', 'facets'],
+  ])('with %s is refused: %s is meant', (key, meant) => {
+    const expected = { [key]: [`Unknown key. Did you mean ${JSON.stringify(meant)}?`] };
+    expect(check('datasets.query', { body: { [key]: [] } })).toEqual(expected);
+    expect(check('datasets.query', { body: { [key]: null } })).toEqual([key]);
+  });
+});
+
+describe('keys that real clients send (contract 1.2)', () => {
+  test.each<[string, { body?: object; query?: object }]>([
+    [
+      'datasets.query',
+      { body: { dataset_id: 1, meta: true, parallel: false, workers: 4, all: false, page: 2 } },
+    ],
+    ['datasets.query', { body: { debug: 'True', target_fields: null, annotator_params: {} } }],
+    ['imports.create', { body: { max_records: 5000, dataset_id: 1, records: [], sync: true } }],
+    ['objects.list', { query: { follow_shortcuts: 'True', recursive: 'True', tag: 'a', q: 'b' } }],
+    ['objects.create', { body: { target: null, vault_id: 1, class_name: 'Object', id: 5 } }],
+    ['objects.patch', { body: { id: 5, object_type: 'file', metadata: {} } }],
+    ['fields.list', { query: { all: 'FALSE', dataset_id: '5' } }],
+    ['fields.patch', { body: { field_id: 5, data_type: 'auto' } }],
+    ['exports.create', { body: { dataset_id: 1, format: 'json', params: null, follow: true } }],
+    ['exports.patch', { body: { status: 'canceled', dataset: {}, metadata: {}, timestamps: [] } }],
+    ['savedQueries.create', { body: { params: { page_size: 10, result_class: 'dict', filters: [] } } }],
+    ['objects.query', { body: { output_format: 'csv', entities: [], query: null, limit: 5 } }],
+  ] as [string, { body?: object; query?: object }][])('%s accepts %j', (id, request) => {
+    expect(check(id, request)).toEqual(expect.any(Array));
+  }); // prettier-ignore
+});
+
+describe('within a body', () => {
+  test.each([
+    ['imports.create', { entity_params: { dissable: true } }, { entity_params: ['Unknown key entity_params.dissable. Did you mean "disable"?'] }],
+    ['imports.create', { entity_params: { mine: true } }, { entity_params: ['Unknown key entity_params.mine. Known keys: disable, entity_types, sample_rate, sample_count, apply_detection.'] }],
+    ['imports.create', { validation_params: { strict: true } }, { validation_params: [expect.stringContaining('Unknown key validation_params.strict')] }],
+    ['imports.create', { target_fields: [{ name: 'a' }, { name: 'b', dataType: 'long' }] }, { target_fields: ['Unknown key target_fields[1].dataType. Did you mean "data_type"?'] }],
+    ['imports.create', { target_fields: { b: { type: 'long' } } }, { target_fields: ['Unknown key target_fields.b.type. Did you mean "data_type"?'] }],
+    ['imports.create', { manifest: { files: [{ url: 'x', validation_params: { mine: 1 } }] } }, { manifest: [expect.stringContaining('manifest.files[0].validation_params.mine')] }],
+    ['imports.create', { manifest: { files: [{ filename: 'x' }] } }, ['manifest.files[0].filename']],
+    ['exports.create', { params: { filter: [] } }, { params: ['Unknown key params.filter. Did you mean "filters"?'] }],
+    ['savedQueries.create', { params: { filter: [] } }, { params: ['Unknown key params.filter. Did you mean "filters"?'] }],
+    ['beacons.create', { params: { filter: [] } }, { params: ['Unknown key params.filter. Did you mean "filters"?'] }],
+    ['beacons.create', { params: [['a', 'b']] }, []],
+    ['datasets.create', { fields: [{ name: 'a', id: 1, class_name: 'DatasetField' }] }, ['fields[0].id', 'fields[0].class_name']],
+    ['datasets.create', { metadata: { filter: 1 }, 'a b\n,é': 1 }, ['a%20b%0A%2C%C3%A9']],
+    ['imports.create', { data_records: [{ filter: 1 }] }, []],
+    ['datasets.batch', { queries: [{ filter: 1 }] }, []],
+  ])('%s with %j answers %j', (id, body, expected) => {
+    expect(check(id, { body })).toEqual(expected);
+  }); // prettier-ignore
+
+  test('a repeated key that the user cannot change is named, also with strict handling', () => {
+    const body = { name: 'a', created_at: '2026-01-01', url: 'x' };
+    expect(check('vaults.patch', { body, headers: strict })).toEqual(['created_at', 'url']);
+  });
+});
+
+describe('on the wire', () => {
+  let server: TestServer;
+  let ann: Client;
+  let fixture: Fixture;
+  let data: string;
+  beforeAll(async () => {
+    server = await startServer();
+    ann = await server.user('ann');
+    fixture = await makeFixture(ann);
+    data = `/v2/datasets/${fixture.datasetId}/data`;
+  });
+  afterAll(() => server.close());
+
+  test('names ignored keys in a header and in the debug log', async () => {
+    const answer = await ann.post(`${data}?mine=1`, { meta: true, workers: 4, limit: 1 });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('ignored-keys')).toBe('mine, meta, workers');
+    const line = server.logs.map((text) => JSON.parse(text) as Record<string, unknown>).find(({ event }) => event === 'ignored keys'); // prettier-ignore
+    expect(line).toMatchObject({
+      request: answer.headers.get('x-request-id'),
+      keys: 'mine, meta, workers',
+    });
+    const plain = await ann.post(data, { limit: 1 });
+    expect(plain.headers.has('ignored-keys')).toBe(false);
+    expect(plain.headers.has('preference-applied')).toBe(false);
+  });
+
+  test('refuses a misspelt key instead of answering with everything', async () => {
+    const answer = await ann.post(data, { filter: [['gene', 'TP53']] });
+    expect([answer.status, answer.json]).toEqual([
+      400,
+      { filter: ['Unknown key. Did you mean "filters"?'] },
+    ]);
+    const list = await ann.get('/v2/objects?fullpath=nothing');
+    expect([list.status, list.json]).toEqual([
+      400,
+      { fullpath: ['Unknown key. Did you mean "full_path"?'] },
+    ]);
+  });
+
+  test('refuses every unknown key with strict handling, and says that it was applied', async () => {
+    const answer = await ann.call('POST', data, { meta: true }, { prefer: 'respond-async, handling=strict' }); // prettier-ignore
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('preference-applied')).toBe('handling=strict');
+    expect(Object.keys(answer.json)).toEqual(['meta']);
+    const lenient = await ann.call('POST', data, { meta: true }, { prefer: 'handling=lenient' });
+    expect(lenient.status).toBe(200);
+  });
+
+  test('refuses only the query of a batch that has the mistake', async () => {
+    const dataset = fixture.datasetId;
+    const queries = [{ dataset, filter: [] }, { dataset, limit: 0, mine: 1 }, { dataset_id: dataset, limit: 1 }]; // prettier-ignore
+    const answer = await ann.post('/v2/batch_query', { queries });
+    expect([answer.status, answer.headers.get('ignored-keys')]).toEqual([200, 'queries[1].mine']);
+    expect(answer.json).toMatchObject([
+      { status_code: 400, filter: ['Unknown key. Did you mean "filters"?'] },
+      { status_code: 200, total: 2 },
+      { status_code: 200, total: 2 },
+    ]);
+  });
+
+  test('checks permissions first', async () => {
+    const eve = await server.user('eve', { domain: 'other' });
+    expect((await eve.post(data, { filter: [] })).status).toBe(404);
+  });
+
+  test.each([
+    [{ filters: [['Gene', 'x']] }, 'filters', 'Unknown field: Gene. Did you mean "gene"? (at filters[0])'],
+    [{ filters: [['gene__startswith', 'x']] }, 'filters', 'Unknown action: startswith. Did you mean "prefix"? (at filters[0])'],
+    [{ filters: [['gene__eq', 'x']] }, 'filters', 'Unknown action: eq. Did you mean "exact"? (at filters[0])'],
+    [{ filters: [['gene__like', 'x']] }, 'filters', 'Unknown action: like. Did you mean "contains"? (at filters[0])'],
+    [{ filters: [['n__less', 1]] }, 'filters', 'Unknown action: less. Did you mean "lt"? (at filters[0])'],
+    [{ filters: [['n__ne', 1]] }, 'filters', 'Unknown action: ne. Use {"not": [FIELD, VALUE]}. (at filters[0])'],
+    [{ filters: [{ nto: ['n', 1] }] }, 'filters', 'Unknown boolean operator: nto (at filters[0])'],
+    [{ filters: [{ must: [['n', 1]] }] }, 'filters', 'Unknown boolean operator: must. Did you mean "and"? (at filters[0])'],
+    [{ ordering: ['-N'] }, 'ordering', 'Unknown field: N. Did you mean "n"?'],
+    [{ fields: ['gnee'] }, 'fields', 'Unknown field: gnee. Did you mean "gene"?'],
+    [{ facets: { gene: { facet_type: 'term' } } }, 'facets', 'Unknown facet_type: "term". Did you mean "terms"? (at facets.gene)'],
+    [{ facets: { n: { facet_type: 'mean' } } }, 'facets', 'Unknown facet_type: "mean". Did you mean "stats"? (at facets.n)'],
+    [{ facets: { gene: { size: 5 } } }, 'facets', 'Unknown facet option: size. Did you mean "limit"? (at facets.gene)'],
+    [{ annotator_params: { pre_annotation_expression: '1' } }, 'annotator_params', 'pre_annotation_expression is not supported yet'],
+  ])('answers %j with a suggestion', async (body, key, message) => {
+    const answer = await ann.post(data, body);
+    expect([answer.status, answer.json]).toEqual([400, { [key]: [message] }]);
+  }); // prettier-ignore
+
+  test('suggests a nested field by its last part', async () => {
+    const records = [{ info: { CLNSIG: 'Benign' } }];
+    await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, records });
+    for (const name of ['info.clnsig', 'clnsig', 'CLNSIG']) {
+      const answer = await ann.post(data, { filters: [[name, 'x']] });
+      expect(answer.text).toContain(String.raw`Did you mean \"info.CLNSIG\"?`);
+    }
+  });
+
+  test.each([
+    [{ delimeter: ';' }, 'delimeter: the reader json has no such parameter.'],
+    [{ delimiter: ';' }, 'delimiter: the reader json has no such parameter. It has reader, genome_build.'],
+    [{ reader: 'csv', delimeter: ';' }, 'delimeter: the reader csv has no such parameter. Did you mean "delimiter"?'],
+    [{ reader: 'vcf', delimiter: ';' }, 'delimiter: the reader vcf has no such parameter.'],
+    [{ reader: 'jsonl' }, 'reader: unknown reader "jsonl"'],
+  ])('refuses the reader parameters %j', async (reader_params, message) => {
+    const answer = await ann.post('/v2/dataset_imports', {
+      dataset_id: fixture.datasetId,
+      object_id: fixture.fileId,
+      reader_params,
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toEqual({ reader_params: [expect.stringContaining(message)] });
+  }); // prettier-ignore
+
+  test('refuses a reader parameter that no reader has, also for records of the request and in manifests', async () => {
+    const dataset_id = fixture.datasetId;
+    const inline = { dataset_id, records: [{ n: 1 }], reader_params: { delimeter: ';' } };
+    const general = { dataset_id, manifest: { files: [{ object_id: fixture.fileId }] }, reader_params: { delimeter: ';' } }; // prettier-ignore
+    const own = { dataset_id, manifest: { files: [{ object_id: fixture.fileId, reader_params: { delimeter: ';' } }] } }; // prettier-ignore
+    for (const body of [inline, general, own]) {
+      const answer = await ann.post('/v2/dataset_imports', body);
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('delimeter')]);
+    }
+    const forOthers = { ...general, reader_params: { delimiter: ';' } };
+    expect((await ann.post('/v2/dataset_imports', forOthers)).status).toBe(201);
+  });
+
+  test('keeps parameters of fields that were answered when they are sent again', async () => {
+    const [field] = listOf(await ann.get(`/v2/datasets/${fixture.datasetId}/fields?name=gene`));
+    const answer = await ann.post('/v2/datasets', { vault_id: fixture.vaultId, name: 'copy', fields: [field] }); // prettier-ignore
+    expect([answer.status, answer.text]).toEqual([201, answer.text]);
+    expect(answer.headers.get('ignored-keys')).toContain('fields[0].class_name');
+  });
+});

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { idOf, listOf, makeFixture, send, startServer, waitFor, type Client, type Fixture, type TestServer } from '../server.js'; // prettier-ignore
+
+/* What a request gives has an effect or is refused by its name; it is never accepted and dropped. */
+
+let server: TestServer;
+let ann: Client;
+let fixture: Fixture;
+beforeAll(async () => {
+  server = await startServer();
+  ann = await server.user('ann');
+  fixture = await makeFixture(ann);
+});
+afterAll(() => server.close());
+
+describe('changes of a dataset', () => {
+  test('rename and move it', async () => {
+    const { vaultId, folderId } = fixture;
+    const made = await ann.post('/v2/datasets', { vault_id: vaultId, name: 'before' });
+    const path = `/v2/datasets/${idOf(made)}`;
+    const renamed = await ann.patch(path, { name: 'after' });
+    expect(renamed.json).toMatchObject({ name: 'after', vault_object_path: '/after' });
+    const moved = await ann.put(path, { vault_parent_object_id: String(folderId) });
+    expect(moved.json).toMatchObject({
+      vault_parent_object_id: folderId,
+      vault_object_path: '/runs/after',
+    });
+    const back = await ann.patch(path, { vault_parent_object_id: null, name: null });
+    expect(back.json).toMatchObject({ name: 'after', vault_object_path: '/after' });
+    expect((await ann.patch(path, { name: 'a/b' })).json).toHaveProperty('name');
+    expect((await ann.patch(path, { vault_parent_object_id: idOf(made) })).status).toBe(400);
+  });
+
+  test.each([
+    ['vault_id', 999, 'An object cannot be moved to another vault.'],
+    ['capacity', 'large', 'The capacity of a dataset cannot be changed.'],
+  ])('of %s are refused, as a dataset and as an object', async (key, value, message) => {
+    for (const kind of ['datasets', 'objects']) {
+      const answer = await ann.patch(`/v2/${kind}/${fixture.datasetId}`, { [key]: value });
+      expect([answer.status, answer.json]).toEqual([400, { [key]: [message] }]);
+    }
+  });
+
+  test.each(['datasets', 'objects'])('repeat all that /v2/%s shows', async (kind) => {
+    const path = `/v2/${kind}/${fixture.datasetId}`;
+    const { json } = await ann.get(path);
+    const again = await ann.put(path, { ...json, capacity: 'small' });
+    expect([again.status, again.text]).toEqual([200, again.text]);
+    const { updated_at: _, last_accessed: __, last_modified: ___, ...same } = json;
+    expect(again.json).toMatchObject(same);
+    expect((await ann.put(path, { vault_id: String(fixture.vaultId), capacity: null })).status).toBe(200); // prettier-ignore
+  });
+});
+
+test('a file has no storage class and no capacity, and keeps its type and its vault', async () => {
+  const file = { vault_id: fixture.vaultId, object_type: 'file', filename: 'f' };
+  for (const key of ['storage_class', 'capacity']) {
+    const value = key === 'capacity' ? 'small' : 'Standard';
+    const made = await ann.post('/v2/objects', { ...file, [key]: value });
+    expect([made.status, Object.keys(made.json)]).toEqual([400, [key]]);
+    const changed = await ann.patch(`/v2/objects/${fixture.fileId}`, { [key]: value });
+    expect([changed.status, Object.keys(changed.json)]).toEqual([400, [key]]);
+    expect((await ann.post('/v2/objects', { ...file, [key]: null })).status).toBe(201);
+  }
+  const path = `/v2/objects/${fixture.fileId}`;
+  expect((await ann.patch(path, { object_type: 'folder' })).json).toHaveProperty('object_type');
+  expect((await ann.patch(path, { vault_id: 999 })).json).toHaveProperty('vault_id');
+  const { json } = await ann.get(path);
+  expect((await ann.put(path, json)).status).toBe(200);
+});
+
+describe('what is not there yet answers with its name', () => {
+  test.each<[string, string, object, string]>([
+    ['POST', '/v2/dataset_fields', { name: 'e', expression: '1' }, 'expression'],
+    ['PATCH', '/v2/dataset_fields/:field', { expression: '1' }, 'expression'],
+    ['POST', '/v2/dataset_exports', { format: 'csv', send_email_on_completion: true }, 'send_email_on_completion'],
+    ['POST', '/v2/dataset_exports', { format: 'csv', annotator_params: { post_annotation_expression: '1' } }, 'annotator_params'],
+    ['POST', '/v2/vaults', { name: 'v', versioning: 'enabled' }, 'versioning'],
+    ['PATCH', '/v2/vaults/:vault', { versioning: 'suspended' }, 'versioning'],
+    ['POST', '/v2/vaults', { name: 'v', default_storage_class: 'Archive' }, 'default_storage_class'],
+    ['PATCH', '/v2/vaults/:vault', { default_storage_class: 'Archive' }, 'default_storage_class'],
+    ['POST', '/v2/dataset_imports', { records: [{}], commit_mode: 'upsert' }, 'commit_mode'],
+  ])('%s %s %j', async (method, path, body, key) => {
+    const target = path.replace(':field', String(fixture.fieldId)).replace(':vault', String(fixture.vaultId));
+    const answer = await ann.call(method, target, { dataset_id: fixture.datasetId, ...body });
+    expect([answer.status, answer.json]).toEqual([400, { [key]: [expect.stringMatching(/not available yet/i)] }]);
+  }); // prettier-ignore
+
+  test('what clients always send asks for nothing', async () => {
+    const dataset_id = fixture.datasetId;
+    const exported = await ann.post('/v2/dataset_exports', { dataset_id, format: 'csv', send_email_on_completion: false, target_fields: null, annotator_params: {} }); // prettier-ignore
+    expect(exported.status).toBe(201);
+    const field = await ann.post('/v2/dataset_fields', { dataset_id, name: 'plain', expression: null, url_template: null }); // prettier-ignore
+    expect(field.status).toBe(201);
+    expect((await ann.patch(`/v2/dataset_fields/${idOf(field)}`, { expression: '' })).status).toBe(200); // prettier-ignore
+    expect((await ann.patch(`/v2/vaults/${fixture.vaultId}`, { versioning: 'disabled' })).status).toBe(200); // prettier-ignore
+  });
+});
+
+test('an address of values needs the place of the value', async () => {
+  const path = `/v2/dataset_fields/${fixture.fieldId}`;
+  const without = await ann.patch(path, { url_template: 'https://example.org/' });
+  expect([without.status, without.text]).toEqual([400, expect.stringContaining('{value}')]);
+  const kept = await ann.patch(path, { url_template: 'https://example.org/{value}' });
+  expect(kept.json['url_template']).toBe('https://example.org/{value}');
+});
+
+test('metadata given with an import stay beside those of the server', async () => {
+  const body = { dataset_id: fixture.datasetId, records: [{ gene: 'x' }] };
+  const made = await ann.post('/v2/dataset_imports', { ...body, metadata: { study: 'A', n: 1 } });
+  expect(made.json).toMatchObject({
+    status: 'completed',
+    metadata: {
+      study: 'A',
+      n: 1,
+      progress: { processed_records: 1 },
+      receipt: { records_read: 1 },
+    },
+  });
+  const wrong = { ...body, records: [{ n: 'text' }], metadata: { study: 'B' } };
+  const failed = await ann.post('/v2/dataset_imports', wrong);
+  expect(failed.json).toMatchObject({ status: 'failed', metadata: { study: 'B' } });
+  const taken = await ann.post('/v2/dataset_imports', { ...body, metadata: { progress: 1 } });
+  expect([taken.status, Object.keys(taken.json)]).toEqual([400, ['metadata']]);
+});
+
+describe('the documents of an uploaded file are counted', () => {
+  async function upload(filename: string, text: string): Promise<number> {
+    const file = { vault_id: fixture.vaultId, object_type: 'file', filename };
+    const made = await ann.post('/v2/objects', file);
+    await send('', 'PUT', String(made.json['upload_url']), text);
+    return idOf(made);
+  }
+  const count = async (id: number): Promise<unknown> =>
+    (await ann.get(`/v2/objects/${id}`)).json['documents_count'];
+
+  test('by a query', async () => {
+    const id = await upload('three.csv', 'gene\na\nb\nc\n');
+    expect(await count(id)).toBeNull();
+    const before = (await ann.get(`/v2/objects/${id}`)).json['updated_at'];
+    await ann.post(`/v2/objects/${id}/data`, { limit: 1 });
+    expect(await count(id)).toBe(3);
+    expect((await ann.get(`/v2/objects/${id}`)).json['updated_at']).toBe(before);
+  });
+
+  test('by an import, each file of a manifest', async () => {
+    const [one, two] = [await upload('1.csv', 'gene\na\n'), await upload('2.csv', 'gene\nb\nc\n')];
+    const files = [{ object_id: one }, { object_id: two }];
+    const made = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, manifest: { files } }); // prettier-ignore
+    await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+    expect([await count(one), await count(two)]).toEqual([1, 2]);
+  });
+
+  test('by a dry run', async () => {
+    const id = await upload('4.csv', 'gene\na\nb\nc\nd\n');
+    const made = await ann.post('/v2/dataset_imports', { dataset_id: fixture.datasetId, object_id: id, dry_run: true }); // prettier-ignore
+    await waitFor(ann, `/v2/dataset_imports/${idOf(made)}`);
+    expect(await count(id)).toBe(4);
+  });
+});
+
+test('objects inherit the metadata of their vault and folders, the nearest first', async () => {
+  const vault = await ann.post('/v2/vaults', { name: 'Heirs', metadata: { study: 'V', owner: 'ann' } }); // prettier-ignore
+  const at = { vault_id: idOf(vault), object_type: 'folder' };
+  const a = await ann.post('/v2/objects', { ...at, filename: 'a', metadata: { study: 'A' } });
+  const b = await ann.post('/v2/objects', { ...at, filename: 'b', parent_object_id: idOf(a), metadata: { run: 2 } }); // prettier-ignore
+  const file = await ann.post('/v2/objects', { ...at, object_type: 'file', filename: 'f', parent_object_id: idOf(b), metadata: { own: 1 } }); // prettier-ignore
+  expect(a.json['inherited_metadata']).toEqual({ study: 'V', owner: 'ann' });
+  expect(b.json['inherited_metadata']).toEqual({ study: 'A', owner: 'ann' });
+  expect(file.json).toMatchObject({ metadata: { own: 1 }, inherited_metadata: { study: 'A', owner: 'ann', run: 2 } }); // prettier-ignore
+  await ann.patch(`/v2/objects/${idOf(a)}`, { metadata: { study: 'C' } });
+  const list = listOf(await ann.get(`/v2/objects?vault_id=${idOf(vault)}`));
+  const shown = list.map((view) => [view['filename'], view['inherited_metadata']]);
+  expect(shown).toEqual([
+    ['a', { study: 'V', owner: 'ann' }],
+    ['b', { study: 'C', owner: 'ann' }],
+    ['f', { study: 'C', owner: 'ann', run: 2 }],
+  ]);
+});
+
+test.each(['numbers', 'texts'])('PubMed ids that are %s are detected, and found', async (kind) => {
+  const made = await ann.post('/v2/datasets', { vault_id: fixture.vaultId, name: `papers ${kind}` });
+  const dataset_id = idOf(made);
+  const ids = [31345061, 28166811, 25741868, 29300386];
+  const records = ids.map((id, n) => ({ pmid: kind === 'texts' ? String(id) : id, pmid_count: n, citations: [1, 2] }));
+  const entity_params = { entity_types: ['literature'] };
+  const imported = await ann.post('/v2/dataset_imports', { dataset_id, records, entity_params });
+  expect(imported.json['status']).toBe('completed');
+  const fields = listOf(await ann.get(`/v2/datasets/${dataset_id}/fields`));
+  const types = new Map(fields.map((field) => [field['name'], field['entity_type']]));
+  expect([types.get('pmid'), types.get('citations')]).toEqual(['literature', null]);
+  const found = await ann.post(`/v2/datasets/${dataset_id}/data`, { entities: [['literature', 'PMID: 28166811']] });
+  expect([found.status, found.json['total']]).toEqual([200, 1]);
+}); // prettier-ignore

@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals';
+import { entityParams, validationParams } from '../../../api/resources/imports/import-params.js';
+import { query } from '../../../api/resources/records/record-schemas.js';
+import { commonParameters, readers } from '../../../readers/index.js';
+import { expectSection, markdownTable } from '../../written-page.js';
+
+const page = 'docs/readers.md';
+
+test('docs/readers.md describes every parameter of every reader', () => {
+  const sections = readers.map(({ name, extensions, recognizes, parameters }) => {
+    const named = extensions.map((one) => `\`.${one}\``).join(', ');
+    const ways = [named, ...(recognizes ? ['recognized by content'] : [])].filter((one) => one !== ''); // prettier-ignore
+    const rows = Object.entries(parameters).map(([key, meaning]) => [`\`${key}\``, cell(meaning)]);
+    const table = rows.length > 0 ? markdownTable([['Parameter', 'Meaning'], ...rows]) : 'No parameters of its own.'; // prettier-ignore
+    return `### \`${name}\`\n\nFiles: ${ways.join('; ')}.\n\n${table}`;
+  });
+  const common = Object.entries(commonParameters).map(([key, meaning]) => [
+    `\`${key}\``,
+    cell(meaning),
+  ]);
+  const every = `### Every reader\n\n${markdownTable([['Parameter', 'Meaning'], ...common])}`;
+  expectSection(page, 'readers', [every, ...sections].join('\n\n'));
+});
+
+test('docs/readers.md describes every parameter of validation and of entities', () => {
+  for (const [name, { type }] of Object.entries({
+    validation: validationParams,
+    entities: entityParams,
+  })) {
+    // prettier-ignore
+    const { properties } = type.schema as { properties: Record<string, { description?: string }> };
+    const rows = Object.entries(properties).map(([key, { description = '' }]) => {
+      expect([key, description]).not.toEqual([key, '']);
+      return [`\`${key}\``, cell(description)];
+    });
+    expectSection(page, name, markdownTable([['Parameter', 'Meaning'], ...rows]));
+  }
+});
+
+test('docs/queries.md describes every key of a query', () => {
+  const { properties } = query.schema as { properties: Record<string, { description?: string }> };
+  const rows = Object.entries(properties).map(([key, { description = '' }]) => {
+    expect([key, description]).not.toEqual([key, '']);
+    return [`\`${key}\``, cell(description)];
+  });
+  expectSection('docs/queries.md', 'keys', markdownTable([['Key', 'Meaning'], ...rows]));
+});
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}

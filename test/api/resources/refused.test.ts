@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { createScheduler } from '../../../scheduler/queue/scheduler.js';
+import { Lake } from '../../scheduler/lake.js';
+import { until } from '../../until.js';
+import { clientFor, startServer } from '../server.js';
+
+test('a dataset that lacks a log entry takes no imports and no queries and says why, until the entry is restored', async () => {
+  const lake = await Lake.make();
+  const { data, catalog, store, user } = lake;
+  await writeFile(data.signingKey, randomBytes(32));
+  const id = await lake.dataset();
+  const config = { threads: 1, workerMemoryMb: 512 };
+  const scheduler = createScheduler({ catalog, store, data, config, quietMs: Infinity });
+  const tasks = [await lake.inline(id, '{"n":1}'), await lake.inline(id, '{"n":2}')];
+  await scheduler.start();
+  for (const task of tasks) await scheduler.wait(task.id);
+  await scheduler.close();
+  await lake.close();
+  const entry = data.logEntry(id, 1);
+  const bytes = await readFile(entry);
+  await rm(entry);
+
+  const server = await startServer({ folder: data.root, scheduler: { recoverMs: 5 } });
+  try {
+    const { secret } = await server.catalog.tokens.create({ userId: user.id }, server.key);
+    const ann = clientFor(server.url, user, secret);
+    const append = { dataset_id: id, records: [{ n: 3 }] };
+    const reason = /unavailable .*: .*log entry 00000000000000000001\.json is missing/;
+    const refused = await ann.post('/v2/dataset_imports', append);
+    expect([refused.status, refused.json]).toEqual([
+      400,
+      { dataset_id: [expect.stringMatching(reason)] },
+    ]);
+    for (const [path, body] of [
+      [`/v2/datasets/${id}/data`, {}],
+      ['/v2/dataset_exports', { dataset_id: id, format: 'json' }],
+    ] as const) {
+      const answer = await ann.post(path, body);
+      expect([path, answer.status, answer.json['detail']]).toEqual([
+        path,
+        400,
+        expect.stringMatching(reason),
+      ]);
+    }
+    const shown = async (): Promise<unknown> =>
+      (await ann.get(`/v2/datasets/${id}`)).json['availability'];
+    expect(await shown()).toBe('unavailable');
+    await writeFile(entry, bytes);
+    await until(async () => (await shown()) === 'available');
+    const done = await ann.post('/v2/dataset_imports', append);
+    expect(done.json).toMatchObject({ status: 'completed' });
+    const { json } = await ann.post(`/v2/datasets/${id}/data`, { fields: ['n'], ordering: ['n'] });
+    expect(json['results']).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(await server.store.version(id)).toBe(2);
+  } finally {
+    await server.close();
+  }
+});

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseJson } from '../../../engine/core/json.js';
+import { parseQuery } from '../../../engine/query/request/request.js';
+import { runQuery } from '../../../engine/query/plan/query.js';
+import { column, engines, fieldRows, listOf, openBench, type Bench, type Dataset, type TestRow } from './dataset.js'; // prettier-ignore
+
+/* What doubles would round: filters on 64-bit integers, and statistics of values that are large or close to each other. */
+
+const two53 = 2n ** 53n;
+const longs = [two53 - 1n, two53, two53 + 1n, two53 + 2n, -two53 - 1n];
+
+interface Stats {
+  readonly sum: number | null;
+  readonly avg: number | null;
+  readonly variance: number | null;
+  readonly std_deviation: number | null;
+}
+
+describe.each(engines)('by %s', (_, threads) => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await openBench(threads);
+  });
+  afterAll(() => bench.close());
+
+  const ask = async ({ snapshot, fields }: Dataset, json: string) =>
+    runQuery(bench.engine, snapshot, fields, parseQuery(parseJson(json), fields));
+
+  describe('a filter of a long', () => {
+    let made: Dataset;
+    beforeAll(async () => {
+      made = await bench.dataset([column('n', 'long')], [longs.map((n) => ({ n }))]);
+    });
+    test.each([
+      ['["n", "9007199254740993.0"]', [two53 + 1n]],
+      ['["n", 9007199254740993.0]', [two53 + 1n]],
+      ['["n", 9007199254740993.000]', [two53 + 1n]],
+      ['["n", "90071992547409930e-1"]', [two53 + 1n]],
+      ['["n", "0.9007199254740993E16"]', [two53 + 1n]],
+      ['["n", "9007199254740993.5"]', []],
+      ['["n__in", ["-9007199254740993.0", "9007199254740991."]]', [two53 - 1n, -two53 - 1n]],
+      ['["n__gt", "9007199254740992.5"]', [two53 + 1n, two53 + 2n]],
+      ['["n__gte", "9007199254740993.5"]', [two53 + 2n]],
+      ['["n__lt", "-9007199254740992.5"]', [-two53 - 1n]],
+      ['["n__lt", "9007199254740991.5"]', [two53 - 1n, -two53 - 1n]],
+      ['["n__lte", "-9007199254740993.5"]', []],
+      ['["n__range", ["9007199254740992.5", "9007199254740993.5"]]', [two53 + 1n]],
+    ])('%s', async (filter, expected) => {
+      const { results } = await ask(made, `{"filters": [${filter}], "fields": ["n"]}`);
+      const found = (parseJson(results) as readonly { n: number | bigint }[]).map(({ n }) => BigInt(n)); // prettier-ignore
+      expect(found).toEqual(expected);
+    }); // prettier-ignore
+  });
+
+  describe('statistics', () => {
+    const stats = async (type: 'double' | 'long', values: readonly (number | bigint)[]): Promise<readonly Stats[]> => {
+      const columns = [column('g', 'string'), column('v', type), listOf(column('l', type))];
+      const half = Math.ceil(values.length / 2);
+      const rows = values.map((v): TestRow => ({ g: 'one', v, l: [v] }));
+      const made = await bench.dataset(columns, [rows.slice(0, half), rows.slice(half)]);
+      const extended = { facet_type: 'stats', extended: true };
+      const facets = { v: extended, l: extended, g: { facets: { v: extended } } };
+      const answer = await ask(made, JSON.stringify({ limit: 0, facets }));
+      const found = JSON.parse(answer.facets!) as { v: Stats; l: Stats; g: [string, number, { v: Stats }][] };
+      return [found.v, found.l, found.g[0]![2].v];
+    }; // prettier-ignore
+    const steps = (start: number, count: number, step = 1) => Array.from({ length: count }, (_, i) => start + step * i); // prettier-ignore
+
+    test.each([
+      ['close to each other and far from 0', 'double', steps(1e15, 4), 1.25],
+      ['with an outlier', 'double', [...steps(1e12, 9_999, 0), 1e12 + 1], 9_999 / 1e8],
+      ['far apart', 'double', [-1e150, 1e150], 1e300],
+      ['whose squares overflow', 'double', [...steps(0, 99, 0), 1e154], 99e304],
+      ['of all sizes', 'double', [1e-3, 1e3, 1e9, -1e9], 0.5e18 + 187_500.0004375],
+      ['that are equal', 'double', steps(0.1, 1_000, 0), 0],
+      ['of 64 bits', 'long', [9223372036854775807n, 9223372036854775806n, 9223372036854775805n], 2 / 3], // prettier-ignore
+      [
+        'of both signs',
+        'long',
+        [-9223372036854775808n, 9223372036854775807n],
+        8.507059173023461e37,
+      ],
+    ] as const)('of values %s', async (_name, type, values, variance) => {
+      for (const found of await stats(type, values)) {
+        const off = Math.abs(found.variance! - variance);
+        expect(off).toBeLessThanOrEqual(1e-12 * variance);
+        expect(Math.abs(found.std_deviation! - Math.sqrt(variance))).toBeLessThanOrEqual(1e-12 * Math.sqrt(variance)); // prettier-ignore
+      }
+    });
+
+    test('a finite sum is never null, and one that is not finite is', async () => {
+      for (const found of await stats('double', [1.5e308, 1.5e308, -1.5e308, -1.5e308, 1e308]))
+        expect(found).toMatchObject({ sum: 1e308, variance: null });
+      for (const found of await stats('double', [1.5e308, 1.5e308]))
+        expect(found).toMatchObject({ sum: null, avg: 1.5e308, variance: 0 });
+    });
+  });
+
+  test('a term without a field is not searched in the ids of records and commits', async () => {
+    const { snapshot } = await bench.dataset([column('gene', 'string')], [[{ gene: 'x' }]]);
+    // The catalogue lists `_commit` among the fields of a dataset with data.
+    const fields = fieldRows([column('gene', 'string'), column('_commit', 'string')], []);
+    const total = async (query: string): Promise<number> => (await ask({ snapshot, fields }, JSON.stringify({ query }))).total; // prettier-ignore
+    expect(await total('4812')).toBe(0);
+    expect(await total('4812 x')).toBe(1);
+    expect(await total('_commit:4812')).toBe(1);
+  });
+});

@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Progress } from '../../../scheduler/jobs/job.js';
+import { createScheduler, type Scheduler } from '../../../scheduler/queue/scheduler.js';
+import type { HostEvents } from '../../../scheduler/worker/host.js';
+import { Lake } from '../lake.js';
+import { until } from '../../until.js';
+
+/* A worker that receives tasks and does nothing with them until the test says what becomes of them (R2, and taskAttempts of T0). */
+
+let lake: Lake;
+let scheduler: Scheduler;
+let worker: HostEvents;
+/** The tasks that the worker has, with their attempts. */
+const held = new Map<number, number>();
+
+async function start(): Promise<void> {
+  held.clear();
+  const { catalog, store, data } = lake;
+  scheduler = createScheduler({
+    catalog,
+    store,
+    data,
+    config: { threads: 3, workerMemoryMb: 512 },
+    quietMs: Infinity,
+    closeMs: 1,
+    cancelMs: 1,
+    report: () => undefined,
+    startHost: (_config, _timeout, events) => {
+      worker = events;
+      return {
+        pid: null,
+        send: (message) => {
+          const { taskId } = message;
+          if (message.type === 'run') return void held.set(taskId, message.attempt);
+          const attempt = held.get(taskId) ?? 0;
+          held.delete(taskId);
+          const error = { code: 'canceled', message: 'canceled' } as const;
+          setImmediate(() =>
+            events.message({ type: 'failed', taskId, attempt, error, metadata: null }),
+          );
+        },
+        kill: () => false,
+        close: async () => undefined,
+      };
+    },
+  });
+  await scheduler.start();
+}
+
+beforeEach(async () => {
+  lake = await Lake.make();
+});
+afterEach(async () => {
+  await scheduler.close();
+  await lake.remove();
+});
+
+function die(): void {
+  held.clear();
+  worker.lost('signal SIGKILL', undefined);
+}
+
+function progress(taskId: number, records: number): void {
+  const reached: Progress = { records, recordsTotal: null, bytes: 0, bytesTotal: 0, errors: 0 };
+  worker.message({
+    type: 'progress',
+    taskId,
+    attempt: held.get(taskId)!,
+    progress: reached,
+  });
+}
+
+/** Resolves when exactly these tasks are in the worker, and stays so for some turns of the event loop. */
+async function holding(...tasks: readonly number[]): Promise<void> {
+  const isSo = (): boolean => String([...held.keys()].sort()) === String([...tasks].sort());
+  for (let turns = 0; turns < 20; turns++) {
+    if (!isSo()) await until(() => isSo() || lake.catalog.tasks.get(tasks[0]!).then(() => false));
+    await lake.catalog.tasks.get(tasks[0]!);
+    await new Promise(setImmediate);
+  }
+  expect(isSo()).toBe(true);
+}
+
+const queued = async (name: string): Promise<number> =>
+  (await lake.import(await lake.dataset(name), await lake.file(`${name}.vcf`, ''))).id;
+
+test('R2: a task that alone kills the worker three times without coming further fails; the next one runs', async () => {
+  const poison = await queued('poison');
+  await start();
+  for (const death of [1, 2, 3]) {
+    await holding(poison);
+    expect(held.get(poison)).toBe(death);
+    die();
+  }
+  expect(await scheduler.wait(poison)).toMatchObject({ status: 'failed' });
+  const job = await lake.catalog.tasks.job((await lake.task(poison))!);
+  expect(job?.errorMessage).toMatch(
+    /ended 3 times while it ran this task alone .*SIGKILL.*not tried again/,
+  );
+  const next = await queued('next');
+  scheduler.wake();
+  await holding(next);
+});
+
+test('R2: a task that comes further in every attempt is not given up', async () => {
+  const task = await queued('long');
+  await start();
+  for (let records = 1; records <= 8; records++) {
+    await holding(task);
+    if (records > 1) progress(task, records - 1); // as far as the attempt before
+    progress(task, records);
+    die();
+  }
+  for (let deaths = 1; deaths <= 3; deaths++) {
+    await holding(task);
+    progress(task, 8);
+    die();
+  }
+  expect(await scheduler.wait(task)).toMatchObject({ status: 'failed' });
+});
+
+test('R2: deaths with the whole server do not count, also when the worker dies a moment before', async () => {
+  const task = await queued('patient');
+  for (let kill = 1; kill <= 5; kill++) {
+    await start();
+    await holding(task);
+    if (kill > 2) die();
+    await until(async () => held.has(task) && (await lake.task(task))?.status === 'running');
+    // A killed server does nothing more; the next start finds the task running.
+    worker = { message: () => undefined, lost: () => undefined };
+    const row = await lake.task(task);
+    await scheduler.close();
+    await lake.catalog.tasks.claim();
+    expect(row).toMatchObject({ status: 'running' });
+  }
+  await start();
+  await holding(task);
+});
+
+test('R2: after a death of several tasks they are tried one at a time, and only the one that kills the worker fails', async () => {
+  const [one, poison, two] = [await queued('one'), await queued('poison'), await queued('two')];
+  await start();
+  await holding(one, poison, two);
+  die();
+  // Suspects run alone, also when something else is queued, until they have come further.
+  await holding(one);
+  progress(one, 5);
+  await holding(one, poison);
+  die();
+  // The first has come further, so the other is tried first, and alone.
+  for (const death of [1, 2, 3]) {
+    await holding(poison);
+    expect([death, (await lake.task(poison))?.status]).toEqual([death, 'running']);
+    die();
+  }
+  expect(await scheduler.wait(poison)).toMatchObject({ status: 'failed' });
+  await holding(two);
+  progress(two, 1);
+  await holding(one, two);
+});
+
+test('R2: a suspect that is canceled does not keep the others from running', async () => {
+  const [one, two] = [await queued('one'), await queued('two')];
+  await start();
+  await holding(one, two);
+  die();
+  await holding(one);
+  await scheduler.cancel(two);
+  await scheduler.cancel(one);
+  const next = await queued('next');
+  scheduler.wake();
+  await holding(next);
+});
